@@ -1,0 +1,71 @@
+"""The seam of a backend: a target, `emit(plan) -> files`, `read(text) -> LaunchConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..compiler.plan import Plan
+from ..compiler.target import Target
+
+Value = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A fact that the text does not decide, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing a launch file says: a name of `FACTS`, its value, and where. Lines and columns start at 1."""
+
+    name: str
+    value: Value | Unknown
+    path: str
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class LaunchConfig:
+    """What a reader understood of launch files, and what it could not read."""
+
+    kind: str
+    facts: tuple[Fact, ...]
+    unread: tuple[str, ...] = ()
+
+    def value(self, name: str) -> Value | Unknown | None:
+        """The value of a fact, or None when the files say nothing of it."""
+        return next((fact.value for fact in self.facts if fact.name == name), None)
+
+    def values(self) -> dict[str, Value | Unknown]:
+        return {fact.name: fact.value for fact in self.facts}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A framework: `emit(plan)` gives file texts by path below the output folder; `read(files)` is its inverse.
+
+    `emit` raises `JobError` for what the framework cannot express. `facts(plan)` is what `read(emit(plan))` must give back.
+    `entry` is the emitted script that starts the job on one node. It reads NNODES, NODE_RANK, MASTER_ADDR and MASTER_PORT
+    (defaults: one node, rank 0, this machine) and is made executable.
+    """
+
+    target: Target
+    emit: Callable[[Plan], dict[str, str]]
+    read: Callable[[Mapping[str, str]], LaunchConfig]
+    facts: Callable[[Plan], dict[str, Value]]
+    entry: str
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A way to start a plan's `entry` on all nodes: `emit(plan, entry)` and its inverse, as in `Backend`."""
+
+    name: str
+    emit: Callable[[Plan, str], dict[str, str]]
+    read: Callable[[Mapping[str, str]], LaunchConfig]
+    facts: Callable[[Plan], dict[str, Value]]

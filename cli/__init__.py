@@ -1,0 +1,1 @@
+"""parc: compile a training job into its best parallel layout."""

@@ -1,0 +1,136 @@
+"""What was chosen: a layout, what it is predicted to cost, and the proof. Frozen, and written to `plan.json` as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from ..dsl.job import Job
+
+RECOMPUTE = ("none", "selective", "full")
+OFFLOAD = ("none", "optimizer", "all")
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Layout(Frozen):
+    """Every degree of freedom of a run. gpus = tp * pp * cp * dp_replicate * dp_shard.
+
+    `zero` is the ZeRO stage: what is divided over the shard group (dp_shard * cp). `recompute` and `offload` index
+    RECOMPUTE and OFFLOAD; `recompute_layers` counts the fully recomputed layers of each virtual chunk (0 unless full).
+    `hpz` is DeepSpeed's secondary partition size. For DeepSpeed `cp` is the Ulysses degree.
+    """
+
+    tp: int = 1
+    pp: int = 1
+    vpp: int = 1
+    cp: int = 1
+    ep: int = 1
+    etp: int = 1
+    dp_replicate: int = 1
+    dp_shard: int = 1
+    zero: int = 0
+    micro_batch: int = 1
+    microbatches: int = 1
+    recompute: int = 0
+    recompute_layers: int = 0
+    offload: int = 0
+    hpz: int = 1
+    nodes: int = 1
+
+    @property
+    def dp(self) -> int:
+        return self.dp_replicate * self.dp_shard
+
+    @property
+    def gpus(self) -> int:
+        return self.tp * self.pp * self.cp * self.dp
+
+    @property
+    def recompute_name(self) -> str:
+        return RECOMPUTE[self.recompute]
+
+    @property
+    def offload_name(self) -> str:
+        return OFFLOAD[self.offload]
+
+    @property
+    def schedule(self) -> str:
+        return "interleaved" if self.vpp > 1 else "1f1b"
+
+
+class Stage(Frozen):
+    """One pipeline rank: layers of each of its virtual chunks, and its memory in bytes by term."""
+
+    index: int
+    layers: tuple[int, ...]
+    embedding: bool
+    head: bool
+    memory: dict[str, int]
+
+    @property
+    def memory_bytes(self) -> int:
+        return sum(self.memory.values())
+
+
+class Estimate(Frozen):
+    """The price of one layout. Seconds are per step on the critical path, bytes are of the fullest rank."""
+
+    layout: Layout
+    stages: tuple[Stage, ...]
+    capacity_bytes: int
+    ceiling_bytes: int
+    time: dict[str, float]
+    step_seconds: float
+    mfu: float
+    mfu_full_attention: float
+    hfu: float
+    tokens_per_second: float
+    days: float
+    cost: float
+    energy_joules: float
+    bubble: float
+
+    @property
+    def fullest(self) -> Stage:
+        return max(self.stages, key=lambda stage: stage.memory_bytes)
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.fullest.memory_bytes
+
+
+class Proof(Frozen):
+    """How the layout was shown to be best: solver status, bound on the objective, layouts in the space, seconds spent."""
+
+    status: str
+    objective: str
+    value: float
+    bound: float
+    layouts: int
+    seconds: float
+
+
+class Plan(Frozen):
+    """The answer for one target."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    job: Job
+    target: str
+    estimate: Estimate
+    proof: Proof
+    runners_up: tuple[Estimate, ...] = ()
+    binding: tuple[str, ...] = ()
+
+    @property
+    def layout(self) -> Layout:
+        return self.estimate.layout
+
+    @property
+    def options(self) -> Any:
+        """The settings of this plan's `target` block."""
+        return next(spec.options for spec in self.job.targets if spec.name == self.target)

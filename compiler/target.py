@@ -1,0 +1,114 @@
+"""What a framework can run, as data that its backend declares and the compiler reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel
+
+from ..dsl.diagnostics import Diagnostic
+from ..dsl.job import Job
+
+#: Integer columns, one per decision variable; scalars and arrays both work.
+Columns = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """One rule that a framework enforces: the layouts for which `holds` is false do not start.
+
+    `holds(job, **columns)` takes the variables of `of` by name, as equally long integer arrays, and returns a boolean array.
+    `message(job, **values)` says with the numbers why one layout is refused. `source` names the framework's file or message.
+    """
+
+    code: str
+    name: str
+    of: tuple[str, ...]
+    holds: Callable[..., Any]
+    message: Callable[..., str]
+    source: str
+
+
+@dataclass(frozen=True)
+class StateBytes:
+    """Bytes per parameter of one rank: kept whole on every rank, and divided by the shard group."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    weights_sharded: bool
+    gradients_sharded: bool
+    optimizer_sharded: bool
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How a framework spends memory and time, where the frameworks differ. Every number has its source in the backend's file."""
+
+    state: Callable[[Job, int], StateBytes]
+    """`state(job, zero)`."""
+    gathers: Callable[[int], int]
+    """Parameter all-gathers per micro-batch at a ZeRO stage (0, 1 or 2)."""
+    reduces_each: Callable[[int], bool]
+    """Gradients are reduced after every micro-batch, not once per step."""
+    selective: Literal["core_attention", "per_op", "feed_forward"]
+    """What `recompute = selective` means here (`memory.py`)."""
+    context: Literal["ring", "all_gather", "ulysses"]
+    """How context parallelism exchanges keys and values."""
+    logit_bytes: float
+    """Bytes held per logit at the loss: copies in their dtypes, with gradient."""
+    reduce_bytes: float
+    """Bytes per gradient element on the wire."""
+    overlaps_reduce: bool = True
+    """Gradient reduction runs beside the backward pass."""
+    overlaps_gather: bool = True
+    """Parameter gathering runs beside the computation."""
+    vocab_multiple: int = 1
+    """The vocabulary is padded to a multiple of this times tp."""
+    fused: bool = True
+    """Norm, activation and rope kernels are fused."""
+    buffers: Callable[[Job], int] = field(default=lambda job: 0)
+    """Fixed communication buffers in bytes."""
+    micro_batch_overhead: float = 0.0
+    """Seconds of host work per micro-batch and stage."""
+    step_overhead: float = 0.0
+    """Seconds per step outside forward, backward and optimizer: data, logging, gradient norm."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A framework: the values each variable may take, the rules between them, what it costs.
+
+    `domains(job)` gives candidate values per variable; a variable it leaves out keeps its neutral value (`NEUTRAL`).
+    `refuses(job)` lists what the framework cannot express at all, before any layout is tried.
+    `options` is the pydantic class behind `target NAME { ... }`.
+    """
+
+    name: str
+    options: type[BaseModel]
+    domains: Callable[[Job], Mapping[str, Sequence[int]]]
+    predicates: tuple[Predicate, ...]
+    refuses: Callable[[Job], list[Diagnostic]]
+    traits: Traits
+
+
+#: The value of a variable that a target does not decide. dp, microbatches, gpus and nodes follow from the others.
+NEUTRAL = {
+    "tp": 1, "pp": 1, "vpp": 1, "cp": 1, "ep": 1, "etp": 1, "dp_replicate": 1, "dp_shard": 1, "zero": 0,
+    "micro_batch": 1, "recompute": 0, "recompute_layers": 0, "offload": 0, "hpz": 1,
+}  # fmt: skip
+
+
+def divisors(number: int, limit: int | None = None) -> tuple[int, ...]:
+    """All divisors in rising order, up to `limit`."""
+    small = [k for k in range(1, int(number**0.5) + 1) if number % k == 0]
+    both = sorted({*small, *(number // k for k in small)})
+    return tuple(k for k in both if limit is None or k <= limit)
+
+
+def holds(predicate: Predicate, job: Job, columns: Columns) -> Any:
+    """Whether a predicate holds, for one layout or for arrays of them."""
+    return predicate.holds(job, **{name: np.asarray(columns[name]) for name in predicate.of})

@@ -1,0 +1,1 @@
+"""Text -> `Job`: the language, its units, its diagnostics and its standard library."""

@@ -1,0 +1,139 @@
+"""One complaint type for the whole of parc, and the one function that prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of one source text. Lines and columns start at 1; `end` is exclusive, both offsets count characters."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.source.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        return self.start - (self.source.text.rfind("\n", 0, self.start) + 1) + 1
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def __str__(self) -> str:
+        return f"{self.source.name}:{self.line}:{self.column}"
+
+    def to(self, other: Span) -> Span:
+        """The span from the start of this one to the end of `other`."""
+        return Span(self.source, self.start, other.end)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and the name a user knows it by."""
+
+    name: str
+    text: str = field(repr=False)
+
+    def line(self, number: int) -> str:
+        lines = self.text.split("\n")
+        return lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A second position (or none) that belongs to a complaint, such as the other of two clashing lines."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One complaint. The message alone must be enough: lower case, no full stop, the numbers that clash."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    severity: Severity = "error"
+    notes: tuple[Note, ...] = ()
+    help: str | None = None
+
+    def __str__(self) -> str:
+        return render(self)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            **_position(self.span),
+            "help": self.help,
+            "notes": [{"message": note.message, **_position(note.span)} for note in self.notes],
+        }
+
+
+class JobError(Exception):
+    """A job that cannot be used; carries every complaint that was found, never only the first."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]):
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n\n".join(render(diagnostic) for diagnostic in self.diagnostics))
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """The text of one complaint: code and message, position, source line, carets, notes, help."""
+    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"]
+    if diagnostic.span is not None:
+        lines += _excerpt(diagnostic.span)
+    for note in diagnostic.notes:
+        lines.append(f"  = note: {note.message}")
+        if note.span is not None:
+            lines += _excerpt(note.span)
+    if diagnostic.help:
+        lines.append(f"  = help: {diagnostic.help}")
+    return "\n".join(lines)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Help text naming the nearest known word, or None when nothing is near."""
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean `{near[0]}`?" if near else None
+
+
+_WIDTH = 120
+
+
+def _excerpt(span: Span) -> list[str]:
+    """Source line and carets; a long line is cut to a window around the span, tabs become spaces."""
+    line = span.source.line(span.line).replace("\t", " ")
+    begin = span.column - 1
+    length = max(1, min(span.end - span.start, len(line) - begin))
+    first = 0 if len(line) <= _WIDTH else max(0, begin - _WIDTH // 3)
+    shown = line[first : first + _WIDTH]
+    carets = "^" * max(1, min(length, first + _WIDTH - begin))
+    number = str(span.line)
+    gutter = " " * len(number)
+    return [
+        f"{gutter}--> {span}",
+        f"{gutter} |",
+        f"{number} | {shown}",
+        f"{gutter} | {' ' * (begin - first)}{carets}",
+    ]
+
+
+def _position(span: Span | None) -> dict[str, Any]:
+    if span is None:
+        return {"path": None, "line": None, "column": None}
+    return {"path": span.source.name, "line": span.line, "column": span.column}

@@ -1,0 +1,105 @@
+"""A user's condition after names, units and `let`s are resolved: a small tree over decision variables and quantities.
+
+The checker (`check.py`) builds it, the compiler evaluates it over arrays or posts it to the solver.
+Every constant is a plain number in base units (bytes, seconds, $ and so on); `full`, `none`, ... have become numbers
+(`VALUES`), and `memory <= 92%` has become bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+#: What a goal may decide on.
+VARIABLES = (
+    "tp", "pp", "vpp", "cp", "ep", "etp", "dp", "dp_replicate", "dp_shard", "zero",
+    "micro_batch", "microbatches", "recompute", "recompute_layers", "offload", "hpz",
+    "schedule", "nodes", "gpus",
+)  # fmt: skip
+
+#: What a goal may measure, with the dimension a bound on it must have (`units.py` spells dimensions so).
+QUANTITIES = {
+    "memory": "B", "mfu": "1", "hfu": "1", "step_time": "s", "tokens_per_second": "1/s",
+    "days": "s", "cost": "$", "energy": "J", "bubble": "1",
+}  # fmt: skip
+
+#: Words that stand for a value of a variable.
+VALUES: dict[str, dict[str, int]] = {
+    "recompute": {"none": 0, "selective": 1, "full": 2},
+    "offload": {"none": 0, "optimizer": 1, "all": 2},
+    "schedule": {"1f1b": 0, "interleaved": 1},
+}
+
+
+@dataclass(frozen=True)
+class Const:
+    value: float
+
+
+@dataclass(frozen=True)
+class Name:
+    """A decision variable or a quantity."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """`op` is one of + - * / // % ** neg min max ceil floor log2 == != < <= > >= and or not."""
+
+    op: str
+    args: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Member:
+    """`item in {values}`; a range is written out, `negated` is `not in`."""
+
+    item: Expression
+    values: tuple[float, ...]
+    negated: bool = False
+
+
+Expression = Const | Name | Call | Member
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide,
+    "%": np.mod, "**": np.power, "neg": np.negative, "ceil": np.ceil, "floor": np.floor, "log2": np.log2,
+    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal,
+    ">": np.greater, ">=": np.greater_equal, "not": np.logical_not,
+    "and": np.logical_and, "or": np.logical_or,
+}  # fmt: skip
+_FOLDS = {"min": np.minimum, "max": np.maximum}
+
+
+def names(expression: Expression) -> frozenset[str]:
+    """The variables and quantities an expression speaks of."""
+    match expression:
+        case Name(name):
+            return frozenset({name})
+        case Call(_, args):
+            return frozenset().union(*map(names, args))
+        case Member(item):
+            return names(item)
+    return frozenset()
+
+
+def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
+    """The value of an expression; `values` maps each name to a number or to equally long numpy arrays."""
+    match expression:
+        case Const(value):
+            return value
+        case Name(name):
+            return values[name]
+        case Member(item, members, negated):
+            return np.isin(evaluate(item, values), members, invert=negated)
+        case Call(op, args):
+            operands = [evaluate(arg, values) for arg in args]
+            if op in _FOLDS:
+                return reduce(_FOLDS[op], operands)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return OPERATIONS[op](*operands)
