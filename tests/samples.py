@@ -1,4 +1,4 @@
-"""Models and hand-built plans for tests of emitters and readers: no job file is read and nothing is solved."""
+"""Models and hand-built plans for tests of emitters and readers: nothing is parsed or solved."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def sample_plan(
     split: Sequence[Sequence[int]] | None = None,
     launch: Launch | None = None,
 ) -> Plan:
-    """A plan whose job, layout and estimate agree: `nodes` and the default global batch follow from the layout."""
+    """A plan whose parts agree: `nodes` and the default global batch follow from the layout."""
     per_node = gpus_per_node or min(8, layout.gpus)
     layout = layout.model_copy(update={"nodes": layout.gpus // per_node})
     sequences = layout.micro_batch * layout.microbatches * layout.dp
