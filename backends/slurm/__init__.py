@@ -1,0 +1,9 @@
+"""SLURM: `Plan` -> `slurm/<target>.sbatch`, which starts the plan's entry script once on every node."""
+
+from ..backend import Launcher
+from .emit import emit, facts
+from .read import read
+
+LAUNCHER = Launcher(name="slurm", emit=emit, read=read, facts=facts)
+
+__all__ = ["LAUNCHER", "emit", "facts", "read"]

@@ -1,0 +1,77 @@
+"""`Plan` -> the text of its batch script, and the facts that the text states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ...compiler.plan import Plan
+from ...dsl.diagnostics import JobError
+from ...dsl.job import Launch
+from ..backend import Value
+from ..render import provenance, render
+from .options import Options, directive, options, problems, time_text
+from .read import from_options
+
+
+def emit(plan: Plan, entry: str) -> dict[str, str]:
+    """The batch script that starts `entry`, a path below the output folder, once on every node.
+
+    Raises `JobError` for settings that sbatch would refuse or that contradict the layout.
+    """
+    if found := problems(plan):
+        raise JobError(found)
+    launch, wanted = plan.job.launch or Launch(), options(plan)
+    path = f"slurm/{plan.target}.sbatch"
+    values = {
+        "path": path,
+        "provenance": provenance(plan),
+        "layout": _layout_line(plan),
+        "remarks": list(_remarks(plan, launch)),
+        "options": [directive(name, value) for name, value in wanted.items()],
+        "prepare": [*(f"module load {name}" for name in launch.modules), *launch.setup],
+        "nodes": plan.layout.nodes,
+        "gpus_per_node": plan.job.cluster.gpus_per_node,
+        "asks_gpus": "gpus-per-node" in wanted or "gres" in wanted,
+        "requeue": launch.requeue,
+        "signal": "signal" in wanted,
+        "entry": entry,
+        "step_options": list(_step_options(launch, wanted)),
+    }
+    return {path: render("slurm/job.sbatch.j2", values)}
+
+
+def facts(plan: Plan) -> dict[str, Value]:
+    """What `read(emit(plan, entry))` gives back."""
+    launch = plan.job.launch or Launch()
+    return {**from_options(options(plan)), "max_restarts": launch.requeue}
+
+
+def _step_options(launch: Launch, wanted: Options) -> Iterator[str]:
+    """srun options; since SLURM 22.05 a step does not inherit --cpus-per-task."""
+    if "cpus-per-task" in wanted:
+        yield 'cpus-per-task="$SLURM_CPUS_PER_TASK"'
+    if launch.container:
+        mounts = f",{launch.mounts}" if launch.mounts else ""
+        yield f'container-image="{launch.container}"'
+        yield f'container-mounts="$PARC_OUT:$PARC_OUT{mounts}"'
+
+
+def _remarks(plan: Plan, launch: Launch) -> Iterator[str]:
+    """Says when the wall time and the restarts do not reach the end of training."""
+    if launch.time is None or launch.time <= launch.signal:
+        return
+    days = plan.estimate.days
+    starts = math.ceil(days * 86_400 / (launch.time - launch.signal))
+    if starts > launch.requeue + 1:
+        yield (
+            f"Training takes about {days:,.1f} days: about {starts:,} starts of "
+            f"{time_text(launch.time)}, and `requeue` allows {launch.requeue + 1}."
+        )
+
+
+def _layout_line(plan: Plan) -> str:
+    layout = plan.layout
+    degrees = {"tp": layout.tp, "pp": layout.pp, "cp": layout.cp, "dp": layout.dp}
+    product = " x ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1)
+    return f"{plan.target}: {product or 'dp 1'} = {layout.gpus:,} GPUs in {layout.nodes:,} nodes."

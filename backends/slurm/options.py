@@ -1,0 +1,187 @@
+"""sbatch options: the directives that a plan asks for, their spelling, and what SLURM would refuse."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from ...compiler.plan import Layout, Plan
+from ...dsl.diagnostics import Diagnostic
+from ...dsl.job import Job, Launch
+from ..backend import Value
+
+Options = dict[str, Value]
+
+#: Codes of this launcher's complaints, with a title.
+CODES = {
+    "PAR601": "a segment that does not hold the layout's groups or does not divide the nodes",
+    "PAR602": "a signal that comes no earlier than the start, or later than sbatch can say",
+    "PAR603": "an `extra` option that the layout decides",
+    "PAR604": "an option that sbatch cannot read",
+}
+SOURCE = "https://slurm.schedmd.com/sbatch.html"
+
+#: Options whose values follow from the layout, so that `extra` may not give others.
+_FIXED = (
+    "nodes",
+    "ntasks",
+    "ntasks-per-node",
+    "ntasks-per-gpu",
+    "gpus",
+    "gpus-per-task",
+    "array",
+    "wrap",
+)
+_GPU_REQUESTS = ("gpus-per-node", "gres")
+#: sbatch keeps the warning time of --signal in 16 bits.
+_MAX_SIGNAL_SECONDS = 65_535
+
+
+def options(plan: Plan) -> Options:
+    """The directives in the order they are written; `True` is an option without a value."""
+    launch, cluster = plan.job.launch or Launch(), plan.job.cluster
+    count = cluster.gpus_per_node
+    gpus = f"{launch.gpu_type}:{count}" if launch.gpu_type else str(count)
+    wanted: dict[str, Value | None] = {
+        "job-name": launch.job_name or f"{_file_safe(plan.job.name)}-{plan.target}",
+        "account": launch.account,
+        "partition": launch.partition,
+        "qos": launch.qos,
+        "constraint": launch.constraint,
+        "reservation": launch.reservation,
+        "nodes": plan.layout.nodes,
+        "segment": launch.segment or segment_nodes(plan.layout, count, cluster.domain),
+        "ntasks-per-node": 1,
+        launch.gpu_request: f"gpu:{gpus}" if launch.gpu_request == "gres" else gpus,
+        "cpus-per-task": cluster.cpu_cores,
+        "mem": 0,
+        "exclusive": launch.exclusive or None,
+        "time": None if launch.time is None else time_text(launch.time),
+        "signal": f"B:USR1@{math.ceil(launch.signal)}" if launch.signal else None,
+        "requeue" if launch.requeue else "no-requeue": True,
+        "output": "%x-%j.out",
+        "open-mode": "append",
+    }
+    wanted |= {name.replace("_", "-"): value for name, value in launch.extra.items()}
+    return {key: value for key, value in wanted.items() if value is not None and value is not False}
+
+
+def segment_nodes(layout: Layout, gpus_per_node: int, domain: int) -> int | None:
+    """Nodes to take from one NVLink block so that tensor, context and expert groups stay inside it.
+
+    None where a domain is a node, or where a node holds every group. SLURM's block topology asks that the segment
+    divides the nodes; when no divisor holds the group, the largest that fits the domain is taken.
+    """
+    group = fast_group(layout)
+    if group <= gpus_per_node or domain <= gpus_per_node:
+        return None
+    fitting = [k for k in range(1, domain // gpus_per_node + 1) if layout.nodes % k == 0]
+    return next((k for k in fitting if k * gpus_per_node >= group), fitting[-1])
+
+
+def fast_group(layout: Layout) -> int:
+    """GPUs of the largest group that talks inside every layer."""
+    return max(layout.tp * layout.cp, layout.ep * layout.etp)
+
+
+def time_text(seconds: float) -> str:
+    """SLURM's days-hours:minutes:seconds."""
+    minutes, second = divmod(math.ceil(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    return f"{days}-{hour:02}:{minute:02}:{second:02}"
+
+
+def directive(name: str, value: Value) -> str:
+    """`name=value` as it stands behind `#SBATCH --`; a value with blanks is quoted."""
+    if value is True:
+        return name
+    text = str(value)
+    return f'{name}="{text}"' if re.search(r"[\s#]", text) else f"{name}={text}"
+
+
+def problems(plan: Plan) -> list[Diagnostic]:
+    """Settings of `launch slurm` that sbatch would refuse or that contradict the layout."""
+    job, launch = plan.job, plan.job.launch or Launch()
+    return [
+        *_segment_problems(plan, launch),
+        *_signal_problems(job, launch),
+        *_extra_problems(job, launch),
+        *_text_problems(job, launch),
+    ]
+
+
+def _segment_problems(plan: Plan, launch: Launch) -> Iterator[Diagnostic]:
+    if launch.segment is None:
+        return
+    layout, per_node = plan.layout, plan.job.cluster.gpus_per_node
+    span = plan.job.span("launch", "segment")
+    if layout.nodes % launch.segment:
+        message = f"segment {launch.segment} does not divide {layout.nodes} nodes"
+        yield Diagnostic("PAR601", message, span)
+    group = min(fast_group(layout), plan.job.cluster.domain)
+    if launch.segment * per_node < group:
+        message = (
+            f"segment {launch.segment} holds {launch.segment * per_node} GPUs, "
+            f"but {plan.target} keeps groups of {group} on the fast link"
+        )
+        yield Diagnostic("PAR601", message, span, help="without `segment` it is computed")
+
+
+def _signal_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
+    span = job.span("launch", "signal")
+    if launch.signal > _MAX_SIGNAL_SECONDS:
+        message = f"signal {launch.signal:g} s is over sbatch's limit of {_MAX_SIGNAL_SECONDS:,} s"
+        yield Diagnostic("PAR602", message, span)
+    elif launch.signal and launch.time is not None and launch.signal >= launch.time:
+        message = (
+            f"signal {launch.signal:g} s before the end of {launch.time:g} s comes at the start"
+        )
+        help_text = "a longer `time`, or `signal = 0 s` for none"
+        yield Diagnostic("PAR602", message, span or job.span("launch", "time"), help=help_text)
+
+
+def _extra_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
+    for key, value in launch.extra.items():
+        name, span = key.replace("_", "-"), job.span("launch", "extra", key)
+        if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) < 2:
+            message = f"`{key}` is not the long name of an sbatch option"
+            yield Diagnostic("PAR604", message, span, help="`N` is `nodes`, `p` is `partition`")
+        elif name.startswith("container-"):
+            message = f"`{key}` belongs to srun, sbatch refuses it"
+            yield Diagnostic("PAR604", message, span, help="use `container` and `mounts`")
+        elif name in _FIXED or (name in _GPU_REQUESTS and _asks_gpus(name, value)):
+            message = f"`extra` may not set `{key}`, which the layout decides"
+            yield Diagnostic("PAR603", message, span, help=_fixed_help(name))
+
+
+def _asks_gpus(name: str, value: Value) -> bool:
+    return value is not False and (name == "gpus-per-node" or "gpu" in str(value))
+
+
+def _fixed_help(name: str) -> str:
+    if name in _GPU_REQUESTS:
+        return "`gpu_request` and `gpu_type` choose how GPUs are asked for"
+    return "the cluster's `nodes` and `gpus_per_node` fix the shape"
+
+
+def _text_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
+    named = ("job_name", "account", "partition", "qos", "constraint", "reservation", "gpu_type")
+    texts: dict[tuple[str, ...], Value | None]
+    texts = {("launch", name): getattr(launch, name) for name in (*named, "container", "mounts")}
+    texts |= {("launch", "extra", key): value for key, value in launch.extra.items()}
+    for path, value in texts.items():
+        if not isinstance(value, str):
+            continue
+        if not value or not value.isprintable() or '"' in value:
+            message = f"`{path[-1]}` is empty or holds a quote or a control character"
+            yield Diagnostic("PAR604", message, job.span(*path))
+        elif "$" in value and path[-1] not in ("container", "mounts"):
+            message = f"`{path[-1]}` holds a `$`, and sbatch expands no variables"
+            yield Diagnostic("PAR604", message, job.span(*path))
+
+
+def _file_safe(name: str) -> str:
+    """The job name is part of the log's file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)

@@ -1,0 +1,107 @@
+"""An sbatch file -> what its directives say, as SLURM itself would take them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ..backend import Fact, LaunchConfig, Value
+
+_DIRECTIVE = re.compile(
+    r"#SBATCH\s+--(?P<name>[a-z][a-z0-9-]*)(?:[= ](?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s#]+)))?\s*(?:#.*)?$"
+)
+_CAP = re.compile(r"readonly MAX_RESTARTS=(\d+)$")
+
+#: Directive -> fact, for those whose value is taken as it stands.
+_PLAIN = {
+    "job-name": "job_name",
+    "account": "account",
+    "partition": "partition",
+    "qos": "qos",
+    "constraint": "constraint",
+    "reservation": "reservation",
+    "nodes": "nodes",
+    "segment": "segment",
+    "ntasks-per-node": "tasks_per_node",
+    "cpus-per-task": "cpus_per_task",
+    "exclusive": "exclusive",
+    "output": "log",
+    "open-mode": "log_mode",
+}
+_COUNTS = ("nodes", "segment", "ntasks-per-node", "cpus-per-task")
+
+
+def read(files: Mapping[str, str]) -> LaunchConfig:
+    """The facts of sbatch files; a directive below the first command counts for nothing and is unread."""
+    found: list[Fact] = []
+    unread: list[str] = []
+    for path, text in files.items():
+        body = _first_command(text)
+        for number, line in enumerate(text.splitlines(), 1):
+            if number < body:
+                found += _directive_facts(path, number, line)
+            elif line.startswith("#SBATCH"):
+                unread.append(f"{path}:{number}: {line}")
+            elif cap := _CAP.match(line):
+                found.append(Fact("max_restarts", int(cap[1]), path, number, cap.start(1) + 1))
+    return LaunchConfig("slurm", tuple(found), tuple(unread))
+
+
+def from_options(options: Mapping[str, Value]) -> dict[str, Value]:
+    """The facts that directives state, under their common names."""
+    facts: dict[str, Value] = {
+        _PLAIN[name]: value for name, value in options.items() if name in _PLAIN
+    }
+    for name, value in options.items():
+        facts |= dict(_derived(name, str(value)))
+    return facts
+
+
+def seconds_from(text: str) -> int | None:
+    """Seconds of a SLURM time: minutes[:seconds], hours:minutes:seconds or days-hours[:minutes[:seconds]]."""
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text)
+    if match is None:
+        return None
+    days, *rest = (None if part is None else int(part) for part in match.groups())
+    parts = [part for part in rest if part is not None]
+    if days is None and len(parts) < 3:
+        parts = [0, *parts]
+    hours, minutes, seconds = (*parts, 0, 0)[:3]
+    return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
+
+
+def _first_command(text: str) -> int:
+    """Number of the first line that is neither blank nor a comment."""
+    lines = enumerate(text.splitlines(), 1)
+    return next((n for n, line in lines if line.strip() and not line.startswith("#")), 10**9)
+
+
+def _directive_facts(path: str, number: int, line: str) -> Iterator[Fact]:
+    match = _DIRECTIVE.match(line)
+    if match is None:
+        return
+    text = match["quoted"] if match["quoted"] is not None else match["bare"]
+    value = True if text is None else text
+    column = line.index("--") + 1
+    for name, fact in from_options({match["name"]: value}).items():
+        yield Fact(name, fact, path, number, column)
+
+
+def _value(name: str, value: Value) -> Value:
+    return int(value) if name in _COUNTS and str(value).isdecimal() else value
+
+
+def _derived(name: str, text: str) -> Iterator[tuple[str, Value]]:
+    if name == "gpus-per-node" or (name == "gres" and text.startswith("gpu")):
+        *kind, count = text.removeprefix("gpu:").split(":")
+        if count.isdecimal():
+            yield "gpus_per_node", int(count)
+        if kind:
+            yield "gpu_type", kind[-1]
+    elif name == "time" and (seconds := seconds_from(text)) is not None:
+        yield "time_seconds", seconds
+    elif name == "signal" and (match := re.fullmatch(r"B:(?:SIG)?([A-Z0-9]+)@(\d+)", text)):
+        yield "signal", match[1]
+        yield "signal_seconds", int(match[2])
+    elif name in ("requeue", "no-requeue"):
+        yield "requeue", name == "requeue"
