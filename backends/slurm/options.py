@@ -13,12 +13,15 @@ from ..backend import Value
 
 Options = dict[str, Value]
 
-#: Codes of this launcher's complaints, with a title.
+#: Code -> (short name, title), for `parc rules`.
 CODES = {
-    "PAR601": "a segment that does not hold the layout's groups or does not divide the nodes",
-    "PAR602": "a signal that comes no earlier than the start, or later than sbatch can say",
-    "PAR603": "an `extra` option that the layout decides",
-    "PAR604": "an option that sbatch cannot read",
+    "PAR601": (
+        "segment",
+        "a segment that cannot hold the layout's groups or does not divide the nodes",
+    ),
+    "PAR602": ("signal", "a warning signal that sbatch cannot send in time"),
+    "PAR603": ("extra-contradicts", "an extra option that the layout decides"),
+    "PAR604": ("option-unreadable", "an option that sbatch cannot read"),
 }
 SOURCE = "https://slurm.schedmd.com/sbatch.html"
 
@@ -70,7 +73,7 @@ def options(plan: Plan) -> Options:
 def segment_nodes(layout: Layout, gpus_per_node: int, domain: int) -> int | None:
     """Nodes to take from one NVLink block so that tensor, context and expert groups stay inside it.
 
-    None where a domain is a node, or where a node holds every group. SLURM's block topology asks that the segment
+    None where a domain is a node, or where a node holds every group. The block topology asks that a segment
     divides the nodes; when no divisor holds the group, the largest that fits the domain is taken.
     """
     group = fast_group(layout)

@@ -49,10 +49,10 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
 
 def from_options(options: Mapping[str, Value]) -> dict[str, Value]:
     """The facts that directives state, under their common names."""
-    facts: dict[str, Value] = {
-        _PLAIN[name]: value for name, value in options.items() if name in _PLAIN
-    }
+    facts: dict[str, Value] = {}
     for name, value in options.items():
+        if name in _PLAIN:
+            facts[_PLAIN[name]] = _value(name, value)
         facts |= dict(_derived(name, str(value)))
     return facts
 
