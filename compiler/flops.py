@@ -2,8 +2,8 @@
 
 The parts are of the forward pass. A multiplication and an addition count as two; the backward pass does each
 product twice, so training takes three times the forward FLOP. Recomputation is no model FLOP and is not here.
-Formulas: Narayanan et al. 2021 (arXiv 2104.04473, appendix) as `num_floating_point_operations` extends them to
-grouped and latent attention, gated feed-forward, experts and MTP (Megatron-LM, megatron/training/training.py).
+Formulas: Narayanan et al. 2021 (arXiv 2104.04473, appendix), as Megatron-LM's `num_floating_point_operations`
+(megatron/training/training.py) extends them to grouped and latent attention, gating, experts and MTP.
 Router, norms, rotary embedding and softmax are not counted.
 """
 

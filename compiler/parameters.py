@@ -141,8 +141,8 @@ def head(model: Model, vocab: int | None = None) -> Counts:
 def mtp(model: Model) -> Counts:
     """All multi-token-prediction layers, without the embedding and head that they share with the model.
 
-    One is a block of the last layer's kind, the 2h x h projection that joins hidden state and embedding, and three
-    norms (DeepSeek-V3, arXiv 2412.19437, 2.2; megatron/core/transformer/multi_token_prediction.py).
+    One is a block of the last layer's kind, the 2h x h projection that joins hidden state and embedding, and
+    three norms (DeepSeek-V3, arXiv 2412.19437, 2.2; megatron/core/transformer/multi_token_prediction.py).
     """
     block = moe_layer(model) if model.moe_layers else dense_layer(model)
     joint = Counts(2 * model.hidden * model.hidden, 3 * norm(model, model.hidden))
@@ -170,7 +170,7 @@ def active(model: Model, vocab: int | None = None, seq_len: int | None = None) -
 
 
 def padded_vocab(model: Model, tp: Any, multiple: int = 128) -> Any:
-    """Vocabulary rounded up to a multiple of `multiple * tp`; 128 is Megatron's --make-vocab-size-divisible-by."""
+    """Vocabulary rounded up to a multiple of `multiple * tp`, as Megatron pads it (128 by default)."""
     step = multiple * tp
     return -(-model.vocab // step) * step
 
