@@ -1,0 +1,52 @@
+# Every target sets itself up in .venv: nothing but make and a Python >= 3.11 is needed.
+#
+#   make demo        compile an example for every backend and print its plan
+#   make test        style, types and tests
+#   make bench       time the compiler on every example
+#   make acceptance  run the frameworks themselves on what parc emits
+#   make clean       remove .venv, caches and out/
+
+SHELL := /bin/bash
+BIN := .venv/bin
+READY := .venv/ready
+CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
+FOLDERS := cli dsl compiler backends templates benchmarks tests
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check bench acceptance clean
+
+demo: $(READY)
+	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/black --quiet --check $(FOLDERS) || { $(BIN)/black --check $(FOLDERS); exit 1; }
+	$(BIN)/ruff check --quiet $(FOLDERS)
+	$(BIN)/python tests/typecheck.py
+
+bench: $(READY)
+	$(BIN)/python benchmarks/speed.py
+
+acceptance: $(READY)
+	@if compgen -G 'tests/acceptance/test_*.py' >/dev/null; then \
+	    $(BIN)/python -m pytest tests/acceptance; \
+	else \
+	    echo 'acceptance: there are no cases yet, so nothing was run and nothing is claimed'; \
+	fi
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build out *.egg-info
+
+# A candidate may be there and still fail, as a pyenv shim without its version does; so each is asked to run.
+$(READY): pyproject.toml
+	@set -e; \
+	for python in $(or $(PYTHON),$(CANDIDATES)); do \
+	    "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    echo "setting up .venv with $$("$$python" --version)"; \
+	    "$$python" -m venv --clear .venv; \
+	    $(BIN)/python -m pip install --quiet --editable '.[test]'; \
+	    touch $@; exit 0; \
+	done; \
+	echo 'no Python >= 3.11 with venv was found; say which one with make PYTHON=...' >&2; exit 1

@@ -1,0 +1,65 @@
+"""The command line: arguments -> one command -> exit code (0 fine, 1 findings or no layout, 2 wrong usage or input)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from parc.commands import COMMANDS
+from parc.dsl.diagnostics import JobError
+
+FINE, FINDINGS, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+class _Version(argparse.Action):
+    """Prints the version; looking it up takes a while, so only when it is asked for."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        import parc
+
+        print(f"parc {parc.__version__}")
+        sys.exit(FINE)
+
+
+def parser() -> argparse.ArgumentParser:
+    root = argparse.ArgumentParser(
+        prog="parc",
+        description="Compile a training job into its best parallel layout, and into the files that run it.",
+        epilog="exit codes: 0 fine, 1 findings or no feasible layout, 2 wrong usage or unreadable input",
+    )
+    root.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        summary = (command.__doc__ or "").strip().splitlines()[0]
+        sub = subparsers.add_parser(command.NAME, help=summary, description=summary)
+        command.arguments(sub)
+        sub.set_defaults(run=command.run)
+    return root
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; argparse itself exits with 2 on wrong usage."""
+    try:
+        arguments = parser().parse_args(argv)
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return code
+    except JobError as error:
+        from parc.terminal import complain
+
+        complain(error.diagnostics)
+        return WRONG
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as in `parc std | head`: what is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

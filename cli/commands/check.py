@@ -1,0 +1,45 @@
+"""read jobs and say what is wrong with them; nothing is solved"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.job import Job
+
+from ..terminal import complain, say, say_json
+from .job_arguments import add_json, add_overrides
+
+NAME = "check"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("job", nargs="+", metavar="JOB", help="a job file")
+    add_overrides(parser)
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    import parc
+
+    code, found = 0, []
+    for path in arguments.job:
+        try:
+            refusals = _refusals(parc.load(path, arguments.set))
+            code = max(code, 1 if refusals else 0)
+        except JobError as error:
+            refusals, code = list(error.diagnostics), 2
+        found += refusals
+        if not refusals and not arguments.json:
+            say(f"{path}: fine")
+    complain(found)
+    if arguments.json:
+        say_json([diagnostic.to_json() for diagnostic in found])
+    return code
+
+
+def _refusals(job: Job) -> list[Diagnostic]:
+    """What targets cannot run at all, whatever the layout."""
+    from parc.backends import BACKENDS
+
+    return [found for spec in job.targets for found in BACKENDS[spec.name].target.refuses(job)]

@@ -1,0 +1,110 @@
+"""solve jobs and write the files that run them"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.job import Job
+
+from ..output import MANIFEST, Change, changes, manifest, write
+from ..planning import Planned, emit, plan_targets
+from ..record import lock, planned_json
+from ..terminal import complain, progress, say, say_json
+from .job_arguments import add_json, add_overrides, add_targets, load_jobs
+
+NAME = "compile"
+
+
+@dataclass
+class _Result:
+    """What all jobs together write: paths below the output folder, each job's part of it in a subfolder when there are several."""
+
+    planned: list[Planned] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    scripts: set[str] = field(default_factory=set)
+    parts: list[str] = field(default_factory=list)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "job", nargs="+", metavar="JOB", help="a job file; each of several gets a subfolder"
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, type=Path, metavar="DIR", help="the output folder"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 if the output would change"
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="write nothing; print what would change"
+    )
+    add_targets(parser)
+    add_overrides(parser)
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    jobs = load_jobs(arguments.job, arguments.set)
+    _refuse_equal_names(jobs)
+    changes(arguments.output, {})
+    result = _compile(jobs, arguments.target)
+    if not all(planned.plans for planned in result.planned):
+        return 1
+    wanted = changes(arguments.output, result.files, result.parts)
+    dry = arguments.check or arguments.diff
+    if not dry:
+        write(arguments.output, wanted, result.scripts)
+    _report(arguments, result.planned, wanted)
+    return 1 if arguments.check and wanted else 0
+
+
+def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
+    result = _Result()
+    for job in jobs:
+        planned, emitted = emit(plan_targets(job, targets, progress))
+        complain(planned.diagnostics())
+        part = f"{job.name}/" if len(jobs) > 1 else ""
+        files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
+        result.planned.append(planned)
+        result.files |= {part + path: text for path, text in files.items()}
+        result.scripts |= {part + path for path in emitted.scripts}
+        result.parts.append(part)
+    return result
+
+
+def _refuse_equal_names(jobs: Sequence[Job]) -> None:
+    counts = Counter(job.name for job in jobs)
+    complaints = [
+        Diagnostic("PAR093", f"{count} jobs are called `{name}` and would share a folder")
+        for name, count in counts.items()
+        if count > 1
+    ]
+    if complaints:
+        raise JobError(complaints)
+
+
+def _report(arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[Change]) -> None:
+    dry = arguments.check or arguments.diff
+    if arguments.json:
+        changed = [{"path": change.path, "kind": change.kind} for change in wanted]
+        say_json(
+            {"jobs": [planned_json(one) for one in planned], "written": not dry, "changes": changed}
+        )
+        return
+    if arguments.diff:
+        sys.stdout.write("".join(change.diff() for change in wanted))
+        return
+    verbs = (
+        ("would add", "would change", "would remove") if dry else ("added", "changed", "removed")
+    )
+    names = dict(zip(("add", "change", "remove"), verbs, strict=True))
+    for change in wanted:
+        say(f"{names[change.kind]} {arguments.output / change.path}")
+    if not wanted:
+        say(f"{arguments.output}: nothing to change")

@@ -1,0 +1,83 @@
+"""price one given layout, and say which rules it breaks"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+import parc
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from parc.dsl.job import Job
+
+from .job_arguments import add_json, add_overrides, add_targets, load_job
+
+NAME = "estimate"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("job", metavar="JOB", help="a job file")
+    parser.add_argument(
+        "--layout",
+        required=True,
+        type=layout,
+        metavar="NAME=VALUE,...",
+        help="the degrees, such as tp=8,pp=4,micro_batch=1,recompute=full; what is left out is 1",
+    )
+    add_targets(parser)
+    add_overrides(parser)
+    add_json(parser)
+
+
+def layout(text: str) -> dict[str, int]:
+    """`tp=8,recompute=full` as numbers."""
+    from parc.compiler.plan import Layout
+    from parc.dsl.expression import VALUES
+
+    degrees: dict[str, int] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        known = VALUES.get(name, {})
+        if not equals or not (value.isdecimal() or value in known):
+            raise ArgumentTypeError(f"`{part}` is not NAME=VALUE")
+        if name not in Layout.model_fields and name != "dp":
+            help_text = did_you_mean(name, Layout.model_fields)
+            raise ArgumentTypeError(
+                f"unknown degree `{name}`; {help_text or 'see docs/language.md'}"
+            )
+        if name in degrees:
+            raise ArgumentTypeError(f"`{name}` is given twice")
+        degrees[name] = known[value] if value in known else int(value)
+    return degrees
+
+
+def run(arguments: Namespace) -> int:
+    job = load_job(arguments)
+    from ..planning import target_names
+    from ..record import estimate_json, job_json
+    from ..show import estimate_text
+    from ..terminal import complain, say, say_json
+
+    prices, complaints = {}, []
+    for target in target_names(job, arguments.target):
+        try:
+            prices[target] = parc.estimate(job, arguments.layout, target)
+        except JobError as error:
+            complaints += [_named(job, target, found) for found in error.diagnostics]
+    complain(complaints)
+    if arguments.json:
+        priced = [{"target": name, **estimate_json(price)} for name, price in prices.items()]
+        broken = [complaint.to_json() for complaint in complaints]
+        say_json({"job": job_json(job), "estimates": priced, "broken": broken})
+    elif prices:
+        say("\n\n".join(estimate_text(job, target, price) for target, price in prices.items()))
+    return 1 if complaints else 0
+
+
+def _named(job: Job, target: str, complaint: Diagnostic) -> Diagnostic:
+    """The complaint with its target in front, where the job has several."""
+    from dataclasses import replace
+
+    return (
+        replace(complaint, message=f"{target}: {complaint.message}")
+        if len(job.targets) > 1
+        else complaint
+    )

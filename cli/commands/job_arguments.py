@@ -1,0 +1,51 @@
+"""Arguments that several commands share, and the job that they name."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+
+import parc
+from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.job import Job
+
+
+def add_overrides(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        help="override a setting, such as train.seq_len=4096; may be repeated",
+    )
+
+
+def add_targets(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--target",
+        action="append",
+        metavar="T",
+        help="only this target of the job; may be repeated",
+    )
+
+
+def add_json(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def load_job(arguments: Namespace) -> Job:
+    return parc.load(arguments.job, arguments.set)
+
+
+def load_jobs(paths: Iterable[str], overrides: Iterable[str]) -> list[Job]:
+    """Every job; raises `JobError` with the complaints about all of them."""
+    jobs: list[Job] = []
+    complaints: list[Diagnostic] = []
+    for path in paths:
+        try:
+            jobs.append(parc.load(path, overrides))
+        except JobError as error:
+            complaints += error.diagnostics
+    if complaints:
+        raise JobError(complaints)
+    return jobs

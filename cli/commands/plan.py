@@ -1,0 +1,32 @@
+"""solve a job and print the best layout of each target; write nothing"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from .job_arguments import add_json, add_overrides, add_targets, load_job
+
+NAME = "plan"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("job", metavar="JOB", help="a job file")
+    add_targets(parser)
+    add_overrides(parser)
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    job = load_job(arguments)
+    from ..planning import plan_targets
+    from ..record import planned_json
+    from ..show import plans_text
+    from ..terminal import complain, progress, say, say_json
+
+    planned = plan_targets(job, arguments.target, progress)
+    complain(planned.diagnostics())
+    if arguments.json:
+        say_json(planned_json(planned))
+    elif planned.plans:
+        say(plans_text(planned))
+    return 0 if planned.plans else 1

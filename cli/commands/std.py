@@ -1,0 +1,55 @@
+"""list the standard library, or print one entry of it"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from parc.dsl.library import StdEntry
+
+from ..terminal import say, say_json
+from .job_arguments import add_json
+
+NAME = "std"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one entry, such as h100_pod")
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    from parc.dsl import std_entries
+
+    entries = std_entries()
+    if arguments.name is not None:
+        entries = _named(entries, arguments.name.removeprefix("std."))
+    if arguments.json:
+        say_json([_json(entry) for entry in entries])
+    elif arguments.name is not None:
+        say("\n\n".join(_text(entry) for entry in entries))
+    else:
+        width = max(len(entry.name) for entry in entries)
+        for entry in entries:
+            say(f"{entry.kind:<8} {entry.name:<{width}}  {entry.doc}")
+    return 0
+
+
+def _named(entries: list[StdEntry], name: str) -> list[StdEntry]:
+    found = [entry for entry in entries if entry.name == name]
+    if not found:
+        known = [entry.name for entry in entries]
+        message = f"the standard library has no `{name}`"
+        help_text = did_you_mean(name, known) or "`parc std` lists it"
+        raise JobError([Diagnostic("PAR095", message, help=help_text)])
+    return found
+
+
+def _text(entry: StdEntry) -> str:
+    """The definition as it stands in its file; what follows its brace is the next one's comment."""
+    text = entry.source.text[entry.start : entry.end]
+    return text[: text.rindex("}") + 1]
+
+
+def _json(entry: StdEntry) -> dict[str, str]:
+    return {"kind": entry.kind, "name": entry.name, "doc": entry.doc, "text": _text(entry)}

@@ -1,0 +1,102 @@
+"""Job -> plans of its targets, and plans -> the files of an output folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+
+from parc.backends import BACKENDS, LAUNCHERS
+from parc.compiler.plan import Plan
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from parc.dsl.job import Job
+
+Progress = Callable[[str], AbstractContextManager[object]]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What became of a job: plans, the best first, and why the other targets have none."""
+
+    job: Job
+    plans: tuple[Plan, ...]
+    complaints: tuple[tuple[str, Diagnostic], ...] = ()
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """The complaints; mere warnings while some target has a plan."""
+        if not self.plans:
+            return [complaint for _, complaint in self.complaints]
+        return [replace(complaint, severity="warning") for _, complaint in self.complaints]
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Files by path below the output folder, and those of them that are scripts to start."""
+
+    files: dict[str, str]
+    scripts: frozenset[str]
+
+
+def plan_targets(
+    job: Job, names: Iterable[str] | None = None, progress: Progress | None = None
+) -> Planned:
+    """Solve every target; raises `JobError` for a name that the job does not have."""
+    from parc.compiler import plan
+
+    plans: list[Plan] = []
+    complaints: list[tuple[str, Diagnostic]] = []
+    for name in target_names(job, names):
+        with progress(f"{job.name}: {name}") if progress else nullcontext():
+            try:
+                plans.append(plan(job, BACKENDS[name].target))
+            except JobError as error:
+                complaints += [(name, diagnostic) for diagnostic in error.diagnostics]
+    return Planned(job, tuple(sorted(plans, key=_rank)), tuple(complaints))
+
+
+def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
+    """The job's targets, or those of them that are wanted."""
+    known = [spec.name for spec in job.targets]
+    chosen = list(dict.fromkeys(wanted or known))
+    unknown = [
+        Diagnostic(
+            "PAR092",
+            f"{job.name} has no target `{name}`",
+            help=did_you_mean(name, known) or f"it has {', '.join(known)}",
+        )
+        for name in chosen
+        if name not in known
+    ]
+    if unknown:
+        raise JobError(unknown)
+    return chosen
+
+
+def emit(planned: Planned) -> tuple[Planned, Emitted]:
+    """Launch files of every plan. A plan that its framework or launcher cannot express becomes a complaint."""
+    plans: list[Plan] = []
+    complaints = list(planned.complaints)
+    files: dict[str, str] = {}
+    scripts: set[str] = set()
+    for plan in planned.plans:
+        try:
+            files |= _files(plan)
+        except JobError as error:
+            complaints += [(plan.target, diagnostic) for diagnostic in error.diagnostics]
+        else:
+            plans.append(plan)
+            scripts.add(BACKENDS[plan.target].entry)
+    return Planned(planned.job, tuple(plans), tuple(complaints)), Emitted(files, frozenset(scripts))
+
+
+def _files(plan: Plan) -> dict[str, str]:
+    backend = BACKENDS[plan.target]
+    files = backend.emit(plan)
+    if plan.job.launch is not None:
+        files |= LAUNCHERS[plan.job.launch.kind].emit(plan, backend.entry)
+    return files
+
+
+def _rank(plan: Plan) -> float:
+    """Sorts the better objective first; equal ones keep the job's order."""
+    return plan.proof.value if plan.proof.objective.startswith("minimize") else -plan.proof.value

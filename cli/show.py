@@ -1,0 +1,171 @@
+"""Plans as a person reads them: the layout in one line, where memory and time go, and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from parc.compiler.plan import Estimate, Layout, Plan
+from parc.dsl.job import Job
+
+from .planning import Planned
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+GIB = 2**30
+BAR = 31
+SHADES = "█▓▒░"
+#: Terms named after a bar; the smaller rest is summed as "other".
+NAMED = 6
+
+
+def plans_text(planned: Planned) -> Text:
+    """All targets, a line each, then the best one in full."""
+    from rich.text import Text
+
+    lines = [_title(planned.job, planned.plans[0].layout), "", *_ranking(planned), ""]
+    best = planned.plans[0]
+    lines += estimate_lines(best.job, best.target, best.estimate)
+    lines.append(f"  proof   {_proof(best)}")
+    text = Text("\n".join(lines))
+    text.highlight_regex(r"\A\S+", "bold")
+    text.highlight_regex(r"◀ best", "bold green")
+    text.highlight_regex(rf"[{SHADES}]+", "cyan")
+    return text
+
+
+def estimate_text(job: Job, target: str, estimate: Estimate) -> str:
+    """One priced layout in full."""
+    head = [_title(job, estimate.layout), "", f"  {target}  {layout_text(estimate.layout)}", ""]
+    return "\n".join([*head, *estimate_lines(job, target, estimate)])
+
+
+def layout_text(layout: Layout) -> str:
+    """The layout in one line, without the degrees that are 1."""
+    parts = [
+        _degree(name, getattr(layout, name)) for name in ("tp", "pp", "vpp", "cp", "ep", "etp")
+    ]
+    parts += _data_parallel(layout)
+    parts.append(f"micro-batch {layout.micro_batch} × {layout.microbatches}")
+    layers = f" in {layout.recompute_layers} layers" if layout.recompute_layers else ""
+    parts.append(f"recompute {layout.recompute_name}{layers}")
+    if layout.offload:
+        parts.append(f"offload {layout.offload_name}")
+    return " · ".join(part for part in parts if part)
+
+
+def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
+    stage, stages = estimate.fullest, estimate.stages
+    where = f", stage {stage.index} of {len(stages)} (the fullest)" if len(stages) > 1 else ""
+    used = f"{stage.memory_bytes / GIB:.1f} of {estimate.ceiling_bytes / GIB:.1f} GiB"
+    memory = {name: size / GIB for name, size in stage.memory.items()}
+    step = _seconds(estimate.step_seconds)
+    return [
+        f"{target}{where}",
+        f"  memory  {used:<19} {_bar(sum(memory.values()), estimate.ceiling_bytes / GIB)}  {_terms(memory)}",
+        f"  step    {step:<19} {_shares(estimate.time)}  {_terms(estimate.time)}",
+        f"          {' · '.join(_outcome(job, estimate))}",
+    ]
+
+
+def _title(job: Job, layout: Layout) -> str:
+    from parc.compiler.parameters import total
+
+    gpu = job.cluster.gpu.name.replace("_", " ")
+    parameters = _short(total(job.model, seq_len=job.train.seq_len))
+    return (
+        f"{job.name}  {parameters} parameters · {layout.gpus:,} × {gpu} in {layout.nodes:,} nodes"
+        f" · {job.train.global_batch:,} sequences × {job.train.seq_len:,} tokens"
+    )
+
+
+def _ranking(planned: Planned) -> list[str]:
+    """One line per target, the columns aligned."""
+    rows = [(plan.target, layout_text(plan.layout), plan.estimate.mfu) for plan in planned.plans]
+    name, layout = (max(len(row[column]) for row in rows) for column in (0, 1))
+    lines = [f"  {t:<{name}}  {text:<{layout}}  MFU {mfu:6.1%}" for t, text, mfu in rows]
+    if len(lines) > 1:
+        lines[0] += "  ◀ best"
+    return lines
+
+
+def _data_parallel(layout: Layout) -> list[str]:
+    if layout.dp == 1 and layout.cp == 1:
+        return []
+    replicas = (
+        f"{layout.dp_replicate} × {layout.dp_shard}" if layout.dp_replicate > 1 else layout.dp
+    )
+    name = "hsdp" if layout.zero == 3 and layout.dp_replicate > 1 else "dp"
+    pieces = [f"{name} {replicas if name == 'hsdp' else layout.dp}", f"zero {layout.zero}"]
+    return [*pieces, f"hpz {layout.hpz}"] if layout.hpz > 1 else pieces
+
+
+def _degree(name: str, degree: int) -> str:
+    return f"{name} {degree}" if degree > 1 else ""
+
+
+def _bar(part: float, whole: float) -> str:
+    filled = min(BAR, round(BAR * part / whole))
+    return SHADES[0] * filled + SHADES[-1] * (BAR - filled)
+
+
+def _shares(terms: Mapping[str, float]) -> str:
+    """A bar cut into the largest terms, each in its shade; the rest in the last one."""
+    whole = sum(terms.values())
+    widths = [round(BAR * seconds / whole) for _, seconds in _largest(terms)[: len(SHADES) - 1]]
+    bar = "".join(shade * width for shade, width in zip(SHADES, widths, strict=False))[:BAR]
+    return bar + SHADES[-1] * (BAR - len(bar))
+
+
+def _terms(terms: Mapping[str, float]) -> str:
+    """The largest terms by name with one decimal (two below 1), the rest summed."""
+    largest = _largest(terms)
+    named = largest[:NAMED]
+    rest = sum(value for _, value in largest[NAMED:])
+    shown = [*named, *([("other", rest)] if rest else [])]
+    return " · ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in shown)
+
+
+def _largest(terms: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(((n, v) for n, v in terms.items() if v > 0), key=lambda term: -term[1])
+
+
+def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
+    train = job.train
+    length = f"{_short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
+    parts = [
+        f"MFU {estimate.mfu:.1%}",
+        f"{estimate.tokens_per_second:,.0f} tokens/s",
+        f"{length} in {_duration(estimate.days)}",
+    ]
+    return [*parts, f"{_short(estimate.cost)}$"] if estimate.cost else parts
+
+
+def _proof(plan: Plan) -> str:
+    proof = plan.proof
+    chosen = "best" if proof.status == "OPTIMAL" else f"{proof.status.lower()}, chosen"
+    text = f"{chosen} of {proof.layouts:,} layouts, {proof.seconds:.2f} s"
+    return f"{text} · binding: {', '.join(plan.binding)}" if plan.binding else text
+
+
+def _duration(days: float) -> str:
+    if days >= 2:
+        return f"{days:,.0f} days" if days >= 20 else f"{days:.1f} days"
+    return f"{days * 24:.1f} hours" if days * 24 >= 1 else f"{days * 1440:.1f} minutes"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}" if value >= 1 else f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+
+
+def _short(number: float) -> str:
+    """A count with three digits and K, M, B or T."""
+    for size, suffix in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
+        if number >= size:
+            return f"{number / size:.3g}{suffix}"
+    return f"{number:.3g} "

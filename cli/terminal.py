@@ -1,0 +1,64 @@
+"""Where text goes: results to stdout, diagnostics and progress to stderr, colour only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from parc.dsl.diagnostics import Diagnostic, render
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+_STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+
+
+def complain(diagnostics: Iterable[Diagnostic]) -> None:
+    """Print diagnostics to stderr, a blank line between two."""
+    if not (found := list(dict.fromkeys(diagnostics))):
+        return
+    if not sys.stderr.isatty():
+        print("\n\n".join(map(render, found)), file=sys.stderr)
+        return
+    console = _console(sys.stderr)
+    for index, diagnostic in enumerate(found):
+        console.print(*([""] if index else []), _styled(diagnostic), sep="\n")
+
+
+def say(text: str | Text) -> None:
+    """Print a result to stdout."""
+    if isinstance(text, str) or not sys.stdout.isatty():
+        print(text)
+    else:
+        _console(sys.stdout).print(text)
+
+
+def say_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def progress(what: str) -> AbstractContextManager[object]:
+    """A spinner on stderr while something takes its time."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    return _console(sys.stderr).status(what)
+
+
+def _console(file: Any) -> Console:
+    from rich.console import Console
+
+    return Console(file=file, highlight=False, soft_wrap=True)
+
+
+def _styled(diagnostic: Diagnostic) -> Text:
+    from rich.text import Text
+
+    text = Text(render(diagnostic))
+    text.highlight_regex(r"\A\w+\[\w+\]", _STYLES[diagnostic.severity])
+    text.highlight_regex(r"(?m)^\s*\| +\^+$", "red")
+    text.highlight_regex(r"(?m)^ +(= \w+:|-->)|^ *\d* \|", "blue")
+    return text
