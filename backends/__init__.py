@@ -1,1 +1,19 @@
 """`Plan` -> launch files and back, one module per framework and launcher, listed here."""
+
+from __future__ import annotations
+
+from .backend import Backend, Launcher
+from .megatron import BACKEND as MEGATRON
+from .slurm import LAUNCHER as SLURM
+from .torchtitan import BACKEND as TORCHTITAN
+
+#: By the name in `target NAME { ... }`, in the order of reports.
+BACKENDS: dict[str, Backend] = {
+    "megatron": MEGATRON,
+    "torchtitan": TORCHTITAN,
+}
+
+#: By the name in `launch NAME { ... }`.
+LAUNCHERS: dict[str, Launcher] = {
+    "slurm": SLURM,
+}

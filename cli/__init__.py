@@ -1,6 +1,6 @@
 """parc: compile a training job into its best parallel layout, and into the files that run it.
 
-The Python API: `load` a job file, `compile` it into plans, `estimate` one given layout. The solver is loaded when it solves.
+The Python API: `load` a job file, `compile` it into plans, `estimate` one given layout.
 """
 
 from __future__ import annotations

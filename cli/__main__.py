@@ -1,4 +1,4 @@
-"""The command line: arguments -> one command -> exit code (0 fine, 1 findings or no layout, 2 wrong usage or input)."""
+"""The command line: arguments -> one command -> exit code (0 fine, 1 findings, 2 wrong usage or input)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The output folder: what would change in it, and changing it all at once or not at all.
 
-`plan.json` lists each file that parc wrote with its sha256, so parc removes what it no longer writes and leaves the rest alone.
+`plan.json` lists each file that parc wrote with its sha256, so parc removes what it no longer
+writes and leaves the rest alone.
 """
 
 from __future__ import annotations
@@ -20,15 +21,9 @@ from typing import Literal
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
+from . import codes
+
 MANIFEST = "plan.json"
-#: Code -> (short name, title), for `parc rules`.
-CODES = {
-    "PAR090": ("output-unwritable", "the output folder cannot be written"),
-    "PAR091": (
-        "output-foreign",
-        "a file of the output folder that parc did not write is in the way",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -60,9 +55,9 @@ def manifest(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def changes(folder: Path, files: Mapping[str, str], parts: Iterable[str] = ("",)) -> list[Change]:
-    """What writing `files` into `folder` would do. `parts` are the subfolders that hold a `plan.json`, each ending in "/".
+    """What writing `files` into `folder` would do; `parts`, such as "job/", are where a `plan.json` lies.
 
-    Raises `JobError` where the folder is no folder, cannot be read, or holds a foreign file under a name that is needed.
+    Raises `JobError` where the folder cannot be read or holds a foreign file under a needed name.
     """
     try:
         _refuse_file(folder)
@@ -96,7 +91,9 @@ def _refuse_file(folder: Path) -> None:
     place = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     if place.exists() and not place.is_dir():
         message = f"the output folder `{folder}` cannot be: `{place}` is a file"
-        raise JobError([Diagnostic("PAR090", message, help="choose another folder with -o")])
+        raise JobError(
+            [Diagnostic(codes.UNWRITABLE, message, help="choose another folder with -o")]
+        )
 
 
 def _owned(folder: Path, part: str) -> dict[str, str]:
@@ -144,7 +141,7 @@ def _removal(folder: Path, path: str, digest: str) -> Change | None:
 
 def _foreign(place: Path) -> Diagnostic:
     return Diagnostic(
-        "PAR091",
+        codes.FOREIGN,
         f"`{place}` was not written by parc and is in the way",
         help="move it, or choose another folder with -o",
     )
@@ -153,12 +150,12 @@ def _foreign(place: Path) -> Diagnostic:
 def _unwritable(folder: Path, error: OSError) -> Diagnostic:
     reason = (error.strerror or str(error)).lower()
     message = f"cannot write the output folder `{folder}`: {reason}"
-    return Diagnostic("PAR090", message, help="what was in it is unchanged")
+    return Diagnostic(codes.UNWRITABLE, message, help="what was in it is unchanged")
 
 
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """A temporary folder on the file system of `folder`; with it go the folders that had to be made, when left empty."""
+    """A temporary folder inside `folder`, so on its file system. Folders that stay empty go with it."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -11,6 +11,8 @@ from parc.compiler.plan import Plan
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.job import Job
 
+from . import codes
+
 Progress = Callable[[str], AbstractContextManager[object]]
 
 
@@ -60,7 +62,7 @@ def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
     chosen = list(dict.fromkeys(wanted or known))
     unknown = [
         Diagnostic(
-            "PAR092",
+            codes.NO_TARGET,
             f"{job.name} has no target `{name}`",
             help=did_you_mean(name, known) or f"it has {', '.join(known)}",
         )
@@ -73,7 +75,7 @@ def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
 
 
 def emit(planned: Planned) -> tuple[Planned, Emitted]:
-    """Launch files of every plan. A plan that its framework or launcher cannot express becomes a complaint."""
+    """Launch files of every plan; one that its framework or launcher cannot express becomes a complaint."""
     plans: list[Plan] = []
     complaints = list(planned.complaints)
     files: dict[str, str] = {}

@@ -17,7 +17,7 @@ DIGITS = 6
 
 
 def lock(planned: Planned, files: dict[str, str]) -> str:
-    """The text of `plan.json`: every plan, what was refused, and the sha256 of each file. No times, so it is reproducible."""
+    """The text of `plan.json`: plans, refusals and the sha256 of each file; no times, so it never varies."""
     value = {**planned_json(planned), "files": files}
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 

@@ -72,7 +72,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
 def _title(job: Job, layout: Layout) -> str:
     from parc.compiler.parameters import total
 
-    gpu = job.cluster.gpu.name.replace("_", " ")
+    gpu = job.cluster.gpu.name.replace("_", " ").upper()
     parameters = _short(total(job.model, seq_len=job.train.seq_len))
     return (
         f"{job.name}  {parameters} parameters · {layout.gpus:,} × {gpu} in {layout.nodes:,} nodes"
@@ -82,9 +82,12 @@ def _title(job: Job, layout: Layout) -> str:
 
 def _ranking(planned: Planned) -> list[str]:
     """One line per target, the columns aligned."""
-    rows = [(plan.target, layout_text(plan.layout), plan.estimate.mfu) for plan in planned.plans]
-    name, layout = (max(len(row[column]) for row in rows) for column in (0, 1))
-    lines = [f"  {t:<{name}}  {text:<{layout}}  MFU {mfu:6.1%}" for t, text, mfu in rows]
+    rows = [(plan.target, layout_text(plan.layout)) for plan in planned.plans]
+    name, layout = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = [
+        f"  {target:<{name}}  {text:<{layout}}  MFU {plan.estimate.mfu:6.1%}"
+        for (target, text), plan in zip(rows, planned.plans, strict=True)
+    ]
     if len(lines) > 1:
         lines[0] += "  ◀ best"
     return lines

@@ -1,4 +1,4 @@
-"""The commands, one module each: NAME, `arguments(parser)`, `run(arguments) -> exit code`; the docstring is its help."""
+"""The commands, a module each: NAME, `arguments(parser)`, `run(arguments) -> exit code`."""
 
 from . import check, compile, estimate, plan, rules, std
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
 
+from .. import codes
 from ..output import MANIFEST, Change, changes, manifest, write
 from ..planning import Planned, emit, plan_targets
 from ..record import lock, planned_json
@@ -23,7 +24,7 @@ NAME = "compile"
 
 @dataclass
 class _Result:
-    """What all jobs together write: paths below the output folder, each job's part of it in a subfolder when there are several."""
+    """What all jobs together write; each of several jobs has a part, its subfolder."""
 
     planned: list[Planned] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
@@ -81,7 +82,7 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
 def _refuse_equal_names(jobs: Sequence[Job]) -> None:
     counts = Counter(job.name for job in jobs)
     complaints = [
-        Diagnostic("PAR093", f"{count} jobs are called `{name}` and would share a folder")
+        Diagnostic(codes.SAME_NAME, f"{count} jobs are called `{name}` and would share a folder")
         for name, count in counts.items()
         if count > 1
     ]

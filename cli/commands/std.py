@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.library import StdEntry
 
+from .. import codes
 from ..terminal import say, say_json
 from .job_arguments import add_json
 
@@ -41,7 +42,7 @@ def _named(entries: list[StdEntry], name: str) -> list[StdEntry]:
         known = [entry.name for entry in entries]
         message = f"the standard library has no `{name}`"
         help_text = did_you_mean(name, known) or "`parc std` lists it"
-        raise JobError([Diagnostic("PAR095", message, help=help_text)])
+        raise JobError([Diagnostic(codes.NO_STD_ENTRY, message, help=help_text)])
     return found
 
 

@@ -1,0 +1,19 @@
+"""The codes of complaints about commands and their output: PAR090 to PAR099. A code is never reused."""
+
+UNWRITABLE = "PAR090"
+FOREIGN = "PAR091"
+NO_TARGET = "PAR092"
+SAME_NAME = "PAR093"
+NO_STD_ENTRY = "PAR094"
+
+#: Code -> (short name, title), for `parc rules`.
+CODES: dict[str, tuple[str, str]] = {
+    UNWRITABLE: ("output-unwritable", "the output folder cannot be written"),
+    FOREIGN: (
+        "output-foreign",
+        "a file that parc did not write is in the way of one that it writes",
+    ),
+    NO_TARGET: ("no-target", "the job has no target of this name"),
+    SAME_NAME: ("same-name", "several jobs of one name would share an output folder"),
+    NO_STD_ENTRY: ("no-std-entry", "the standard library has no entry of this name"),
+}
