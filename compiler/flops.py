@@ -33,7 +33,7 @@ class Flops:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, field.name) for field in fields(self))
+        return float(sum(getattr(self, field.name) for field in fields(self)))
 
     def __mul__(self, times: float) -> Flops:
         return Flops(*(getattr(self, field.name) * times for field in fields(self)))
