@@ -155,9 +155,9 @@ class Cluster(Frozen):
 
 
 class Train(Frozen):
-    seq_len: Annotated[int, Unit("1"), Field(ge=1, le=10**8), Doc("tokens in a sequence")]
-    global_batch: Annotated[int, Unit("1"), Field(ge=1, le=10**8), Doc("sequences per step; tokens are divided by seq_len")]
-    tokens: Annotated[int | None, Unit("1"), Field(ge=1, le=10**17), Doc("training length; instead of steps")] = None
+    seq_len: Annotated[int, Unit("token"), Field(ge=1, le=10**8), Doc("tokens in a sequence")]
+    global_batch: Annotated[int, Unit("sequence"), Field(ge=1, le=10**8), Doc("sequences per step; tokens are divided by seq_len")]
+    tokens: Annotated[int | None, Unit("token"), Field(ge=1, le=10**17), Doc("training length; instead of steps")] = None
     steps: Annotated[int | None, Unit("1"), Field(ge=1, le=10**10), Doc("training length; instead of tokens")] = None
     precision: Literal["bf16", "fp16", "fp8", "mxfp8"] = "bf16"
     optimizer: Literal["adam", "adam8bit", "sgd", "muon"] = "adam"

@@ -1,0 +1,177 @@
+"""A job's text -> `Job`, or every complaint about it at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+
+from . import codes
+from .assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
+from .diagnostics import Diagnostic, JobError, Note, Source
+from .imports import BLOCKS, Loader
+from .job import Job
+from .overrides import Targets, read_overrides
+from .report import Report, wrong
+from .rules import RULES
+from .scope import unknown_name
+from .sources import MAX_BYTES, decode, read
+from .syntax import Block, Word
+
+#: Complaints that a text that could not be read may have caused.
+_FOLLOWING = {
+    codes.UNKNOWN_NAME,
+    codes.MISSING_BLOCK,
+    codes.MISSING_SETTING,
+    codes.EMPTY,
+    codes.AMBIGUOUS,
+    codes.LENGTH,
+}
+
+
+def load(
+    path: str | os.PathLike[str], overrides: Sequence[str] = (), targets: Targets | None = None
+) -> Job:
+    """The job that a file describes.
+
+    `overrides` are texts such as "train.seq_len=4096"; `targets` gives the class behind each `target NAME` block.
+    Raises `JobError` with every complaint.
+    """
+    name = os.fspath(path)
+    source, data = read(name, name)
+    return _check(source, data, overrides, targets or {})
+
+
+def loads(
+    text: str, name: str = "job.par", overrides: Sequence[str] = (), targets: Targets | None = None
+) -> Job:
+    """As `load`, for a text; imports are relative to the folder of `name`."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > MAX_BYTES:
+        message = f"`{name}` has {len(data):,} bytes, at most {MAX_BYTES:,} are read"
+        raise wrong(codes.TOO_LARGE, message, None, "a job file is a few kilobytes of text")
+    return _check(Source(name, decode(data, name)), data, overrides, targets or {})
+
+
+def _check(source: Source, data: bytes, overrides: Sequence[str], targets: Targets) -> Job:
+    report = Report()
+    changes = read_overrides(overrides, targets, report)
+    let_changes = {name: setting.value for name, setting in changes.lets.items()}
+    loader = Loader(report, let_changes)
+    file, scope = loader.scope(source, data, source.name)
+    checker = Checker(report, file, scope, changes, targets)
+    _tell_unknown_lets(checker)
+    _sort_blocks(checker)
+    job = _job(checker, source.name, _digest(loader.texts, overrides))
+    complaints = _told(report.diagnostics, loader.broken)
+    if complaints or job is None:
+        raise JobError(complaints)
+    return job.with_spans(checker.spans)
+
+
+def _told(diagnostics: list[Diagnostic], broken: bool) -> list[Diagnostic]:
+    """Each complaint once, without those that a syntax error or a failed import may have caused."""
+    if broken:
+        diagnostics = [d for d in diagnostics if d.code not in _FOLLOWING]
+    return list(dict.fromkeys(diagnostics))
+
+
+def _digest(texts: list[bytes], overrides: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for text in (*texts, *(change.encode("utf-8", "surrogatepass") for change in overrides)):
+        digest.update(b"%d\n" % len(text))
+        digest.update(text)
+    return digest.hexdigest()
+
+
+def _tell_unknown_lets(checker: Checker) -> None:
+    for name, setting in checker.overrides.lets.items():
+        if name not in checker.scope.lets:
+            known = [*checker.scope.lets, *BLOCKS]
+            word = Word(name, setting.key.span)
+            checker.report.diagnostics += unknown_name(word, known, "constant").diagnostics
+
+
+#: Blocks that a job has one of.
+_ONCE = ("model", "cluster", "train", "goal", "launch")
+
+
+def _sort_blocks(checker: Checker) -> None:
+    """Groups the file's own blocks by kind, and tells those that are doubled or whose heads are wrong."""
+    for block in checker.file.statements:
+        if isinstance(block, Block) and block.kind.name in BLOCKS:
+            same = checker.blocks.setdefault(block.kind.name, [])
+            _check_head(block, checker.report)
+            first = next((other for other in same if _doubles(block, other)), None)
+            if first is None:
+                same.append(block)
+            elif not _told_by_name(block, first):
+                notes = (Note("first one here", first.head),)
+                message = f"a job has one `{_title(block)}` block"
+                checker.report.add(codes.DUPLICATE, message, block.head, None, notes)
+
+
+def _doubles(block: Block, other: Block) -> bool:
+    kind = block.kind.name
+    return kind in _ONCE or (kind == "target" and _same_name(block, other))
+
+
+def _same_name(block: Block, other: Block) -> bool:
+    return bool(block.name and other.name and block.name.name == other.name.name)
+
+
+def _told_by_name(block: Block, other: Block) -> bool:
+    """Names of blocks that others can speak of are checked where they are registered."""
+    return block.kind.name in ("model", "cluster", "launch") and _same_name(block, other)
+
+
+def _title(block: Block) -> str:
+    if block.kind.name == "target" and block.name:
+        return f"target {block.name.name}"
+    return block.kind.name
+
+
+_NAMED = {"gpu": "gpu mine", "target": "target megatron", "launch": "launch slurm"}
+
+
+def _check_head(block: Block, report: Report) -> None:
+    kind = block.kind.name
+    if block.base and kind not in ("model", "gpu", "cluster"):
+        message = f"`{kind}` cannot be derived with `from`"
+        report.add(codes.MISPLACED, message, block.base.span, "only model, gpu and cluster can")
+    if block.name and kind in ("train", "goal"):
+        report.add(codes.MISPLACED, f"`{kind}` takes no name", block.name.span)
+    if not block.name and kind in _NAMED:
+        help = f"such as `{_NAMED[kind]} {{ }}`"
+        report.add(codes.MISSING_SETTING, f"`{kind}` needs a name", block.kind.span, help)
+    if block.name and "." in block.name.name:
+        message = f"a name cannot have a dot: `{block.name.name}`"
+        report.add(codes.RESERVED, message, block.name.span)
+
+
+def _job(checker: Checker, path: str, digest: str) -> Job | None:
+    report = checker.report
+    if not checker.file.statements:
+        help = "a job has the blocks model, cluster, train and target"
+        report.add(codes.EMPTY, f"`{path}` holds no blocks", None, help)
+        return None
+    parts = parts_of(checker)
+    for rule in RULES:
+        report.diagnostics += rule(parts)
+    goal = goal_of(checker, parts)
+    targets, launch = targets_of(checker), launch_of(checker)
+    read_gpus(checker)
+    model, cluster, train = parts.model, parts.cluster, parts.train
+    if report.diagnostics or model is None or cluster is None or train is None:
+        return None
+    return Job(
+        name=os.path.splitext(os.path.basename(path))[0],
+        path=path,
+        digest=digest,
+        model=model,
+        cluster=cluster,
+        train=train,
+        goal=goal,
+        targets=targets,
+        launch=launch,
+    )

@@ -1,0 +1,109 @@
+"""The standard library, `std/*.par`: an index of its definitions, of which only those in use are parsed."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+
+from .diagnostics import JobError, Source
+from .evaluate import TRUTH, Constant, evaluate
+from .parser import parse
+from .scope import Definition, unknown_name
+from .syntax import Block, Let, Statement, Word
+
+#: A definition of the library begins at the start of a line.
+_HEAD = re.compile(r"^(model|gpu|cluster|let)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class StdEntry:
+    """One definition of the standard library: `doc` is the first line of the comment above it."""
+
+    kind: str
+    name: str
+    doc: str
+    file: str
+    source: Source
+    start: int
+    end: int
+
+
+class Library:
+    """The names of the standard library, as its own files see them: without `std.`."""
+
+    def lookup(self, word: Word) -> Constant:
+        entry = _index().get(("let", word.name))
+        if entry is None:
+            raise unknown_name(word, [*self.known("let"), *TRUTH])
+        return _constant(entry)
+
+    def find(self, kind: str, name: str) -> Definition | None:
+        entry = _index().get((kind, name))
+        return _definition(entry) if entry else None
+
+    def known(self, kind: str) -> Iterable[str]:
+        return [name for of, name in _index() if of == kind]
+
+
+STD = Library()
+
+
+def std_entries() -> list[StdEntry]:
+    """What the standard library offers, file by file, in the order in which it stands there."""
+    return [entry for entry in _index().values() if entry.kind != "let"]
+
+
+@functools.cache
+def _index() -> dict[tuple[str, str], StdEntry]:
+    folder = resources.files(__package__).joinpath("std")
+    if not folder.is_dir():
+        return {}
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".par")), key=lambda f: f.name
+    )
+    entries = [entry for file in files for entry in _entries(file.name, file.read_text("utf-8"))]
+    return {(entry.kind, entry.name): entry for entry in entries}
+
+
+def _entries(name: str, text: str) -> list[StdEntry]:
+    source = Source(f"std/{name}", text)
+    heads = list(_HEAD.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    return [
+        StdEntry(head[1], head[2], _doc(text, head.start()), name, source, head.start(), end)
+        for head, end in zip(heads, ends, strict=True)
+    ]
+
+
+def _doc(text: str, start: int) -> str:
+    """The first line of the comment that ends right above a position."""
+    doc = ""
+    for line in reversed(text[:start].rstrip(" ").split("\n")[:-1]):
+        if not line.startswith("#"):
+            break
+        doc = line.lstrip("#").strip()
+    return doc
+
+
+def _statement(entry: StdEntry) -> Statement:
+    file, diagnostics = parse(entry.source, entry.start, entry.end)
+    if diagnostics:
+        raise JobError(diagnostics)
+    return file.statements[0]
+
+
+@functools.cache
+def _definition(entry: StdEntry) -> Definition:
+    block = _statement(entry)
+    assert isinstance(block, Block)
+    return Definition(block, STD)
+
+
+@functools.cache
+def _constant(entry: StdEntry) -> Constant:
+    let = _statement(entry)
+    assert isinstance(let, Let)
+    return evaluate(let.value, STD.lookup)

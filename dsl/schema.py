@@ -1,0 +1,120 @@
+"""The settings of a block, read from the pydantic class behind it: kind of value, dimension, choices, limits, doc."""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from .job import Cluster, Doc, Gpu, Launch, Model, Train, Unit
+from .units import NUMBER, Dimension, dimension
+
+Kind = Literal["whole", "number", "truth", "word", "text", "choices", "texts", "table", "gpu"]
+
+#: The class behind each block; those behind targets come with the backends.
+CLASSES: dict[str, type[BaseModel]] = {
+    "model": Model,
+    "gpu": Gpu,
+    "cluster": Cluster,
+    "train": Train,
+    "launch": Launch,
+}
+#: Fields that a block's head gives.
+_HEAD_FIELDS = {"name", "kind"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one setting takes. `limits` are the bounds in words, `default` is None for a required or optional setting."""
+
+    key: str
+    kind: Kind
+    dimension: Dimension
+    words: tuple[str, ...]
+    optional: bool
+    required: bool
+    default: Any
+    limits: tuple[tuple[str, float], ...]
+    doc: str
+
+
+@functools.cache
+def rules(of: type[BaseModel]) -> dict[str, Rule]:
+    """The settings of a block by key, in the order in which its class declares them."""
+    hints = typing.get_type_hints(of, include_extras=True)
+    return {
+        key: _rule(key, hints[key], info)
+        for key, info in of.model_fields.items()
+        if key not in _HEAD_FIELDS
+    }
+
+
+def _rule(key: str, hint: Any, info: FieldInfo) -> Rule:
+    core, metadata, optional = _unwrap(hint)
+    units = [item.dimension for item in metadata if isinstance(item, Unit)]
+    docs = [item.text for item in metadata if isinstance(item, Doc)]
+    kind, words = _kind(core)
+    required = info.default is PydanticUndefined and info.default_factory is None
+    return Rule(
+        key=key,
+        kind=kind,
+        dimension=dimension(units[0]) if units else NUMBER,
+        words=words,
+        optional=optional,
+        required=required,
+        default=(
+            None if required else info.get_default(call_default_factory=True, validated_data={})
+        ),
+        limits=_limits(metadata),
+        doc=docs[0] if docs else (info.description or ""),
+    )
+
+
+def _unwrap(hint: Any) -> tuple[Any, list[Any], bool]:
+    """The bare type, the metadata of every layer around it (outermost first), and whether None is allowed."""
+    metadata: list[Any] = []
+    optional = False
+    while True:
+        origin = get_origin(hint)
+        if origin is Annotated:
+            hint, *extra = get_args(hint)
+            metadata += extra
+        elif origin in (Union, types.UnionType) and type(None) in get_args(hint):
+            optional = True
+            others = [arg for arg in get_args(hint) if arg is not type(None)]
+            hint = others[0] if len(others) == 1 else Union[tuple(others)]  # noqa: UP007
+        else:
+            return hint, metadata, optional
+
+
+def _kind(core: Any) -> tuple[Kind, tuple[str, ...]]:
+    plain: dict[Any, Kind] = {int: "whole", float: "number", bool: "truth", str: "text", Gpu: "gpu"}
+    if core in plain:
+        return plain[core], ()
+    origin, args = get_origin(core), get_args(core)
+    if origin is Literal:
+        return "word", tuple(str(arg) for arg in args)
+    if origin is tuple:
+        return ("choices" if args[0] is int else "texts"), ()
+    if origin is dict:
+        return "table", ()
+    raise TypeError(f"the language has no setting of type {core}")
+
+
+def _limits(metadata: list[Any]) -> tuple[tuple[str, float], ...]:
+    """Bounds by pydantic's names (ge, gt, le, lt), from plain metadata and from `Field`."""
+    found: list[Any] = []
+    for item in metadata:
+        found += item.metadata if isinstance(item, FieldInfo) else [item]
+    return tuple(
+        (name, getattr(item, name))
+        for name in ("ge", "gt", "le", "lt")
+        for item in found
+        if getattr(item, name, None) is not None
+    )

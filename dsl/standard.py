@@ -1,0 +1,51 @@
+"""One definition of the standard library by its name -> the object behind it."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from .assemble import Checker, cluster_of, gpu_of
+from .blocks import Gathered, build, find_definition, gather, read_settings
+from .diagnostics import JobError, Source, Span
+from .job import Cluster, Gpu, Model
+from .library import STD
+from .overrides import Overrides
+from .report import Report
+from .scope import Scope
+from .syntax import File, Word
+
+Behind = TypeVar("Behind")
+
+
+def std_model(name: str) -> Model:
+    """The model `std.NAME`; raises `JobError` when there is none."""
+    report, block = _gathered("model", name)
+    return _sound(
+        build(block, Model, read_settings(block, Model, report), report, name=name), report
+    )
+
+
+def std_gpu(name: str) -> Gpu:
+    """The GPU `std.NAME`; raises `JobError` when there is none."""
+    report, block = _gathered("gpu", name)
+    return _sound(gpu_of(block, report), report)
+
+
+def std_cluster(name: str) -> Cluster:
+    """The cluster `std.NAME`; raises `JobError` when there is none."""
+    report, block = _gathered("cluster", name)
+    empty = Checker(report, File(Source("", ""), ()), Scope(), Overrides(), {})
+    return _sound(cluster_of(block, empty), report)
+
+
+def _gathered(kind: str, name: str) -> tuple[Report, Gathered]:
+    source = Source("std", f"std.{name}")
+    word = Word(source.text, Span(source, 0, len(source.text)))
+    report = Report()
+    return report, gather(find_definition(kind, word, STD), {}, report)
+
+
+def _sound(built: Behind | None, report: Report) -> Behind:
+    if built is None or report.diagnostics:
+        raise JobError(report.diagnostics)
+    return built

@@ -1,0 +1,222 @@
+"""Units and suffixes: the text of a number -> its value in base units and its dimension."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from . import codes
+from .diagnostics import Span, did_you_mean
+from .report import wrong
+
+#: Base units, in the order in which a dimension spells them. Work is counted in FLOP, energy in joule.
+AXES = ("token", "sequence", "B", "FLOP", "J", "$", "s")
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """Powers of the base units, one per axis. `str` spells it: `B/s`, `1/s`, `1`."""
+
+    powers: tuple[int, ...] = (0,) * len(AXES)
+
+    def __mul__(self, other: Dimension) -> Dimension:
+        return Dimension(tuple(a + b for a, b in zip(self.powers, other.powers, strict=True)))
+
+    def __truediv__(self, other: Dimension) -> Dimension:
+        return Dimension(tuple(a - b for a, b in zip(self.powers, other.powers, strict=True)))
+
+    def __str__(self) -> str:
+        above = [_power(axis, n) for axis, n in zip(AXES, self.powers, strict=True) if n > 0]
+        below = [_power(axis, -n) for axis, n in zip(AXES, self.powers, strict=True) if n < 0]
+        return "/".join(["*".join(above) or "1", *below])
+
+    @property
+    def bare(self) -> bool:
+        return not any(self.powers)
+
+    def without_counts(self) -> Dimension:
+        """Tokens and sequences are counts: they count as bare numbers where nothing else is asked."""
+        return Dimension((0, 0, *self.powers[2:]))
+
+
+def _power(axis: str, power: int) -> str:
+    return axis if power == 1 else f"{axis}^{power}"
+
+
+NUMBER = Dimension()
+
+
+def dimension(spelled: str) -> Dimension:
+    """The dimension that the metadata of a field spells, such as `B/s`, `1/s` or `token`."""
+    above, *below = spelled.split("/")
+    result = _axis(above)
+    for axis in below:
+        result = result / _axis(axis)
+    return result
+
+
+def _axis(name: str) -> Dimension:
+    if name == "1":
+        return NUMBER
+    return Dimension(tuple(int(axis == name) for axis in AXES))
+
+
+_SAID = {
+    "1": "a bare number", "token": "tokens", "sequence": "sequences", "B": "bytes", "s": "a time",
+    "B/s": "a bandwidth (bytes per time)", "FLOP/s": "a compute rate (FLOP per time)",
+    "FLOP": "work (FLOP)", "J": "energy", "J/s": "power", "$": "money", "$/s": "a price (money per time)",
+    "1/s": "a rate (per time)", "token/s": "tokens per time",
+}  # fmt: skip
+
+_EXAMPLES = {
+    "B": "80 GiB", "B/s": "450 GB/s", "s": "48 h", "FLOP/s": "989 TFLOP/s", "J/s": "700 W", "$/s": "2.5 $/h",
+    "$": "100 K$", "J": "5 MWh", "1": "64", "token": "4Mi tokens", "sequence": "1024", "1/s": "1M tokens/s",
+}  # fmt: skip
+
+
+def said(measured: Dimension) -> str:
+    """A dimension in words."""
+    return _SAID.get(str(measured), f"a value in {measured}")
+
+
+def example(wanted: Dimension) -> str | None:
+    """Help text that shows how a value of a dimension is written."""
+    text = _EXAMPLES.get(str(wanted))
+    return f"write it like `{text}`" if text else None
+
+
+def fits(given: Dimension, wanted: Dimension) -> bool:
+    """Whether a value may stand where a dimension is wanted: a bare number also stands for tokens or sequences."""
+    return given == wanted or (given.bare and wanted.without_counts().bare)
+
+
+def alike(left: Dimension, right: Dimension) -> bool:
+    """Whether two values may be added or compared; a bare count may meet tokens or sequences."""
+    if left == right:
+        return True
+    counted = left.powers[:2], right.powers[:2]
+    return left.without_counts() == right.without_counts() and (0, 0) in counted
+
+
+_DECIMAL = {"K": 10**3, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+_BINARY = {f"{letter}i": 1024**n for n, letter in enumerate("KMGTPE", 1)}
+_PREFIXES = _DECIMAL | _BINARY
+
+_Unit = tuple[Fraction, Dimension]
+
+
+def _units() -> dict[str, _Unit]:
+    byte, flop, joule, dollar, second = (_axis(name) for name in ("B", "FLOP", "J", "$", "s"))
+    units = {prefix: (Fraction(scale), NUMBER) for prefix, scale in _PREFIXES.items()}
+    for name, factor, measured, prefixes in (
+        ("B", Fraction(1), byte, _PREFIXES),
+        ("b", Fraction(1, 8), byte, _PREFIXES),
+        ("FLOP", Fraction(1), flop, _DECIMAL),
+        ("J", Fraction(1), joule, _DECIMAL),
+        ("Wh", Fraction(3600), joule, _DECIMAL),
+        ("W", Fraction(1), joule / second, _DECIMAL),
+        ("$", Fraction(1), dollar, _DECIMAL),
+        ("s", Fraction(1), second, {"m": Fraction(1, 10**3), "u": Fraction(1, 10**6), "n": Fraction(1, 10**9)}),
+    ):  # fmt: skip
+        units[name] = (factor, measured)
+        units |= {
+            f"{prefix}{name}": (factor * scale, measured) for prefix, scale in prefixes.items()
+        }
+    units |= {"\u00b5s": units["us"], "min": (Fraction(60), second), "h": (Fraction(3600), second)}
+    units |= {"d": (Fraction(86400), second), "token": (Fraction(1), _axis("token"))}
+    units |= {"tokens": units["token"], "sequence": (Fraction(1), _axis("sequence"))}
+    return units | {"sequences": units["sequence"]}
+
+
+#: Every unit and suffix by its spelling. `K` and `Ki` alone are plain multipliers.
+UNITS: dict[str, _Unit] = _units()
+
+#: What people write instead.
+_ALIASES = {
+    "bytes": "B", "byte": "B", "bit": "b", "bits": "b", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
+    "m": "min", "mins": "min", "minute": "min", "minutes": "min", "hr": "h", "hrs": "h", "hour": "h", "hours": "h",
+    "day": "d", "days": "d", "USD": "$", "TFLOPS": "TFLOP/s", "TFLOPs": "TFLOP/s", "PFLOPS": "PFLOP/s",
+    "GFLOPS": "GFLOP/s", "FLOPS": "FLOP/s", "FLOPs": "FLOP/s", "GBps": "GB/s", "GiBps": "GiB/s", "MBps": "MB/s", "Gbps": "Gb/s",
+    "gbps": "Gb/s", "Gbit": "Gb", "tok": "tokens", "seqs": "sequences", "samples": "sequences", "watts": "W",
+    "percent": "%", "trillion": "T", "billion": "G", "million": "M", "bn": "G", "mi": "Mi", "ki": "Ki",
+}  # fmt: skip
+
+_NUMBER = re.compile(r"([0-9_]+(?:\.[0-9_]+)?)(?:[eE]([+-]?[0-9]+))?(?![0-9_])")
+_WORD = re.compile(r"[^\s]+")
+#: Digits and powers of ten beyond these are refused before they cost time.
+_MAX_DIGITS, _MAX_EXPONENT = 60, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number in base units. `share` marks a percentage, which may stand for a share of something."""
+
+    value: int | float
+    dimension: Dimension = NUMBER
+    share: bool = False
+
+    @property
+    def zero(self) -> bool:
+        """Nothing is nothing in every unit."""
+        return self.value == 0 and self.dimension.bare
+
+
+def measure(text: str, span: Span) -> Measure:
+    """Reads `80 GiB`, `15T`, `4Mi tokens`, `92%`; raises `JobError` with the position of a unit it does not know."""
+    number = _NUMBER.match(text)
+    assert number, text
+    value = _digits(number, span)
+    rest = text[number.end() :]
+    if rest.strip() == "%":
+        return Measure(exact(value / 100), share=True)
+    measured = NUMBER
+    for count, word in enumerate(_WORD.finditer(rest)):
+        place = Span(span.source, *(span.start + number.end() + at for at in word.span()))
+        factor, unit = _unit(word[0], place)
+        if not measured.bare or (count and unit.bare):
+            message = f"`{word[0]}` follows a unit or suffix"
+            raise wrong(codes.UNKNOWN_UNIT, message, place, "a rate is written with `/`: `GB/s`")
+        value, measured = value * factor, unit
+    return Measure(exact(value), measured)
+
+
+def _digits(number: re.Match[str], span: Span) -> Fraction:
+    digits, exponent = number[1].replace("_", ""), number[2] or "0"
+    if len(digits) > _MAX_DIGITS or len(exponent) > 6 or abs(int(exponent)) > _MAX_EXPONENT:
+        message = f"a number of {len(digits)} digits and exponent {exponent[:12]} is out of range"
+        raise wrong(codes.ARITHMETIC, message, span)
+    return Fraction(digits) * Fraction(10) ** int(exponent)
+
+
+def exact(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _unit(text: str, span: Span) -> _Unit:
+    above, *below = text.split("/")
+    if text.startswith("/") or text.endswith("/"):
+        raise _unknown(text, text, span)
+    factor, measured = _known(above, text, span)
+    for name in below:
+        scale, divisor = _known(name, text, span)
+        factor, measured = factor / scale, measured / divisor
+    return factor, measured
+
+
+def _known(name: str, text: str, span: Span) -> _Unit:
+    if name not in UNITS:
+        raise _unknown(name, text, span)
+    return UNITS[name]
+
+
+def _unknown(name: str, text: str, span: Span) -> Exception:
+    alias = _ALIASES.get(name)
+    if alias:
+        help: str | None = f"write `{alias}`"
+    else:
+        same = [unit for unit in UNITS if unit.lower() == name.lower()]
+        help = f"did you mean `{same[0]}`?" if same else did_you_mean(name, UNITS)
+    if not help and name != text:
+        help = "to divide by a name, put spaces around `/`"
+    return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help)
