@@ -1,0 +1,10 @@
+"""torchtitan 0.2.2: `Plan` -> train.toml, parc_model.py and launch.sh, and such files -> `LaunchConfig`."""
+
+from __future__ import annotations
+
+from ..backend import Backend
+from .emit import emit
+from .read import facts, read
+from .target import TARGET
+
+BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry="torchtitan/launch.sh")

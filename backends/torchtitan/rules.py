@@ -1,0 +1,269 @@
+"""What torchtitan 0.2.2 enforces between degrees, and what breaks later because it does not check it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compiler.target import Predicate
+from ...dsl.job import Job
+from .models import family
+
+PACKAGE = "torchtitan 0.2.2"
+TORCH = "torch 2.13.0"
+FSDP = f"{TORCH} distributed/fsdp/_fully_shard"
+
+
+def parallel_widths(job: Job) -> tuple[int, ...]:
+    """Widths of the feed-forward blocks that tp divides: dense layers and shared experts."""
+    model = job.model
+    dense = (model.ffn,) if not model.moe or model.dense_layers else ()
+    shared = (
+        (model.shared_experts * model.expert_width,) if model.moe and model.shared_experts else ()
+    )
+    return dense + shared
+
+
+def kv_heads_divide(job: Job, tp: Any) -> Any:
+    return (job.model.groups % tp == 0) | job.model.mla
+
+
+def widths_divide(job: Job, tp: Any) -> Any:
+    even = np.ones(np.shape(tp), bool)
+    for width in parallel_widths(job):
+        even = even & (width % tp == 0)
+    return even
+
+
+def expert_mesh_fits(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
+    """With etp 1, ep takes all of tp and a part of dp_shard * cp."""
+    return (ep == 1) | ((ep % tp == 0) & ((dp_shard * cp * tp) % ep == 0))
+
+
+def etp_follows(job: Job, tp: Any, ep: Any, etp: Any) -> Any:
+    """Without ep experts are divided like dense layers; with it they stay whole, as in 0.2.2's presets."""
+    if not job.model.moe:
+        return etp == 1
+    return np.where(ep == 1, etp == tp, etp == 1)
+
+
+def expert_shards_even(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
+    """FSDP2 divides experts by number, or, when ep * shards exceed it, by their inner and outer widths."""
+    model = job.model
+    if not model.moe:
+        return np.ones(np.broadcast(tp, cp, ep, dp_shard).shape, bool)
+    shards = np.where(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
+    shards = np.maximum(shards, 1)
+    by_number = (model.experts // ep) % shards == 0
+    by_width = (model.hidden % shards == 0) & (model.expert_width % shards == 0)
+    return np.where((ep > 1) & (shards * ep > model.experts), by_width, by_number)
+
+
+def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
+    rounds = np.maximum(microbatches // pp, 1)
+    return (vpp == 1) | (microbatches % rounds == 0)
+
+
+def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
+    """0 is no FSDP, 1 FSDP2 in a pipeline, 2 and 3 FSDP2 that never or always frees gathered weights."""
+    without = np.where(pp > 1, zero == 1, (zero == 2) | (zero == 3))
+    return np.where(dp_shard * cp == 1, zero == 0, without)
+
+
+HEADS = (
+    Predicate(
+        "PAR111",
+        "heads-tp",
+        ("tp",),
+        lambda job, tp: job.model.heads % tp == 0,
+        lambda job, tp: f"heads {job.model.heads} is not a multiple of tp {tp}",
+        f"{PACKAGE} models/llama3/model/model.py:256 (unchecked, dies in the first forward pass)",
+    ),
+    Predicate(
+        "PAR112",
+        "kv-heads-tp",
+        ("tp",),
+        kv_heads_divide,
+        lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
+        f"{PACKAGE} models/llama3/model/model.py:257 (unchecked, dies in the first forward pass)",
+    ),
+    Predicate(
+        "PAR113",
+        "ffn-tp",
+        ("tp",),
+        widths_divide,
+        lambda job, tp: f"ffn {' and '.join(map(str, parallel_widths(job)))} do not divide by tp {tp}",
+        f"{PACKAGE} models/llama3/infra/parallelize.py:239 ('a and b must have same reduction dim')",
+    ),
+    Predicate(
+        "PAR131",
+        "seq-tp-cp",
+        ("tp", "cp"),
+        lambda job, tp, cp: job.train.seq_len % (tp * 2 * cp) == 0,
+        lambda job, tp, cp: (
+            f"seq_len {job.train.seq_len} is not a multiple of tp {tp} * 2 * cp {cp} = {tp * 2 * cp}"
+        ),
+        f"{PACKAGE} models/llama3/infra/parallelize.py:70, distributed/parallel_dims.py:372",
+    ),
+)
+
+EXPERTS = (
+    Predicate(
+        "PAR115",
+        "experts-ep",
+        ("ep",),
+        lambda job, ep: (ep == 1) | ((job.model.experts > 0) & (job.model.experts % ep == 0)),
+        lambda job, ep: f"experts {job.model.experts} is not a multiple of ep {ep}",
+        f"{PACKAGE} distributed/expert_parallel.py:108",
+    ),
+    Predicate(
+        "PAR102",
+        "expert-mesh",
+        ("tp", "cp", "ep", "dp_shard"),
+        expert_mesh_fits,
+        lambda job, tp, cp, ep, dp_shard: (
+            f"ep {ep} must be a multiple of tp {tp} and divide dp_shard {dp_shard} * cp {cp} * tp {tp} "
+            f"= {dp_shard * cp * tp}"
+        ),
+        f"{PACKAGE} distributed/parallel_dims.py:138, config/job_config.py:468",
+    ),
+    Predicate(
+        "PAR118",
+        "etp-one-or-tp",
+        ("tp", "ep", "etp"),
+        etp_follows,
+        lambda job, tp, ep, etp: (
+            f"etp {etp} must be {(tp if ep == 1 else 1) if job.model.moe else 1} with tp {tp} and ep {ep}"
+        ),
+        f"{PACKAGE} distributed/parallel_dims.py:59, models/llama4/infra/parallelize.py apply_moe_ep_tp",
+    ),
+    Predicate(
+        "PAR117",
+        "expert-ffn-etp",
+        ("etp",),
+        lambda job, etp: (etp == 1) | (job.model.moe & (job.model.expert_width % etp == 0)),
+        lambda job, etp: f"expert_ffn {job.model.expert_width} is not a multiple of etp {etp}",
+        f"{PACKAGE} distributed/expert_parallel.py:60",
+    ),
+    Predicate(
+        "PAR344",
+        "expert-shards",
+        ("tp", "cp", "ep", "dp_shard"),
+        expert_shards_even,
+        lambda job, tp, cp, ep, dp_shard: (
+            f"{job.model.experts} experts of {job.model.hidden} x {job.model.expert_width} over ep {ep} "
+            f"do not divide evenly over {dp_shard * cp * tp // ep if ep > 1 else dp_shard * cp} FSDP shards: "
+            "they would be padded or refused"
+        ),
+        f"{PACKAGE} models/llama4/infra/parallelize.py:402, {FSDP}/_fsdp_param.py:295",
+    ),
+)
+
+PIPELINE = (
+    Predicate(
+        "PAR342",
+        "pipeline-model",
+        ("pp",),
+        lambda job, pp: (pp == 1) | (family(job.model) != "qwen3"),
+        lambda job, pp: f"pp {pp} is not possible: torchtitan's {family(job.model)} has no pipelining",
+        f"{PACKAGE} models/qwen3/__init__.py:199, train.py:222",
+    ),
+    Predicate(
+        "PAR121",
+        "layers-pp",
+        ("pp", "vpp"),
+        lambda job, pp, vpp: pp * vpp <= job.model.layers + 2,
+        lambda job, pp, vpp: (
+            f"pp {pp} * vpp {vpp} = {pp * vpp} stages, but embedding, {job.model.layers} layers and output "
+            f"fill {job.model.layers + 2} at most"
+        ),
+        f"{PACKAGE} distributed/pipeline_parallel.py:271",
+    ),
+    Predicate(
+        "PAR123",
+        "vpp-needs-pp",
+        ("pp", "vpp"),
+        lambda job, pp, vpp: (vpp == 1) | (pp > 1),
+        lambda job, pp, vpp: f"vpp {vpp} needs pp above 1",
+        f"{PACKAGE} train.py: without pp the model is not split",
+    ),
+    Predicate(
+        "PAR204",
+        "few-microbatches",
+        ("pp", "vpp", "microbatches"),
+        lambda job, pp, vpp, microbatches: (vpp > 1) | (microbatches >= pp),
+        lambda job, pp, vpp, microbatches: f"1F1B over pp {pp} needs {pp} micro-batches, not {microbatches}",
+        f"{TORCH} distributed/pipelining/schedules.py:1022",
+    ),
+    Predicate(
+        "PAR203",
+        "vpp-microbatches",
+        ("pp", "vpp", "microbatches"),
+        rounds_even,
+        lambda job, pp, vpp, microbatches: (
+            f"Interleaved1F1B deals {microbatches} micro-batches in {microbatches // pp} rounds over "
+            f"pp {pp}, which do not divide them"
+        ),
+        f"{TORCH} distributed/pipelining/schedules.py:2937",
+    ),
+)
+
+SHARDING = (
+    Predicate(
+        "PAR341",
+        "precision-needs-fsdp",
+        ("tp", "pp", "cp", "dp_shard"),
+        lambda job, tp, pp, cp, dp_shard: (dp_shard * cp > 1) | ((tp == 1) & (pp == 1)),
+        lambda job, tp, pp, cp, dp_shard: (
+            f"tp {tp} and pp {pp} without FSDP (dp_shard {dp_shard} * cp {cp} = 1) train in fp32: "
+            "torchtitan turns mixed precision off"
+        ),
+        f"{PACKAGE} distributed/utils.py:253; replicas beside tp: models/llama3/infra/parallelize.py:151",
+    ),
+    Predicate(
+        "PAR343",
+        "zero-fsdp",
+        ("zero", "pp", "cp", "dp_shard"),
+        zero_fits,
+        lambda job, zero, pp, cp, dp_shard: (
+            f"zero {zero} with pp {pp} and {dp_shard * cp} shards: FSDP2 is zero 0 on one shard, 1 in a "
+            "pipeline (gradients stay whole until the last micro-batch), otherwise 2 or 3"
+        ),
+        f"{PACKAGE} models/llama3/infra/parallelize.py:327, {TORCH} distributed/pipelining/stage.py:847",
+    ),
+    Predicate(
+        "PAR345",
+        "tied-fsdp",
+        ("cp", "dp_shard"),
+        lambda job, cp, dp_shard: (dp_shard * cp == 1) | (not job.model.tied),
+        lambda job, cp, dp_shard: (
+            f"tied embeddings cannot be divided by FSDP2 (dp_shard {dp_shard} * cp {cp}): "
+            "torchtitan wraps embedding and output apart"
+        ),
+        f"{PACKAGE} models/llama4/infra/parallelize.py apply_fsdp, {FSDP}/_fsdp_state.py:224",
+    ),
+)
+
+PRECISION = (
+    Predicate(
+        "PAR346",
+        "fp8-experts",
+        ("pp", "cp"),
+        lambda job, pp, cp: ((pp == 1) & (cp == 1))
+        | (job.train.precision != "fp8")
+        | (not job.model.moe),
+        lambda job, pp, cp: f"fp8 experts exclude pipeline and context parallelism, not pp {pp} and cp {cp}",
+        f"{PACKAGE} components/quantization/float8.py:195",
+    ),
+    Predicate(
+        "PAR347",
+        "mxfp8-compile",
+        ("tp",),
+        lambda job, tp: (tp == 1) | (job.train.precision != "mxfp8") | (not job.train.compile),
+        lambda job, tp: f"mxfp8 with compile excludes tensor parallelism, not tp {tp}",
+        f"{PACKAGE} components/quantization/mx.py:52",
+    ),
+)
+
+PREDICATES: tuple[Predicate, ...] = HEADS + EXPERTS + PIPELINE + SHARDING + PRECISION

@@ -1,0 +1,108 @@
+"""torchtitan 0.2.2 as the compiler sees it: the degrees it may choose, what it cannot run, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...compiler.target import StateBytes, Target, Traits, divisors
+from ...dsl.job import Job
+from .models import family
+from .options import Options
+from .refusals import refuses
+from .rules import PREDICATES
+
+#: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
+VIRTUAL_STAGES = (1, 2, 3, 4, 6, 8)
+MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16)
+#: Below this many tokens per GPU gathering keys and values costs more than the attention that it divides.
+LEAST_CONTEXT_TOKENS = 1024
+MOST_CONTEXT_RANKS = 128
+
+
+def domains(job: Job) -> Mapping[str, Sequence[int]]:
+    """Candidate values; what they may not combine is in the predicates."""
+    model = job.model
+    sizes = sorted({nodes * job.cluster.gpus_per_node for nodes in job.cluster.nodes})
+    counts = tuple(sorted({divisor for size in sizes for divisor in divisors(size)}))
+    heads = model.heads if model.mla else model.groups
+    tp = tuple(k for k in counts if model.heads % k == 0 and heads % k == 0)
+    pp = (1,) if family(model) == "qwen3" else tuple(k for k in counts if k <= model.layers + 2)
+    data = tuple(k for k in counts if job.train.global_batch % k == 0)
+    return {
+        "tp": tp,
+        "pp": pp,
+        "vpp": tuple(
+            k for k in VIRTUAL_STAGES if k == 1 or (pp[1:] and k * pp[1] <= model.layers + 2)
+        ),
+        "cp": tuple(k for k in counts if _context_fits(job, k)),
+        "ep": tuple(k for k in counts if model.experts % k == 0) if model.moe else (1,),
+        "etp": tp if model.moe else (1,),
+        "dp_replicate": data,
+        "dp_shard": data,
+        "zero": (0, 1, 2, 3),
+        "micro_batch": tuple(k for k in MICRO_BATCHES if job.train.global_batch % k == 0),
+        "recompute": (0, 1, 2),
+    }
+
+
+def _context_fits(job: Job, cp: int) -> bool:
+    if cp == 1:
+        return True
+    return cp <= min(MOST_CONTEXT_RANKS, job.train.seq_len // LEAST_CONTEXT_TOKENS) and (
+        job.train.seq_len % (2 * cp) == 0
+    )
+
+
+def state(job: Job, zero: int) -> StateBytes:
+    """fp32 shards (4), their Adam moments (8) and fp32 gradients (4), as FSDP2's mixed precision keeps them.
+
+    Without FSDP, autocast keeps bf16 copies beside whole fp32 weights, and DDP's buckets double the gradients
+    (apply_ddp leaves gradient_as_bucket_view off). In a pipeline (zero 1) torch 2.13.0 accumulates whole
+    gradients in the reduce dtype and keeps weights gathered until the last micro-batch
+    (distributed/pipelining/stage.py:845, fsdp/_fully_shard/_fsdp_param.py:802). Zero 2 never frees them.
+    """
+    alone = job.cluster.gpus_per_node == 1 and max(job.cluster.nodes) == 1
+    return StateBytes(
+        weights=4.0,
+        gradients=8.0 if zero == 0 and not alone else 4.0,
+        optimizer=8.0,
+        weights_sharded=zero >= 1,
+        gradients_sharded=zero >= 2,
+        optimizer_sharded=zero >= 1,
+        gathered=0.0 if zero == 3 else 2.0,
+    )
+
+
+TRAITS = Traits(
+    state=state,
+    # Per micro-batch: before forward, and again before backward when freed between (apply_fsdp). A pipeline
+    # gathers once per step.
+    gathers=lambda zero: {2: 1, 3: 2}.get(zero, 0),
+    # train.py:train_step never turns gradient sync off between micro-batches; a pipeline does.
+    reduces_each=lambda zero: zero != 1,
+    # selective_ac_option "op" keeps the outputs of attention, of every other aten.mm, of reduce-scatters
+    # and, in deepseek_v3, of all-to-alls; norms, rope, activation and grouped expert products run again
+    # (distributed/activation_checkpoint.py:95, _op_sac_save_list in each parallelize.py).
+    selective="per_op",
+    # torch rotates by all-gather; 0.2.2 sets another method in validation alone (components/validate.py:207).
+    context="all_gather",
+    # components/loss.py: the backward of log_softmax holds its fp32 output, gradient in and gradient out.
+    # torch's MemTracker counts 12 bytes per logit, and 22 per local logit under tp's loss_parallel.
+    logit_bytes=12.0,
+    # mixed_precision_reduce can be float32 alone.
+    reduce_bytes=4.0,
+    # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
+    fused=False,
+    # Data loader, schedule and loss bookkeeping on the host; assumed until benchmarks fit them.
+    micro_batch_overhead=1e-3,
+    step_overhead=20e-3,
+)
+
+TARGET = Target(
+    name="torchtitan",
+    options=Options,
+    domains=domains,
+    predicates=PREDICATES,
+    refuses=refuses,
+    traits=TRAITS,
+)
