@@ -1,7 +1,7 @@
-"""A bash script -> the words of the command that it launches, with positions, and its variables. Nothing is run.
+"""A bash script -> the words of the command that it launches, and its variables. Nothing is run.
 
-Reads what parc emits: assignments, `${NAME:-default}`, arrays over several lines with comments, `"${ARRAY[@]}"`,
-continued lines, a command after `exec`. What it cannot decide is `Unknown`, with the reason.
+Reads what parc emits: assignments, `${NAME:-default}`, arrays over several lines with comments,
+`"${ARRAY[@]}"`, continued lines, a command after `exec`. What it cannot decide is `Unknown`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROGRAMS = frozenset({"torchrun", "python", "python3", "deepspeed", "accelerate"
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a command after expansion. Lines and columns start at 1 and are those of the source word."""
+    """One word of a command after expansion, and where its source word stands (from 1)."""
 
     text: str | Unknown
     line: int
@@ -183,7 +183,7 @@ def _closing(text: str, position: int) -> int:
 
 @dataclass
 class _Statement:
-    """The words of one simple command; `arrays` holds the elements of each `NAME=( ... )` by its word's index."""
+    """The words of one simple command; `arrays` holds the elements of `NAME=( ... )` by word index."""
 
     words: list[_Token] = field(default_factory=list)
     arrays: dict[int, list[_Token]] = field(default_factory=dict)

@@ -1,0 +1,12 @@
+"""Megatron-LM: one bash script that starts torchrun with grouped, reasoned options."""
+
+from __future__ import annotations
+
+from ..backend import Backend
+from .emit import ENTRY, emit
+from .read import facts, read
+from .target import TARGET
+
+BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY)
+
+__all__ = ["BACKEND"]

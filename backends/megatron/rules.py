@@ -1,0 +1,283 @@
+"""What Megatron-LM refuses: one predicate per rule of its argument validation, model construction or schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compiler.target import Predicate
+from ...dsl.job import Job
+
+#: Line numbers below are of this commit (megatron-core 0.20 pre-release); 0.19.2 has the same rules.
+COMMIT = "NVIDIA/Megatron-LM@d98e8a64"
+ARGUMENTS = f"{COMMIT} megatron/training/arguments.py"
+CONFIG = f"{COMMIT} megatron/core/transformer/transformer_config.py"
+STATE = f"{COMMIT} megatron/core/parallel_state.py"
+SCHEDULES = f"{COMMIT} megatron/core/pipeline_parallel/schedules.py"
+
+
+def feed_forward_widths(job: Job) -> tuple[int, ...]:
+    """Widths that tensor parallelism divides outside the routed experts."""
+    model = job.model
+    dense = (model.ffn,) if not model.moe or model.dense_layers else ()
+    shared = (model.shared_experts * model.expert_width,) if model.shared_experts else ()
+    return dense + shared
+
+
+def kv_heads_divide(job: Job, tp: Any) -> Any:
+    groups = job.model.groups
+    return job.model.mla | (groups % tp == 0) | (tp % groups == 0)
+
+
+def widths_divide(job: Job, tp: Any) -> Any:
+    widths = np.array(feed_forward_widths(job) or (0,))
+    return (widths[:, None] % np.atleast_1d(tp) == 0).all(axis=0).reshape(np.shape(tp))
+
+
+def expert_grid_fits(job: Job, pp: Any, ep: Any, etp: Any, gpus: Any) -> Any:
+    return (not job.model.moe) | (gpus % (etp * ep * pp) == 0)
+
+
+def sequence_divides(job: Job, tp: Any, cp: Any) -> Any:
+    return (tp == 1) | (job.train.seq_len % (tp * cp) == 0)
+
+
+def context_divides(job: Job, cp: Any) -> Any:
+    return (cp == 1) | (job.train.seq_len % (2 * cp) == 0)
+
+
+def chunks_filled(job: Job, pp: Any, vpp: Any) -> Any:
+    """The embedding and the loss may stand alone in the first and the last chunk; every other chunk has a layer."""
+    return (pp == 1) | (pp * vpp <= job.model.layers + 2)
+
+
+def interleaving_fed(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
+    return (vpp == 1) | ((microbatches >= pp) & (microbatches % pp == 0))
+
+
+def recompute_counts(job: Job, pp: Any, vpp: Any, recompute: Any, recompute_layers: Any) -> Any:
+    """0 stands for all layers; a smaller number counts those of each chunk."""
+    chunk = -(-job.model.layers // (pp * vpp))
+    return (recompute_layers == 0) | ((recompute == 2) & (recompute_layers < chunk))
+
+
+def fp8_shapes(job: Job, tp: Any) -> Any:
+    if job.train.precision not in ("fp8", "mxfp8"):
+        return np.ones(np.shape(tp), bool)
+    multiple = FP8_MULTIPLE[job.train.precision]
+    width = job.model.heads * (job.model.v_head_dim or job.model.head_size)
+    even = (width % (multiple * tp) == 0) & (job.model.hidden % multiple == 0)
+    for ffn in feed_forward_widths(job):
+        even = even & (ffn % (multiple * tp) == 0)
+    return even
+
+
+#: Transformer Engine scales blocks of 32 values in mxfp8; fp8 kernels want multiples of 16.
+FP8_MULTIPLE = {"fp8": 16, "mxfp8": 32}
+
+HEADS = (
+    Predicate(
+        "PAR111",
+        "heads-tp",
+        ("tp",),
+        lambda job, tp: job.model.heads % tp == 0,
+        lambda job, tp: f"heads {job.model.heads} is not a multiple of tp {tp}",
+        f"{CONFIG}:1446",
+    ),
+    Predicate(
+        "PAR112",
+        "kv-heads-tp",
+        ("tp",),
+        kv_heads_divide,
+        lambda job, tp: f"kv_heads {job.model.groups} is neither a multiple nor a divisor of tp {tp}",
+        f"{CONFIG}:1462",
+    ),
+    Predicate(
+        "PAR113",
+        "ffn-tp",
+        ("tp",),
+        widths_divide,
+        lambda job, tp: f"ffn {' and '.join(map(str, feed_forward_widths(job)))} do not divide by tp {tp}",
+        f"{COMMIT} megatron/core/utils.py:592",
+    ),
+    Predicate(
+        "PAR503",
+        "fp8-shapes",
+        ("tp",),
+        fp8_shapes,
+        lambda job, tp: (
+            f"{job.train.precision} needs matrix sides that are multiples of {FP8_MULTIPLE[job.train.precision]}, "
+            f"and tp {tp} leaves other shares of hidden {job.model.hidden} or ffn {job.model.ffn}"
+        ),
+        "TransformerEngine transformer_engine/pytorch/utils.py assert_dim_for_fp8_exec",
+    ),
+)
+
+EXPERTS = (
+    Predicate(
+        "PAR115",
+        "experts-ep",
+        ("ep",),
+        lambda job, ep: (ep == 1) | ((job.model.experts > 0) & (job.model.experts % ep == 0)),
+        lambda job, ep: f"experts {job.model.experts} is not a multiple of ep {ep}",
+        f"{ARGUMENTS}:1656",
+    ),
+    Predicate(
+        "PAR117",
+        "expert-ffn-etp",
+        ("etp",),
+        lambda job, etp: (etp == 1) | (job.model.moe & (job.model.expert_width % etp == 0)),
+        lambda job, etp: f"expert_ffn {job.model.expert_width} is not a multiple of etp {etp}",
+        f"{COMMIT} megatron/core/utils.py:592",
+    ),
+    Predicate(
+        "PAR118",
+        "etp-one-or-tp",
+        ("tp", "etp"),
+        lambda job, tp, etp: (etp == 1) | (etp == tp),
+        lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}, the two that parc emits",
+        "parc: an expert is whole on its GPU or divided like the dense layers",
+    ),
+    Predicate(
+        "PAR119",
+        "expert-bias-etp",
+        ("etp",),
+        lambda job, etp: (etp == 1) | (not job.model.bias),
+        lambda job, etp: f"experts with biases need etp 1, not {etp}",
+        f"{CONFIG}:2614",
+    ),
+    Predicate(
+        "PAR102",
+        "expert-world",
+        ("pp", "ep", "etp", "gpus"),
+        expert_grid_fits,
+        lambda job, pp, ep, etp, gpus: (
+            f"etp {etp} * ep {ep} * pp {pp} = {etp * ep * pp} does not divide {gpus} GPUs"
+        ),
+        f"{STATE}:883",
+    ),
+)
+
+SEQUENCE = (
+    Predicate(
+        "PAR131",
+        "seq-cp",
+        ("cp",),
+        context_divides,
+        lambda job, cp: f"seq_len {job.train.seq_len} is not a multiple of 2 * cp {cp} = {2 * cp}",
+        f"{ARGUMENTS}:1336",
+    ),
+    Predicate(
+        "PAR132",
+        "seq-tp-cp",
+        ("tp", "cp"),
+        sequence_divides,
+        lambda job, tp, cp: (
+            f"seq_len {job.train.seq_len} is not a multiple of tp {tp} * cp {cp} = {tp * cp}, "
+            "as sequence parallelism needs"
+        ),
+        f"{COMMIT} megatron/core/tensor_parallel/mappings.py:72",
+    ),
+    Predicate(
+        "PAR133",
+        "window-cp",
+        ("cp",),
+        lambda job, cp: (cp == 1) | (job.model.window is None),
+        lambda job, cp: f"window {job.model.window} cannot be combined with cp {cp} over a ring",
+        "TransformerEngine transformer_engine/pytorch/attention context parallelism: p2p takes no sliding window",
+    ),
+    Predicate(
+        "PAR134",
+        "unfused-cp",
+        ("cp",),
+        lambda job, cp: (cp == 1) | (job.train.attention != "unfused"),
+        lambda job, cp: f"attention = unfused cannot be combined with cp {cp}",
+        "TransformerEngine transformer_engine/pytorch/attention: the unfused backend has no context parallelism",
+    ),
+)
+
+PIPELINE = (
+    Predicate(
+        "PAR121",
+        "layers-pp",
+        ("pp", "vpp"),
+        chunks_filled,
+        lambda job, pp, vpp: (
+            f"pp {pp} * vpp {vpp} = {pp * vpp} chunks, but embedding, {job.model.layers} layers and loss fill "
+            f"{job.model.layers + 2} at most"
+        ),
+        f"{COMMIT} megatron/core/transformer/pipeline_parallel_layer_layout.py:88",
+    ),
+    Predicate(
+        "PAR123",
+        "vpp-needs-pp",
+        ("pp", "vpp"),
+        lambda job, pp, vpp: (vpp == 1) | (pp > 1),
+        lambda job, pp, vpp: f"vpp {vpp} needs pp above 1",
+        f"{ARGUMENTS}:1002",
+    ),
+    Predicate(
+        "PAR203",
+        "vpp-microbatches",
+        ("pp", "vpp", "microbatches"),
+        interleaving_fed,
+        lambda job, pp, vpp, microbatches: (
+            f"interleaving (vpp {vpp}) needs micro-batches in multiples of pp {pp}, not {microbatches}"
+        ),
+        f"{SCHEDULES}:1160",
+    ),
+    Predicate(
+        "PAR124",
+        "recompute-chunk",
+        ("pp", "vpp", "recompute", "recompute_layers"),
+        recompute_counts,
+        lambda job, pp, vpp, recompute, recompute_layers: (
+            f"recompute_layers {recompute_layers} needs recompute = full and more layers than that in a chunk "
+            f"({job.model.layers} layers / pp {pp} / vpp {vpp})"
+        ),
+        f"{CONFIG}:1920",
+    ),
+)
+
+SHARDING = (
+    Predicate(
+        "PAR306",
+        "zero-shard",
+        ("zero", "dp_shard"),
+        lambda job, zero, dp_shard: (zero > 0) | (dp_shard == 1),
+        lambda job, zero, dp_shard: f"zero 0 divides nothing, so dp_shard must be 1, not {dp_shard}",
+        "parc: plain data parallelism is written as dp_replicate",
+    ),
+    Predicate(
+        "PAR307",
+        "zero-replicate",
+        ("zero", "dp_replicate"),
+        lambda job, zero, dp_replicate: (zero == 0) | (dp_replicate == 1),
+        lambda job, zero, dp_replicate: (
+            f"zero {zero} divides over all data-parallel GPUs, so dp_replicate must be 1, not {dp_replicate}"
+        ),
+        f"{STATE}:922 (num_distributed_optimizer_instances stays 1)",
+    ),
+    Predicate(
+        "PAR308",
+        "fsdp-pp",
+        ("zero", "pp"),
+        lambda job, zero, pp: (zero < 2) | (pp == 1),
+        lambda job, zero, pp: (
+            f"zero {zero} is Megatron-FSDP, which parc does not combine with pp {pp}: "
+            "it would reduce and gather all weights again for every micro-batch of the pipeline"
+        ),
+        f"{COMMIT} megatron/core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:721",
+    ),
+    Predicate(
+        "PAR309",
+        "muon-zero",
+        ("zero",),
+        lambda job, zero: (zero == 0) | (job.train.optimizer != "muon"),
+        lambda job, zero: f"optimizer = muon cannot be combined with zero {zero}",
+        "megatron-core 0.19.2 megatron/training/arguments.py:1685; below ZeRO 2 whole layers are dealt to ranks instead",
+    ),
+)
+
+PREDICATES: tuple[Predicate, ...] = HEADS + EXPERTS + SEQUENCE + PIPELINE + SHARDING
