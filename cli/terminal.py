@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from parc.dsl.diagnostics import Diagnostic, render
 
@@ -21,7 +22,7 @@ def complain(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics to stderr, a blank line between two."""
     if not (found := list(dict.fromkeys(diagnostics))):
         return
-    if not sys.stderr.isatty():
+    if not _coloured(sys.stderr):
         print("\n\n".join(map(render, found)), file=sys.stderr)
         return
     console = _console(sys.stderr)
@@ -31,7 +32,7 @@ def complain(diagnostics: Iterable[Diagnostic]) -> None:
 
 def say(text: str | Text) -> None:
     """Print a result to stdout."""
-    if isinstance(text, str) or not sys.stdout.isatty():
+    if isinstance(text, str) or not _coloured(sys.stdout):
         print(text)
     else:
         _console(sys.stdout).print(text)
@@ -48,7 +49,12 @@ def progress(what: str) -> AbstractContextManager[object]:
     return _console(sys.stderr).status(what)
 
 
-def _console(file: Any) -> Console:
+def _coloured(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has not set NO_COLOR (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _console(file: TextIO) -> Console:
     from rich.console import Console
 
     return Console(file=file, highlight=False, soft_wrap=True)

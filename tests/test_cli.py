@@ -94,7 +94,7 @@ def tree(folder: Path) -> dict[str, bytes]:
         (["--help"], 0),
         (["--version"], 0),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
 def test_exit_codes(run: Parc, arguments: list[str], code: int) -> None:
     ran = run(*arguments)

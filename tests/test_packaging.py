@@ -114,7 +114,7 @@ def loaded(code: str) -> set[str]:
     ("code", "unwanted"),
     [
         ("import parc", {"ortools", "numpy", "pydantic", "lark", "rich", "black"}),
-        ("import parc; parc.load('examples/gpt_125m.par')", {"ortools", "black", "jinja2"}),
+        ("import parc; parc.load('examples/gpt_125m.par')", {"ortools", "black"}),
         (
             "from parc.__main__ import main; main(['check', 'examples/gpt_125m.par'])",
             {"ortools", "black"},
