@@ -1,0 +1,10 @@
+"""DeepSpeed: `Plan` -> `ds_config.json`, `model.json`, `train.py` and `launch.sh`, and back."""
+
+from ..backend import Backend
+from .emit import ENTRY, emit, facts
+from .read import read
+from .target import TARGET
+
+BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY)
+
+__all__ = ["BACKEND", "TARGET", "emit", "facts", "read"]

@@ -1,0 +1,67 @@
+"""Settings of `target deepspeed { ... }`, and the configuration keys that they may add."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ...dsl.job import Count, Doc, Frozen, Job
+
+
+class Options(Frozen):
+    """What a user of DeepSpeed sets beside the layout. Paths become variables with these defaults."""
+
+    data: Annotated[
+        str | None, Doc("flat file of token ids to train on; made-up sequences unless given")
+    ] = None
+    data_dtype: Annotated[
+        Literal["uint16", "uint32"] | None, Doc("type of the ids; from the vocabulary unless given")
+    ] = None
+    save: Annotated[str, Doc("folder for checkpoints, which a restart resumes from")] = (
+        "checkpoints"
+    )
+    log_interval: Annotated[Count, Doc("steps")] = 1
+    accumulate: Annotated[
+        Literal["fp32", "compute"],
+        Doc("dtype that sums gradients over micro-batches: fp32, or that of the computation"),
+    ] = "fp32"
+    adam: Annotated[
+        Literal["fused", "torch"],
+        Doc("Adam kernel: DeepSpeed's own, compiled at the first start, or PyTorch's"),
+    ] = "fused"
+    extra: Annotated[
+        dict[str, str | int | float | bool],
+        Doc("other keys of ds_config.json; a dot enters a section, as in `zero_optimization.x`"),
+    ] = {}
+
+
+def options_of(job: Job) -> Options:
+    """The job's settings for DeepSpeed, or the defaults."""
+    found: Any = next((spec.options for spec in job.targets if spec.name == "deepspeed"), None)
+    return found if isinstance(found, Options) else Options()
+
+
+#: Top-level keys that DeepSpeed 0.19.8 looks up; any other is ignored in silence (seen by handing
+#: DeepSpeedConfig a dictionary that records look-ups).
+KNOWN_KEYS = frozenset({
+    "activation_checkpointing", "aio", "autotuning", "bf16", "checkpoint", "comet", "comms_logger",
+    "communication_data_type", "compile", "csv_monitor", "data_efficiency", "data_types",
+    "dataloader_drop_last", "datastates_ckpt", "disable_allgather", "disable_python_gc", "dump_state",
+    "expert_parallel", "flops_profiler", "fp16", "gradient_accumulation_steps", "gradient_allreduce_op",
+    "gradient_clipping", "gradient_predivide_factor", "hybrid_engine", "log_level",
+    "managed_gradient_accumulation", "memory_breakdown", "optimizer", "pipeline", "prescale_gradients",
+    "scheduler", "seq_parallel_communication_data_type", "sequence_parallel_size", "steps_per_print",
+    "tensor_parallel", "tensorboard", "timers", "torch_autocast", "train_batch_size",
+    "train_micro_batch_size_per_gpu", "use_data_before_expert_parallelism", "vocabulary_size",
+    "wall_clock_breakdown", "wandb", "weight_quantization", "zero_allow_untested_optimizer",
+    "zero_force_ds_cpu_optimizer", "zero_optimization",
+})  # fmt: skip
+
+#: Keys that the layout and the job decide, so that `extra` may not set them.
+DECIDED_KEYS = frozenset({
+    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
+    "sequence_parallel_size", "gradient_clipping", "bf16", "bf16.enabled", "fp16", "fp16.enabled",
+    "data_types", "data_types.grad_accum_dtype", "optimizer", "optimizer.type", "optimizer.params",
+    "scheduler", "tensor_parallel", "expert_parallel", "zero_optimization", "zero_optimization.stage",
+    "zero_optimization.offload_optimizer", "zero_optimization.offload_param",
+    "zero_optimization.zero_hpz_partition_size",
+})  # fmt: skip

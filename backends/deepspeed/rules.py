@@ -1,0 +1,133 @@
+"""What DeepSpeed 0.19.8 refuses or leaves without meaning: one predicate per rule, with file and line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compiler.plan import OFFLOAD
+from ...compiler.target import Predicate
+from ...dsl.job import Job
+from .options import options_of
+
+#: The least ZeRO stage for each kind of offload.
+OFFLOAD_STAGE = (0, 1, 3)
+
+
+def pipeline_stage(job: Job, pp: Any, zero: Any) -> Any:
+    return (pp == 1) | (zero <= 1)
+
+
+def offload_stage(job: Job, zero: Any, offload: Any) -> Any:
+    return zero >= np.asarray(OFFLOAD_STAGE)[offload]
+
+
+def offload_pipeline(job: Job, pp: Any, offload: Any) -> Any:
+    return (pp == 1) | (offload == 0)
+
+
+def shard_group(job: Job, zero: Any, dp_replicate: Any, dp_shard: Any) -> Any:
+    return np.where(zero == 0, dp_shard, dp_replicate) == 1
+
+
+def secondary_partition(job: Job, zero: Any, hpz: Any, gpus: Any, offload: Any) -> Any:
+    useful = (zero == 3) & (gpus > hpz) & (gpus % np.maximum(hpz, 1) == 0) & (offload < 2)
+    return (hpz == 1) | useful
+
+
+def ulysses_heads(job: Job, cp: Any) -> Any:
+    """Key-value heads are divided over the ranks, or copied when there are more ranks."""
+    key_value = (job.model.groups % cp == 0) | (cp % job.model.groups == 0)
+    return (job.model.heads % cp == 0) & key_value
+
+
+def ulysses_pipeline(job: Job, pp: Any, cp: Any) -> Any:
+    return (pp == 1) | (cp == 1)
+
+
+def accumulation(job: Job, zero: Any, microbatches: Any) -> Any:
+    in_fp32 = options_of(job).accumulate == "fp32"
+    return (zero >= 1) | (microbatches == 1) | (not in_fp32)
+
+
+PREDICATES = (
+    Predicate(
+        "PAR401",
+        "zero-pp",
+        ("pp", "zero"),
+        pipeline_stage,
+        lambda job, pp, zero: (
+            f"zero {zero} with pp {pp}: ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism"
+        ),
+        "runtime/pipe/engine.py:77: a stage keeps its gradients over all micro-batches",
+    ),
+    Predicate(
+        "PAR405",
+        "offload-stage",
+        ("zero", "offload"),
+        offload_stage,
+        lambda job, zero, offload: (
+            f"offload {OFFLOAD[offload]} needs zero >= {OFFLOAD_STAGE[offload]}, not zero {zero}"
+        ),
+        "runtime/zero/config.py accepts the pair and the engine then ignores it",
+    ),
+    Predicate(
+        "PAR410",
+        "offload-pp",
+        ("pp", "offload"),
+        offload_pipeline,
+        lambda job, pp, offload: f"offload {OFFLOAD[offload]} with pp {pp}",
+        "runtime/pipe/engine.py:68 turns the backward hooks off that move gradients to the host",
+    ),
+    Predicate(
+        "PAR411",
+        "zero-group",
+        ("zero", "dp_replicate", "dp_shard"),
+        shard_group,
+        lambda job, zero, dp_replicate, dp_shard: (
+            f"zero {zero} with dp_replicate {dp_replicate} * dp_shard {dp_shard}: "
+            f"ZeRO divides over {'no' if zero == 0 else 'all'} replicas"
+        ),
+        "runtime/engine.py:2683, 2768: the whole data-parallel group; MiCS is gone (runtime/config.py:81)",
+    ),
+    Predicate(
+        "PAR412",
+        "hpz",
+        ("zero", "hpz", "gpus", "offload"),
+        secondary_partition,
+        lambda job, zero, hpz, gpus, offload: (
+            f"hpz {hpz} on {gpus} GPUs with zero {zero} and offload {OFFLOAD[offload]}: it needs zero 3, "
+            "several equal parts, and weights on the GPU"
+        ),
+        "utils/groups.py:918, _create_zero_param_parallel_group; runtime/zero/stage3.py:265 alone reads it",
+    ),
+    Predicate(
+        "PAR116",
+        "ulysses",
+        ("cp",),
+        ulysses_heads,
+        lambda job, cp: (
+            f"{job.model.heads} heads, {job.model.groups} key-value heads: not divisible by cp {cp} (Ulysses)"
+        ),
+        "each rank of the all-to-all gets whole heads (arXiv 2309.14509, 3)",
+    ),
+    Predicate(
+        "PAR413",
+        "ulysses-pp",
+        ("pp", "cp"),
+        ulysses_pipeline,
+        lambda job, pp, cp: f"cp {cp} (Ulysses) with pp {pp}",
+        "runtime/pipe/topology.py: the pipeline's grid has no sequence axis",
+    ),
+    Predicate(
+        "PAR409",
+        "accumulate",
+        ("zero", "microbatches"),
+        accumulation,
+        lambda job, zero, microbatches: (
+            f"zero {zero} cannot sum {microbatches} micro-batches' gradients in fp32"
+        ),
+        "runtime/engine.py:2323, `unsupported mix`; `accumulate = compute` sums them in 16 bits",
+    ),
+)  # fmt: skip

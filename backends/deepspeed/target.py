@@ -1,0 +1,114 @@
+"""DeepSpeed 0.19.8 as the compiler sees it: which degrees it may choose and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...compiler import parameters
+from ...compiler.target import StateBytes, Target, Traits, divisors
+from ...dsl.job import Job
+from .options import Options, options_of
+from .refusals import refuses
+from .rules import PREDICATES
+
+VERSION = "0.19.8"
+MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 32)
+
+#: Elements of one gradient bucket. DeepSpeed's default of 5e8 costs 4 GB in stage 2 and 3.
+REDUCE_BUCKET = 100_000_000
+#: Elements of one all-gather of updated weights in stages 1 and 2.
+GATHER_BUCKET = 200_000_000
+#: Parameters below this many elements stay whole in stage 3 (norms, biases); DeepSpeed's default.
+PERSISTENT = 100_000
+#: Elements of each partition that the stage 3 optimizer updates at a time; DeepSpeed's default.
+SUB_GROUP = 1_000_000_000
+#: Layers whose weights may be gathered at once: the running one and the next.
+LIVE_LAYERS = 2
+
+
+def domains(job: Job) -> Mapping[str, Sequence[int]]:
+    """Candidate values; what they may not combine is in the predicates."""
+    worlds = sorted({nodes * job.cluster.gpus_per_node for nodes in job.cluster.nodes})
+    ways = sorted({way for world in worlds for way in divisors(world)})
+    replicas = tuple(way for way in ways if job.train.global_batch % way == 0)
+    return {
+        "pp": tuple(way for way in ways if way <= job.model.layers),
+        "cp": tuple(way for way in ways if job.model.heads % way == 0),
+        "dp_replicate": replicas,
+        "dp_shard": replicas,
+        "zero": (0, 1, 2, 3),
+        "micro_batch": tuple(k for k in MICRO_BATCHES if job.train.global_batch % k == 0),
+        "recompute": (0, 1, 2),
+        "offload": (0, 1, 2),
+        "hpz": (1, job.cluster.gpus_per_node),
+    }
+
+
+#: fp32 main weights and the moments of each optimizer, in bytes per parameter
+#: (torch.optim.SGD keeps one moment, ops/adam/fused_adam.py two).
+OPTIMIZER_BYTES = {"adam": 12.0, "sgd": 8.0}
+
+
+def state(job: Job, zero: int) -> StateBytes:
+    """Bytes per parameter of 16-bit training.
+
+    Stage 0: FP16_Optimizer (engine.py:2317) sums gradients in 16 bits.
+    Stage 1 with fp32 sums: BF16_Optimizer (engine.py:2305) keeps a whole fp32 gradient
+    (bf16_optimizer.py:192), and `immediate_grad_update` frees the 16-bit one in the backward pass
+    (bf16_optimizer.py:715); for fp16, stage_1_and_2.py:1237 does the same.
+    Stage 2 keeps its part of the sum (stage_1_and_2.py:1268), stage 3 too (stage3.py:791).
+    """
+    sums_in_fp32 = zero >= 1 and options_of(job).accumulate == "fp32"
+    return StateBytes(
+        weights=2.0,
+        gradients=4.0 if sums_in_fp32 else 2.0,
+        optimizer=OPTIMIZER_BYTES.get(job.train.optimizer, 12.0),
+        weights_sharded=zero >= 3,
+        gradients_sharded=zero >= 2,
+        optimizer_sharded=zero >= 1,
+    )
+
+
+def buffer_bytes(job: Job) -> int:
+    """Four 16-bit gradient buckets.
+
+    Stage 2 fills one while it reduces another (stage_1_and_2.py:1170); stage 3 holds one and packs up to
+    three for its reduce-scatter (stage3.py:454 and 782, coalesced_collectives.py:122).
+    """
+    return 4 * 2 * REDUCE_BUCKET
+
+
+def layer_parameters(job: Job) -> int:
+    return parameters.dense_layer(job.model).total
+
+
+TRAITS = Traits(
+    state=state,
+    # partitioned_param_coordinator.py: before a module's forward and again before its backward pass.
+    gathers=lambda zero: 2 if zero == 3 else 0,
+    # engine.py:3084: stages 2 and 3 reduce after every micro-batch.
+    reduces_each=lambda zero: zero >= 2,
+    selective="feed_forward",
+    context="ulysses",
+    # train.py: log-softmax of fp32 logits, and its gradient while that of the loss is still alive.
+    logit_bytes=12.0,
+    # engine.py:1719: gradients travel in the dtype of computation.
+    reduce_bytes=2.0,
+    # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
+    overlaps_reduce=False,
+    # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
+    fused=False,
+    buffers=buffer_bytes,
+    # Engine, module hooks and optimizer bookkeeping in Python; assumed until benchmarks fit them.
+    micro_batch_overhead=2e-3,
+    step_overhead=20e-3,
+)
+
+TARGET = Target(
+    name="deepspeed",
+    options=Options,
+    domains=domains,
+    predicates=PREDICATES,
+    refuses=refuses,
+    traits=TRAITS,
+)
