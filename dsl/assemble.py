@@ -25,13 +25,17 @@ Path = tuple[str, ...]
 
 @dataclass
 class Checker:
-    """One job while it is checked: its own blocks by kind, what surrounds them, what was found."""
+    """One job while it is checked: its own blocks by kind, what surrounds them, what was found.
+
+    `meant` names blocks that stand in the file under a misspelt name: these are not told as missing.
+    """
 
     report: Report
     file: File
     scope: Scope
     overrides: Overrides
     targets: Targets
+    meant: frozenset[str] = frozenset()
     blocks: dict[str, list[Block]] = field(default_factory=dict)
     spans: dict[Path, Span] = field(default_factory=dict)
     given: set[Path] = field(default_factory=set)
@@ -86,7 +90,7 @@ def _gathered(checker: Checker, kind: str, required: bool = True) -> Gathered | 
             block = gather(definition, checker.changes(kind), checker.report)
             checker.place((kind,), block)
             return block
-        if required:
+        if required and kind not in checker.meant:
             last = checker.file.statements[-1]
             end = last.head if isinstance(last, Block) else last.span
             raise wrong(codes.MISSING_BLOCK, f"the job has no `{kind}` block", end, _HOW.get(kind))
@@ -129,7 +133,7 @@ def cluster_of(block: Gathered, checker: Checker) -> Cluster | None:
 def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
     node = chosen.setting.value
     if not isinstance(node, Word):
-        message = f"`gpu` is the name of a gpu, found `{node.span.text}`"
+        message = f"`gpu` takes the name of a gpu, found `{node.span.text}`"
         raise wrong(codes.WRONG_KIND, message, node.span, "such as `gpu = std.h100_sxm`")
     definition = find_definition("gpu", node, chosen.names)
     block = gather(definition, checker.changes("cluster", "gpu"), checker.report)
@@ -143,7 +147,7 @@ def gpu_of(block: Gathered, report: Report) -> Gpu | None:
 
 
 def read_gpus(checker: Checker) -> None:
-    """Reads every gpu block of the file, so that none is left unchecked because the cluster does not use it."""
+    """Reads every gpu block of the file, also those that the cluster does not use."""
     for block in checker.blocks.get("gpu", ()):
         with checker.report.catching():
             gathered = gather(Definition(block, checker.scope), {}, checker.report)
@@ -169,7 +173,7 @@ def _batch(batch: Located, seq_len: int | None) -> int:
     node, rule = batch.setting.value, rules(Train)["global_batch"]
     value = evaluate(node, batch.names.lookup)
     if not isinstance(value, Measure):
-        message = f"`global_batch` is a number of sequences or tokens, found `{node.span.text}`"
+        message = f"`global_batch` takes sequences or tokens, found `{node.span.text}`"
         raise wrong(codes.WRONG_KIND, message, node.span)
     if str(value.dimension) != "token":
         return whole(fitting(value, node, rule), node, rule)
@@ -206,7 +210,7 @@ def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:
         if block.name is not None:
             with checker.report.catching():
                 found += _target(block, block.name, checker)
-    if not checker.blocks.get("target"):
+    if not checker.blocks.get("target") and "target" not in checker.meant:
         last = checker.file.statements[-1]
         known = ", ".join(checker.targets)
         help = f"say `target NAME {{ }}`, such as one of {known}" if known else None

@@ -1,4 +1,4 @@
-"""Blocks -> the frozen objects behind them: bases are unrolled, changes laid over, every setting read and bounded."""
+"""Blocks -> the objects behind them: bases unrolled, changes laid over, every setting read and bounded."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Values:
 def read_settings(
     block: Gathered, of: type[BaseModel], report: Report, without: Iterable[str] = ()
 ) -> Values:
-    """Every setting as its field wants it; unknown ones are told. Those in `without` are left to the caller."""
+    """Every setting as its field wants it; unknown ones are told, those in `without` left to the caller."""
     known = rules(of)
     values = Values({}, set())
     for key, located in block.settings.items():

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 
 from . import codes
 from .assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
-from .diagnostics import Diagnostic, JobError, Note, Source
+from .diagnostics import Diagnostic, JobError, Note, Source, did_you_mean
 from .imports import BLOCKS, Loader
 from .job import Job
-from .overrides import Targets, read_overrides
+from .overrides import Targets, path_help, read_overrides
 from .report import Report, wrong
 from .rules import RULES
-from .scope import unknown_name
 from .sources import MAX_BYTES, decode, read
-from .syntax import Block, Word
+from .syntax import Block
 
 #: Complaints that a text that could not be read may have caused.
 _FOLLOWING = {
@@ -34,8 +33,8 @@ def load(
 ) -> Job:
     """The job that a file describes.
 
-    `overrides` are texts such as "train.seq_len=4096"; `targets` gives the class behind each `target NAME` block.
-    Raises `JobError` with every complaint.
+    `overrides` are texts such as "train.seq_len=4096"; `targets` gives the class behind each
+    `target NAME` block. Raises `JobError` with every complaint.
     """
     name = os.fspath(path)
     source, data = read(name, name)
@@ -59,21 +58,28 @@ def _check(source: Source, data: bytes, overrides: Sequence[str], targets: Targe
     let_changes = {name: setting.value for name, setting in changes.lets.items()}
     loader = Loader(report, let_changes)
     file, scope = loader.scope(source, data, source.name)
-    checker = Checker(report, file, scope, changes, targets)
+    checker = Checker(report, file, scope, changes, targets, frozenset(loader.meant))
     _tell_unknown_lets(checker)
     _sort_blocks(checker)
     job = _job(checker, source.name, _digest(loader.texts, overrides))
-    complaints = _told(report.diagnostics, loader.broken)
+    complaints = _told(report.diagnostics, loader.broken, source)
     if complaints or job is None:
         raise JobError(complaints)
     return job.with_spans(checker.spans)
 
 
-def _told(diagnostics: list[Diagnostic], broken: bool) -> list[Diagnostic]:
-    """Each complaint once, without those that a syntax error or a failed import may have caused."""
+def _told(diagnostics: list[Diagnostic], broken: bool, source: Source) -> list[Diagnostic]:
+    """Each complaint once, in the order of the text, without what a syntax error may have caused."""
     if broken:
         diagnostics = [d for d in diagnostics if d.code not in _FOLLOWING]
-    return list(dict.fromkeys(diagnostics))
+
+    def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
+        span = diagnostic.span
+        if span is None:
+            return (False, "", -1)
+        return (span.source is not source, span.source.name, span.start)
+
+    return sorted(dict.fromkeys(diagnostics), key=place)
 
 
 def _digest(texts: list[bytes], overrides: Sequence[str]) -> str:
@@ -85,11 +91,12 @@ def _digest(texts: list[bytes], overrides: Sequence[str]) -> str:
 
 
 def _tell_unknown_lets(checker: Checker) -> None:
+    known = checker.scope.lets
     for name, setting in checker.overrides.lets.items():
-        if name not in checker.scope.lets:
-            known = [*checker.scope.lets, *BLOCKS]
-            word = Word(name, setting.key.span)
-            checker.report.diagnostics += unknown_name(word, known, "constant").diagnostics
+        if name not in known:
+            help = path_help(name) or did_you_mean(name, known)
+            message = f"unknown constant `{name}`"
+            checker.report.add(codes.UNKNOWN_NAME, message, setting.key.span, help)
 
 
 #: Blocks that a job has one of.

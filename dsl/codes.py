@@ -1,4 +1,4 @@
-"""The codes of complaints about the language and the job: PAR0xx, each with its title. A code is never reused."""
+"""The codes of complaints about the language and the job: PAR0xx, none ever reused, each with its title."""
 
 from __future__ import annotations
 

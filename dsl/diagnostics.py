@@ -11,7 +11,7 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of one source text. Lines and columns start at 1; `end` is exclusive, both offsets count characters."""
+    """A stretch of one source text: character offsets, `end` exclusive. Lines and columns start at 1."""
 
     source: Source
     start: int
@@ -117,7 +117,7 @@ _WIDTH = 120
 
 def _excerpt(span: Span) -> list[str]:
     """Source line and carets; a long line is cut to a window around the span, tabs become spaces."""
-    line = span.source.line(span.line).replace("\t", " ")
+    line = "".join(_shown(character) for character in span.source.line(span.line))
     begin = span.column - 1
     length = max(1, min(span.end - span.start, len(line) - begin))
     first = 0 if len(line) <= _WIDTH else max(0, begin - _WIDTH // 3)
@@ -131,6 +131,13 @@ def _excerpt(span: Span) -> list[str]:
         f"{number} | {shown}",
         f"{gutter} | {' ' * (begin - first)}{carets}",
     ]
+
+
+def _shown(character: str) -> str:
+    """Tabs as one space, and nothing that a terminal would obey."""
+    if character.isprintable():
+        return character
+    return " " if character == "\t" else "\N{REPLACEMENT CHARACTER}"
 
 
 def _position(span: Span | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from . import codes
-from .diagnostics import JobError, Note, Span, did_you_mean
+from .diagnostics import Note, Span, did_you_mean
 from .report import wrong
 from .syntax import (
     Binary,
@@ -24,7 +24,7 @@ from .syntax import (
     Unary,
     Word,
 )
-from .units import NUMBER, Dimension, Measure, alike, measure, said
+from .units import NUMBER, Dimension, Measure, alike, example, measure, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def said_of(constant: Constant) -> str:
 
 
 def evaluate(node: Node, lookup: Lookup) -> Constant:
-    """The value of an expression; `lookup` resolves names and raises `JobError` for those it does not know."""
+    """The value of an expression; `lookup` resolves names and raises `JobError` for unknown ones."""
     match node:
         case Number(text, span):
             return measure(text, span)
@@ -83,8 +83,8 @@ def evaluate(node: Node, lookup: Lookup) -> Constant:
         case Unary("not", operand):
             return not truth(operand, lookup)
         case Unary(_, operand):
-            value = number(operand, lookup)
-            return Measure(-value.value, value.dimension)
+            positive = number(operand, lookup)
+            return Measure(-positive.value, positive.dimension)
         case Binary("and" | "or", left, right):
             both = truth(left, lookup), truth(right, lookup)
             return all(both) if node.op == "and" else any(both)
@@ -139,7 +139,7 @@ _VERBS = {"+": "add {1} to {0}", "-": "subtract {1} from {0}", "..": "range from
 
 
 def agree(op: str, left: Measured, right: Measured, left_span: Span, right_span: Span) -> Dimension:
-    """The dimension that two operands share, for operations that need one; raises `JobError` when they have none."""
+    """The dimension that two operands share; raises `JobError` when they have none."""
     if left.zero or right.zero:
         return right.dimension if left.zero else left.dimension
     if not alike(left.dimension, right.dimension):
@@ -151,7 +151,9 @@ def agree(op: str, left: Measured, right: Measured, left_span: Span, right_span:
             for span, measured in ((left_span, left), (right_span, right))
         )
         span = Span(left_span.source, left_span.start, max(left_span.end, right_span.end))
-        raise wrong(codes.WRONG_DIMENSION, f"cannot {verb}", span, notes=notes)
+        bare = left.dimension.bare or right.dimension.bare
+        help = example(left.dimension * right.dimension) if bare else None
+        raise wrong(codes.WRONG_DIMENSION, f"cannot {verb}", span, help, notes)
     return right.dimension if left.dimension.without_counts() == left.dimension else left.dimension
 
 
@@ -210,6 +212,7 @@ _OPERATIONS: dict[str, Callable[..., int | float]] = {
 def _finite(
     operation: Callable[..., int | float], operands: Sequence[int | float], span: Span
 ) -> int | float:
+    result: int | float = 0
     try:
         result = operation(*operands)
         sound = not isinstance(result, complex) and abs(result) <= _LIMIT
@@ -295,8 +298,6 @@ def _called(node: Function, lookup: Lookup) -> Measure:
     values = [arg.value for arg in args]
     operation = _OPERATIONS[node.name]
     if node.name in ("min", "max"):
-        return Measure(operation(values), called(node, args), all(arg.share for arg in args))
+        chosen: int | float = operation(values)
+        return Measure(chosen, called(node, args), all(arg.share for arg in args))
     return Measure(_finite(operation, values, node.span), called(node, args))
-
-
-__all__ = ["Constant", "Interval", "JobError", "Members", "evaluate", "interval", "number", "truth"]

@@ -1,7 +1,8 @@
-"""The value of one setting, as the field behind it wants it: a number in base units, a word, text, choices, a table."""
+"""The value of one setting as the field behind it wants it: a number in base units, a word, text, a table."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -41,17 +42,16 @@ def measured(node: Node, rule: Rule, names: Names) -> Measure:
 def fitting(value: Measure, node: Node, rule: Rule) -> Measure:
     if fits(value.dimension, rule.dimension) or value.zero:
         return value
-    message = (
-        f"`{rule.key}` is {said(rule.dimension)}, but `{_text(node)}` is {said(value.dimension)}"
-    )
+    given = said(value.dimension)
+    message = f"`{rule.key}` takes {said(rule.dimension)}, but `{_text(node)}` is {given}"
     raise wrong(codes.WRONG_DIMENSION, message, node.span, _dimension_help(value, node, rule))
 
 
 def _dimension_help(value: Measure, node: Node, rule: Rule) -> str | None:
     wanted, given = str(rule.dimension), str(value.dimension)
     text = _text(node)
-    if rule.dimension.without_counts().bare and given == "B" and text.endswith("B"):
-        return f"B is bytes; for 10^9 write `{text.rstrip('B').rstrip()}G`"
+    if rule.dimension.without_counts().bare and re.fullmatch(r"[0-9._]+ ?B", text):
+        return f"B is bytes; for 10^9 write `{text[:-1].rstrip()}G`"
     if wanted == f"{given}/s":
         return f"per second it is `{text}/s`"
     if given == f"{wanted}/s" and text.endswith("/s"):
@@ -64,7 +64,7 @@ def _text(node: Node) -> str:
 
 
 def _wrong_kind(node: Node, rule: Rule, wanted: str, found: str) -> JobError:
-    message = f"`{rule.key}` is {wanted}, but `{_text(node)}` is {found}"
+    message = f"`{rule.key}` takes {wanted}, but `{_text(node)}` is {found}"
     return wrong(codes.WRONG_KIND, message, node.span)
 
 
@@ -83,7 +83,7 @@ def whole(value: Measure, node: Node, rule: Rule) -> int:
         and not value.value.is_integer()
         and str(rule.dimension) != "B"
     ):
-        message = f"`{rule.key}` is a whole number, but `{_text(node)}` is {plain(value.value)}"
+        message = f"`{rule.key}` takes a whole number, but `{_text(node)}` is {plain(value.value)}"
         raise wrong(codes.WRONG_KIND, message, node.span)
     return round(value.value)
 
@@ -148,7 +148,8 @@ def _choices(node: Node, rule: Rule, names: Names) -> tuple[int, ...]:
         case Interval(low, high):
             bounds = [whole(fitting(bound, node, rule), node, rule) for bound in (low, high)]
             if bounds[1] - bounds[0] >= MAX_CHOICES:
-                message = f"`{_text(node)}` holds {bounds[1] - bounds[0] + 1:,} values, at most {MAX_CHOICES:,} fit"
+                count = f"{bounds[1] - bounds[0] + 1:,} values"
+                message = f"`{_text(node)}` holds {count}, at most {MAX_CHOICES:,} fit"
                 help = "name the values to choose from: `{16, 32, 64}`"
                 raise wrong(codes.BAD_RANGE, message, node.span, help)
             return tuple(range(bounds[0], bounds[1] + 1))
@@ -171,7 +172,7 @@ def _distinct(items: list[Measure], node: Node, rule: Rule) -> tuple[int, ...]:
 def _strings(node: Node, rule: Rule, names: Names) -> tuple[str, ...]:
     if isinstance(node, Text):
         help = f"write `[{node.span.text}]`"
-        raise wrong(codes.WRONG_KIND, f"`{rule.key}` is a list of texts", node.span, help)
+        raise wrong(codes.WRONG_KIND, f"`{rule.key}` takes a list of texts", node.span, help)
     if not isinstance(node, Collection):
         value = evaluate(node, names.lookup)
         if isinstance(value, Members) and all(isinstance(item, str) for item in value.items):
@@ -185,7 +186,7 @@ def _table(node: Node, rule: Rule, names: Names) -> dict[str, str | int | bool]:
         return {}
     if not isinstance(node, Map):
         help = f"write `{rule.key} = {{ name = value; ... }}`"
-        raise wrong(codes.WRONG_KIND, f"`{rule.key}` is a table of settings", node.span, help)
+        raise wrong(codes.WRONG_KIND, f"`{rule.key}` takes a table of settings", node.span, help)
     found: dict[str, str | int | bool] = {}
     for setting in node.settings:
         key = setting.key.name

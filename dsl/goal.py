@@ -1,4 +1,4 @@
-"""The `goal` block -> objectives and conditions over decisions and quantities, with every name and unit resolved."""
+"""The `goal` block -> objectives and conditions over decisions and quantities, names and units resolved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pydantic import BaseModel
 from . import codes
 from .diagnostics import JobError, Span, did_you_mean
 from .evaluate import (
-    TRUTH,
     Constant,
     Interval,
     Members,
@@ -65,7 +64,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Context:
-    """What a goal may speak of besides decisions: the file's constants, and the settings of the job by dotted name.
+    """What a goal may speak of besides decisions: constants, and settings of the job by dotted name.
 
     A block that could not be built is None; what needs it is left alone.
     """
@@ -335,6 +334,3 @@ def _between(node: Membership, item: Term, value: Interval, context: Context) ->
     below = Call("<=", (item.expression, high.expression))
     both: Expression = Call("and", (above, below))
     return Term(Call("not", (both,)) if node.negated else both, NUMBER, condition=True)
-
-
-__all__ = ["CLAUSES", "TRUTH", "Context", "read_goal"]

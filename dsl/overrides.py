@@ -22,7 +22,7 @@ _BLOCKS = ("model", "cluster", "train", "launch")
 
 @dataclass
 class Overrides:
-    """Changes to constants, to settings (by block path and key) and to the goal. The last of a path counts."""
+    """Changes to constants, to settings (by block and key) and to the goal. The last of a path counts."""
 
     lets: dict[str, Setting] = field(default_factory=dict)
     settings: dict[tuple[str, ...], dict[str, Setting]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def _file(words: tuple[str, ...], setting: Setting, found: Overrides) -> None:
 
 
 def _rule(words: tuple[str, ...], place: Span, targets: Targets) -> Rule | None:
-    """The rule of the setting that a path names, None for constants and goal clauses; raises for paths to nowhere."""
+    """The rule of the setting that a path names, None for constants and clauses; raises `JobError`."""
     match words:
         case (_,):
             return None
@@ -111,15 +111,15 @@ def _rule(words: tuple[str, ...], place: Span, targets: Targets) -> Rule | None:
             return _known(key, CLASSES["gpu"], place)
         case (block, key) if block in _BLOCKS:
             return _known(key, CLASSES[block], place)
-    known = [f"{block}.{words[-1]}" for block in _BLOCKS if words[-1] in rules(CLASSES[block])]
-    if words[-1] in rules(CLASSES["gpu"]):
-        known.append(f"cluster.gpu.{words[-1]}")
-    help = (
-        f"did you mean `{known[0]}`?"
-        if known
-        else "a path is `block.setting`, such as `train.seq_len`"
-    )
+    help = path_help(words[-1]) or "a path is `block.setting`, such as `train.seq_len`"
     raise wrong(codes.BAD_OVERRIDE, f"`{'.'.join(words)}` names no setting", place, help)
+
+
+def path_help(key: str) -> str | None:
+    """Help text naming the path of a setting that was given without its block."""
+    found = [f"{block}.{key}" for block in _BLOCKS if key in rules(CLASSES[block])]
+    found += [f"cluster.gpu.{key}"] if key in rules(CLASSES["gpu"]) else []
+    return f"did you mean `{found[0]}`?" if found else None
 
 
 def _known(key: str, of: type[BaseModel], place: Span) -> Rule:

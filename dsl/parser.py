@@ -46,21 +46,28 @@ MAX_ERRORS = 10
 
 
 def parse(source: Source, start: int = 0, end: int | None = None) -> tuple[File, list[Diagnostic]]:
-    """The tree of a text, or of a stretch of it, and its syntax errors; what they touch is left out of the tree."""
+    """The tree of a text, or of a stretch of it, and its syntax errors; what they touch is left out."""
     end = len(source.text) if end is None else end
-    text = source.text[start:end]
     report = Report()
-    tree = None
-    while tree is None and text is not None and len(report.diagnostics) < MAX_ERRORS:
+    tree = _tree(source, start, source.text[start:end], report)
+    statements = _Builder(source, start, report).transform(tree) if tree is not None else ()
+    shallow = tuple(statement for statement in statements if _shallow(statement, report))
+    return File(source, shallow), report.diagnostics
+
+
+def _tree(source: Source, start: int, text: str, report: Report) -> Tree[Token] | None:
+    """Parses, leaves out what a syntax error touches, and parses again; None when nothing sound is left."""
+    while len(report.diagnostics) < MAX_ERRORS:
         try:
-            tree = _lark().parse(text)
+            return _lark().parse(text)
         except UnexpectedInput as error:
             complaint, position = explain(error, text, source, start)
             report.diagnostics.append(complaint)
-            text = without_statement(text, position)
-    statements = _Builder(source, start, report).transform(tree) if tree is not None else ()
-    statements = tuple(s for s in statements if _shallow(s, report))
-    return File(source, statements), report.diagnostics
+            remaining = without_statement(text, position)
+        if remaining is None:
+            return None
+        text = remaining
+    return None
 
 
 class _Lines:
@@ -88,7 +95,7 @@ def _lark() -> Lark:
 
 def _values(statement: Statement) -> Iterator[Node]:
     match statement:
-        case Let(value=value) | Setting(value=value) | Clause(condition=value):
+        case Let(_, value) | Setting(_, value):
             yield value
         case Block(items=items):
             for item in items:
@@ -210,8 +217,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def call(self, children: list[Any]) -> Function:
         return Function(str(children[0]), self._items(children), self._span(children))
 
-    def list(self, children: list[Any]) -> Collection:
+    def row(self, children: list[Any]) -> Collection:
         return Collection("[", self._items(children), self._span(children))
 
-    def set(self, children: list[Any]) -> Collection:
+    def members(self, children: list[Any]) -> Collection:
         return Collection("{", self._items(children), self._span(children))

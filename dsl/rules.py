@@ -13,7 +13,7 @@ from .job import Cluster, Model, Train
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a job that could be built, and where a setting stands (its block's head when defaulted)."""
+    """The parts of a job that could be built; `span` says where a setting stands, `given` whether it does."""
 
     model: Model | None
     cluster: Cluster | None
@@ -151,7 +151,8 @@ def warmup_ends(parts: Parts) -> Complaints:
     if not train or (train.tokens is None and train.steps is None):
         return
     if parts.given("train", "warmup") and train.warmup >= train.total_steps:
-        message = f"warmup of {plain(train.warmup)} steps does not end within {plain(train.total_steps)} steps"
+        steps = plain(train.total_steps)
+        message = f"warmup of {plain(train.warmup)} steps does not end within {steps} steps"
         span = parts.span("train", "warmup")
         yield Diagnostic(codes.LEARNING_RATE, message, span)
 
@@ -161,7 +162,8 @@ def learning_rate_falls(parts: Parts) -> Complaints:
     if not train or train.schedule == "constant":
         return
     if train.min_learning_rate > train.learning_rate:
-        message = f"min_learning_rate {train.min_learning_rate:g} is above learning_rate {train.learning_rate:g}"
+        low, high = train.min_learning_rate, train.learning_rate
+        message = f"min_learning_rate {low:g} is above learning_rate {high:g}"
         given = parts.given("train", "min_learning_rate")
         key = "min_learning_rate" if given else "learning_rate"
         help = None if given else f"say `min_learning_rate = {train.learning_rate / 10:g}`"

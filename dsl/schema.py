@@ -1,4 +1,4 @@
-"""The settings of a block, read from the pydantic class behind it: kind of value, dimension, choices, limits, doc."""
+"""The settings of a block, read from the pydantic class behind it: kind, dimension, words, limits, doc."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEAD_FIELDS = {"name", "kind"}
 
 @dataclass(frozen=True)
 class Rule:
-    """What one setting takes. `limits` are the bounds in words, `default` is None for a required or optional setting."""
+    """What one setting takes. `limits` are pydantic's names of bounds with their values."""
 
     key: str
     kind: Kind

@@ -67,7 +67,7 @@ class Scope:
         return [name for of, name in self.visible if of == kind]
 
     def add_import(self, other: Scope, span: Span, report: Report) -> None:
-        """Makes everything of another file visible here; a name that two files define differently is an error."""
+        """Makes everything of another file visible here; a name with two definitions is an error."""
         self.imports.append(other)
         for name, let in other.lets.items():
             if self.lets.setdefault(name, let) is not let:
@@ -110,7 +110,7 @@ def unknown_name(word: Word, known: Iterable[str], what: str = "name") -> JobErr
 
 
 def resolve_lets(scope: Scope, changes: Mapping[str, Node], report: Report) -> None:
-    """Computes the constants of a file in the order in which they depend on each other; `changes` come from --set."""
+    """Computes the constants of a file, each after those that it needs; `changes` come from --set."""
     pending = {name: let for name, let in scope.lets.items() if name not in scope.values}
     nodes = {name: changes.get(name, let.value) for name, let in pending.items()}
     for name in _in_order(nodes, pending, scope, report):
@@ -122,7 +122,7 @@ def resolve_lets(scope: Scope, changes: Mapping[str, Node], report: Report) -> N
 def _in_order(
     nodes: dict[str, Node], lets: dict[str, Let], scope: Scope, report: Report
 ) -> list[str]:
-    """The names, each after those that it needs. Names that need themselves get no value and one complaint per circle."""
+    """The names, each after those that it needs. Those in a circle get no value, each circle is told."""
     needs = {
         name: {word.name for word in words(node) if word.name in nodes}
         for name, node in nodes.items()

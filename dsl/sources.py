@@ -13,7 +13,7 @@ MAX_BYTES = 256 * 1024
 
 
 def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]:
-    """The text of a file and its bytes. `name` is what a user knows it by, `span` the import that asked for it."""
+    """The text of a file and its bytes. A user knows it by `name`; `span` is the import that wants it."""
     try:
         if os.path.isdir(path):
             raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
@@ -36,5 +36,6 @@ def decode(data: bytes, name: str, span: Span | None = None) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"`{name}` is not UTF-8 text: byte {data[error.start]:#04x} at offset {error.start}, line {line}"
+        place = f"byte {data[error.start]:#04x} at offset {error.start}, line {line}"
+        message = f"`{name}` is not UTF-8 text: {place}"
         raise wrong(codes.NOT_UTF8, message, span, "save the file as UTF-8") from None

@@ -1,4 +1,4 @@
-"""What a job file says, as written: a tree of small frozen nodes, each with its span. Comments stay in the source text."""
+"""What a job file says, as written: small frozen nodes with spans. Comments stay in the source text."""
 
 from __future__ import annotations
 

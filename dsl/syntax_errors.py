@@ -1,4 +1,4 @@
-"""A parser's failure -> a complaint in words, and the text without the broken statement, to find the next one."""
+"""A parser's failure -> a complaint in words, and the text without the broken statement."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CHARACTER_HELP = {
 def explain(
     error: UnexpectedInput, text: str, source: Source, offset: int
 ) -> tuple[Diagnostic, int]:
-    """The complaint, and where in `text` the parser stopped; `offset` is where `text` begins in the source."""
+    """The complaint, and where in `text` the parser stopped; `text` begins at `offset` of the source."""
     if isinstance(error, UnexpectedToken):
         return _unexpected_token(error, text, source, offset)
     position = min(error.pos_in_stream or 0, len(text))
@@ -67,7 +67,7 @@ def _unexpected_token(
     opened = _open_brackets(text, position)
     if token.type == "RBRACE" and not opened:
         return Diagnostic(codes.SYNTAX, "this `}` closes nothing", span), position
-    notes = ()
+    notes: tuple[Note, ...] = ()
     if at_end and opened or (opened and text[opened[-1]] in "(["):
         place = Span(source, offset + opened[-1], offset + opened[-1] + 1)
         notes = (Note(f"this `{text[opened[-1]]}` is not closed yet", place),)
@@ -126,7 +126,7 @@ def _open_brackets(text: str, position: int) -> list[int]:
 
 
 def without_statement(text: str, position: int) -> str | None:
-    """The text with the statement at a position blanked out, all else in place; None when nothing is left to blank."""
+    """The text with the statement at a position blanked out; None when nothing is left to blank."""
     opened = _open_brackets(text, position)
     if not text[position:].strip() and any(text[place] == "{" for place in opened):
         return None

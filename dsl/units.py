@@ -87,7 +87,7 @@ def example(wanted: Dimension) -> str | None:
 
 
 def fits(given: Dimension, wanted: Dimension) -> bool:
-    """Whether a value may stand where a dimension is wanted: a bare number also stands for tokens or sequences."""
+    """Whether a value may stand where a dimension is wanted: a bare number does for tokens or sequences."""
     return given == wanted or (given.bare and wanted.without_counts().bare)
 
 
@@ -117,7 +117,7 @@ def _units() -> dict[str, _Unit]:
         ("Wh", Fraction(3600), joule, _DECIMAL),
         ("W", Fraction(1), joule / second, _DECIMAL),
         ("$", Fraction(1), dollar, _DECIMAL),
-        ("s", Fraction(1), second, {"m": Fraction(1, 10**3), "u": Fraction(1, 10**6), "n": Fraction(1, 10**9)}),
+        ("s", Fraction(1), second, {letter: Fraction(1, 1000**n) for n, letter in enumerate("mun", 1)}),
     ):  # fmt: skip
         units[name] = (factor, measured)
         units |= {
@@ -134,11 +134,12 @@ UNITS: dict[str, _Unit] = _units()
 
 #: What people write instead.
 _ALIASES = {
-    "bytes": "B", "byte": "B", "bit": "b", "bits": "b", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
-    "m": "min", "mins": "min", "minute": "min", "minutes": "min", "hr": "h", "hrs": "h", "hour": "h", "hours": "h",
-    "day": "d", "days": "d", "USD": "$", "TFLOPS": "TFLOP/s", "TFLOPs": "TFLOP/s", "PFLOPS": "PFLOP/s",
-    "GFLOPS": "GFLOP/s", "FLOPS": "FLOP/s", "FLOPs": "FLOP/s", "GBps": "GB/s", "GiBps": "GiB/s", "MBps": "MB/s", "Gbps": "Gb/s",
-    "gbps": "Gb/s", "Gbit": "Gb", "tok": "tokens", "seqs": "sequences", "samples": "sequences", "watts": "W",
+    "bytes": "B", "byte": "B", "bit": "b", "bits": "b", "sec": "s", "secs": "s", "second": "s",
+    "seconds": "s", "m": "min", "mins": "min", "minute": "min", "minutes": "min", "hr": "h", "hrs": "h",
+    "hour": "h", "hours": "h", "day": "d", "days": "d", "USD": "$", "FLOPS": "FLOP/s", "FLOPs": "FLOP/s",
+    "GFLOPS": "GFLOP/s", "TFLOPS": "TFLOP/s", "TFLOPs": "TFLOP/s", "PFLOPS": "PFLOP/s", "MBps": "MB/s",
+    "GBps": "GB/s", "GiBps": "GiB/s", "Gbps": "Gb/s", "gbps": "Gb/s", "Gbit": "Gb",
+    "tok": "tokens", "seqs": "sequences", "samples": "sequences", "watts": "W",
     "percent": "%", "trillion": "T", "billion": "G", "million": "M", "bn": "G", "mi": "Mi", "ki": "Ki",
 }  # fmt: skip
 
@@ -163,7 +164,7 @@ class Measure:
 
 
 def measure(text: str, span: Span) -> Measure:
-    """Reads `80 GiB`, `15T`, `4Mi tokens`, `92%`; raises `JobError` with the position of a unit it does not know."""
+    """Reads `80 GiB`, `15T`, `4Mi tokens`, `92%`; raises `JobError` at a unit that it does not know."""
     number = _NUMBER.match(text)
     assert number, text
     value = _digits(number, span)
