@@ -34,7 +34,10 @@ class Predicate:
 
 @dataclass(frozen=True)
 class StateBytes:
-    """Bytes per parameter of one rank: kept whole on every rank, and divided by the shard group."""
+    """Bytes per parameter of one rank, each kept whole or divided by the shard group.
+
+    `gathered` is a second, whole copy in compute precision that stays for the step (FSDP2 without reshard).
+    """
 
     weights: float
     gradients: float
@@ -42,6 +45,7 @@ class StateBytes:
     weights_sharded: bool
     gradients_sharded: bool
     optimizer_sharded: bool
+    gathered: float = 0.0
 
 
 @dataclass(frozen=True)

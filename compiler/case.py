@@ -1,0 +1,92 @@
+"""A job on a target, with the few numbers that every cost term needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..dsl.job import Cluster, Gpu, Job, Model, Train
+from . import flops, parameters
+from .target import StateBytes, Target, Traits
+
+
+@dataclass(frozen=True)
+class Case:
+    job: Job
+    target: Target
+
+    @property
+    def model(self) -> Model:
+        return self.job.model
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.job.cluster
+
+    @property
+    def gpu(self) -> Gpu:
+        return self.job.cluster.gpu
+
+    @property
+    def train(self) -> Train:
+        return self.job.train
+
+    @property
+    def traits(self) -> Traits:
+        return self.target.traits
+
+    @property
+    def seq_len(self) -> int:
+        return self.job.train.seq_len
+
+    @property
+    def step_tokens(self) -> int:
+        return self.train.global_batch * self.seq_len
+
+    @cached_property
+    def linear_rate(self) -> float:
+        """FLOP/s that large matrix products reach in the job's precision."""
+        return self.job.peak_flops * self.gpu.matmul_efficiency
+
+    @cached_property
+    def half_rate(self) -> float:
+        """Peak FLOP/s in 16 bits: what attention, the head and the router run in, fp8 jobs included."""
+        gpu = self.gpu
+        return (
+            (gpu.fp16 if self.train.precision == "fp16" else gpu.bf16)
+            or gpu.fp16
+            or self.job.peak_flops
+        )
+
+    @cached_property
+    def memory_rate(self) -> float:
+        """Bytes per second of elementwise kernels."""
+        return self.gpu.memory_bandwidth * self.gpu.memory_efficiency
+
+    @cached_property
+    def model_flops(self) -> float:
+        """Model FLOP of one step, causal attention halved, vocabulary unpadded."""
+        return flops.training(self.model, self.seq_len).total * self.step_tokens
+
+    @cached_property
+    def model_flops_full_attention(self) -> float:
+        return flops.training(self.model, self.seq_len, convention="full").total * self.step_tokens
+
+    def vocab(self, tp: Any) -> Any:
+        """Vocabulary as the framework pads it."""
+        return (
+            parameters.padded_vocab(self.model, tp, self.traits.vocab_multiple)
+            if self.traits.vocab_multiple > 1
+            else (self.model.vocab)
+        )
+
+    def state(self, zero: int) -> StateBytes:
+        return self.traits.state(self.job, zero)
+
+    def partial_recompute(self, recompute: Any, recompute_layers: Any, chunk: Any) -> Any:
+        """Fully recomputed layers of one virtual chunk; a target that does not count them recomputes all."""
+        import numpy as np
+
+        chosen = np.where(recompute_layers > 0, np.minimum(recompute_layers, chunk), chunk)
+        return np.where(recompute == 2, chosen, 0)

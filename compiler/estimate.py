@@ -1,0 +1,136 @@
+"""The price of one layout in full: memory of every stage by term, seconds by part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import memory, ranks, speed
+from .case import Case
+from .memory import KIB
+from .plan import Estimate, Layout, Stage
+from .quantities import Prices, quantities
+from .ranks import Load, placed_load
+from .space import DERIVED
+from .split import Split, split
+from .terms import Arrays
+
+
+def columns_of(case: Case, layout: Mapping[str, int]) -> dict[str, Any]:
+    """One-row columns of a layout's decision variables and of everything that derives from them."""
+    columns: dict[str, Any] = {
+        name: np.array([value], dtype=np.int64) for name, value in layout.items()
+    }
+    for name, derived in DERIVED.items():
+        columns[name] = np.asarray(
+            derived.value(case.job, **{source: columns[source] for source in derived.of}),
+            dtype=np.int64,
+        )
+    return columns
+
+
+def layout_of(columns: Mapping[str, Any]) -> Layout:
+    return Layout(**{name: int(np.ravel(columns[name])[0]) for name in Layout.model_fields})
+
+
+def ceiling_bytes(case: Case) -> int:
+    """The memory that the goal leaves to a rank: the GPU's, or the lowest bound that a condition sets."""
+    from ..dsl.expression import Call, Const, Name
+
+    bounds = [case.gpu.memory]
+    for constraint in case.job.goal.constraints:
+        match constraint.expression:
+            case Call("<" | "<=", (Name("memory"), Const(value))) if constraint.kind == "require":
+                bounds.append(int(value))
+            case Call(">" | ">=", (Name("memory"), Const(value))) if constraint.kind == "forbid":
+                bounds.append(int(value))
+    return min(bounds)
+
+
+def estimate_layout(
+    case: Case, layout: Mapping[str, int], placement: Split | None = None
+) -> Estimate:
+    """Price a layout of decision variables; `placement` replaces the even split of layers."""
+    columns = columns_of(case, layout)
+    chosen = layout_of(columns)
+    placement = placement or split(case.model, chosen.pp, chosen.vpp)
+    time = time_by_part(case, columns, placement)
+    step_ns = sum(time.values())
+    prices = Prices(
+        *(np.array([value]) for value in (step_ns, time.get("bubble", 0))),
+        *(np.array([0]) for _ in range(2)),
+    )
+    values = {
+        name: float(np.ravel(value)[0]) for name, value in quantities(case, columns, prices).items()
+    }
+    return Estimate(
+        layout=chosen,
+        stages=tuple(stage(case, columns, placement, rank) for rank in range(chosen.pp)),
+        capacity_bytes=case.gpu.memory,
+        ceiling_bytes=ceiling_bytes(case),
+        time={part: value / 1e9 for part, value in time.items()},
+        step_seconds=values["step_time"],
+        mfu=values["mfu"],
+        mfu_full_attention=values["mfu"] * case.model_flops_full_attention / case.model_flops,
+        hfu=values["hfu"],
+        tokens_per_second=values["tokens_per_second"],
+        days=values["days"] / 86400,
+        cost=values["cost"],
+        energy_joules=values["energy"],
+        bubble=values["bubble"],
+    )
+
+
+def _ints(columns: Mapping[str, Any]) -> dict[str, int]:
+    return {name: int(np.ravel(column)[0]) for name, column in columns.items()}
+
+
+def rank_slots(case: Case, columns: Mapping[str, Any], placement: Split) -> list[dict[str, int]]:
+    """Nanoseconds of one micro-batch by part, for every pipeline rank."""
+    x, one = Arrays(case, columns), _ints(columns)
+    loads = [placed_load(case, one, placement, rank) for rank in range(len(placement.chunks))]
+    return [_ints(speed.slot(x, load)) for load in loads]
+
+
+def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> dict[str, int]:
+    """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
+    work = max(rank_slots(case, columns, placement), key=lambda parts: sum(parts.values()))
+    parts = _ints(speed.step_parts(Arrays(case, columns), work))
+    return {part: value for part, value in parts.items() if value}
+
+
+def stage(case: Case, columns: Mapping[str, Any], placement: Split, rank: int) -> Stage:
+    """One pipeline rank with its memory by term."""
+    load = placed_load(case, _ints(columns), placement, rank)
+    return Stage(
+        index=rank,
+        layers=placement.chunks[rank],
+        embedding=load.first,
+        head=load.last,
+        memory=stage_memory(case, columns, load),
+    )
+
+
+def stage_memory(case: Case, columns: Mapping[str, Any], load: Load) -> dict[str, int]:
+    """Bytes on one pipeline rank by term, from the functions behind the solver's totals; states are told apart."""
+    terms = {
+        term: kib * KIB
+        for term, kib in _ints(ranks.rank_memory(Arrays(case, columns), load)).items()
+    }
+    states = terms.pop("states")
+    one = _ints(columns)
+    common = memory.state_widths(case, one["zero"], one["shard"], one["offload"], one["hpz"])
+    routed = memory.state_widths(case, one["zero"], one["expert_shard"], one["offload"], one["hpz"])
+    parts = {
+        kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common
+    }
+    scale = states / max(sum(parts.values()), 1e-9)
+    weights, gradients = (int(parts[kind] * scale) for kind in ("weights", "gradients"))
+    return {
+        "weights": weights,
+        "gradients": gradients,
+        "optimizer": states - weights - gradients,
+        **terms,
+    }

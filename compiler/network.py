@@ -1,0 +1,74 @@
+"""Links and collectives: seconds to move bytes inside a group of ranks.
+
+A group is `size` ranks that stand `stride` apart in the global order. Ranks fill a fast domain (NVLink) before the next, and
+domains fill a pod. Ring collectives (Thakur et al. 2005; NCCL's bus-bandwidth convention): an all-gather or reduce-scatter of
+B bytes over n ranks moves B (n-1)/n through the slowest link of the ring and takes n-1 hops.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dsl.job import Cluster
+
+
+def per_domain(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Ranks of the group that share a fast domain: min(size, domain / stride), at least 1."""
+    return np.clip(cluster.domain // np.maximum(stride, 1), 1, size)
+
+
+def bus_bandwidth(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Bytes per second through the ring's slowest link.
+
+    A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it side by side, up
+    to the speed of the fast link. Beyond a pod the ports run at `pod_network`.
+    """
+    fast = cluster.gpu.nvlink * cluster.gpu.link_efficiency
+    ports = per_domain(cluster, size, stride)
+    slow = np.minimum(fast, ports * cluster.network * cluster.network_efficiency)
+    if cluster.pod_gpus and cluster.pod_network:
+        beyond = np.minimum(fast, ports * cluster.pod_network * cluster.network_efficiency)
+        slow = np.where(size * stride > cluster.pod_gpus, np.minimum(slow, beyond), slow)
+    return np.where(size * stride <= cluster.domain, fast, slow)
+
+
+def hop_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Seconds that one collective spends in latency: hops inside the domain, and a tree across domains.
+
+    NCCL switches to trees for small messages, so latency across domains grows with log2 of their number.
+    """
+    inside = per_domain(cluster, size, stride)
+    domains = np.maximum(1, size // inside)
+    return (inside - 1) * cluster.gpu.nvlink_latency + np.ceil(
+        np.log2(domains)
+    ) * cluster.network_latency
+
+
+def ring(cluster: Cluster, message_bytes: Any, size: Any, stride: Any) -> Any:
+    """Seconds of one all-gather or reduce-scatter whose full tensor has `message_bytes`; an all-reduce is two."""
+    size = np.maximum(size, 1)
+    moved = message_bytes * (size - 1) / size / bus_bandwidth(cluster, size, stride)
+    return np.where(size > 1, moved + hop_latency(cluster, size, stride), 0.0)
+
+
+def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any:
+    """Seconds of an all-to-all in which each rank holds `sent_bytes`; the share for its own domain stays on the fast link."""
+    size = np.maximum(size, 1)
+    inside = per_domain(cluster, size, stride)
+    fast = cluster.gpu.nvlink * cluster.gpu.link_efficiency
+    slow = cluster.network * cluster.network_efficiency
+    near = sent_bytes * (inside - 1) / size / fast
+    far = sent_bytes * (size - inside) / size / slow
+    return np.where(size > 1, np.maximum(near, far) + hop_latency(cluster, size, stride), 0.0)
+
+
+def point_to_point(cluster: Cluster, message_bytes: Any, distance: Any) -> Any:
+    """Seconds to send to a rank `distance` away."""
+    near = distance < cluster.domain
+    fast = cluster.gpu.nvlink_latency + message_bytes / (
+        cluster.gpu.nvlink * cluster.gpu.link_efficiency
+    )
+    slow = cluster.network_latency + message_bytes / (cluster.network * cluster.network_efficiency)
+    return np.where(near, fast, slow)

@@ -1,0 +1,103 @@
+"""What a goal may measure, for columns of priced layouts: mfu, cost and the rest follow from step time and layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import flops
+from .case import Case
+from .ranks import host_memory, peak_memory, possible, recomputed_layers
+from .space import Space
+from .speed import step_time
+from .split import split
+from .terms import Arrays, Integers, term
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Integers of the totals for columns of layouts."""
+
+    step_ns: Integers
+    bubble_ns: Integers
+    memory_kib: Integers
+    host_kib: Integers
+
+
+def price(case: Case, columns: Mapping[str, Integers]) -> Prices:
+    """Price many layouts at once; `columns` hold every variable, derived ones included."""
+    arrays = Arrays(case, columns)
+    step_ns, bubble_ns = step_time(arrays)
+    shape = columns["tp"].shape
+    totals = (step_ns, bubble_ns, peak_memory(arrays), host_memory(arrays))
+    return Prices(*(np.broadcast_to(total, shape) for total in totals))
+
+
+def price_space(space: Space) -> Prices:
+    return price(space.case, space.layouts)
+
+
+@term("1", of=("pp", "vpp", "recompute", "recompute_layers"))
+def recomputed_total(case: Case, pp: Any, vpp: Any, recompute: Any, recompute_layers: Any) -> Any:
+    """Fully recomputed layers of the whole model."""
+
+    def one(pp: int, vpp: int, recompute: int, recompute_layers: int) -> int:
+        if recompute != 2 or not possible(case, pp, vpp):
+            return 0
+        placement = split(case.model, pp, vpp)
+        return sum(
+            sum(recomputed_layers(case, placement, rank, recompute, recompute_layers))
+            for rank in range(pp)
+        )
+
+    return np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers)
+
+
+def recomputed_flops(case: Case, full_layers: Any, recompute: Any) -> Any:
+    """FLOP per step that recompute repeats: forward passes of whole layers, or what selective recompute repeats."""
+    forward = flops.forward(case.model, case.seq_len)
+    core, feed_forward = forward.attention_core, forward.dense_ffn + forward.moe_ffn
+    layers = forward.attention_linear + core + feed_forward
+    selective = {
+        "core_attention": core,
+        "per_op": forward.attention_linear / 2 + forward.dense_ffn / 3,
+        "feed_forward": feed_forward,
+    }[case.traits.selective]
+    repeated = full_layers / case.model.layers * layers + np.where(
+        np.asarray(recompute) == 1, selective, 0.0
+    )
+    return repeated * case.step_tokens
+
+
+def gpu_dollars(case: Case, gpus: Any) -> Any:
+    """$ per second."""
+    return case.cluster.price * gpus
+
+
+def gpu_watts(case: Case, gpus: Any) -> Any:
+    return (case.gpu.power + (case.cluster.reserved_power or 0.0)) * gpus
+
+
+def quantities(case: Case, columns: Mapping[str, Any], prices: Prices) -> dict[str, Any]:
+    """Every quantity of `dsl.expression.QUANTITIES` in base units, for columns of layouts."""
+    seconds = prices.step_ns / 1e9
+    gpus = np.asarray(columns["gpus"])
+    steps = case.train.total_steps
+    peak = case.job.peak_flops * gpus * seconds
+    repeated = recomputed_flops(
+        case, Arrays(case, columns).term(recomputed_total), columns["recompute"]
+    )
+    return {
+        "memory": prices.memory_kib * 1024,
+        "step_time": seconds,
+        "mfu": case.model_flops / peak,
+        "hfu": (case.model_flops + repeated) / peak,
+        "tokens_per_second": case.step_tokens / seconds,
+        "days": seconds * steps,
+        "cost": seconds * steps * gpu_dollars(case, gpus),
+        "energy": seconds * steps * gpu_watts(case, gpus),
+        "bubble": prices.bubble_ns / prices.step_ns,
+    }

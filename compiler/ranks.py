@@ -1,0 +1,261 @@
+"""What the ranks of a pipeline hold and how full they are: terms by role, and the total of a rank's memory.
+
+Layers and parameters come from the even placement of `split.py`; micro-batches in flight from the schedules
+(Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import memory, parameters
+from .case import Case
+from .memory import KIB, SCALE
+from .parameters import Counts
+from .split import ROLES, Split, split
+from .terms import Algebra, Term, term
+
+#: Fixed point of micro-batches in flight.
+FLIGHT = 64
+
+
+def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
+    """Parameters of one pipeline rank by how they are divided, with the vocabulary padded for tp."""
+    model, last = case.model, rank == len(placement.chunks) - 1
+    counts = parameters.dense_layer(model) * placement.dense[rank]
+    if placement.moe[rank]:
+        counts = counts + parameters.moe_layer(model) * placement.moe[rank]
+    vocab = int(case.vocab(tp))
+    if rank == 0:
+        counts = counts + parameters.embedding(model, vocab, case.seq_len)
+    if last:
+        counts = counts + parameters.head(model, vocab) + parameters.mtp(model)
+        if rank > 0 and (model.tied or model.mtp_layers):
+            counts = counts + parameters.embedding(model, vocab, case.seq_len)
+    return counts
+
+
+def common_parameters(case: Case, placement: Split, rank: int, tp: int) -> int:
+    """Parameters of a rank outside routed experts."""
+    counts = rank_counts(case, placement, rank, tp)
+    return int(parameters.per_rank(Counts(counts.sharded, counts.replicated), tp, 1))
+
+
+def expert_parameters(case: Case, placement: Split, rank: int, expert_ways: int) -> int:
+    """Parameters of a rank in routed experts."""
+    return -(-rank_counts(case, placement, rank, 1).experts // expert_ways)
+
+
+def recomputed_layers(
+    case: Case, placement: Split, rank: int, recompute: int, recompute_layers: int
+) -> tuple[int, int]:
+    """Dense and MoE blocks of a rank that full recompute covers: the leading ones of each chunk, all when 0 are named."""
+    if recompute != 2:
+        return 0, 0
+    chosen = sum(min(recompute_layers or layers, layers) for layers in placement.chunks[rank])
+    dense = min(chosen, placement.dense[rank])
+    return dense, chosen - dense
+
+
+def in_flight(pp: int, vpp: int, microbatches: int, rank: int) -> float:
+    """Micro-batches whose activations a rank holds at once, in whole rank-loads of layers."""
+    if vpp == 1:
+        return float(min(microbatches, pp - rank))
+    chunks = 2 * (pp - rank - 1) + (vpp - 1) * pp + 1
+    return min(microbatches * vpp, chunks) / vpp
+
+
+def possible(case: Case, pp: int, vpp: int) -> bool:
+    return pp * vpp <= max(1, case.model.layers + (2 if pp > 1 else 0))
+
+
+def _by_role(unit: str, of: tuple[str, ...], name: str, value: Any) -> dict[str, Term]:
+    """One term per role: the most that `value(case, placement, rank, **columns)` says of any rank of that role."""
+
+    def build(role: str) -> Term:
+        def function(case: Case, *columns: Any) -> Any:
+            def one(*row: int) -> float:
+                named = dict(zip(of, map(int, row), strict=True))
+                pp, vpp = named["pp"], named["vpp"]
+                if not possible(case, pp, vpp):
+                    return 0.0
+                placement = split(case.model, pp, vpp)
+                return float(
+                    max(value(case, placement, rank, **named) for rank in placement.ranks(role))
+                )
+
+            return np.vectorize(one, otypes=[float])(*columns)
+
+        function.__name__ = f"{role}_{name}"
+        return term(unit, of)(function)
+
+    return {role: build(role) for role in ROLES}
+
+
+COMMON = _by_role(
+    "Ki", ("tp", "pp", "vpp"), "common_parameters",
+    lambda case, placement, rank, tp, **_: common_parameters(case, placement, rank, tp) / KIB,
+)  # fmt: skip
+EXPERTS = _by_role(
+    "Ki", ("expert_ways", "pp", "vpp"), "expert_parameters",
+    lambda case, placement, rank, expert_ways, **_: expert_parameters(case, placement, rank, expert_ways) / KIB,
+)  # fmt: skip
+DENSE = _by_role(
+    "1", ("pp", "vpp"), "dense_layers", lambda case, placement, rank, **_: placement.dense[rank]
+)
+MOE = _by_role(
+    "1", ("pp", "vpp"), "moe_layers", lambda case, placement, rank, **_: placement.moe[rank]
+)
+RECOMPUTED_DENSE = _by_role(
+    "1", ("pp", "vpp", "recompute", "recompute_layers"), "recomputed_dense",
+    lambda case, placement, rank, recompute, recompute_layers, **_: recomputed_layers(
+        case, placement, rank, recompute, recompute_layers
+    )[0],
+)  # fmt: skip
+RECOMPUTED_MOE = _by_role(
+    "1", ("pp", "vpp", "recompute", "recompute_layers"), "recomputed_moe",
+    lambda case, placement, rank, recompute, recompute_layers, **_: recomputed_layers(
+        case, placement, rank, recompute, recompute_layers
+    )[1],
+)  # fmt: skip
+IN_FLIGHT = _by_role(
+    "1/64", ("pp", "vpp", "microbatches"), "in_flight",
+    lambda case, placement, rank, pp, vpp, microbatches: FLIGHT * in_flight(pp, vpp, microbatches, rank),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one rank holds, as values of an algebra: blocks by kind, those it recomputes in full, Ki-parameters, the
+    micro-batches in flight (1/64), and whether it has the embedding and the head."""
+
+    layers: dict[str, Any]
+    recomputed: dict[str, Any]
+    common: Any
+    experts: Any
+    flight: Any
+    first: bool
+    last: bool
+
+
+def role_load(x: Algebra, role: str) -> Load:
+    """The load of a role, from the even placement."""
+    moe = x.case.model.moe
+    layers, recomputed = {"dense": DENSE, "moe": MOE}, {
+        "dense": RECOMPUTED_DENSE,
+        "moe": RECOMPUTED_MOE,
+    }
+    return Load(
+        layers={kind: x.term(layers[kind][role]) for kind in kinds(x.case)},
+        recomputed={kind: x.term(recomputed[kind][role]) for kind in kinds(x.case)},
+        common=x.term(COMMON[role]),
+        experts=x.term(EXPERTS[role]) if moe else 0,
+        flight=x.term(IN_FLIGHT[role]),
+        first=role == "first",
+        last=role == "last",
+    )
+
+
+def placed_load(case: Case, columns: Mapping[str, int], placement: Split, rank: int) -> Load:
+    """The load of one rank of a given placement, for one layout."""
+    pp = len(placement.chunks)
+    dense, moe = recomputed_layers(
+        case, placement, rank, columns["recompute"], columns["recompute_layers"]
+    )
+    experts = (
+        expert_parameters(case, placement, rank, columns["expert_ways"]) if case.model.moe else 0
+    )
+    return Load(
+        layers={
+            kind: {"dense": placement.dense, "moe": placement.moe}[kind][rank]
+            for kind in kinds(case)
+        },
+        recomputed={kind: {"dense": dense, "moe": moe}[kind] for kind in kinds(case)},
+        common=-(-common_parameters(case, placement, rank, columns["tp"]) // KIB),
+        experts=-(-experts // KIB),
+        flight=math.ceil(FLIGHT * in_flight(pp, columns["vpp"], columns["microbatches"], rank)),
+        first=rank == 0,
+        last=rank == pp - 1,
+    )
+
+
+def kinds(case: Case) -> tuple[str, ...]:
+    """The kinds of blocks in the model."""
+    if not case.model.moe:
+        return ("dense",)
+    return ("dense", "moe") if case.model.dense_layers else ("moe",)
+
+
+def layer_activations(x: Algebra) -> dict[str, Any]:
+    """KiB that one layer keeps for one micro-batch, by kind of block."""
+    attention = x.term(memory.attention_activation)
+    terms = {"dense": memory.dense_activation, "moe": memory.moe_activation}
+    return {kind: attention + x.term(terms[kind]) for kind in kinds(x.case)}
+
+
+def activations(x: Algebra, load: Load) -> Any:
+    """KiB of the activations that a rank keeps for all micro-batches in flight, and of its MTP blocks for one."""
+    kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
+    one: Any = 0
+    for kind, layer in kept.items():
+        recomputed = load.recomputed[kind]
+        one = (
+            one
+            + x.times(x.largest(load.layers[kind] - recomputed, 0), layer)
+            + x.times(recomputed, boundary)
+        )
+    held = x.over(x.times(one, load.flight), FLIGHT)
+    return held + x.case.model.mtp_layers * list(kept.values())[-1] if load.last else held
+
+
+def transients(x: Algebra) -> Any:
+    """KiB that come and go: the layer being recomputed, gradients of activations, gathered weights."""
+    layer = x.largest(*layer_activations(x).values())
+    return (
+        x.times(x.term(memory.recomputes), layer)
+        + x.term(memory.workspace)
+        + x.term(memory.gathered)
+    )
+
+
+def states(x: Algebra, load: Load) -> Any:
+    """KiB of weights, gradients and optimizer states on a rank."""
+    total = x.times(load.common, x.term(memory.state_width))
+    if x.case.model.moe:
+        total = total + x.times(load.experts, x.term(memory.expert_state_width))
+    return x.over(total, SCALE)
+
+
+def fixed_kib(case: Case) -> int:
+    """KiB that no layout changes: context, NCCL, allocator, communication buffers."""
+    return -(-(case.gpu.reserve + case.traits.buffers(case.job)) // KIB)
+
+
+def rank_memory(x: Algebra, load: Load) -> dict[str, Any]:
+    """KiB on a rank by term; their sum must stay below the GPU's memory."""
+    return {
+        "states": states(x, load),
+        "activations": activations(x, load),
+        "logits": x.term(memory.logits) if load.last else 0,
+        "workspace": transients(x),
+        "buffers": fixed_kib(x.case),
+    }
+
+
+def peak_memory(x: Algebra) -> Any:
+    """KiB on the fullest rank."""
+    return x.largest(*(sum(rank_memory(x, role_load(x, role)).values()) for role in ROLES))
+
+
+def host_memory(x: Algebra) -> Any:
+    """KiB of one GPU's share in host memory."""
+    width, loads = x.term(memory.host_width), [role_load(x, role) for role in ROLES]
+    total = x.times(x.largest(*(load.common for load in loads)), width)
+    if x.case.model.moe:
+        total = total + x.times(x.largest(*(load.experts for load in loads)), width)
+    return x.over(total, SCALE)

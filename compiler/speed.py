@@ -1,0 +1,300 @@
+"""Time of one step: terms in nanoseconds of the critical path, and their sum.
+
+A step is `microbatches` slots of the slowest rank, the pipeline's bubble of (pp - 1) / vpp slots (Narayanan et al. 2021,
+arXiv 2104.04473, 2.2), gradient and weight traffic that nothing hides, the optimizer, and fixed overhead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import communication as traffic
+from . import compute
+from .case import Case
+from .ranks import COMMON, EXPERTS, Load, kinds, role_load
+from .split import ROLES
+from .terms import Algebra, term
+
+NANO = 1e9
+MEBI = 2**20
+KIBI = 2**10
+
+# --- one layer and one micro-batch ---
+
+
+@term("ns", of=("tp", "cp", "micro_batch"))
+def attention_forward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    return NANO * compute.attention(case, tp, cp, micro_batch)
+
+
+@term("ns", of=("tp", "cp", "micro_batch"))
+def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    return NANO * compute.attention_backward(case, tp, cp, micro_batch)
+
+
+@term("ns", of=("tp", "tokens"))
+def dense_forward(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * compute.dense_ffn(case, tp, tokens)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def moe_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * compute.moe_ffn(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "tokens"))
+def tensor_forward(case: Case, tp: Any, tokens: Any) -> Any:
+    """Collectives of one half-layer."""
+    return NANO * traffic.tensor(case, tp, tokens)
+
+
+@term("ns", of=("tp", "cp", "micro_batch"))
+def context_forward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    return NANO * traffic.context(case, tp, cp, micro_batch)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def expert_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * traffic.experts(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "cp", "micro_batch", "recompute"))
+def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+    """Selective recompute's repeat in the attention half: the core, or half of the projections."""
+    tokens = micro_batch * case.seq_len / cp
+    repeated = {
+        "core_attention": lambda: compute.attention_core(case, tp, cp, micro_batch),
+        "per_op": lambda: compute.projections(case, tp, tokens) / 2
+        + compute.streamed(case, compute.attention_streams(case, tp, tokens)),
+        "feed_forward": lambda: 0.0 * tokens * tp,
+    }[case.traits.selective]()
+    return np.where(recompute == 1, NANO * repeated, 0.0)
+
+
+@term("ns", of=("tp", "tokens", "recompute"))
+def selective_dense(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+    """Selective recompute's repeat in a dense feed-forward half: nothing, one of three products, or all of it."""
+    share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[case.traits.selective]
+    return np.where(recompute == 1, NANO * share * compute.dense_ffn(case, tp, tokens), 0.0)
+
+
+@term("ns", of=("tp", "tokens"))
+def head_both(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * (compute.head(case, tp, tokens) + compute.mtp_block(case, tp, tokens))
+
+
+@term("ns", of=("tp", "tokens"))
+def embedding_both(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * compute.embedding(case, tp, tokens)
+
+
+@term("ns", of=("tp", "tokens", "pp", "gpus"))
+def boundary_both(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
+    """Activations in, gradients out. With 1F1B in the open; interleaved, the next chunk's work hides all but latency."""
+    return 2 * NANO * traffic.boundary(case, tp, tokens, pp, gpus)
+
+
+# --- per parameter: ns per Mi-parameter, so that a rank's Ki-parameters times it stay whole numbers ---
+
+
+@term("ns/Mi", of=("tp", "shard", "zero", "hpz", "offload"))
+def gather_common(case: Case, tp: Any, shard: Any, zero: Any, hpz: Any, offload: Any) -> Any:
+    return NANO * MEBI * traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
+
+
+@term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
+def gather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
+    return NANO * MEBI * traffic.gather_seconds(case, zero, expert_shard, expert_ways, 1, 0)
+
+
+@term("ns/Mi", of=("tp", "shard", "dp_replicate", "zero"))
+def reduce_common(case: Case, tp: Any, shard: Any, dp_replicate: Any, zero: Any) -> Any:
+    sharded = np.asarray(zero) >= 1
+    return NANO * MEBI * traffic.reduce_seconds(case, shard, tp, dp_replicate, sharded)
+
+
+@term("ns/Mi", of=("expert_ways", "expert_group", "zero"))
+def reduce_experts(case: Case, expert_ways: Any, expert_group: Any, zero: Any) -> Any:
+    return (
+        NANO
+        * MEBI
+        * traffic.reduce_seconds(case, expert_group, expert_ways, 1, np.asarray(zero) >= 1)
+    )
+
+
+@term("ns/Mi", of=("tp", "shard", "zero"))
+def regather_common(case: Case, tp: Any, shard: Any, zero: Any) -> Any:
+    return NANO * MEBI * np.where(_once(case, zero), traffic.regather_seconds(case, shard, tp), 0.0)
+
+
+@term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
+def regather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
+    seconds = traffic.regather_seconds(case, expert_shard, expert_ways)
+    return NANO * MEBI * np.where(_once(case, zero), seconds, 0.0)
+
+
+def _once(case: Case, zero: Any) -> Any:
+    """Where weights are divided or updated in shards, but gathered once per step."""
+    zero = np.asarray(zero)
+    passes = np.array([case.traits.gathers(stage) for stage in range(4)])[zero]
+    return (zero >= 1) & (passes == 0)
+
+
+@term("1", of=("zero",))
+def reduces_each(case: Case, zero: Any) -> Any:
+    """1 where gradients travel after every micro-batch."""
+    return np.array([bool(case.traits.reduces_each(stage)) for stage in range(4)])[np.asarray(zero)]
+
+
+@term("ns/Mi", of=("zero", "shard", "offload"))
+def optimizer_common(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, shard), offload)
+
+
+@term("ns/Mi", of=("zero", "expert_shard", "offload"))
+def optimizer_experts(case: Case, zero: Any, expert_shard: Any, offload: Any) -> Any:
+    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, expert_shard), offload)
+
+
+def _owned(zero: Any, shard: Any) -> Any:
+    return np.where(np.asarray(zero) >= 1, 1.0 / np.maximum(shard, 1), 1.0)
+
+
+# --- totals ---
+
+Parts = dict[str, Any]
+
+
+def layer_forward(x: Algebra, kind: str) -> Parts:
+    """Forward nanoseconds of one block by part."""
+    common = {
+        "compute": x.term(attention_forward),
+        "tp": x.term(tensor_forward),
+        "cp": x.term(context_forward),
+    }
+    if kind == "dense":
+        return {
+            **common,
+            "compute": common["compute"] + x.term(dense_forward),
+            "tp": 2 * common["tp"],
+        }
+    return {
+        **common,
+        "compute": common["compute"] + x.term(moe_forward),
+        "ep": x.term(expert_forward),
+    }
+
+
+def layer_both(x: Algebra, kind: str) -> Parts:
+    """Forward and backward nanoseconds of one block by part, selective recompute included."""
+    forward = layer_forward(x, kind)
+    feed_forward = x.term(dense_forward if kind == "dense" else moe_forward)
+    parts = {part: 2 * value for part, value in forward.items()}
+    parts["compute"] = forward["compute"] + x.term(attention_backward) + 2 * feed_forward
+    parts["cp"] = 3 * forward["cp"]
+    parts["recompute"] = x.term(selective_attention)
+    if kind == "dense":
+        parts["recompute"] = parts["recompute"] + x.term(selective_dense)
+    return parts
+
+
+def rank_work(x: Algebra, load: Load) -> Parts:
+    """Nanoseconds of one micro-batch on a rank by part, before weight gathering."""
+    parts: Parts = {}
+    for kind in kinds(x.case):
+        for part, value in layer_both(x, kind).items():
+            _add(parts, part, x.times(load.layers[kind], value))
+        _add(
+            parts, "recompute", x.times(load.recomputed[kind], sum(layer_forward(x, kind).values()))
+        )
+    if load.first:
+        _add(parts, "compute", x.term(embedding_both))
+    if load.last:
+        _add(parts, "compute", x.term(head_both))
+    if load.last and x.case.model.mtp_layers:
+        for part, value in layer_both(x, kinds(x.case)[-1]).items():
+            _add(parts, part, x.case.model.mtp_layers * value)
+    _add(parts, "other", round(x.case.traits.micro_batch_overhead * NANO))
+    return parts
+
+
+def rank_traffic(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of weight gathering and, where each micro-batch reduces, of gradients."""
+    common = x.term(gather_common) + x.times(x.term(reduces_each), x.term(reduce_common))
+    total = x.times(load.common, common)
+    if x.case.model.moe:
+        routed = x.term(gather_experts) + x.times(x.term(reduces_each), x.term(reduce_experts))
+        total = total + x.times(load.experts, routed)
+    return x.over(total, KIBI)
+
+
+def slot(x: Algebra, load: Load) -> Parts:
+    """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
+    parts = rank_work(x, load)
+    if any(x.case.traits.gathers(stage) or x.case.traits.reduces_each(stage) for stage in range(4)):
+        work = sum(parts.values())
+        behind = rank_traffic(x, load)
+        parts["dp"] = x.largest(work, behind) - work if x.case.traits.overlaps_gather else behind
+    return parts
+
+
+def boundary(x: Algebra) -> Any:
+    """Nanoseconds per micro-batch of handing activations on; interleaving sends more but hides it."""
+    if "pp" not in x.case.target.domains(x.case.job):
+        return 0
+    return x.term(boundary_both)
+
+
+def step_traffic(x: Algebra, window: Any) -> Any:
+    """Exposed nanoseconds per step of gradient reduction and weight gathering.
+
+    They run beside the last backward and the first forward pass (`window`), all but the last bucket.
+    """
+    once = 1 - x.term(reduces_each)
+    rates = {"common": x.times(once, x.term(reduce_common)) + x.term(regather_common)}
+    held = {"common": x.largest(*(x.term(COMMON[role]) for role in ROLES))}
+    if x.case.model.moe:
+        rates["experts"] = x.times(once, x.term(reduce_experts)) + x.term(regather_experts)
+        held["experts"] = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
+    total = x.over(sum(x.times(held[kind], rates[kind]) for kind in rates), KIBI)
+    if not x.case.traits.overlaps_reduce:
+        return total
+    bucket = x.over(rates["common"] * (traffic.BUCKET_PARAMETERS // KIBI), KIBI)
+    exposed = x.largest(total - window, bucket)
+    return total - x.largest(0, total - exposed)
+
+
+def optimizer(x: Algebra) -> Any:
+    """Nanoseconds of the optimizer step on the rank with most parameters."""
+    total = x.times(x.largest(*(x.term(COMMON[role]) for role in ROLES)), x.term(optimizer_common))
+    if x.case.model.moe:
+        most = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
+        total = total + x.times(most, x.term(optimizer_experts))
+    return x.over(total, KIBI)
+
+
+def step_parts(x: Algebra, work: Parts) -> Parts:
+    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work`."""
+    microbatches, pp = x.variable("microbatches"), x.variable("pp")
+    handed = boundary(x)
+    one = sum(work.values())
+    parts = {part: x.times(microbatches, value) for part, value in work.items()}
+    _add(parts, "pp", x.times(microbatches, handed))
+    parts["bubble"] = x.over(x.times(pp - 1, one + handed), x.variable("vpp"))
+    _add(parts, "dp", step_traffic(x, one))
+    parts["optimizer"] = optimizer(x)
+    _add(parts, "other", round(x.case.traits.step_overhead * NANO))
+    return parts
+
+
+def step_time(x: Algebra) -> tuple[Any, Any]:
+    """Nanoseconds of a step, and of its bubble."""
+    slowest = x.largest(*(sum(slot(x, role_load(x, role)).values()) for role in ROLES))
+    parts = step_parts(x, {"work": slowest})
+    return sum(parts.values()), parts["bubble"]
+
+
+def _add(parts: Parts, part: str, value: Any) -> None:
+    parts[part] = parts[part] + value if part in parts else value

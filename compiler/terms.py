@@ -1,0 +1,111 @@
+"""Cost terms: small vectorised functions of few variables, and the two algebras that combine them.
+
+`cost.py` writes every total once, over an `Algebra`. `Arrays` prices whole columns of layouts with numpy; the solver has an
+algebra of CP-SAT variables. Both see the same integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A function of a case and some integer columns, rounded up to whole `unit`s."""
+
+    name: str
+    unit: str
+    of: tuple[str, ...]
+    function: Callable[..., Any]
+
+    def __call__(self, case: Any, columns: Mapping[str, Any]) -> Integers:
+        values = self.function(case, *(np.asarray(columns[name]) for name in self.of))
+        return np.asarray(np.ceil(np.asarray(values, dtype=np.float64) - 1e-9), dtype=np.int64)
+
+
+def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
+    """Declare a cost term: `of` names the columns that the function takes after the case, equally long arrays each."""
+    return lambda function: Term(function.__name__, unit, tuple(of), function)
+
+
+class Algebra(Protocol):
+    """What a total is built with. Values add and subtract with + and -, and multiply by plain integers."""
+
+    case: Any
+
+    def variable(self, name: str) -> Any: ...
+    def term(self, term: Term) -> Any: ...
+    def times(self, left: Any, right: Any) -> Any: ...
+    def over(self, value: Any, divisor: Any) -> Any:
+        """Floor division of non-negative values."""
+
+    def largest(self, *values: Any) -> Any: ...
+
+
+class Arrays:
+    """The algebra of numpy columns. A term is evaluated once per distinct combination of its few variables, then gathered."""
+
+    def __init__(self, case: Any, columns: Mapping[str, Any]):
+        self.case = case
+        self.columns = columns
+        self._codes: dict[str, tuple[Integers, Integers]] = {}
+        self._terms: dict[str, Integers] = {}
+
+    def variable(self, name: str) -> Integers:
+        return np.asarray(self.columns[name], dtype=np.int64)
+
+    def term(self, term: Term) -> Integers:
+        if term.name not in self._terms:
+            self._terms[term.name] = self._gather(term)
+        return self._terms[term.name]
+
+    def times(self, left: Any, right: Any) -> Any:
+        return left * right
+
+    def over(self, value: Any, divisor: Any) -> Any:
+        return value // divisor
+
+    def largest(self, *values: Any) -> Any:
+        result = values[0]
+        for value in values[1:]:
+            result = np.maximum(result, value)
+        return result
+
+    def _gather(self, term: Term) -> Integers:
+        if not term.of:
+            return term(self.case, {})
+        codes: Any = 0
+        domains = []
+        for name in term.of:
+            domain, code = self._code(name)
+            codes = codes * len(domain) + code
+            domains.append(domain)
+        size = int(np.prod([len(domain) for domain in domains]))
+        if size > max(len(codes), 4096):
+            return term(self.case, self.columns)
+        grid = np.meshgrid(*domains, indexing="ij")
+        table = term(
+            self.case, {name: axis.ravel() for name, axis in zip(term.of, grid, strict=True)}
+        )
+        return table[codes]
+
+    def _code(self, name: str) -> tuple[Integers, Integers]:
+        if name not in self._codes:
+            column = self.variable(name)
+            top = int(column.max(initial=0))
+            if top < 1 << 22:
+                domain = np.flatnonzero(np.bincount(column))
+                index = np.zeros(top + 1, dtype=np.int64)
+                index[domain] = np.arange(len(domain))
+                self._codes[name] = (domain, index[column])
+            else:
+                domain, code = np.unique(column, return_inverse=True)
+                self._codes[name] = (domain, code)
+        return self._codes[name]
