@@ -40,10 +40,10 @@ GROUPS = {
 
 def emit(plan: Plan) -> dict[str, str]:
     """The script by its path; raises JobError for what Megatron-LM cannot express."""
-    problems = refuses(plan.job)
+    if problems := refuses(plan.job):
+        raise JobError(problems)
     groups = {name: found for name, build in GROUPS.items() if (found := build(plan))}
-    problems += _extra_problems(plan, names(groups.values()))
-    if problems:
+    if problems := _extra_problems(plan, names(groups.values())):
         raise JobError(problems)
     if extra := _extra(plan):
         groups["EXTRA"] = extra
@@ -115,7 +115,7 @@ def _variables(plan: Plan) -> Iterator[str]:
 
 
 def _environment(plan: Plan) -> Iterator[str]:
-    """arguments.py:1477 demands one connection with tensor or context parallelism before Blackwell; FSDP forbids it."""
+    """arguments.py:1477 demands one connection with tp or cp before Blackwell; FSDP forbids it."""
     layout, arch = plan.layout, plan.job.cluster.gpu.arch
     if layout.zero >= 2:
         yield "# Megatron-FSDP overlaps its transfers only with several connections, and refuses one."

@@ -12,7 +12,7 @@ Interval = Annotated[int, Unit("1"), Field(ge=1, le=10**9)]
 
 
 class Options(Frozen):
-    """What the script needs to know beside the job. Paths become variables that the environment can override."""
+    """What the script needs beside the job. Paths become variables that the environment overrides."""
 
     path: Annotated[str, Doc("checkout of Megatron-LM, the folder of pretrain_gpt.py")] = (
         "/opt/megatron-lm"

@@ -74,7 +74,7 @@ def _with_ends(chunks: Sequence[int]) -> list[Flag] | None:
 
 
 def _uneven_ends(ranks: Chunks) -> list[Flag] | None:
-    """The first rank, the last or both with a count of their own, chunks of a rank alike, middle ranks alike."""
+    """The first rank, the last or both differ from the middle ones; the chunks of a rank are alike."""
     if any(len(set(rank)) > 1 for rank in ranks):
         return None
     totals = [sum(rank) for rank in ranks]
@@ -93,7 +93,7 @@ def _uneven_ends(ranks: Chunks) -> list[Flag] | None:
 
 
 def layout_text(chunks: Sequence[int], mtp_layers: int) -> str:
-    """`Et*7|(t*8|)*14t*7L`: E embedding, t layer, m multi-token prediction, L loss, one entry per virtual stage."""
+    """`Et*7|(t*8|)*14t*7L`: E embedding, t layer, m multi-token prediction, L loss; `|` ends a stage."""
     stages = [_repeated("t", count) for count in chunks]
     stages[0] = "E" + stages[0]
     stages[-1] += _repeated("m", mtp_layers) + "L"

@@ -1,4 +1,4 @@
-"""A Megatron-LM launch script -> facts: what its options say, and Megatron-LM's defaults where they say nothing."""
+"""A Megatron-LM launch script -> facts: what its options say, else Megatron-LM's defaults."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _memory(options: _Options) -> Iterator[Found]:
 
 
 def _virtual(options: _Options) -> Iterator[Found]:
-    """Virtual stages per rank: said outright, through the layers of one, or through the stages of a layout string."""
+    """Virtual stages per rank: said outright, by the layers of one, or by a layout string."""
     pp = options.number("--pipeline-model-parallel-size") or 1
     sources: dict[str, Callable[[int], int | Unknown]] = {
         "--num-virtual-stages-per-pipeline-rank": lambda pp: options.number(count) or 1,

@@ -1,4 +1,4 @@
-"""What Megatron-LM refuses: one predicate per rule of its argument validation, model construction or schedules."""
+"""What Megatron-LM refuses: one predicate per rule of its arguments, models and schedules."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def context_divides(job: Job, cp: Any) -> Any:
 
 
 def chunks_filled(job: Job, pp: Any, vpp: Any) -> Any:
-    """The embedding and the loss may stand alone in the first and the last chunk; every other chunk has a layer."""
+    """Embedding and loss may stand alone in the first and the last chunk; others have a layer."""
     return (pp == 1) | (pp * vpp <= job.model.layers + 2)
 
 
@@ -107,7 +107,7 @@ HEADS = (
         ("tp",),
         fp8_shapes,
         lambda job, tp: (
-            f"{job.train.precision} needs matrix sides that are multiples of {FP8_MULTIPLE[job.train.precision]}, "
+            f"{job.train.precision} needs matrix sides in multiples of {FP8_MULTIPLE[job.train.precision]}, "
             f"and tp {tp} leaves other shares of hidden {job.model.hidden} or ffn {job.model.ffn}"
         ),
         "TransformerEngine transformer_engine/pytorch/utils.py assert_dim_for_fp8_exec",
@@ -185,7 +185,7 @@ SEQUENCE = (
         ("cp",),
         lambda job, cp: (cp == 1) | (job.model.window is None),
         lambda job, cp: f"window {job.model.window} cannot be combined with cp {cp} over a ring",
-        "TransformerEngine transformer_engine/pytorch/attention context parallelism: p2p takes no sliding window",
+        "TransformerEngine pytorch/attention, context parallelism: p2p takes no sliding window",
     ),
     Predicate(
         "PAR134",
@@ -193,7 +193,7 @@ SEQUENCE = (
         ("cp",),
         lambda job, cp: (cp == 1) | (job.train.attention != "unfused"),
         lambda job, cp: f"attention = unfused cannot be combined with cp {cp}",
-        "TransformerEngine transformer_engine/pytorch/attention: the unfused backend has no context parallelism",
+        "TransformerEngine pytorch/attention: the unfused backend has no context parallelism",
     ),
 )
 
@@ -204,8 +204,8 @@ PIPELINE = (
         ("pp", "vpp"),
         chunks_filled,
         lambda job, pp, vpp: (
-            f"pp {pp} * vpp {vpp} = {pp * vpp} chunks, but embedding, {job.model.layers} layers and loss fill "
-            f"{job.model.layers + 2} at most"
+            f"pp {pp} * vpp {vpp} = {pp * vpp} chunks, but embedding, {job.model.layers} layers "
+            f"and loss fill {job.model.layers + 2} at most"
         ),
         f"{COMMIT} megatron/core/transformer/pipeline_parallel_layer_layout.py:88",
     ),
@@ -233,8 +233,8 @@ PIPELINE = (
         ("pp", "vpp", "recompute", "recompute_layers"),
         recompute_counts,
         lambda job, pp, vpp, recompute, recompute_layers: (
-            f"recompute_layers {recompute_layers} needs recompute = full and more layers than that in a chunk "
-            f"({job.model.layers} layers / pp {pp} / vpp {vpp})"
+            f"recompute_layers {recompute_layers} needs recompute = full and more layers than that "
+            f"in a chunk ({job.model.layers} layers / pp {pp} / vpp {vpp})"
         ),
         f"{CONFIG}:1920",
     ),
@@ -276,7 +276,7 @@ SHARDING = (
         ("zero",),
         lambda job, zero: (zero == 0) | (job.train.optimizer != "muon"),
         lambda job, zero: f"optimizer = muon cannot be combined with zero {zero}",
-        "megatron-core 0.19.2 megatron/training/arguments.py:1685; below ZeRO 2 whole layers are dealt to ranks instead",
+        "megatron-core 0.19.2 megatron/training/arguments.py:1685; below 2 it deals out whole layers",
     ),
 )
 

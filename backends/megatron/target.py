@@ -77,15 +77,15 @@ def _replicas(job: Job, sizes: Sequence[int], *degrees: Sequence[int]) -> tuple[
 
 
 #: Optimizer bytes per parameter in fp32: main weights and the moments that each optimizer keeps.
-#: megatron/core/optimizer/optimizer.py; muon keeps one moment (emerging_optimizers), as does sgd with momentum.
+#: megatron/core/optimizer/optimizer.py; muon and sgd with momentum keep one moment.
 OPTIMIZER_BYTES = {"adam": 12.0, "sgd": 8.0, "muon": 8.0, "adam8bit": 12.0}
 
 
 def state(job: Job, zero: int) -> StateBytes:
     """16-bit weights (fp8 keeps them, without --fp8-param-gather) and fp32 gradients.
 
-    megatron/training/theoretical_memory_usage.py counts the same: 18 bytes, or 6 + 12 / dp under the distributed optimizer;
-    Megatron-FSDP divides gradients (optim_grads) and weights (optim_grads_params) too.
+    megatron/training/theoretical_memory_usage.py counts the same: 18 bytes, or 6 + 12 / dp under the
+    distributed optimizer; Megatron-FSDP divides gradients and weights too.
     """
     return StateBytes(
         weights=2.0,
@@ -110,7 +110,7 @@ TRAITS = Traits(
     reduces_each=lambda zero: zero >= 2,
     selective="core_attention",
     context="ring",
-    # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, whose place softmax and gradient take.
+    # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
     logit_bytes=6.0,
     # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
     reduce_bytes=4.0,
@@ -144,7 +144,8 @@ def _activation(job: Job) -> str | None:
     known = ("silu",) if model.gated else ("gelu", "squared_relu")
     if model.activation_name in known:
         return None
-    return f"megatron has no {'gated' if model.gated else 'plain'} `{model.activation_name}` feed-forward block"
+    shape = "gated" if model.gated else "plain"
+    return f"megatron has no {shape} `{model.activation_name}` feed-forward block"
 
 
 def _flash(job: Job) -> str | None:

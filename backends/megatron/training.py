@@ -41,7 +41,7 @@ def optimizer_flags(plan: Plan) -> list[Flag]:
 
 
 def _schedule(plan: Plan) -> list[Flag]:
-    """The decay is at least as long as the warm-up, which Megatron-LM demands; a shorter run stops inside it."""
+    """Megatron-LM wants the decay to outlast the warm-up; a shorter run stops inside it."""
     train = plan.job.train
     found = [flag("--lr", train.learning_rate), flag("--lr-decay-style", train.schedule)]
     if train.schedule != "constant":
