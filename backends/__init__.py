@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .backend import Backend, Launcher
+from .deepspeed import BACKEND as DEEPSPEED
 from .megatron import BACKEND as MEGATRON
 from .slurm import LAUNCHER as SLURM
 from .torchtitan import BACKEND as TORCHTITAN
@@ -10,6 +11,7 @@ from .torchtitan import BACKEND as TORCHTITAN
 #: By the name in `target NAME { ... }`, in the order of reports.
 BACKENDS: dict[str, Backend] = {
     "megatron": MEGATRON,
+    "deepspeed": DEEPSPEED,
     "torchtitan": TORCHTITAN,
 }
 
