@@ -35,6 +35,7 @@ def emit(plan: Plan, entry: str) -> dict[str, str]:
         "asks_gpus": "gpus-per-node" in wanted or "gres" in wanted,
         "requeue": launch.requeue,
         "signal": "signal" in wanted,
+        "signal_seconds": math.ceil(launch.signal),
         "entry": entry,
         "step_options": list(_step_options(launch, wanted)),
     }
