@@ -16,6 +16,7 @@ from .. import codes
 from ..output import MANIFEST, Change, changes, manifest, write
 from ..planning import Planned, emit, plan_targets
 from ..record import lock, planned_json
+from ..show import plans_text
 from ..terminal import complain, progress, say, say_json
 from .job_arguments import add_json, add_overrides, add_targets, load_jobs
 
@@ -101,6 +102,10 @@ def _report(arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[C
     if arguments.diff:
         sys.stdout.write("".join(change.diff() for change in wanted))
         return
+    if not dry:
+        for one in planned:
+            say(plans_text(one))
+            say("")
     verbs = (
         ("would add", "would change", "would remove") if dry else ("added", "changed", "removed")
     )
