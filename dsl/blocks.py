@@ -32,12 +32,17 @@ class Located:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A block with the settings of its bases and all changes; `title` is how messages call it."""
+    """A block with the settings of its bases and all changes; `title` is how messages call it.
+
+    `broken` names settings that stand there in a form that is none; `whole` is false without the base.
+    """
 
     title: str
     name: str
     head: Span
     settings: dict[str, Located]
+    broken: frozenset[str] = frozenset()
+    whole: bool = True
 
 
 def find_definition(kind: str, word: Word, names: Names) -> Definition:
@@ -55,18 +60,27 @@ def find_definition(kind: str, word: Word, names: Names) -> Definition:
 
 def gather(definition: Definition, changes: Mapping[str, Located], report: Report) -> Gathered:
     """Unrolls `from`: the base's settings first, then what each derived block and --set change."""
-    chain = _chain(definition)
+    chain = [definition]
+    with report.catching():
+        _follow(chain)
     settings: dict[str, Located] = {}
     for link in reversed(chain):
         settings |= own_settings(link.block, link.names, report)
     block = definition.block
     named = next((link.block.name for link in chain if link.block.name), None)
-    name = named.name if named else ""
-    return Gathered(f"`{block.kind.name}`", name, block.head, settings | dict(changes))
+    clauses = frozenset(item.keyword.name for item in block.items if isinstance(item, Clause))
+    return Gathered(
+        title=f"`{block.kind.name}`",
+        name=named.name if named else "",
+        head=block.head,
+        settings=settings | dict(changes),
+        broken=clauses,
+        whole=chain[-1].block.base is None,
+    )
 
 
-def _chain(definition: Definition) -> list[Definition]:
-    chain = [definition]
+def _follow(chain: list[Definition]) -> None:
+    """Appends the bases of a block, nearest first."""
     while (base := chain[-1].block.base) is not None:
         link = find_definition(chain[0].block.kind.name, base, chain[-1].names)
         if any(link.block is seen.block for seen in chain):
@@ -74,7 +88,6 @@ def _chain(definition: Definition) -> list[Definition]:
             message = f"`{base.name}` is derived from itself"
             raise wrong(codes.RECURSION, message, base.span, notes=notes)
         chain.append(link)
-    return chain
 
 
 def own_settings(block: Block, names: Names, report: Report) -> dict[str, Located]:
@@ -107,7 +120,7 @@ def read_settings(
 ) -> Values:
     """Every setting as its field wants it; unknown ones are told, those in `without` left to the caller."""
     known = rules(of)
-    values = Values({}, set())
+    values = Values({}, set(block.broken))
     for key, located in block.settings.items():
         if key not in known:
             _tell_unknown(key, located.setting, block, known, report)
@@ -138,7 +151,7 @@ def build(
     except ValidationError as error:
         _tell_invalid(error.errors(), block, of, values, report)
         return None
-    return None if values.failed else made
+    return made if block.whole and not values.failed else None
 
 
 def _tell_invalid(
@@ -151,7 +164,7 @@ def _tell_invalid(
     known = rules(of)
     missing = [str(error["loc"][0]) for error in errors if error["type"] == "missing"]
     missing = [key for key in missing if key not in values.failed]
-    if missing:
+    if missing and block.whole:
         names = _listed([f"`{key}`" for key in missing])
         docs = "; ".join(f"{key}: {known[key].doc}" for key in missing if known[key].doc)
         message = f"{block.title} lacks {names}"

@@ -132,7 +132,7 @@ def plain(value: int | float) -> str:
     """A number as a person would write it in a message."""
     if isinstance(value, int) and abs(value) < 10**15:
         return f"{value:,}"
-    return f"{float(value):.6g}"
+    return f"{float(value):.6g}".replace("e+", "e")
 
 
 _VERBS = {"+": "add {1} to {0}", "-": "subtract {1} from {0}", "..": "range from {0} to {1}"}
@@ -189,7 +189,8 @@ def _divide(left: int | float, right: int | float) -> int | float:
 def _power(base: int | float, exponent: int | float) -> int | float:
     whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0
     if whole and exponent * max(1, int(base).bit_length()) <= 400:
-        return int(base) ** int(exponent)
+        result: int = int(base) ** int(exponent)
+        return result
     return math.pow(base, exponent)
 
 

@@ -56,6 +56,8 @@ def _dimension_help(value: Measure, node: Node, rule: Rule) -> str | None:
         return f"per second it is `{text}/s`"
     if given == f"{wanted}/s" and text.endswith("/s"):
         return f"write `{text.removesuffix('/s')}`"
+    if wanted == "s" and isinstance(rule.default, float) and rule.default < 1:
+        return "write it like `5 us`"
     return example(rule.dimension)
 
 

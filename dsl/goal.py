@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 
@@ -76,13 +76,21 @@ class Context:
     def lookup(self, word: Word) -> Constant:
         head, *path = word.name.split(".")
         if not path or head not in self.blocks:
-            return self.names.lookup(word)
+            return self._constant(word)
         owner: object = self.blocks[head]
         for step in path[:-1]:
             owner = getattr(owner, step, None)
         if self.blocks[head] is None:
             raise already_told()
         return _setting(owner, path[-1], word)
+
+    def _constant(self, word: Word) -> Constant:
+        try:
+            return self.names.lookup(word)
+        except JobError as error:
+            near = did_you_mean(word.name, (*VARIABLES, *QUANTITIES))
+            told = [replace(d, help=d.help or near) for d in error.diagnostics]
+            raise JobError(told) from None
 
 
 def _setting(owner: object, key: str, word: Word) -> Constant:

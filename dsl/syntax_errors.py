@@ -135,6 +135,8 @@ def without_statement(text: str, position: int) -> str | None:
     inside = [place for place in opened if text[place] in "(["]
     start = _before(text, inside[0] if inside else position)
     end = _after(text, position)
+    if text[position : position + 1] == '"':
+        end = _end_of_unclosed(text, position)
     if not text[start:end].strip() and text[end : end + 1] in ("}", ";"):
         end += 1
     removed = text[start:end]
@@ -150,6 +152,12 @@ def _before(text: str, position: int) -> int:
         if match[0] in ("{", "}", ";"):
             start = match.end()
     return start
+
+
+def _end_of_unclosed(text: str, position: int) -> int:
+    """Where a text without closing quotes ends: with the line, but before a brace that closes its block."""
+    line = text[position:].split("\n", 1)[0].rstrip()
+    return position + len(line) - line.endswith("}")
 
 
 def _after(text: str, position: int) -> int:

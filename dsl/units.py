@@ -132,6 +132,9 @@ def _units() -> dict[str, _Unit]:
 #: Every unit and suffix by its spelling. `K` and `Ki` alone are plain multipliers.
 UNITS: dict[str, _Unit] = _units()
 
+#: Units long enough to be meant by a similar word.
+_LONG = tuple(unit for unit in UNITS if len(unit) > 1)
+
 #: What people write instead.
 _ALIASES = {
     "bytes": "B", "byte": "B", "bit": "b", "bits": "b", "sec": "s", "secs": "s", "second": "s",
@@ -217,7 +220,7 @@ def _unknown(name: str, text: str, span: Span) -> Exception:
         help: str | None = f"write `{alias}`"
     else:
         same = [unit for unit in UNITS if unit.lower() == name.lower()]
-        help = f"did you mean `{same[0]}`?" if same else did_you_mean(name, UNITS)
+        help = f"did you mean `{same[0]}`?" if same else did_you_mean(name, _LONG)
     if not help and name != text:
         help = "to divide by a name, put spaces around `/`"
     return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help)
