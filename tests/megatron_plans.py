@@ -50,7 +50,7 @@ PLANS = {
     "one_gpu": plan_of(samples.GPT_125M, Layout(micro_batch=8, microbatches=4), seq_len=1024),
     "plain_dp": plan_of(samples.GPT_125M, Layout(dp_replicate=2, microbatches=4), gpu=samples.A100),
     "zero2": plan_of(layout=Layout(dp_shard=8, zero=2, microbatches=4)),
-    "zero3": plan_of(layout=Layout(tp=2, dp_shard=8, zero=3, microbatches=4, recompute=2)),
+    "zero3": plan_of(layout=Layout(dp_shard=16, zero=3, microbatches=4, recompute=2)),
     "tp_pp": plan_of(layout=Layout(tp=4, pp=2, dp_shard=2, zero=1, microbatches=32, recompute=1)),
     "vpp": plan_of(layout=Layout(tp=2, pp=4, vpp=2, dp_shard=2, zero=1, microbatches=16)),
     "context": plan_of(layout=Layout(cp=8, dp_shard=2, zero=1, microbatches=8), seq_len=131_072),

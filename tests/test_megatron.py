@@ -224,7 +224,7 @@ def test_extra_may_not_repeat_what_parc_writes():
         (Layout(pp=2, microbatches=4), samples.H100, None),
         (
             Layout(tp=2, dp_shard=2, zero=3, microbatches=4),
-            samples.H100,
+            samples.B200,
             "unset CUDA_DEVICE_MAX_CONNECTIONS",
         ),
     ],

@@ -43,8 +43,6 @@ RULES = {
     "seq-tp-cp": (job_of(seq_len=4104), {"tp": 4, "cp": 2}, {"tp": 8, "cp": 2}),
     "window-cp": (job_of(with_model(DENSE, window=1024)), {"cp": 1}, {"cp": 2}),
     "unfused-cp": (job_of(attention="unfused"), {"cp": 1}, {"cp": 2}),
-    "layers-pp": (job_of(), {"pp": 17, "vpp": 2}, {"pp": 5, "vpp": 7}),
-    "vpp-needs-pp": (job_of(), {"pp": 2, "vpp": 2}, {"pp": 1, "vpp": 2}),
     "vpp-microbatches": (
         job_of(),
         {"pp": 4, "vpp": 2, "microbatches": 8},
@@ -58,6 +56,7 @@ RULES = {
     "zero-shard": (job_of(), {"zero": 1, "dp_shard": 8}, {"zero": 0, "dp_shard": 8}),
     "zero-replicate": (job_of(), {"zero": 0, "dp_replicate": 8}, {"zero": 1, "dp_replicate": 8}),
     "fsdp-pp": (job_of(), {"zero": 3, "pp": 1}, {"zero": 2, "pp": 2}),
+    "fsdp-tp-cp": (job_of(), {"zero": 1, "tp": 8, "cp": 2}, {"zero": 3, "tp": 2, "cp": 4}),
     "muon-zero": (job_of(optimizer="muon"), {"zero": 0}, {"zero": 1}),
 }
 
@@ -150,6 +149,13 @@ def test_refusals(model, train, gpu, code):
     assert [found.code for found in BACKEND.target.refuses(plan.job)] == [code]
     with pytest.raises(JobError, match=code):
         BACKEND.emit(plan)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans_of_the_emitter_tests_are_legal(name):
+    layout, job = PLANS[name].layout, PLANS[name].job
+    columns = {**layout.model_dump(), "dp": layout.dp, "gpus": layout.gpus}
+    assert [rule.name for rule in PREDICATES.values() if not holds(rule, job, columns)] == []
 
 
 def test_nothing_is_refused_without_reason():

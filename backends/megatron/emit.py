@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from ...compiler.plan import Layout, Plan
 from ...dsl.diagnostics import Diagnostic, JobError
 from ..render import provenance, render
+from .capability import compute_capability
 from .flags import Flag, default_text, flag, names, rows
 from .model import expert_flags, model_flags
 from .parallel import memory_flags, parallel_flags
-from .target import compute_capability, refuses
+from .target import refuses
 from .training import (
     batch_flags,
     checkpoint_flags,

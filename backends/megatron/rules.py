@@ -8,6 +8,7 @@ import numpy as np
 
 from ...compiler.target import Predicate
 from ...dsl.job import Job
+from .capability import compute_capability
 
 #: Line numbers below are of this commit (megatron-core 0.20 pre-release); 0.19.2 has the same rules.
 COMMIT = "NVIDIA/Megatron-LM@d98e8a64"
@@ -47,11 +48,6 @@ def context_divides(job: Job, cp: Any) -> Any:
     return (cp == 1) | (job.train.seq_len % (2 * cp) == 0)
 
 
-def chunks_filled(job: Job, pp: Any, vpp: Any) -> Any:
-    """Embedding and loss may stand alone in the first and the last chunk; others have a layer."""
-    return (pp == 1) | (pp * vpp <= job.model.layers + 2)
-
-
 def interleaving_fed(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
     return (vpp == 1) | ((microbatches >= pp) & (microbatches % pp == 0))
 
@@ -60,6 +56,11 @@ def recompute_counts(job: Job, pp: Any, vpp: Any, recompute: Any, recompute_laye
     """0 stands for all layers; a smaller number counts those of each chunk."""
     chunk = -(-job.model.layers // (pp * vpp))
     return (recompute_layers == 0) | ((recompute == 2) & (recompute_layers < chunk))
+
+
+def fsdp_alone(job: Job, zero: Any, tp: Any, cp: Any) -> Any:
+    blackwell = compute_capability(job.cluster.gpu.arch) >= 100
+    return blackwell | (zero < 2) | ((tp == 1) & (cp == 1))
 
 
 def fp8_shapes(job: Job, tp: Any) -> Any:
@@ -199,25 +200,6 @@ SEQUENCE = (
 
 PIPELINE = (
     Predicate(
-        "PAR121",
-        "layers-pp",
-        ("pp", "vpp"),
-        chunks_filled,
-        lambda job, pp, vpp: (
-            f"pp {pp} * vpp {vpp} = {pp * vpp} chunks, but embedding, {job.model.layers} layers "
-            f"and loss fill {job.model.layers + 2} at most"
-        ),
-        f"{COMMIT} megatron/core/transformer/pipeline_parallel_layer_layout.py:88",
-    ),
-    Predicate(
-        "PAR123",
-        "vpp-needs-pp",
-        ("pp", "vpp"),
-        lambda job, pp, vpp: (vpp == 1) | (pp > 1),
-        lambda job, pp, vpp: f"vpp {vpp} needs pp above 1",
-        f"{ARGUMENTS}:1002",
-    ),
-    Predicate(
         "PAR203",
         "vpp-microbatches",
         ("pp", "vpp", "microbatches"),
@@ -269,6 +251,17 @@ SHARDING = (
             "it would reduce and gather all weights again for every micro-batch of the pipeline"
         ),
         f"{COMMIT} megatron/core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:721",
+    ),
+    Predicate(
+        "PAR310",
+        "fsdp-tp-cp",
+        ("zero", "tp", "cp"),
+        fsdp_alone,
+        lambda job, zero, tp, cp: (
+            f"zero {zero} is Megatron-FSDP, which before Blackwell wants other CUDA_DEVICE_MAX_CONNECTIONS "
+            f"than tp {tp} or cp {cp}: Megatron-LM warns, parc does not combine them"
+        ),
+        f"{ARGUMENTS}:1459",
     ),
     Predicate(
         "PAR309",

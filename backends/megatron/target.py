@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...compiler.target import StateBytes, Target, Traits, divisors
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
+from .capability import compute_capability
 from .options import Options
 from .rules import PREDICATES
 
@@ -28,7 +28,7 @@ def worlds(job: Job) -> list[int]:
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
     sizes = worlds(job)
-    tp = divisors(job.model.heads, min(job.cluster.domain, sizes[-1]))
+    tp = _dividing(sizes, divisors(job.model.heads, min(job.cluster.domain, sizes[-1])))
     pp = _pipelines(job, sizes)
     cp = _contexts(job, sizes)
     dp = _replicas(job, sizes, tp, pp, cp)
@@ -38,7 +38,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "pp": pp,
         "vpp": _virtual_stages(job, pp),
         "cp": cp,
-        "ep": divisors(job.model.experts, sizes[-1]) if moe else (1,),
+        "ep": _dividing(sizes, divisors(job.model.experts, sizes[-1])) if moe else (1,),
         "etp": tp if moe else (1,),
         "dp_replicate": dp,
         "dp_shard": dp if zero[-1] else (1,),
@@ -49,9 +49,13 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
     }
 
 
+def _dividing(sizes: Sequence[int], degrees: Iterable[int]) -> tuple[int, ...]:
+    """The degrees into which some number of GPUs can be divided."""
+    return tuple(k for k in degrees if any(size % k == 0 for size in sizes))
+
+
 def _pipelines(job: Job, sizes: Sequence[int]) -> tuple[int, ...]:
-    most = min(job.model.layers + 2, sizes[-1])
-    return tuple(k for k in range(1, most + 1) if any(size % k == 0 for size in sizes))
+    return _dividing(sizes, range(1, min(job.model.layers + 2, sizes[-1]) + 1))
 
 
 def _virtual_stages(job: Job, pp: Sequence[int]) -> tuple[int, ...]:
@@ -120,13 +124,6 @@ TRAITS = Traits(
     micro_batch_overhead=1e-3,
     step_overhead=20e-3,
 )
-
-
-def compute_capability(arch: str) -> int:
-    """90 for `sm90`, 100 for `sm100`; AMD's gfx942 counts as 94, which is how PyTorch reports it."""
-    match = re.fullmatch(r"(?:sm|gfx)_?(\d+)[a-z]*", arch)
-    number = int(match[1]) if match else 0
-    return number // 10 if arch.startswith("gfx") else number
 
 
 @dataclass(frozen=True)
