@@ -8,9 +8,6 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from parc.commands import COMMANDS
-from parc.dsl.diagnostics import JobError
-
 FINE, FINDINGS, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -25,6 +22,8 @@ class _Version(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
+    from parc.commands import COMMANDS
+
     root = argparse.ArgumentParser(
         prog="parc",
         description="Compile a training job into its best parallel layout, and into the files that run it.",
@@ -43,7 +42,22 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse itself exits with 2 on wrong usage."""
     try:
-        arguments = parser().parse_args(argv)
+        return _run(argv)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as in `parc std | head`: what is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """The imports take long enough to be interrupted, so they belong to the run."""
+    from parc.dsl.diagnostics import JobError
+
+    arguments = parser().parse_args(argv)
+    try:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
         return code
@@ -52,13 +66,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         complain(error.diagnostics)
         return WRONG
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone, as in `parc std | head`: what is still buffered must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
 
 
 if __name__ == "__main__":

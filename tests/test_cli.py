@@ -286,7 +286,7 @@ def test_ctrl_c_while_solving_ends_at_once(run: Parc) -> None:
         "out",
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.0)
+    time.sleep(0.7)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
