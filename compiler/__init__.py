@@ -1,1 +1,82 @@
-""""""
+"""`Job` -> `Plan`: the decision space of a target, its cost, the solver's proof, and the price of any one layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..dsl.diagnostics import JobError
+from ..dsl.job import Job
+from .plan import Estimate, Layout, Plan, Proof
+from .target import Predicate, Target
+
+__all__ = ["Estimate", "Layout", "Plan", "Predicate", "Proof", "Target", "estimate", "plan"]
+
+#: Next-best layouts that a plan names.
+RUNNERS_UP = 3
+
+
+def plan(job: Job, target: Target) -> Plan:
+    """The best layout of a job on a target, with its proof.
+
+    Raises JobError when the target cannot express the job, or when no layout meets the conditions.
+    """
+    from .case import Case
+    from .estimate import estimate_layout
+    from .explain import binding, no_layout
+    from .solve import solve
+    from .space import ORDER, Space
+    from .stages import place
+    from .sweep import objectives, score, sweep
+
+    _refuse(job, target)
+    case = Case(job, target)
+    space = Space(case)
+    solution = solve(space)
+    if solution is None:
+        raise JobError([no_layout(space)])
+    chosen = {name: solution.layout[name] for name in ORDER}
+    swept = sweep(space)
+    ranked = [swept.layout(int(row)) for row in swept.order()[: RUNNERS_UP + 1]]
+    others = [{name: row[name] for name in ORDER} for row in ranked]
+    objective = objectives(case)[0]
+    best = float(score(objective, swept.values)[swept.order()[0]])
+    return Plan(
+        job=job,
+        target=target.name,
+        estimate=estimate_layout(case, chosen, place(case, chosen)),
+        proof=Proof(
+            status=solution.status,
+            objective=f"{objective.direction} {objective.quantity}",
+            value=solution.value,
+            bound=solution.bound,
+            layouts=space.size,
+            seconds=solution.seconds,
+        ),
+        runners_up=tuple(estimate_layout(case, row) for row in others if row != chosen)[
+            :RUNNERS_UP
+        ],
+        binding=binding(space, swept, best),
+    )
+
+
+def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
+    """The price of one layout given by its variables. Degrees left out are 1; ZeRO stage, shards, micro-batch and
+    recomputation left out are what parc would choose: the fastest that fits, or the smallest when nothing does.
+
+    Raises JobError with every rule of the framework that the layout breaks, and for names that are no variable.
+    """
+    from .case import Case
+    from .complete import complete
+    from .estimate import estimate_layout
+    from .stages import place
+
+    _refuse(job, target)
+    case = Case(job, target)
+    decided = complete(case, layout)
+    return estimate_layout(case, decided, place(case, decided))
+
+
+def _refuse(job: Job, target: Target) -> None:
+    errors = [each for each in target.refuses(job) if each.severity == "error"]
+    if errors:
+        raise JobError(errors)

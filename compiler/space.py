@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -58,9 +58,10 @@ ORDER = (
 
 @dataclass(frozen=True)
 class Space:
-    """Candidate values by variable and the rules between them."""
+    """Candidate values by variable and the rules between them; `fixed` gives some variables one value, derived ones too."""
 
     case: Case
+    fixed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def job(self) -> Job:
@@ -161,6 +162,8 @@ class Space:
                 columns = _keep(columns, self._mask(columns, rule))
         if self.replicas is not None and "dp_replicate" in columns:
             columns = _keep(columns, np.isin(columns["dp_replicate"], self.replicas))
+        for name in DERIVED.keys() & self.fixed.keys() & columns.keys():
+            columns = _keep(columns, columns[name] == self.fixed[name])
         return columns
 
     def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Any:

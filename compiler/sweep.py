@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dsl.diagnostics import Source, Span
 from ..dsl.expression import evaluate
 from ..dsl.job import Constraint, Objective
 from .case import Case
@@ -32,26 +33,44 @@ class Swept:
     feasible: Any
 
     def order(self) -> Integers:
-        """Feasible rows from best to worst: objectives, then fewer degrees in a fixed order."""
+        """Feasible rows from best to worst: objectives, then less memory, then smaller variables in a fixed order.
+
+        Preferences come first among the rows whose first objective lies within PREFERENCE_MARGIN of the best.
+        """
         rows = np.flatnonzero(self.feasible)
+        wanted = [score(objective, self.values)[rows] for objective in objectives(self.space.case)]
         keys = [self.values[name][rows] for name in reversed(ORDER)]
-        keys.append(self.prices.memory_kib[rows])
-        for objective in reversed(objectives(self.space.case)):
-            keys.append(score(objective, self.values)[rows])
+        keys += [self.prices.memory_kib[rows], *reversed(wanted)]
+        if len(rows) and self._preferred():
+            unmet = sum(~met[rows] for met in self._preferred())
+            near = wanted[0] <= wanted[0].min() + PREFERENCE_MARGIN * abs(wanted[0].min())
+            keys += [np.where(near, unmet, 0), ~near]
         return rows[np.lexsort(keys)]
+
+    def _preferred(self) -> list[Any]:
+        goal = self.space.case.job.goal
+        shape = self.prices.step_ns.shape
+        return [
+            np.broadcast_to(np.asarray(evaluate(each.expression, self.values), dtype=bool), shape)
+            for each in goal.constraints
+            if each.kind == "prefer"
+        ]
 
     def layout(self, row: int) -> dict[str, int]:
         return {name: int(column[row]) for name, column in self.space.layouts.items()}
 
 
+DEFAULT_OBJECTIVE = Objective("maximize", "mfu", Span(Source("default", "maximize mfu"), 0, 12))
+
+
 def objectives(case: Case) -> tuple[Objective, ...]:
-    """The goal's objectives; the fastest step when it has none."""
-    return case.job.goal.objectives
+    """The goal's objectives; the highest MFU when it has none."""
+    return case.job.goal.objectives or (DEFAULT_OBJECTIVE,)
 
 
 def score(objective: Objective, values: Mapping[str, Any]) -> Any:
     """Smaller is better."""
-    value = np.asarray(values[objective.quantity])
+    value = np.asarray(values[objective.quantity], dtype=np.float64)
     return -value if objective.direction == "maximize" else value
 
 

@@ -1,0 +1,207 @@
+"""Why there is no layout, and what holds the best one back: words for the answers of solver and sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dsl.diagnostics import Diagnostic, Note
+from ..dsl.job import Constraint
+from .solve import Clash, clash
+from .space import ORDER, Space
+from .sweep import Swept, admits, capacity_kib, fits, host_capacity_kib, objectives, score, sweep
+from .target import Predicate
+
+GIB = 2**30
+
+
+def no_layout(space: Space) -> Diagnostic:
+    """The complaint for a space in which no layout meets the hard conditions."""
+    if not space.size:
+        return _no_combination(space)
+    found = clash(space)
+    return _out_of_memory(space) if not found.constraints else _contradiction(space, found)
+
+
+def _no_combination(space: Space) -> Diagnostic:
+    """The framework's own rules leave nothing: name those without which something is left."""
+    blockers = [rule for rule in space.rules if Space(_without(space, rule)).size]
+    job = space.case.job
+    size = f"{_gpus(space)} GPUs, global batch {job.train.global_batch}, {job.model.layers} layers"
+    notes = tuple(
+        Note(f"without {rule.code} ({rule.name}) there would be layouts: {rule.source}")
+        for rule in blockers
+    )
+    help = (
+        "change the number of nodes, the global batch or the model's sizes to satisfy it"
+        if len(blockers) == 1
+        else "several rules clash; try another number of nodes or a larger global batch"
+    )
+    return Diagnostic(
+        "PAR150",
+        f"{space.case.target.name} has no layout for {size}",
+        job.span("train", "global_batch"),
+        notes=notes,
+        help=help,
+    )
+
+
+def _without(space: Space, rule: Predicate) -> Any:
+    """The same case with one rule left out."""
+    from dataclasses import replace
+
+    from .case import Case
+
+    kept = tuple(each for each in space.case.target.predicates if each is not rule)
+    return Case(space.case.job, replace(space.case.target, predicates=kept))
+
+
+def _gpus(space: Space) -> str:
+    counts = sorted(
+        {nodes * space.case.cluster.gpus_per_node for nodes in space.case.cluster.nodes}
+    )
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+
+
+def _out_of_memory(space: Space) -> Diagnostic:
+    swept = sweep(space)
+    row = int(np.argmin(swept.prices.memory_kib))
+    needed, capacity = swept.prices.memory_kib[row] / 2**20, space.case.gpu.memory / GIB
+    job = space.case.job
+    if needed * 2**20 <= capacity_kib(space.case):
+        return _out_of_host_memory(space, swept)
+    return Diagnostic(
+        "PAR511",
+        f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: the smallest of {space.size:,} layouts "
+        f"needs {needed:.1f} GiB of {capacity:.1f} GiB",
+        job.span("cluster", "nodes") or job.span("cluster"),
+        notes=(Note(f"that layout is {layout_text(swept.layout(row))}"),),
+        help=_more_gpus(space, needed / capacity),
+    )
+
+
+def _more_gpus(space: Space, ratio: float) -> str:
+    nodes = int(np.ceil(max(space.case.cluster.nodes) * ratio))
+    return f"about {nodes} nodes would hold it, or GPUs with {ratio:.1f} times the memory, or a shorter seq_len"
+
+
+def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
+    kib = swept.prices.host_kib[swept.prices.memory_kib <= capacity_kib(space.case)]
+    return Diagnostic(
+        "PAR511",
+        f"{space.case.target.name} fits only with offload, which needs {kib.min() / 2**20:.1f} GiB of host memory per GPU "
+        f"where {host_capacity_kib(space.case) / 2**20:.1f} GiB are left",
+        space.case.job.span("cluster", "node_memory") or space.case.job.span("cluster"),
+        help="use more nodes, or nodes with more memory",
+    )
+
+
+def _contradiction(space: Space, found: Clash) -> Diagnostic:
+    """Conditions of the job that exclude each other; the first is quoted, the others are notes."""
+    first, *others = found.constraints
+    words = ["conflicts with " + (_quote(other) + _because(other)) for other in others]
+    notes = [Note(text, other.span) for text, other in zip(words, others, strict=True)]
+    if found.memory:
+        notes.append(Note(f"the GPU has {space.case.gpu.memory / GIB:.1f} GiB"))
+    many = (
+        f"{len(found.constraints)} conditions cannot hold together" if others else "no layout meets"
+    )
+    subject = f"{many}: " + " and ".join(_quote(each) for each in found.constraints)
+    return Diagnostic(
+        "PAR151",
+        f"{space.case.target.name}: {subject}" + (" in the GPU's memory" if found.memory else ""),
+        first.span,
+        notes=tuple(notes),
+        help=_nearest(space, found),
+    )
+
+
+def _quote(constraint: Constraint) -> str:
+    return f"`{constraint.kind} {constraint.text}`"
+
+
+def _because(constraint: Constraint) -> str:
+    return f" ({constraint.reason})" if constraint.reason else ""
+
+
+def _nearest(space: Space, found: Clash) -> str:
+    """The best layout when one of the clashing conditions is dropped: the one that costs least."""
+    swept = sweep(space)
+    hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    options: list[tuple[float, str]] = []
+    objective = objectives(space.case)[0]
+    for dropped in found.constraints:
+        mask = _feasible(space, swept, [each for each in hard if each is not dropped])
+        if mask.any():
+            scores = np.where(mask, score(objective, swept.values), np.inf)
+            row = int(np.argmin(scores))
+            needs = f"without {_quote(dropped)} the best is {layout_text(swept.layout(row))}"
+            options.append((float(scores[row]), f"{needs}, {_reached(swept, row, dropped)}"))
+    if not options:
+        return "drop one of them"
+    return min(options)[1]
+
+
+def _reached(swept: Swept, row: int, dropped: Constraint) -> str:
+    """What that layout reaches of the quantities that the dropped condition speaks of."""
+    from ..dsl.expression import QUANTITIES, names
+
+    spoken = sorted(names(dropped.expression) & QUANTITIES.keys()) or ["mfu"]
+    return ", ".join(
+        _measured(name, float(np.ravel(swept.values[name][row])[0])) for name in spoken
+    )
+
+
+def _measured(name: str, value: float) -> str:
+    shown = {
+        "memory": lambda: f"{value / GIB:.1f} GiB",
+        "days": lambda: f"{value / 86400:.1f} d",
+        "step_time": lambda: f"{value:.3g} s",
+        "cost": lambda: f"{value:,.0f} $",
+        "energy": lambda: f"{value / 3.6e9:,.1f} MWh",
+        "tokens_per_second": lambda: f"{value:,.0f}/s",
+    }
+    return f"{name} {shown[name]() if name in shown else f'{100 * value:.1f} %'}"
+
+
+def _feasible(space: Space, swept: Swept, constraints: list[Constraint]) -> Any:
+    mask = np.array(fits(space.case, swept.prices))
+    for constraint in constraints:
+        mask = mask & admits(constraint, swept.values)
+    return np.broadcast_to(mask, swept.prices.step_ns.shape)
+
+
+def binding(space: Space, swept: Swept, best: float) -> tuple[str, ...]:
+    """The conditions that hold the best layout back, and how much better it would be without each."""
+    hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    objective = objectives(space.case)[0]
+    scores = score(objective, swept.values)
+    lines = []
+    for dropped in hard:
+        mask = _feasible(space, swept, [each for each in hard if each is not dropped])
+        lines += _gain(
+            _quote(dropped) + f" ({dropped.span})", float(scores[mask].min(initial=np.inf)), best
+        )
+    unlimited = np.ones_like(swept.feasible)
+    for constraint in hard:
+        unlimited = unlimited & admits(constraint, swept.values)
+    memory = float(scores[unlimited].min(initial=np.inf))
+    return tuple(
+        lines + _gain(f"GPU memory of {space.case.gpu.memory / GIB:.1f} GiB", memory, best)
+    )
+
+
+def _gain(name: str, without: float, best: float) -> list[str]:
+    if not without < best:
+        return []
+    ratio = abs(best / without) if best > 0 else abs(without / best)
+    return [f"{name}: {ratio:.2f}x better without"] if ratio > 1.005 else []
+
+
+def layout_text(layout: dict[str, int]) -> str:
+    """A layout in one line, neutral values left out."""
+    shown = {
+        name: layout[name] for name in ORDER if layout[name] not in (0, 1) or name in ("tp", "pp")
+    }
+    return " · ".join(f"{name} {value}" for name, value in shown.items())

@@ -1,0 +1,215 @@
+"""The solver: one CP-SAT model per target, its optimum, and the smallest set of conditions that clash when there is none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dsl.job import Constraint, Objective
+from .algebra import Bounded, Solver, constant
+from .constraints import Conditions, Totals
+from .ranks import host_memory, peak_memory
+from .space import DERIVED, ORDER, Space
+from .speed import step_time
+from .sweep import PREFERENCE_MARGIN, capacity_kib, host_capacity_kib, objectives
+
+#: Seconds after which a search stops without proof.
+LIMIT_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best layout with its proof; `status` is CP-SAT's, `bound` what no layout can beat."""
+
+    layout: dict[str, int]
+    status: str
+    value: float
+    bound: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Why there is no layout: conditions of the job that cannot hold together, with or without the memory of the hardware."""
+
+    constraints: tuple[Constraint, ...]
+    memory: bool
+
+
+class Search:
+    """A model of one space with its totals; conditions are switched by assumption literals only when explaining a clash."""
+
+    def __init__(self, space: Space, explain: bool = False):
+        from ortools.sat.python import cp_model
+
+        self.space = space
+        self.model = cp_model.CpModel()
+        self.solver = Solver(space, self.model)
+        step_ns, bubble_ns = (constant(value) for value in step_time(self.solver))
+        self.totals = Totals(step_ns, bubble_ns, constant(peak_memory(self.solver)))
+        self.conditions = Conditions(self.solver, self.totals)
+        self.switches: dict[int, int | Constraint | None] = {}
+        self._explain = explain
+        self._hold(_at_most(self.totals.memory_kib, capacity_kib(space.case)), None)
+        self._hold(
+            _at_most(constant(host_memory(self.solver)), host_capacity_kib(space.case)), None
+        )
+        for constraint in space.case.job.goal.constraints:
+            self._post(constraint)
+
+    def _post(self, constraint: Constraint) -> None:
+        if constraint.kind == "prefer":
+            return
+        met = self.conditions.literal(constraint)
+        wanted = met if constraint.kind == "require" else 1 - met
+        self._hold([(wanted, 1, 1)], constraint)
+
+    def _hold(self, limits: list[tuple[Bounded, int, int]], owner: Constraint | None) -> None:
+        """Keep expressions within limits, under a switch when clashes are to be explained."""
+        for bounded, low, high in limits:
+            posted = self.model.add_linear_constraint(bounded.expression, low, high)
+            if self._explain:
+                switch = self.model.new_bool_var("")
+                posted.only_enforce_if(switch)
+                self.model.add_assumption(switch)
+                self.switches[switch.index] = owner
+
+    def fix(self, expression: Bounded, low: int, high: int) -> None:
+        self.model.add_linear_constraint(expression.expression, low, high)
+
+
+def _at_most(value: Bounded, limit: int) -> list[tuple[Bounded, int, int]]:
+    return [(value, min(value.low, limit), limit)]
+
+
+def _cp_solver() -> Any:
+    """One worker, a fixed order of decisions, no presolve: it costs more than the whole search on such small tables."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 0
+    solver.parameters.cp_model_presolve = False
+    solver.parameters.linearization_level = 0
+    solver.parameters.cp_model_probing_level = 0
+    solver.parameters.max_time_in_seconds = LIMIT_SECONDS
+    return solver
+
+
+DECIDED_FIRST = (
+    "nodes",
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "etp",
+    "micro_batch",
+    "zero",
+    "dp_shard",
+    "vpp",
+    "recompute",
+)
+
+
+def solve(space: Space) -> Solution | None:
+    """The best layout of a space, or None when no layout meets the hard conditions. A space without layouts has none."""
+    began = time.perf_counter()
+    if not space.size:
+        return None
+    search = Search(space)
+    search.model.add_decision_strategy(*_strategy(search))
+    best: Mapping[str, int] | None = None
+    first: tuple[str, float, float] | None = None
+    for expression, slack in _phases(search):
+        solver, status = _minimise(search, expression, best)
+        if status not in ("OPTIMAL", "FEASIBLE"):
+            return None
+        value = round(solver.objective_value)
+        first = first or (status, float(value), float(solver.best_objective_bound))
+        best = {name: _value(solver, search.solver, name) for name in (*ORDER, *DERIVED)}
+        search.fix(expression, expression.low, value + max(0, int(abs(value) * slack)))
+    assert best is not None and first is not None
+    return Solution(dict(best), first[0], first[1], first[2], time.perf_counter() - began)
+
+
+def _strategy(search: Search) -> tuple[Any, Any, Any]:
+    from ortools.sat.python import cp_model
+
+    live = [name for name in DECIDED_FIRST if len(search.solver.values[name]) > 1]
+    variables = [search.solver.variables[name] for name in live]
+    return variables, cp_model.CHOOSE_FIRST, cp_model.SELECT_MIN_VALUE
+
+
+def _phases(search: Search) -> list[tuple[Bounded, float]]:
+    """Expressions to minimise in turn, and how far each may slip for the next: objectives, preferences, tie-breaks."""
+    goal = search.space.case.job.goal
+    wanted = [search.conditions.objective(objective) for objective in objectives(search.space.case)]
+    preferred = [
+        search.conditions.literal(each) for each in goal.constraints if each.kind == "prefer"
+    ]
+    phases = [(expression, 0.0) for expression in wanted]
+    if preferred:
+        unmet = sum((1 - literal for literal in preferred), constant(0))
+        phases = [(wanted[0], PREFERENCE_MARGIN), (unmet, 0.0), *phases]
+    return [*phases, (search.totals.memory_kib, 0.0), (_rank(search), 0.0)]
+
+
+def _rank(search: Search) -> Bounded:
+    """A number that orders layouts by their variables, the first of ORDER weighing most."""
+    total, weight = constant(0), 1
+    for name in reversed(ORDER):
+        values = search.solver.values[name]
+        if len(values) > 1:
+            columns = {name: np.array(values, dtype=np.int64)}
+            index = search.solver.tabulate(f"{name} rank", (name,), columns, np.arange(len(values)))
+            total = total + index * weight
+            weight *= len(values)
+    return total
+
+
+def _minimise(
+    search: Search, expression: Bounded, hint: Mapping[str, int] | None
+) -> tuple[Any, str]:
+    search.model.clear_hints()
+    for name, value in (hint or {}).items():
+        search.model.add_hint(search.solver.variables[name], value)
+    search.model.minimize(expression.expression)
+    solver = _cp_solver()
+    return solver, solver.status_name(solver.solve(search.model))
+
+
+def _value(solver: Any, algebra: Solver, name: str) -> int:
+    values = algebra.values[name]
+    return values[0] if len(values) == 1 else int(solver.value(algebra.variables[name]))
+
+
+def clash(space: Space) -> Clash:
+    """The smallest set of conditions under which no layout is left: solved without an objective, then thinned one by one."""
+    constraints = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    core: list[Constraint | None] = [None, *constraints]
+    search = Search(space, explain=True)
+    solver = _cp_solver()
+    if solver.status_name(solver.solve(search.model)) == "INFEASIBLE":
+        named = {
+            search.switches.get(index)
+            for index in solver.sufficient_assumptions_for_infeasibility()
+        }
+        core = [owner for owner in core if owner in named] or core
+    for owner in list(core):
+        if not _possible(search, [other for other in core if other is not owner]):
+            core.remove(owner)
+    return Clash(tuple(owner for owner in core if owner is not None), None in core)
+
+
+def _possible(search: Search, owners: list[Constraint | None]) -> bool:
+    """Whether a layout meets the given conditions alone."""
+    search.model.clear_assumptions()
+    for index, owner in search.switches.items():
+        if owner in owners:
+            search.model.add_assumption(search.model.get_bool_var_from_proto_index(index))
+    solver = _cp_solver()
+    return solver.status_name(solver.solve(search.model)) in ("OPTIMAL", "FEASIBLE")
