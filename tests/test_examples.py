@@ -1,4 +1,4 @@
-"""Every example on every backend: golden files, same bytes twice, reading back, well-formed and clean text."""
+"""Every example on every backend: golden files, same bytes twice, reading back, clean text."""
 
 from __future__ import annotations
 
