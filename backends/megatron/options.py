@@ -49,5 +49,5 @@ class Options(Frozen):
         float, Unit("1"), Field(ge=0, le=10), Doc("weight of the multi-token-prediction loss")
     ] = 0.1
     extra: Annotated[
-        dict[str, str | int | float | bool], Doc("any other Megatron-LM option, by its long name")
+        dict[str, str | int | bool], Doc("any other Megatron-LM option, by its long name")
     ] = {}

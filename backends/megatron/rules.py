@@ -170,7 +170,7 @@ SEQUENCE = (
         f"{ARGUMENTS}:1336",
     ),
     Predicate(
-        "PAR132",
+        "PAR131",
         "seq-tp-cp",
         ("tp", "cp"),
         sequence_divides,
