@@ -103,10 +103,8 @@ def _truth(node: Node, rule: Rule, names: Names) -> bool:
 
 
 def _word(node: Node, rule: Rule, names: Names) -> str:
-    match node:
-        case Word(name) | Text(name) | Number(name):
-            if name in rule.words:
-                return name
+    if _text(node) in rule.words:
+        return _text(node)
     known = ", ".join(f"`{word}`" for word in rule.words)
     try:
         value = evaluate(node, names.lookup)

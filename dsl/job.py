@@ -1,4 +1,4 @@
-"""What was asked for: the frozen result of reading a job file. All numbers are in base units (bytes, seconds, FLOP, $)."""
+"""What was asked for: the frozen result of reading a job file, in base units (bytes, seconds, FLOP, $)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .expression import Expression
 
 @dataclass(frozen=True)
 class Unit:
-    """Metadata of a field: the dimension a value must have, as `units.py` spells it ("1" is a bare number)."""
+    """Metadata of a field: the dimension of its values, as `units.py` spells it ("1" is a bare number)."""
 
     dimension: str
 
@@ -52,18 +52,28 @@ class Model(Frozen):
     head_dim: Annotated[Count | None, Doc("size of one head; hidden / heads unless given")] = None
     ffn: Annotated[Count, Doc("width of the dense feed-forward block")]
     vocab: Annotated[Count, Doc("vocabulary, unpadded")]
-    gated: Annotated[bool, Doc("gated feed-forward (SwiGLU: three matrices) instead of a plain one (two)")] = True
-    activation: Annotated[Literal["silu", "gelu", "relu", "squared_relu"] | None, Doc("silu when gated, else gelu")] = None
-    norm: Literal["rmsnorm", "layernorm"] = "rmsnorm"
-    norm_eps: Annotated[float, Unit("1"), Field(gt=0, lt=1)] = 1e-5
+    gated: Annotated[
+        bool, Doc("gated feed-forward (SwiGLU: three matrices) instead of a plain one (two)")
+    ] = True
+    activation: Annotated[
+        Literal["silu", "gelu", "relu", "squared_relu"] | None, Doc("silu when gated, else gelu")
+    ] = None
+    norm: Annotated[Literal["rmsnorm", "layernorm"], Doc("normalisation")] = "rmsnorm"
+    norm_eps: Annotated[
+        float, Unit("1"), Field(gt=0, lt=1), Doc("added to the variance before its root")
+    ] = 1e-5
     position: Annotated[Literal["rope", "learned", "none"], Doc("position embedding")] = "rope"
-    rope_theta: Annotated[float, Unit("1"), Field(gt=0)] = 10_000.0
-    max_positions: Annotated[Count | None, Doc("learned position table; seq_len unless given")] = None
+    rope_theta: Annotated[float, Unit("1"), Field(gt=0), Doc("base of the rotary wavelengths")] = (
+        10_000.0
+    )
+    max_positions: Annotated[Count | None, Doc("learned position table; seq_len unless given")] = (
+        None
+    )
     bias: Annotated[bool, Doc("biases in every linear layer")] = False
     qkv_bias: Annotated[bool, Doc("biases in the query, key and value projections alone")] = False
     qk_norm: Annotated[bool, Doc("normalise queries and keys per head")] = False
     tied: Annotated[bool, Doc("output head shares the embedding's weights")] = False
-    causal: bool = True
+    causal: Annotated[bool, Doc("a token sees only those before it")] = True
     window: Annotated[Count | None, Doc("sliding-window attention: keys that a token sees")] = None
     experts: Annotated[Zero, Doc("routed experts per MoE layer; 0 is a dense model")] = 0
     topk: Annotated[Zero, Doc("routed experts that a token visits")] = 0
@@ -71,7 +81,9 @@ class Model(Frozen):
     shared_experts: Annotated[Zero, Doc("experts that every token visits")] = 0
     dense_layers: Annotated[Zero, Doc("leading layers that stay dense in an MoE model")] = 0
     q_lora_rank: Annotated[Zero, Doc("MLA: rank of the query compression, 0 for none")] = 0
-    kv_lora_rank: Annotated[Zero, Doc("MLA: rank of the key/value compression; above 0 switches MLA on")] = 0
+    kv_lora_rank: Annotated[
+        Zero, Doc("MLA: rank of the key/value compression; above 0 switches MLA on")
+    ] = 0
     qk_nope_head_dim: Annotated[Zero, Doc("MLA: per-head query/key size without position")] = 0
     qk_rope_head_dim: Annotated[Zero, Doc("MLA: per-head query/key size with rope")] = 0
     v_head_dim: Annotated[Zero, Doc("MLA: per-head value size")] = 0
@@ -110,39 +122,55 @@ class Gpu(Frozen):
     """One accelerator. FLOP rates are dense (no sparsity); bandwidths are per direction."""
 
     name: str = ""
-    vendor: Literal["nvidia", "amd", "google", "aws"] = "nvidia"
+    vendor: Annotated[
+        Literal["nvidia", "amd", "google", "aws"],
+        Doc("who makes it; targets emit for nvidia and amd"),
+    ] = "nvidia"
     arch: Annotated[str, Doc("what kernels are built for, such as sm90 or gfx942")]
     memory: Annotated[Bytes, Doc("memory that a process can see")]
-    memory_bandwidth: Bandwidth
+    memory_bandwidth: Annotated[Bandwidth, Doc("of the GPU's own memory")]
     bf16: Annotated[FlopRate | None, Doc("dense matrix rate; leave out what the chip lacks")] = None
-    fp16: FlopRate | None = None
-    fp8: FlopRate | None = None
+    fp16: Annotated[FlopRate | None, Doc("dense matrix rate")] = None
+    fp8: Annotated[FlopRate | None, Doc("dense matrix rate")] = None
     nvlink: Annotated[Bandwidth, Doc("to the other GPUs of its fast domain, per direction")]
-    nvlink_latency: Seconds = 3e-6
+    nvlink_latency: Annotated[Seconds, Doc("of one message inside the fast domain")] = 3e-6
     pcie: Annotated[Bandwidth, Doc("to host memory, per direction")] = 25e9
-    power: Watts = 700.0
-    matmul_efficiency: Annotated[Share, Doc("share of peak that large matrix products reach")] = 0.75
+    power: Annotated[Watts, Doc("board power at full load")] = 700.0
+    matmul_efficiency: Annotated[Share, Doc("share of peak that large matrix products reach")] = (
+        0.75
+    )
     attention_efficiency: Annotated[Share, Doc("share of peak that fused attention reaches")] = 0.5
-    memory_efficiency: Annotated[Share, Doc("share of memory bandwidth that elementwise kernels reach")] = 0.8
+    memory_efficiency: Annotated[
+        Share, Doc("share of memory bandwidth that elementwise kernels reach")
+    ] = 0.8
     link_efficiency: Annotated[Share, Doc("share of the fast link that collectives reach")] = 0.75
     kernel_launch: Annotated[Seconds, Doc("time to start one kernel")] = 4e-6
-    reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = 2 * 2**30
+    reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = (
+        2 * 2**30
+    )
 
 
 class Cluster(Frozen):
     """Nodes of equal GPUs, joined by a network. Ranks fill a node before the next."""
 
     name: str = ""
-    gpu: Gpu
+    gpu: Annotated[Gpu, Doc("every node has the same")]
     nodes: Annotated[
-        tuple[int, ...], Unit("1"), Field(min_length=1, max_length=4096), Doc("a number, or a range to choose from")
+        tuple[int, ...],
+        Unit("1"),
+        Field(min_length=1, max_length=4096),
+        Doc("a number, or a range to choose from"),
     ]
-    gpus_per_node: Annotated[int, Unit("1"), Field(ge=1, le=1024)]
-    nvlink_domain: Annotated[Count | None, Doc("GPUs joined by the fast link; gpus_per_node unless given")] = None
+    gpus_per_node: Annotated[int, Unit("1"), Field(ge=1, le=1024), Doc("GPUs of one node")]
+    nvlink_domain: Annotated[
+        Count | None, Doc("GPUs joined by the fast link; gpus_per_node unless given")
+    ] = None
     network: Annotated[Bandwidth, Doc("per GPU and direction, between domains")]
-    network_latency: Seconds = 8e-6
+    network_latency: Annotated[Seconds, Doc("of one message between nodes")] = 8e-6
     network_efficiency: Annotated[Share, Doc("share of the network that collectives reach")] = 0.75
-    pod_gpus: Annotated[Count | None, Doc("GPUs under one full-bandwidth fabric; all unless given")] = None
+    pod_gpus: Annotated[
+        Count | None, Doc("GPUs under one full-bandwidth fabric; all unless given")
+    ] = None
     pod_network: Annotated[Bandwidth | None, Doc("per GPU and direction, between pods")] = None
     node_memory: Annotated[Bytes, Doc("host memory of a node, for offload")] = 1024 * 2**30
     cpu_cores: Annotated[Count, Doc("cores of a node")] = 96
@@ -156,24 +184,52 @@ class Cluster(Frozen):
 
 class Train(Frozen):
     seq_len: Annotated[int, Unit("token"), Field(ge=1, le=10**8), Doc("tokens in a sequence")]
-    global_batch: Annotated[int, Unit("sequence"), Field(ge=1, le=10**8), Doc("sequences per step; tokens are divided by seq_len")]
-    tokens: Annotated[int | None, Unit("token"), Field(ge=1, le=10**17), Doc("training length; instead of steps")] = None
-    steps: Annotated[int | None, Unit("1"), Field(ge=1, le=10**10), Doc("training length; instead of tokens")] = None
-    precision: Literal["bf16", "fp16", "fp8", "mxfp8"] = "bf16"
-    optimizer: Literal["adam", "adam8bit", "sgd", "muon"] = "adam"
-    attention: Literal["flash", "unfused"] = "flash"
+    global_batch: Annotated[
+        int,
+        Unit("sequence"),
+        Field(ge=1, le=10**8),
+        Doc("sequences per step; tokens are divided by seq_len"),
+    ]
+    tokens: Annotated[
+        int | None, Unit("token"), Field(ge=1, le=10**17), Doc("training length; instead of steps")
+    ] = None
+    steps: Annotated[
+        int | None, Unit("1"), Field(ge=1, le=10**10), Doc("training length; instead of tokens")
+    ] = None
+    precision: Annotated[
+        Literal["bf16", "fp16", "fp8", "mxfp8"],
+        Doc("of matrix products"),
+    ] = "bf16"
+    optimizer: Annotated[
+        Literal["adam", "adam8bit", "sgd", "muon"], Doc("decides the bytes of state per parameter")
+    ] = "adam"
+    attention: Annotated[
+        Literal["flash", "unfused"], Doc("fused kernel, or one that stores the scores")
+    ] = "flash"
     compile: Annotated[bool, Doc("torch.compile where the target has it")] = False
-    dropout: Annotated[float, Unit("1"), Field(ge=0, lt=1)] = 0.0
-    learning_rate: Annotated[float, Unit("1"), Field(gt=0, le=10)] = 3e-4
-    min_learning_rate: Annotated[float, Unit("1"), Field(ge=0, le=10)] = 3e-5
-    schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    dropout: Annotated[
+        float, Unit("1"), Field(ge=0, lt=1), Doc("share of activations set to zero")
+    ] = 0.0
+    learning_rate: Annotated[
+        float, Unit("1"), Field(gt=0, le=10), Doc("highest of the schedule")
+    ] = 3e-4
+    min_learning_rate: Annotated[
+        float, Unit("1"), Field(ge=0, le=10), Doc("last of the schedule")
+    ] = 3e-5
+    schedule: Annotated[
+        Literal["cosine", "linear", "constant"], Doc("of the learning rate, after the warmup")
+    ] = "cosine"
     warmup: Annotated[Zero, Doc("steps")] = 2000
-    weight_decay: Annotated[float, Unit("1"), Field(ge=0, le=10)] = 0.1
-    beta1: Annotated[float, Unit("1"), Field(ge=0, lt=1)] = 0.9
-    beta2: Annotated[float, Unit("1"), Field(ge=0, lt=1)] = 0.95
-    clip_grad: Annotated[float, Unit("1"), Field(ge=0)] = 1.0
+    weight_decay: Annotated[float, Unit("1"), Field(ge=0, le=10), Doc("decoupled")] = 0.1
+    beta1: Annotated[float, Unit("1"), Field(ge=0, lt=1), Doc("decay of the first moment")] = 0.9
+    beta2: Annotated[float, Unit("1"), Field(ge=0, lt=1), Doc("decay of the second moment")] = 0.95
+    clip_grad: Annotated[
+        float, Unit("1"), Field(ge=0), Doc("largest norm of all gradients; 0 does not clip")
+    ] = 1.0
     checkpoint_interval: Annotated[int, Unit("1"), Field(ge=1, le=10**9), Doc("steps")] = 1000
-    seed: Annotated[int, Unit("1"), Field(ge=0, le=2**31 - 1)] = 1234
+    seed: Annotated[
+        int, Unit("1"), Field(ge=0, le=2**31 - 1), Doc("of initialisation and data order")
+    ] = 1234
 
     @property
     def total_steps(self) -> int:
@@ -215,24 +271,32 @@ class Launch(Frozen):
     """How the job is started: the fields of `launch slurm { ... }`. What is None is left to the site."""
 
     kind: Literal["slurm"] = "slurm"
-    job_name: str | None = None
-    partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    constraint: str | None = None
-    reservation: str | None = None
+    job_name: Annotated[str | None, Doc("the job file's name unless given")] = None
+    partition: Annotated[str | None, Doc("where to queue")] = None
+    account: Annotated[str | None, Doc("who pays")] = None
+    qos: Annotated[str | None, Doc("quality of service")] = None
+    constraint: Annotated[str | None, Doc("node features that the job needs")] = None
+    reservation: Annotated[str | None, Doc("nodes set aside for it")] = None
     time: Annotated[Seconds | None, Doc("wall time")] = None
     signal: Annotated[Seconds, Doc("warning before the wall time, for a last checkpoint")] = 600.0
-    requeue: Annotated[int, Unit("1"), Field(ge=0, le=1000), Doc("how often a failed job is started again")] = 3
-    exclusive: bool = True
-    gpu_request: Annotated[Literal["gpus-per-node", "gres"], Doc("how the site wants GPUs asked for")] = "gpus-per-node"
+    requeue: Annotated[
+        int, Unit("1"), Field(ge=0, le=1000), Doc("how often a failed job is started again")
+    ] = 3
+    exclusive: Annotated[bool, Doc("no other job on its nodes")] = True
+    gpu_request: Annotated[
+        Literal["gpus-per-node", "gres"], Doc("how the site wants GPUs asked for")
+    ] = "gpus-per-node"
     gpu_type: Annotated[str | None, Doc("type in the GPU request, such as h100")] = None
     container: Annotated[str | None, Doc("image for pyxis")] = None
-    mounts: str | None = None
+    mounts: Annotated[str | None, Doc("of the container: source:target, comma-separated")] = None
     modules: Annotated[tuple[str, ...], Doc("module load lines")] = ()
     setup: Annotated[tuple[str, ...], Doc("shell lines before the launch")] = ()
-    segment: Annotated[Count | None, Doc("--segment for NVL72 block topology; computed unless given")] = None
-    extra: Annotated[dict[str, str | int | bool], Doc("any other sbatch option, by its long name")] = {}
+    segment: Annotated[
+        Count | None, Doc("--segment for NVL72 block topology; computed unless given")
+    ] = None
+    extra: Annotated[
+        dict[str, str | int | bool], Doc("any other sbatch option, by its long name")
+    ] = {}
 
 
 class TargetSpec(Frozen):
@@ -270,7 +334,7 @@ class Job(Frozen):
         return self
 
     def span(self, *path: str) -> Span | None:
-        """Where a setting stands, such as `span("train", "seq_len")`; the nearest enclosing block when it was defaulted."""
+        """Where a setting stands, such as `span("train", "seq_len")`; its block when it was defaulted."""
         while path:
             if path in self._spans:
                 return self._spans[path]
@@ -281,7 +345,9 @@ class Job(Frozen):
     def peak_flops(self) -> float:
         """FLOP/s of one GPU in the job's precision; the base of MFU. mxfp8 runs at the fp8 rate."""
         gpu = self.cluster.gpu
-        rate = {"bf16": gpu.bf16, "fp16": gpu.fp16, "fp8": gpu.fp8, "mxfp8": gpu.fp8}[self.train.precision]
+        rate = {"bf16": gpu.bf16, "fp16": gpu.fp16, "fp8": gpu.fp8, "mxfp8": gpu.fp8}[
+            self.train.precision
+        ]
         if rate is None:
             raise ValueError(f"{gpu.name} has no {self.train.precision} rate")
         return rate

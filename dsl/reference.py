@@ -1,0 +1,161 @@
+"""The tables of docs/language.md: blocks, units, goal names and codes, from the code that they describe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .codes import CODES
+from .evaluate import plain
+from .expression import QUANTITIES, VALUES, VARIABLES
+from .schema import CLASSES, Rule, rules
+from .units import dimension, said
+
+#: What a value looks like, by the kind of a rule; numbers name their dimension instead.
+_KINDS = {
+    "truth": "`true` or `false`",
+    "text": "text",
+    "choices": "number, range or set",
+    "texts": "list of texts",
+    "table": "`{ name = value; ... }`",
+    "gpu": "name of a gpu",
+}
+_BOUNDS = {"ge": "\u2265", "gt": ">", "le": "\u2264", "lt": "<"}
+#: How a default in base units is written, by dimension: the unit and its size.
+_SHOWN = {"B": ("GiB", 2**30), "B/s": ("GB/s", 1e9), "J/s": ("W", 1.0), "$/s": ("$/h", 1 / 3600)}
+
+
+def tables() -> dict[str, str]:
+    """Every generated table by its name, as Markdown."""
+    blocks = {name: _block(name) for name in CLASSES}
+    return blocks | {
+        "goal-variables": _variables(),
+        "goal-quantities": _quantities(),
+        "codes": _codes(),
+    }
+
+
+def filled(document: str) -> str:
+    """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
+    for name, table in tables().items():
+        opening = f"<!-- table {name} -->\n"
+        before, found, rest = document.partition(opening)
+        if found:
+            _, end, after = rest.partition("<!-- end -->")
+            document = f"{before}{opening}{table}\n{end}{after}"
+    return document
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _block(name: str) -> str:
+    rows = [
+        (f"`{rule.key}`", _value(rule), _default(rule), rule.doc)
+        for rule in rules(CLASSES[name]).values()
+    ]
+    return _table(("setting", "value", "default", "meaning"), rows)
+
+
+def _value(rule: Rule) -> str:
+    if rule.kind == "word":
+        return ", ".join(f"`{word}`" for word in rule.words)
+    if rule.kind in _KINDS:
+        return _KINDS[rule.kind]
+    measured = "whole number" if rule.kind == "whole" else "number"
+    if not rule.dimension.bare:
+        measured = said(rule.dimension)
+    bounds = [f"{_BOUNDS[name]} {plain(bound)}" for name, bound in rule.limits]
+    return ", ".join([measured, *(bounds if rule.dimension.without_counts().bare else [])])
+
+
+def _default(rule: Rule) -> str:
+    if rule.required:
+        return "**required**"
+    if rule.default is None or rule.default in ((), {}):
+        return ""
+    return f"`{_written(rule, rule.default)}`"
+
+
+def _written(rule: Rule, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if str(rule.dimension) == "s":
+        return _duration(value)
+    unit, size = _SHOWN.get(str(rule.dimension), ("", 1))
+    number = value / size if unit else value
+    shown = plain(int(number) if float(number).is_integer() else number).replace(",", "")
+    return f"{shown} {unit}".rstrip()
+
+
+def _duration(seconds: float) -> str:
+    unit, size = next(
+        (unit, size)
+        for unit, size in (
+            ("h", 3600),
+            ("min", 60),
+            ("s", 1),
+            ("ms", 1e-3),
+            ("us", 1e-6),
+            ("ns", 0),
+        )
+        if seconds >= size
+    )
+    return f"{plain(round(seconds / size, 6))} {unit}"
+
+
+_MEANINGS = {
+    "tp": "tensor parallel degree",
+    "pp": "pipeline stages",
+    "vpp": "virtual stages per pipeline rank (interleaving)",
+    "cp": "context parallel degree; Ulysses degree for DeepSpeed",
+    "ep": "expert parallel degree",
+    "etp": "tensor parallel degree inside experts",
+    "dp": "data parallel degree: `dp_replicate * dp_shard`",
+    "dp_replicate": "replicas that hold the same shard",
+    "dp_shard": "ranks that the state is divided over",
+    "zero": "ZeRO stage, 0 to 3",
+    "micro_batch": "sequences of one micro-batch on one rank",
+    "microbatches": "micro-batches per step and pipeline",
+    "recompute": "what the backward pass computes again",
+    "recompute_layers": "fully recomputed layers of each virtual stage",
+    "offload": "what moves to host memory",
+    "hpz": "DeepSpeed's secondary partition size",
+    "schedule": "pipeline schedule",
+    "nodes": "nodes in use",
+    "gpus": "GPUs in use",
+    "memory": "bytes on the fullest rank; a percentage is of the GPU's memory",
+    "mfu": "share of peak that model FLOP reach",
+    "hfu": "as mfu, with recomputed FLOP",
+    "step_time": "time of one optimizer step",
+    "tokens_per_second": "tokens trained per second by all GPUs",
+    "days": "time to train `tokens` or `steps`; a time, such as `30 d`",
+    "cost": "price of all GPUs for that time",
+    "energy": "of all GPUs and what surrounds them, for that time",
+    "bubble": "share of the step that pipeline stages wait",
+}
+
+
+def _variables() -> str:
+    rows = []
+    for name in VARIABLES:
+        words = ", ".join(f"`{word}`" for word in VALUES.get(name, ()))
+        rows.append((f"`{name}`", words or "whole number", _MEANINGS[name]))
+    return _table(("decision", "value", "meaning"), rows)
+
+
+def _quantities() -> str:
+    rows = [
+        (f"`{name}`", said(dimension(spelled)), _MEANINGS[name])
+        for name, spelled in QUANTITIES.items()
+    ]
+    return _table(("quantity", "value", "meaning"), rows)
+
+
+def _codes() -> str:
+    return _table(
+        ("code", "name", "what is wrong"), [(code, *named) for code, named in CODES.items()]
+    )
