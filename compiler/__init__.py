@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
+from .estimate import estimate_layout  # here, else loading it later would shadow `estimate`
 from .plan import Estimate, Layout, Plan, Proof
 from .target import Predicate, Target
 
@@ -21,7 +22,6 @@ def plan(job: Job, target: Target) -> Plan:
     Raises JobError when the target cannot express the job, or when no layout meets the conditions.
     """
     from .case import Case
-    from .estimate import estimate_layout
     from .explain import binding, no_layout
     from .solve import solve
     from .space import ORDER, Space
@@ -67,7 +67,6 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     """
     from .case import Case
     from .complete import complete
-    from .estimate import estimate_layout
     from .stages import place
 
     _refuse(job, target)
