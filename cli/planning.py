@@ -13,6 +13,9 @@ from parc.dsl.job import Job
 
 from . import codes
 
+#: Quantities of a goal that an `Estimate` names with their unit.
+QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
+
 Progress = Callable[[str], AbstractContextManager[object]]
 
 
@@ -99,6 +102,11 @@ def _files(plan: Plan) -> dict[str, str]:
     return files
 
 
-def _rank(plan: Plan) -> float:
-    """Sorts the better objective first; equal ones keep the job's order."""
-    return plan.proof.value if plan.proof.objective.startswith("minimize") else -plan.proof.value
+def _rank(plan: Plan) -> tuple[float, ...]:
+    """Sorts the better plan first, by the goal's objectives in order; equal ones keep the job's order."""
+    goals = plan.job.goal.objectives
+    signs = [(goal.quantity, -1 if goal.direction == "maximize" else 1) for goal in goals]
+    return tuple(
+        sign * float(getattr(plan.estimate, QUANTITY_FIELDS.get(name, name)))
+        for name, sign in signs or [("mfu", -1)]
+    )

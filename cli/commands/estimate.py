@@ -32,14 +32,15 @@ def layout(text: str) -> dict[str, int]:
     from parc.compiler.plan import Layout
     from parc.dsl.expression import VALUES
 
+    variables = (*Layout.model_fields, "dp", "gpus")
     degrees: dict[str, int] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         known = VALUES.get(name, {})
         if not equals or not (value.isdecimal() or value in known):
             raise ArgumentTypeError(f"`{part}` is not NAME=VALUE")
-        if name not in Layout.model_fields and name != "dp":
-            help_text = did_you_mean(name, Layout.model_fields)
+        if name not in variables:
+            help_text = did_you_mean(name, variables)
             raise ArgumentTypeError(
                 f"unknown degree `{name}`; {help_text or 'see docs/language.md'}"
             )
