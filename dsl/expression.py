@@ -1,8 +1,8 @@
-"""A user's condition after names, units and `let`s are resolved: a small tree over decision variables and quantities.
+"""A user's condition after names, units and `let`s are resolved: a tree over decisions and quantities.
 
 The checker (`check.py`) builds it, the compiler evaluates it over arrays or posts it to the solver.
-Every constant is a plain number in base units (bytes, seconds, $ and so on); `full`, `none`, ... have become numbers
-(`VALUES`), and `memory <= 92%` has become bytes.
+Every constant is a plain number in base units (bytes, seconds, $ and so on); `full`, `none`, ... have
+become numbers (`VALUES`), and `memory <= 92%` has become bytes.
 """
 
 from __future__ import annotations

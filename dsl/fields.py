@@ -15,8 +15,9 @@ from .scope import Names
 from .syntax import Collection, Map, Node, Number, Setting, Text, Word
 from .units import Measure, example, fits, said
 
-#: Choices that a range may stand for.
+#: Choices that a range may stand for, and how large one may be.
 MAX_CHOICES = 4096
+MAX_CHOICE = 10**6
 
 
 def read(node: Node, rule: Rule, names: Names) -> Any:
@@ -141,6 +142,16 @@ def _string(node: Node, rule: Rule, names: Names) -> str:
 
 
 def _choices(node: Node, rule: Rule, names: Names) -> tuple[int, ...]:
+    found = _chosen(node, rule, names)
+    for bound, word in ((found[0], "at least 1"), (found[-1], f"at most {MAX_CHOICE:,}")):
+        if not 1 <= bound <= MAX_CHOICE:
+            message = f"`{rule.key}` is {plain(bound)}, must be {word}"
+            raise wrong(codes.OUT_OF_BOUNDS, message, node.span)
+    return found
+
+
+def _chosen(node: Node, rule: Rule, names: Names) -> tuple[int, ...]:
+    """The values to choose from, rising."""
     value = evaluate(node, names.lookup)
     match value:
         case Measure():

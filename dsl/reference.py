@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from pydantic import BaseModel
 
 from .codes import CODES
 from .evaluate import plain
@@ -24,9 +28,10 @@ _BOUNDS = {"ge": "\u2265", "gt": ">", "le": "\u2264", "lt": "<"}
 _SHOWN = {"B": ("GiB", 2**30), "B/s": ("GB/s", 1e9), "J/s": ("W", 1.0), "$/s": ("$/h", 1 / 3600)}
 
 
-def tables() -> dict[str, str]:
-    """Every generated table by its name, as Markdown."""
-    blocks = {name: _block(name) for name in CLASSES}
+def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
+    """Every generated table by its name, as Markdown; `targets` as for `load`."""
+    blocks = {name: _block(of) for name, of in CLASSES.items()}
+    blocks |= {f"target-{name}": _block(of) for name, of in targets.items()}
     return blocks | {
         "goal-variables": _variables(),
         "goal-quantities": _quantities(),
@@ -34,9 +39,9 @@ def tables() -> dict[str, str]:
     }
 
 
-def filled(document: str) -> str:
+def filled(document: str, targets: Mapping[str, type[BaseModel]]) -> str:
     """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
-    for name, table in tables().items():
+    for name, table in tables(targets).items():
         opening = f"<!-- table {name} -->\n"
         before, found, rest = document.partition(opening)
         if found:
@@ -45,22 +50,21 @@ def filled(document: str) -> str:
     return document
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _block(name: str) -> str:
+def _block(of: type[BaseModel]) -> str:
     rows = [
-        (f"`{rule.key}`", _value(rule), _default(rule), rule.doc)
-        for rule in rules(CLASSES[name]).values()
+        (f"`{rule.key}`", _value(rule), _default(rule), rule.doc) for rule in rules(of).values()
     ]
     return _table(("setting", "value", "default", "meaning"), rows)
 
 
 def _value(rule: Rule) -> str:
     if rule.kind == "word":
-        return ", ".join(f"`{word}`" for word in rule.words)
+        return ", ".join(f"`{_word(word)}`" for word in rule.words)
     if rule.kind in _KINDS:
         return _KINDS[rule.kind]
     measured = "whole number" if rule.kind == "whole" else "number"
@@ -82,13 +86,20 @@ def _written(rule: Rule, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return value
+        return f'"{value}"' if rule.kind == "text" else _word(value)
+    if isinstance(value, tuple):
+        return "[" + ", ".join(f'"{item}"' for item in value) + "]"
     if str(rule.dimension) == "s":
         return _duration(value)
     unit, size = _SHOWN.get(str(rule.dimension), ("", 1))
     number = value / size if unit else value
     shown = plain(int(number) if float(number).is_integer() else number).replace(",", "")
     return f"{shown} {unit}".rstrip()
+
+
+def _word(word: str) -> str:
+    """A word as a job writes it: in quotes when it would read as something else, such as `0.2.2`."""
+    return word if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", word) else f'"{word}"'
 
 
 def _duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_language import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN
+from jobs import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN
 
 from parc.dsl import JobError, loads
 from parc.dsl.codes import CODES

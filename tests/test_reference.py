@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import parc
+from parc.backends import BACKENDS
 from parc.dsl.diagnostics import Source
 from parc.dsl.fields import read
 from parc.dsl.parser import parse
@@ -17,6 +18,8 @@ from parc.dsl.scope import Scope
 from parc.dsl.syntax import Setting
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "language.md"
+TARGETS = {name: backend.target.options for name, backend in BACKENDS.items()}
+SETTINGS = CLASSES | {f"target-{name}": options for name, options in TARGETS.items()}
 #: What a fragment needs around it, by the block that it may bring itself.
 AROUND = {
     "model": "model from std.llama3_8b { }",
@@ -33,12 +36,12 @@ def blocks() -> list[str]:
 def test_tables_are_up_to_date(update: bool) -> None:
     document = DOCUMENT.read_text()
     if update:
-        DOCUMENT.write_text(filled(document))
-    assert DOCUMENT.read_text() == filled(document)
+        DOCUMENT.write_text(filled(document, TARGETS))
+    assert DOCUMENT.read_text() == filled(document, TARGETS)
 
 
 def test_every_table_is_in_the_document() -> None:
-    assert set(re.findall(r"<!-- table (\S+) -->", DOCUMENT.read_text())) == set(tables())
+    assert set(re.findall(r"<!-- table (\S+) -->", DOCUMENT.read_text())) == set(tables(TARGETS))
 
 
 @pytest.mark.parametrize("text", blocks())
@@ -52,11 +55,12 @@ def test_blocks_check(text: str, tmp_path: Path) -> None:
     assert job.model.layers > 0
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", SETTINGS)
 def test_defaults_read_back(name: str) -> None:
     """A default in the reference may be copied into a job and means what the field's default is."""
-    shown = {row.split("`")[1]: row for row in tables()[name].splitlines()[2:]}
-    for key, rule in rules(CLASSES[name]).items():
+    table = tables(TARGETS)[name].splitlines()[2:]
+    shown = {row.split("`")[1]: row for row in table}
+    for key, rule in rules(SETTINGS[name]).items():
         default = shown[key].split(" | ")[2].strip("`")
         if rule.default is None or rule.default in ((), {}):
             assert default in ("", "**required**")
