@@ -75,7 +75,7 @@ def _title(job: Job, layout: Layout) -> str:
     gpu = job.cluster.gpu.name.replace("_", " ").upper()
     parameters = _short(total(job.model, seq_len=job.train.seq_len))
     return (
-        f"{job.name}  {parameters} parameters · {layout.gpus:,} × {gpu} in {layout.nodes:,} nodes"
+        f"{job.name}  {parameters} parameters · {layout.gpus:,} × {gpu} in {_counted(layout.nodes, 'node')}"
         f" · {job.train.global_batch:,} sequences × {job.train.seq_len:,} tokens"
     )
 
@@ -150,6 +150,10 @@ def _proof(plan: Plan) -> str:
     chosen = "best" if proof.status == "OPTIMAL" else f"{proof.status.lower()}, chosen"
     text = f"{chosen} of {proof.layouts:,} layouts, {proof.seconds:.2f} s"
     return f"{text} · binding: {', '.join(plan.binding)}" if plan.binding else text
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _duration(days: float) -> str:

@@ -75,4 +75,5 @@ def _layout_line(plan: Plan) -> str:
     layout = plan.layout
     degrees = {"tp": layout.tp, "pp": layout.pp, "cp": layout.cp, "dp": layout.dp}
     product = " x ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1)
-    return f"{plan.target}: {product or 'dp 1'} = {layout.gpus:,} GPUs in {layout.nodes:,} nodes."
+    nodes = "1 node" if layout.nodes == 1 else f"{layout.nodes:,} nodes"
+    return f"{plan.target}: {product or 'dp 1'} = {layout.gpus:,} GPUs in {nodes}."
