@@ -31,6 +31,7 @@ def emit(plan: Plan, entry: str) -> dict[str, str]:
         "options": [directive(name, value) for name, value in wanted.items()],
         "prepare": [*(f"module load {name}" for name in launch.modules), *launch.setup],
         "nodes": plan.layout.nodes,
+        "nodes_text": _nodes_text(plan),
         "gpus_per_node": plan.job.cluster.gpus_per_node,
         "asks_gpus": "gpus-per-node" in wanted or "gres" in wanted,
         "requeue": launch.requeue,
@@ -75,5 +76,9 @@ def _layout_line(plan: Plan) -> str:
     layout = plan.layout
     degrees = {"tp": layout.tp, "pp": layout.pp, "cp": layout.cp, "dp": layout.dp}
     product = " x ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1)
-    nodes = "1 node" if layout.nodes == 1 else f"{layout.nodes:,} nodes"
-    return f"{plan.target}: {product or 'dp 1'} = {layout.gpus:,} GPUs in {nodes}."
+    return f"{plan.target}: {product or 'dp 1'} = {layout.gpus:,} GPUs in {_nodes_text(plan)}."
+
+
+def _nodes_text(plan: Plan) -> str:
+    nodes = plan.layout.nodes
+    return "1 node" if nodes == 1 else f"{nodes:,} nodes"
