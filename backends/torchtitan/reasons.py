@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...compiler.plan import Plan
-from .models import family
 from .stages import model_order
 
 GIB = 2**30
@@ -30,29 +29,30 @@ def degrees(plan: Plan) -> dict[str, str]:
 
 def recompute(plan: Plan) -> str:
     activations = plan.estimate.fullest.memory.get("activations")
-    rest = (
-        f"; activations take {activations / GIB:.1f} GiB on the fullest rank" if activations else ""
-    )
+    rest = f"; activations take {activations / GIB:.1f} GiB" if activations else ""
     return {
         0: "nothing is recomputed",
-        1: "keeps attention and every other matrix product, recomputes the rest",
-        2: "keeps each block's input alone",
+        1: "keeps attention and every other product",
+        2: "keeps each block's input",
     }[plan.layout.recompute] + rest
 
 
 def batch(plan: Plan) -> dict[str, str]:
     """Comments on the batch sizes of [training]."""
-    layout, total = plan.layout, plan.job.train.global_batch
-    if layout.pp > 1:
-        local = (
-            f"{layout.microbatches} micro-batches of {layout.micro_batch}, one pass of the pipeline"
+    layout, train = plan.layout, plan.job.train
+    comments = {} if train.clip_grad else {"max_norm": "no clipping"}
+    if layout.pp == 1:
+        shares = f"{layout.micro_batch} x dp {layout.dp} x {layout.microbatches} accumulation steps"
+        return comments | {"global_batch_size": shares}
+    if train.clip_grad:
+        # train.py:523: the loss is divided by the token count after the pipeline's backward passes.
+        comments["max_norm"] = (
+            "0.2.2 sums a pipeline's gradients over tokens, so nearly every step is clipped"
         )
-        return {
-            "local_batch_size": local,
-            "global_batch_size": f"{local.split(',')[0]} x dp {layout.dp}",
-        }
-    steps = f"{layout.micro_batch} x dp {layout.dp} x {layout.microbatches} accumulation steps = {total}"
-    return {"global_batch_size": steps}
+    return comments | {
+        "local_batch_size": f"{layout.microbatches} micro-batches of {layout.micro_batch}, one pipeline pass",
+        "global_batch_size": f"{layout.micro_batch * layout.microbatches} x dp {layout.dp}",
+    }
 
 
 def _replicas(plan: Plan) -> str:
@@ -73,7 +73,7 @@ def _shards(plan: Plan) -> str:
 
 def _reshard(plan: Plan) -> str:
     return {
-        1: "weights gathered once per step; freeing them would gather them for every micro-batch",
+        1: "gathered once per step; freed weights would be gathered for each micro-batch",
         2: "weights stay gathered from forward to backward: one gather per micro-batch",
         3: "weights freed after forward, gathered again for backward",
     }[plan.layout.zero]
@@ -115,4 +115,4 @@ def _context(plan: Plan) -> str:
 
 def _experts(plan: Plan) -> str:
     model, ep = plan.job.model, plan.layout.ep
-    return f"{model.experts} experts / {ep} = {model.experts // ep} per GPU ({family(model)})"
+    return f"{model.experts} experts / {ep} = {model.experts // ep} per GPU"

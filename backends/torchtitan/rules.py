@@ -202,7 +202,7 @@ PIPELINE = (
         ("pp", "vpp", "microbatches"),
         rounds_even,
         lambda job, pp, vpp, microbatches: (
-            f"Interleaved1F1B deals {microbatches} micro-batches in {microbatches // pp} rounds over "
+            f"interleaving (vpp {vpp}) deals {microbatches} micro-batches in {microbatches // pp} rounds over "
             f"pp {pp}, which do not divide them"
         ),
         f"{TORCH} distributed/pipelining/schedules.py:2937",

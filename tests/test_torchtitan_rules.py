@@ -1,0 +1,223 @@
+"""torchtitan's rules, domains, refusals and bytes per parameter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import samples
+from samples import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B
+
+from parc.backends.torchtitan import BACKEND
+from parc.backends.torchtitan.options import Options
+from parc.compiler.target import NEUTRAL, Predicate, holds
+from parc.dsl.diagnostics import JobError
+from parc.dsl.job import Job, Model, Train
+
+TARGET = BACKEND.target
+PREDICATES = {predicate.name: predicate for predicate in TARGET.predicates}
+LATENT = DEEPSEEK_V3.model_copy(update={"mtp_layers": 0})
+
+
+def changed(model: Model, **fields) -> Model:
+    return model.model_copy(update=fields)
+
+
+def job_of(model=LLAMA3_8B, options=None, gpu=samples.H100, seq_len=4096, **train) -> Job:
+    settings = Train(seq_len=seq_len, global_batch=128, steps=100, **train)
+    return samples.sample_job(
+        "torchtitan", options, model=model, train=settings, gpu=gpu, nodes=(8,)
+    )
+
+
+#: Rule -> job, columns of a layout that it lets through and of one that it refuses.
+RULES = {
+    "heads-tp": (job_of(), {"tp": 8}, {"tp": 3}),
+    "kv-heads-tp": (job_of(), {"tp": 8}, {"tp": 16}),
+    "ffn-tp": (job_of(changed(LLAMA3_8B, ffn=14_340)), {"tp": 4}, {"tp": 8}),
+    "seq-tp-cp": (job_of(seq_len=4104), {"tp": 4, "cp": 1}, {"tp": 8, "cp": 1}),
+    "experts-ep": (job_of(MIXTRAL_8X7B), {"ep": 4}, {"ep": 3}),
+    "expert-mesh": (
+        job_of(LATENT),
+        {"tp": 4, "cp": 1, "ep": 8, "dp_shard": 4},
+        {"tp": 4, "cp": 1, "ep": 2, "dp_shard": 4},
+    ),
+    "etp-one-or-tp": (
+        job_of(MIXTRAL_8X7B),
+        {"tp": 4, "ep": 1, "etp": 4},
+        {"tp": 4, "ep": 4, "etp": 4},
+    ),
+    "expert-ffn-etp": (job_of(changed(MIXTRAL_8X7B, expert_ffn=1028)), {"etp": 4}, {"etp": 8}),
+    "expert-shards": (
+        job_of(MIXTRAL_8X7B),
+        {"tp": 1, "cp": 1, "ep": 8, "dp_shard": 64},
+        {"tp": 1, "cp": 1, "ep": 1, "dp_shard": 64},
+    ),
+    "pipeline-model": (job_of(QWEN3_8B), {"pp": 1}, {"pp": 2}),
+    "layers-pp": (job_of(), {"pp": 8, "vpp": 4}, {"pp": 16, "vpp": 4}),
+    "vpp-needs-pp": (job_of(), {"pp": 2, "vpp": 2}, {"pp": 1, "vpp": 2}),
+    "few-microbatches": (
+        job_of(),
+        {"pp": 4, "vpp": 1, "microbatches": 4},
+        {"pp": 4, "vpp": 1, "microbatches": 3},
+    ),
+    "vpp-microbatches": (
+        job_of(),
+        {"pp": 4, "vpp": 2, "microbatches": 10},
+        {"pp": 4, "vpp": 2, "microbatches": 9},
+    ),
+    "precision-needs-fsdp": (
+        job_of(),
+        {"tp": 2, "pp": 1, "cp": 2, "dp_shard": 1},
+        {"tp": 2, "pp": 1, "cp": 1, "dp_shard": 1},
+    ),
+    "zero-fsdp": (
+        job_of(),
+        {"zero": 1, "pp": 2, "cp": 1, "dp_shard": 8},
+        {"zero": 3, "pp": 2, "cp": 1, "dp_shard": 8},
+    ),
+    "tied-fsdp": (
+        job_of(changed(LLAMA3_8B, tied=True)),
+        {"cp": 1, "dp_shard": 1},
+        {"cp": 1, "dp_shard": 2},
+    ),
+    "fp8-experts": (job_of(MIXTRAL_8X7B, precision="fp8"), {"pp": 1, "cp": 1}, {"pp": 1, "cp": 2}),
+    "mxfp8-compile": (
+        job_of(gpu=samples.B200, precision="mxfp8", compile=True),
+        {"tp": 1},
+        {"tp": 2},
+    ),
+}
+
+
+def test_every_rule_has_its_cases():
+    assert set(RULES) == set(PREDICATES)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule_lets_through_and_refuses(name):
+    job, good, bad = RULES[name]
+    rule = PREDICATES[name]
+    assert set(rule.of) == set(good) == set(bad) and len(rule.of) <= 4
+    assert bool(holds(rule, job, good))
+    assert not bool(holds(rule, job, bad))
+    message = rule.message(job, **bad)
+    assert message[0].islower() or message[0].isdigit()
+    assert any(str(value) in message for value in bad.values())
+
+
+def columns_of(rule: Predicate, job: Job) -> dict[str, np.ndarray]:
+    """All combinations of a rule's variables over the target's own domains."""
+    choices = {**{name: (value,) for name, value in NEUTRAL.items()}, **TARGET.domains(job)}
+    choices["microbatches"] = (1, 3, 4, 8, 9)
+    grid = np.meshgrid(*(choices[name] for name in rule.of), indexing="ij")
+    return {name: axis.ravel() for name, axis in zip(rule.of, grid, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT], ids=lambda model: model.name
+)
+@pytest.mark.parametrize("name", RULES)
+def test_rule_says_the_same_of_arrays_and_of_single_layouts(name, model):
+    rule, job = PREDICATES[name], job_of(model)
+    columns = columns_of(rule, job)
+    whole = np.broadcast_to(holds(rule, job, columns), columns[rule.of[0]].shape)
+    for index in range(0, len(whole), max(1, len(whole) // 50)):
+        single = {column: values[index] for column, values in columns.items()}
+        assert bool(holds(rule, job, single)) == whole[index]
+
+
+def test_zero_stage_follows_from_shards_and_pipeline():
+    rule, job = PREDICATES["zero-fsdp"], job_of()
+    allowed = {
+        (pp, shard): [
+            z
+            for z in range(4)
+            if holds(rule, job, {"zero": z, "pp": pp, "cp": 1, "dp_shard": shard})
+        ]
+        for pp in (1, 2)
+        for shard in (1, 8)
+    }
+    assert allowed == {(1, 1): [0], (2, 1): [0], (1, 8): [2, 3], (2, 8): [1]}
+
+
+def test_domains_hold_what_the_model_divides_by():
+    dense = TARGET.domains(job_of())
+    assert dense["tp"] == (1, 2, 4, 8) and dense["ep"] == dense["etp"] == (1,)
+    assert dense["cp"] == (1, 2, 4) and max(dense["pp"]) == 32 and 4 in dense["vpp"]
+    assert TARGET.domains(job_of(QWEN3_8B))["pp"] == TARGET.domains(job_of(QWEN3_8B))["vpp"] == (1,)
+    assert TARGET.domains(job_of(MIXTRAL_8X7B))["ep"] == (1, 2, 4, 8)
+    assert TARGET.domains(job_of(LATENT))["tp"][-1] == 64
+
+
+GPT = samples.GPT_125M
+REFUSED = {
+    "PAR350": job_of(gpu=samples.TPU_V5P),
+    "PAR351": job_of(changed(LLAMA3_8B, norm="layernorm")),
+    "PAR352": job_of(changed(LLAMA3_8B, position="learned")),
+    "PAR353": job_of(changed(LLAMA3_8B, qkv_bias=True)),
+    "PAR354": job_of(changed(LLAMA3_8B, gated=False)),
+    "PAR355": job_of(changed(LLAMA3_8B, window=4096)),
+    "PAR356": job_of(DEEPSEEK_V3),
+    "PAR357": job_of(changed(LATENT, tied=True)),
+    "PAR358": job_of(changed(MIXTRAL_8X7B, dense_layers=1)),
+    "PAR359": job_of(precision="fp16"),
+    "PAR360": job_of(optimizer="muon"),
+    "PAR361": job_of(attention="unfused"),
+    "PAR362": job_of(dropout=0.1),
+    "PAR363": job_of(LATENT, Options(router_groups=7, router_limited_groups=4)),
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_torchtitan_lacks_is_refused_with_a_cure(code):
+    found = TARGET.refuses(REFUSED[code])
+    assert [diagnostic.code for diagnostic in found] == [code]
+    assert (
+        found[0].help
+        and "torchtitan" in found[0].message + found[0].help
+        or code in ("PAR359", "PAR363")
+    )
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        job_of(gpu=samples.V100),
+        job_of(gpu=samples.A100, precision="fp8"),
+        job_of(precision="mxfp8"),
+    ],
+    ids=["bf16-on-volta", "fp8-on-ampere", "mxfp8-on-hopper"],
+)
+def test_precision_needs_the_hardware(job):
+    assert [diagnostic.code for diagnostic in TARGET.refuses(job)] == ["PAR359"]
+
+
+def test_a_gpt_is_refused_for_all_its_reasons_and_never_emitted():
+    plan = samples.sample_plan("torchtitan", model=GPT)
+    with pytest.raises(JobError) as refused:
+        BACKEND.emit(plan)
+    assert {d.code for d in refused.value.diagnostics} == {"PAR351", "PAR352", "PAR353", "PAR354"}
+
+
+@pytest.mark.parametrize(
+    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT], ids=lambda model: model.name
+)
+@pytest.mark.parametrize(
+    "gpu", [samples.A100, samples.H100, samples.MI300X], ids=lambda gpu: gpu.name
+)
+def test_what_torchtitan_has_is_not_refused(model, gpu):
+    assert TARGET.refuses(job_of(model, gpu=gpu)) == []
+
+
+def test_states_take_sixteen_bytes_in_shards():
+    def total(zero: int, shards: int, nodes=8) -> float:
+        job = job_of() if nodes > 1 else samples.sample_job("torchtitan", gpus_per_node=1)
+        state = TARGET.traits.state(job, zero)
+        kinds = ("weights", "gradients", "optimizer")
+        ways = {kind: shards if getattr(state, f"{kind}_sharded") else 1 for kind in kinds}
+        return state.gathered + sum(getattr(state, kind) / ways[kind] for kind in kinds)
+
+    assert total(3, 8) == 16 / 8
+    assert total(2, 8) == 16 / 8 + 2
+    assert total(1, 8) == 12 / 8 + 4 + 2
+    assert total(0, 1, nodes=1) == 16 + 2
