@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 FINE, FINDINGS, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -41,15 +43,38 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse itself exits with 2 on wrong usage."""
+    pressed: list[int] = []
     try:
-        return _run(argv)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        with _interruptions(pressed):
+            return _run(argv)
     except BrokenPipeError:
         # The reader has gone, as in `parc std | head`: what is still buffered must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
+    except BaseException as error:
+        if not pressed and not isinstance(error, KeyboardInterrupt):
+            raise
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+@contextmanager
+def _interruptions(pressed: list[int]) -> Iterator[None]:
+    """Note Ctrl-C: a library that is just being loaded turns KeyboardInterrupt into an error of its own."""
+
+    def note(number: int, frame: object) -> NoReturn:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -13,6 +13,7 @@ from ..dsl.job import Constraint, Objective
 from .algebra import Bounded, Solver, constant
 from .constraints import Conditions, Totals
 from .ranks import host_memory, peak_memory
+from .solver import run
 from .space import DERIVED, ORDER, Space
 from .speed import step_time
 from .sweep import PREFERENCE_MARGIN, capacity_kib, host_capacity_kib, objectives
@@ -91,8 +92,6 @@ def _cp_solver() -> Any:
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = 0
     solver.parameters.cp_model_presolve = False
     solver.parameters.linearization_level = 0
     solver.parameters.cp_model_probing_level = 0
@@ -179,7 +178,7 @@ def _minimise(
         search.model.add_hint(search.solver.variables[name], value)
     search.model.minimize(expression.expression)
     solver = _cp_solver()
-    return solver, solver.status_name(solver.solve(search.model))
+    return solver, solver.status_name(run(solver, search.model))
 
 
 def _value(solver: Any, algebra: Solver, name: str) -> int:
@@ -193,7 +192,7 @@ def clash(space: Space) -> Clash:
     core: list[Constraint | None] = [None, *constraints]
     search = Search(space, explain=True)
     solver = _cp_solver()
-    if solver.status_name(solver.solve(search.model)) == "INFEASIBLE":
+    if solver.status_name(run(solver, search.model)) == "INFEASIBLE":
         named = {
             search.switches.get(index)
             for index in solver.sufficient_assumptions_for_infeasibility()
@@ -212,4 +211,4 @@ def _possible(search: Search, owners: list[Constraint | None]) -> bool:
         if owner in owners:
             search.model.add_assumption(search.model.get_bool_var_from_proto_index(index))
     solver = _cp_solver()
-    return solver.status_name(solver.solve(search.model)) in ("OPTIMAL", "FEASIBLE")
+    return solver.status_name(run(solver, search.model)) in ("OPTIMAL", "FEASIBLE")

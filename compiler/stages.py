@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from .case import Case
-from .estimate import columns_of, rank_slots, stage
+from .estimate import columns_of, rank_slot, rank_slots, stages
+from .ranks import placed_load, rank_memory
+from .solver import run
 from .split import Split, ranks_of, split
+from .terms import Arrays
 
 #: Candidates per chunk reach this far from the even share.
 REACH = 3
@@ -34,8 +39,8 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
 def _cost(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[int, int]:
     """Nanoseconds of the slowest rank and bytes of the fullest, by the same functions as the estimate."""
     slots = rank_slots(case, columns, placement)
-    stages = [stage(case, columns, placement, rank) for rank in range(len(placement.chunks))]
-    return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in stages)
+    filled = stages(case, columns, placement)
+    return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
 
 
 def _solve(
@@ -70,33 +75,32 @@ def _count(model: Any, chunk: int, chunks: int, layers: int) -> Any:
 def _linear(
     case: Case, columns: Mapping[str, Any], even: Split, pp: int, vpp: int
 ) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """Time and memory of each rank as a line in its layers, through the even placement and one layer more or less."""
+    """Time and memory of each rank as a line in its layers, through the even placement and one layer more."""
     slope: dict[str, list[int]] = {"time": [], "memory": []}
     base: dict[str, list[int]] = {"time": [], "memory": []}
+    x, one = Arrays(case, columns), {name: int(column[0]) for name, column in columns.items()}
     for rank in range(pp):
-        here, step = _measure(case, columns, even, rank), _shifted(even, rank)
-        there = _measure(case, columns, ranks_of(case.model, step[0], pp), rank)
-        held = sum(even.chunks[rank])
-        for name, index in (("time", 0), ("memory", 1)):
-            per_layer = (there[index] - here[index]) // step[1]
-            slope[name].append(per_layer)
-            base[name].append(here[index] - per_layer * held)
+        more = ranks_of(case.model, _one_more(even, rank), pp)
+        here, there = _measure(x, one, even, rank), _measure(x, one, more, rank)
+        for name in slope:
+            slope[name].append(there[name] - here[name])
+            base[name].append(here[name] - slope[name][-1] * sum(even.chunks[rank]))
     return slope, base
 
 
-def _measure(
-    case: Case, columns: Mapping[str, Any], placement: Split, rank: int
-) -> tuple[int, int]:
-    slots = rank_slots(case, columns, placement)[rank]
-    return sum(slots.values()), stage(case, columns, placement, rank).memory_bytes // 1024
+def _measure(x: Arrays, columns: Mapping[str, int], placement: Split, rank: int) -> dict[str, int]:
+    """Nanoseconds of a micro-batch and KiB on one rank."""
+    load = placed_load(x.case, columns, placement, rank)
+    filled = sum(int(np.ravel(kib)[0]) for kib in rank_memory(x, load).values())
+    return {"time": sum(rank_slot(x, columns, placement, rank).values()), "memory": filled}
 
 
-def _shifted(even: Split, rank: int) -> tuple[tuple[int, ...], int]:
-    """Chunk counts with one layer more on the rank's last chunk."""
+def _one_more(even: Split, rank: int) -> tuple[int, ...]:
+    """Layers of each chunk in model order, with one more on the rank's last chunk."""
     pp, vpp = len(even.chunks), len(even.chunks[0])
     counts = [even.chunks[chunk % pp][chunk // pp] for chunk in range(pp * vpp)]
     counts[(vpp - 1) * pp + rank] += 1
-    return tuple(counts), 1
+    return tuple(counts)
 
 
 def _unevenness(model: Any, counts: list[Any], share: int) -> Any:
@@ -118,10 +122,8 @@ def _minimise_in_turn(
     for goal in goals:
         model.minimize(goal)
         solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = 0
         solver.parameters.max_deterministic_time = 2.0
-        if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        if run(solver, model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return answer
         answer = tuple(int(solver.value(count)) for count in counts)
         model.clear_hints()
