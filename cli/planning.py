@@ -29,9 +29,14 @@ class Planned:
 
     def diagnostics(self) -> list[Diagnostic]:
         """The complaints; mere warnings while some target has a plan."""
-        if not self.plans:
-            return [complaint for _, complaint in self.complaints]
-        return [replace(complaint, severity="warning") for _, complaint in self.complaints]
+        return softened((complaint for _, complaint in self.complaints), bool(self.plans))
+
+
+def softened(complaints: Iterable[Diagnostic], soft: bool) -> list[Diagnostic]:
+    """The complaints, as warnings when `soft`: one target's trouble while another does its work."""
+    return [
+        replace(complaint, severity="warning") if soft else complaint for complaint in complaints
+    ]
 
 
 @dataclass(frozen=True)

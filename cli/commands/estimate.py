@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import replace
 
 import parc
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
@@ -52,7 +53,7 @@ def layout(text: str) -> dict[str, int]:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..planning import target_names
+    from ..planning import softened, target_names
     from ..record import estimate_json, job_json
     from ..show import estimate_text
     from ..terminal import complain, say, say_json
@@ -63,6 +64,7 @@ def run(arguments: Namespace) -> int:
             prices[target] = parc.estimate(job, arguments.layout, target)
         except JobError as error:
             complaints += [_named(job, target, found) for found in error.diagnostics]
+    complaints = softened(complaints, bool(prices))
     complain(complaints)
     if arguments.json:
         priced = [{"target": name, **estimate_json(price)} for name, price in prices.items()]
@@ -70,15 +72,11 @@ def run(arguments: Namespace) -> int:
         say_json({"job": job_json(job), "estimates": priced, "broken": broken})
     elif prices:
         say("\n\n".join(estimate_text(job, target, price) for target, price in prices.items()))
-    return 1 if complaints else 0
+    return 0 if prices else 1
 
 
 def _named(job: Job, target: str, complaint: Diagnostic) -> Diagnostic:
     """The complaint with its target in front, where the job has several."""
-    from dataclasses import replace
-
-    return (
-        replace(complaint, message=f"{target}: {complaint.message}")
-        if len(job.targets) > 1
-        else complaint
-    )
+    if len(job.targets) == 1 or complaint.message.startswith(target):
+        return complaint
+    return replace(complaint, message=f"{target}: {complaint.message}")
