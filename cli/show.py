@@ -122,11 +122,10 @@ def _shares(terms: Mapping[str, float]) -> str:
 
 
 def _terms(terms: Mapping[str, float]) -> str:
-    """The largest terms by name with one decimal (two below 1), the rest summed."""
-    largest = _largest(terms)
-    named = largest[:NAMED]
-    rest = sum(value for _, value in largest[NAMED:])
-    shown = [*named, *([("other", rest)] if rest else [])]
+    """The largest terms by name, the rest summed as "other"; one decimal, two below 1."""
+    named = [term for term in _largest(terms) if term[0] != "other"][:NAMED]
+    rest = sum(terms.values()) - sum(value for _, value in named)
+    shown = [*named, *([("other", rest)] if rest > 1e-3 else [])]
     return " · ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in shown)
 
 
