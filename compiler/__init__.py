@@ -60,8 +60,8 @@ def plan(job: Job, target: Target) -> Plan:
 
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
-    """The price of one layout given by its variables. Degrees left out are 1; ZeRO stage, shards, micro-batch and
-    recomputation left out are what parc would choose: the fastest that fits, or the smallest when nothing does.
+    """The price of one layout given by its variables. Degrees left out are 1; virtual stages, ZeRO stage, shards,
+    micro-batch and recomputation left out are what parc would choose: the fastest that fits, or the smallest that does not.
 
     Raises JobError with every rule of the framework that the layout breaks, and for names that are no variable.
     """

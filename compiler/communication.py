@@ -15,6 +15,11 @@ from .case import Case
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, 4.2).
 TP_FORWARD, TP_BACKWARD = 2, 2
+#: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and write the fp32 sum
+#: (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
+RING_KERNELS, MERGE_BYTES = 4, 10
+#: Cores that a collective takes from the computation beside it (DeepSeek-V3, arXiv 2412.19437, 3.2.2: 20 of 132 SMs).
+COMMUNICATION_CORES = 20
 #: Parameters in a gradient bucket: the last one has nothing left to hide behind (Megatron-core DDP's default, 40e6).
 BUCKET_PARAMETERS = 40_000_000
 #: Bytes an Adam step moves per owned parameter: reads p, m, v, g in fp32, writes p, m, v and the 16-bit copy.
@@ -49,7 +54,11 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     seconds = network.ring(cluster, 2.0 * tokens * cp * keys, cp, tp)
     if case.traits.context == "all_gather":
         return seconds
-    hops = np.maximum(cp - 1, 0) * network.hop_latency(cluster, np.minimum(cp, 2), tp)
+    hops = np.maximum(cp - 1, 0) * (
+        network.hop_latency(cluster, np.minimum(cp, 2), tp) + RING_KERNELS * case.gpu.kernel_launch
+    )
+    merged = MERGE_BYTES * tokens * model.heads * model.head_size / tp
+    hops = hops + np.maximum(cp - 1, 0) * compute.streamed(case, merged)
     return np.where(
         cp > 1,
         np.maximum(seconds - compute.attention_core(case, tp, cp, micro_batch), 0.0) + hops,

@@ -15,7 +15,7 @@ from .target import NEUTRAL, holds
 from .validity import complaint, predicates
 
 #: Variables that parc fills in when a layout leaves them open.
-OPEN = ("nodes", "zero", "dp_shard", "micro_batch", "recompute", "recompute_layers")
+OPEN = ("nodes", "vpp", "zero", "dp_shard", "micro_batch", "recompute", "recompute_layers")
 #: Derived variables that a layout may name.
 NAMED = ("dp", "dp_replicate", "microbatches", "gpus")
 

@@ -16,6 +16,8 @@ from . import flops
 from .case import Case
 
 BACKWARD = 2.0
+#: Edge of the tile that one core computes of a matrix product (cuBLAS and CUTLASS default 128 x 128 for 16 bits).
+TILE = 128
 FLASH_BACKWARD = 2.5
 #: Kernels of one forward half-layer (attention or feed-forward), fused and eager.
 FUSED_KERNELS, EAGER_KERNELS = 8, 16
@@ -24,10 +26,19 @@ UNFUSED_PASSES = 8
 
 
 def matmul(case: Case, rows: Any, columns: Any, inner: Any, rate: float | None = None) -> Any:
-    """Seconds of one rows x inner by inner x columns product in 16-bit operands."""
-    operations = 2.0 * rows * columns * inner
-    moved = 2.0 * (rows * inner + inner * columns + rows * columns)
-    return np.maximum(operations / (rate or case.linear_rate), moved / case.memory_rate)
+    """Seconds of one rows x inner by inner x columns product in 16-bit operands.
+
+    The last wave of tiles is half full on average (NVIDIA, Matrix Multiplication Background, wave quantization).
+    """
+    rate = rate or case.linear_rate
+    operations = 2.0 * rows * columns * inner / rate
+    moved = 2.0 * (rows * inner + inner * columns + rows * columns) / case.memory_rate
+    return np.maximum(operations + half_wave(case, inner, rate), moved)
+
+
+def half_wave(case: Case, inner: Any, rate: float) -> Any:
+    """Seconds of half a wave: every core works on one TILE x TILE tile of the result."""
+    return 0.5 * case.gpu.sms * 2.0 * TILE * TILE * inner / rate
 
 
 def streamed(case: Case, moved_bytes: Any) -> Any:
@@ -140,7 +151,10 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     width = model.expert_width
     operations = 2.0 * copies * (_gated(case) + 1) * width * model.hidden
     weights = 2.0 * (model.experts / ep) * (_gated(case) + 1) * width * model.hidden / etp
-    routed = np.maximum(
+    waves = half_wave(case, model.hidden, case.linear_rate) + half_wave(
+        case, width / etp, case.linear_rate
+    )
+    routed = waves + np.maximum(
         operations / case.linear_rate, (weights + 4.0 * copies * model.hidden) / case.memory_rate
     )
     busy = routed + matmul(

@@ -53,7 +53,10 @@ class Conditions:
         if name in ("step_time", "days", "tokens_per_second"):
             return totals.step_ns
         if name in ("mfu", "cost", "energy"):
-            return self.solver.times(totals.step_ns, self.solver.variable("gpus"))
+            gpus = self.solver.variable("gpus")
+            return (
+                totals.step_ns if gpus.low == gpus.high else self.solver.times(totals.step_ns, gpus)
+            )
         if name == "memory":
             return totals.memory_kib
         if name == "bubble":

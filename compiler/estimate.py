@@ -67,7 +67,7 @@ def estimate_layout(
     }
     return Estimate(
         layout=chosen,
-        stages=tuple(stage(case, columns, placement, rank) for rank in range(chosen.pp)),
+        stages=stages(case, columns, placement),
         capacity_bytes=case.gpu.memory,
         ceiling_bytes=ceiling_bytes(case),
         time={part: value / 1e9 for part, value in time.items()},
@@ -87,11 +87,15 @@ def _ints(columns: Mapping[str, Any]) -> dict[str, int]:
     return {name: int(np.ravel(column)[0]) for name, column in columns.items()}
 
 
+def rank_slot(x: Arrays, columns: Mapping[str, int], placement: Split, rank: int) -> dict[str, int]:
+    """Nanoseconds of one micro-batch by part on one pipeline rank; `x` holds the layout's one-row columns."""
+    return _ints(speed.slot(x, placed_load(x.case, columns, placement, rank)))
+
+
 def rank_slots(case: Case, columns: Mapping[str, Any], placement: Split) -> list[dict[str, int]]:
-    """Nanoseconds of one micro-batch by part, for every pipeline rank."""
+    """The same for every pipeline rank."""
     x, one = Arrays(case, columns), _ints(columns)
-    loads = [placed_load(case, one, placement, rank) for rank in range(len(placement.chunks))]
-    return [_ints(speed.slot(x, load)) for load in loads]
+    return [rank_slot(x, one, placement, rank) for rank in range(len(placement.chunks))]
 
 
 def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> dict[str, int]:
@@ -101,28 +105,29 @@ def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> di
     return {part: value for part, value in parts.items() if value}
 
 
-def stage(case: Case, columns: Mapping[str, Any], placement: Split, rank: int) -> Stage:
-    """One pipeline rank with its memory by term."""
-    load = placed_load(case, _ints(columns), placement, rank)
-    return Stage(
-        index=rank,
-        layers=placement.chunks[rank],
-        embedding=load.first,
-        head=load.last,
-        memory=stage_memory(case, columns, load),
+def stages(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[Stage, ...]:
+    """Every pipeline rank with its memory by term."""
+    x, one = Arrays(case, columns), _ints(columns)
+    loads = [placed_load(case, one, placement, rank) for rank in range(len(placement.chunks))]
+    return tuple(
+        Stage(
+            index=rank,
+            layers=placement.chunks[rank],
+            embedding=load.first,
+            head=load.last,
+            memory=stage_memory(x, one, load),
+        )
+        for rank, load in enumerate(loads)
     )
 
 
-def stage_memory(case: Case, columns: Mapping[str, Any], load: Load) -> dict[str, int]:
+def stage_memory(x: Arrays, columns: Mapping[str, int], load: Load) -> dict[str, int]:
     """Bytes on one pipeline rank by term, from the functions behind the solver's totals; states are told apart."""
-    terms = {
-        term: kib * KIB
-        for term, kib in _ints(ranks.rank_memory(Arrays(case, columns), load)).items()
-    }
+    terms = {term: kib * KIB for term, kib in _ints(ranks.rank_memory(x, load)).items()}
     states = terms.pop("states")
-    one = _ints(columns)
-    common = memory.state_widths(case, one["zero"], one["shard"], one["offload"], one["hpz"])
-    routed = memory.state_widths(case, one["zero"], one["expert_shard"], one["offload"], one["hpz"])
+    zero, offload, hpz = (columns[name] for name in ("zero", "offload", "hpz"))
+    common = memory.state_widths(x.case, zero, columns["shard"], offload, hpz)
+    routed = memory.state_widths(x.case, zero, columns["expert_shard"], offload, hpz)
     parts = {
         kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common
     }

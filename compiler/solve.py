@@ -20,6 +20,8 @@ from .sweep import PREFERENCE_MARGIN, capacity_kib, host_capacity_kib, objective
 
 #: Seconds after which a search stops without proof.
 LIMIT_SECONDS = 600.0
+#: 19.5 hours; slower layouts are not layouts.
+LONGEST_STEP_NS = 2**46
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Search:
         self.model = cp_model.CpModel()
         self.solver = Solver(space, self.model)
         step_ns, bubble_ns = (constant(value) for value in step_time(self.solver))
-        self.totals = Totals(step_ns, bubble_ns, constant(peak_memory(self.solver)))
+        self.totals = Totals(self._within(step_ns), bubble_ns, constant(peak_memory(self.solver)))
         self.conditions = Conditions(self.solver, self.totals)
         self.switches: dict[int, int | Constraint | None] = {}
         self._explain = explain
@@ -61,6 +63,12 @@ class Search:
         )
         for constraint in space.case.job.goal.constraints:
             self._post(constraint)
+
+    def _within(self, step_ns: Bounded) -> Bounded:
+        """The step as a variable of LONGEST_STEP_NS at most, so that its product with the GPUs stays below 2**63."""
+        step = self.model.new_int_var(0, LONGEST_STEP_NS, "step")
+        self.model.add(step == step_ns.expression)
+        return Bounded(step, 0, LONGEST_STEP_NS)
 
     def _post(self, constraint: Constraint) -> None:
         if constraint.kind == "prefer":
@@ -125,8 +133,12 @@ def solve(space: Space) -> Solution | None:
     first: tuple[str, float, float] | None = None
     for expression, slack in _phases(search):
         solver, status = _minimise(search, expression, best)
-        if status not in ("OPTIMAL", "FEASIBLE"):
+        if status == "INFEASIBLE" and best is None:
             return None
+        if status not in ("OPTIMAL", "FEASIBLE"):
+            raise RuntimeError(
+                f"CP-SAT ended {status} on {space.case.job.name} for {space.case.target.name}"
+            )
         value = round(solver.objective_value)
         first = first or (status, float(value), float(solver.best_objective_bound))
         best = {name: _value(solver, search.solver, name) for name in (*ORDER, *DERIVED)}

@@ -75,9 +75,9 @@ class Space:
     def domains(self) -> dict[str, tuple[int, ...]]:
         """Candidates of every variable that is decided, the neutral value where the target has none."""
         given = {"nodes": self.job.cluster.nodes, **self.case.target.domains(self.job)}
-        return {
-            name: tuple(sorted(set(given.get(name, (NEUTRAL.get(name, 1),))))) for name in ORDER
-        }
+        given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
+        given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
+        return {name: tuple(sorted(set(values))) for name, values in given.items()}
 
     @cached_property
     def replicas(self) -> tuple[int, ...] | None:
@@ -122,6 +122,7 @@ class Space:
         domain = np.asarray(self.domains[name], dtype=np.int64)
         rows = len(next(iter(columns.values()))) if columns else 1
         mask = np.ones((rows, len(domain)), dtype=bool)
+        ready = ready if rows else ()
         for rule in ready:
             mask &= self._allowed(columns, name, domain, rule)
         row, candidate = np.nonzero(mask)
@@ -143,7 +144,7 @@ class Space:
         }
         grid[name] = np.tile(domain, len(values))
         return np.broadcast_to(holds(rule, self.job, grid), grid[name].shape).reshape(
-            len(values), -1
+            len(values), len(domain)
         )[code]
 
     def _derive(self, columns: dict[str, Integers]) -> dict[str, Integers]:
@@ -167,6 +168,8 @@ class Space:
         return columns
 
     def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Any:
+        if not len(columns["nodes"]):
+            return np.ones(0, dtype=bool)
         values, code = distinct(np.column_stack([columns[name] for name in rule.of]))
         grid = {name: values[:, index] for index, name in enumerate(rule.of)}
         return np.broadcast_to(holds(rule, self.job, grid), len(values))[code]

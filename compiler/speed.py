@@ -236,8 +236,14 @@ def slot(x: Algebra, load: Load) -> Parts:
     if any(x.case.traits.gathers(stage) or x.case.traits.reduces_each(stage) for stage in range(4)):
         work = sum(parts.values())
         behind = rank_traffic(x, load)
-        parts["dp"] = x.largest(work, behind) - work if x.case.traits.overlaps_gather else behind
+        parts["dp"] = _beside(x, behind, work) if x.case.traits.overlaps_gather else behind
     return parts
+
+
+def _beside(x: Algebra, behind: Any, work: Any) -> Any:
+    """Nanoseconds that traffic beside work costs: what outlasts it, and the cores that it takes from it."""
+    taken = x.over(behind * traffic.COMMUNICATION_CORES, x.case.gpu.sms)
+    return x.largest(behind - work, 0) + taken
 
 
 def boundary(x: Algebra) -> Any:

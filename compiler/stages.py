@@ -18,7 +18,7 @@ from .solver import run
 from .split import Split, ranks_of, split
 from .terms import Arrays
 
-#: Candidates per chunk reach this far from the even share.
+#: Candidates reach this far from the even placement.
 REACH = 3
 
 
@@ -46,30 +46,43 @@ def _cost(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[int
 def _solve(
     case: Case, columns: Mapping[str, Any], even: Split, pp: int, vpp: int
 ) -> tuple[int, ...] | None:
-    """Layers of each chunk in model order, or None when the search ends without an answer."""
+    """Layers of each chunk in model order, or None when the search ends without an answer.
+
+    The model counts layers per rank, since a rank's chunks follow from its total; `_dealt` deals them.
+    """
     from ortools.sat.python import cp_model
 
-    chunks, layers = pp * vpp, case.model.layers
-    model = cp_model.CpModel()
-    counts = [_count(model, chunk, chunks, layers) for chunk in range(chunks)]
-    model.add(sum(counts) == layers)
-    if case.model.moe and case.model.dense_layers:
-        model.add(counts[0] >= min(case.model.dense_layers, even.chunks[0][0]))
-    slope, base = _linear(case, columns, even, pp, vpp)
-    slowest = model.new_int_var(0, 2**50, "slowest")
-    fullest = model.new_int_var(0, 2**50, "fullest")
-    for rank in range(pp):
-        held = sum(counts[rank::pp])
-        model.add(slowest >= held * slope["time"][rank] + base["time"][rank])
-        model.add(fullest >= held * slope["memory"][rank] + base["memory"][rank])
-    uneven = _unevenness(model, counts, layers // chunks)
-    return _minimise_in_turn(model, counts, (slowest, fullest, uneven))
+    model, slope, base = cp_model.CpModel(), *_linear(case, columns, even, pp, vpp)
+    totals = [_total(model, rank, sum(chunks), vpp, pp) for rank, chunks in enumerate(even.chunks)]
+    model.add(sum(totals) == case.model.layers)
+    goals = {name: model.new_int_var(0, 2**50, name) for name in slope}
+    for rank, total in enumerate(totals):
+        for name, goal in goals.items():
+            model.add(goal >= total * slope[name][rank] + base[name][rank])
+    uneven = _unevenness(model, totals, case.model.layers // pp)
+    answer = _minimise_in_turn(model, totals, (goals["time"], goals["memory"], uneven))
+    counts = None if answer is None else _dealt(answer, vpp)
+    leading = min(case.model.dense_layers, even.chunks[0][0]) if case.model.moe else 0
+    return None if counts is None or counts[0] < leading else counts
 
 
-def _count(model: Any, chunk: int, chunks: int, layers: int) -> Any:
-    share = layers // chunks
-    low = 0 if chunk in (0, chunks - 1) else 1
-    return model.new_int_var(max(low, share - REACH), share + REACH + 1, f"chunk {chunk}")
+def _total(model: Any, rank: int, held: int, vpp: int, pp: int) -> Any:
+    """Layers of a rank: no chunk but the model's first and last may be empty."""
+    empty = 1 if rank in (0, pp - 1) else 0
+    return model.new_int_var(max(vpp - empty, held - REACH), held + REACH, f"rank {rank}")
+
+
+def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
+    """Layers of each chunk in model order. A rank deals its layers evenly, the surplus to its last chunks on the first
+    rank and to its first chunks elsewhere, so that embedding and head share the lightest ones."""
+    pp = len(totals)
+    counts = [0] * (pp * vpp)
+    for rank, total in enumerate(totals):
+        share, surplus = divmod(total, vpp)
+        rich = range(vpp - surplus, vpp) if rank == 0 else range(surplus)
+        for chunk in range(vpp):
+            counts[chunk * pp + rank] = share + (1 if chunk in rich else 0)
+    return tuple(counts)
 
 
 def _linear(
@@ -103,13 +116,13 @@ def _one_more(even: Split, rank: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _unevenness(model: Any, counts: list[Any], share: int) -> Any:
-    """Sum of distances from the even share, later chunks weighing more so that the answer is unique."""
+def _unevenness(model: Any, totals: list[Any], share: int) -> Any:
+    """Sum of distances from the even share, later ranks weighing more so that the answer is unique."""
     terms = []
-    for index, count in enumerate(counts):
-        distance = model.new_int_var(0, REACH + 2, "")
-        model.add_abs_equality(distance, count - share)
-        terms.append(distance * (len(counts) * 2 + index))
+    for rank, total in enumerate(totals):
+        distance = model.new_int_var(0, 2 * share + 2 * REACH, "")
+        model.add_abs_equality(distance, total - share)
+        terms.append(distance * (len(totals) * 2 + rank))
     return sum(terms)
 
 
