@@ -202,8 +202,8 @@ PIPELINE = (
         ("pp", "vpp", "microbatches"),
         rounds_even,
         lambda job, pp, vpp, microbatches: (
-            f"interleaving (vpp {vpp}) deals {microbatches} micro-batches in {microbatches // pp} rounds over "
-            f"pp {pp}, which do not divide them"
+            f"interleaving (vpp {vpp}) deals {microbatches} micro-batches in {microbatches // pp} rounds "
+            f"over pp {pp}, which do not divide them"
         ),
         f"{TORCH} distributed/pipelining/schedules.py:2937",
     ),
