@@ -12,11 +12,13 @@ from .diagnostics import Diagnostic, JobError, Note, Source, did_you_mean
 from .imports import BLOCKS, Loader
 from .job import Job
 from .overrides import Targets, path_help, read_overrides
-from .report import Report, wrong
+from .report import Enough, Report, wrong
 from .rules import RULES
 from .sources import MAX_BYTES, decode, read
 from .syntax import Block
 
+#: More complaints about one job than anyone reads.
+MAX_COMPLAINTS = 100
 #: Complaints that a text that could not be read may have caused.
 _FOLLOWING = {
     codes.UNKNOWN_NAME,
@@ -53,19 +55,32 @@ def loads(
 
 
 def _check(source: Source, data: bytes, overrides: Sequence[str], targets: Targets) -> Job:
-    report = Report()
+    report = Report(MAX_COMPLAINTS)
+    loader = Loader(report)
+    job = None
+    try:
+        job = _read(loader, source, data, overrides, targets)
+    except Enough:
+        message = f"more than {MAX_COMPLAINTS} complaints: only the first are shown"
+        report.diagnostics[MAX_COMPLAINTS:] = [Diagnostic(codes.TOO_LARGE, message)]
+    complaints = _told(report.diagnostics, loader.broken, source)
+    if complaints or job is None:
+        raise JobError(complaints)
+    return job
+
+
+def _read(
+    loader: Loader, source: Source, data: bytes, overrides: Sequence[str], targets: Targets
+) -> Job | None:
+    report = loader.report
     changes = read_overrides(overrides, targets, report)
-    let_changes = {name: setting.value for name, setting in changes.lets.items()}
-    loader = Loader(report, let_changes)
+    loader.let_changes = {name: setting.value for name, setting in changes.lets.items()}
     file, scope = loader.scope(source, data, source.name)
     checker = Checker(report, file, scope, changes, targets, frozenset(loader.meant))
     _tell_unknown_lets(checker)
     _sort_blocks(checker)
     job = _job(checker, source.name, _digest(loader.texts, overrides))
-    complaints = _told(report.diagnostics, loader.broken, source)
-    if complaints or job is None:
-        raise JobError(complaints)
-    return job.with_spans(checker.spans)
+    return job.with_spans(checker.spans) if job else None
 
 
 def _told(diagnostics: list[Diagnostic], broken: bool, source: Source) -> list[Diagnostic]:
@@ -76,7 +91,7 @@ def _told(diagnostics: list[Diagnostic], broken: bool, source: Source) -> list[D
     def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
         span = diagnostic.span
         if span is None:
-            return (False, "", -1)
+            return (True, "~", 0)
         return (span.source is not source, span.source.name, span.start)
 
     return sorted(dict.fromkeys(diagnostics), key=place)
@@ -164,7 +179,7 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
         return None
     parts = parts_of(checker)
     for rule in RULES:
-        report.diagnostics += rule(parts)
+        report.extend(rule(parts))
     goal = goal_of(checker, parts)
     targets, launch = targets_of(checker), launch_of(checker)
     read_gpus(checker)

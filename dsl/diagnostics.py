@@ -87,7 +87,10 @@ class JobError(Exception):
 
     def __init__(self, diagnostics: Sequence[Diagnostic]):
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n\n".join(render(diagnostic) for diagnostic in self.diagnostics))
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        return "\n\n".join(render(diagnostic) for diagnostic in self.diagnostics)
 
 
 def render(diagnostic: Diagnostic) -> str:

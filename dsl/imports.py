@@ -29,7 +29,7 @@ class Loader:
     """
 
     report: Report
-    let_changes: Mapping[str, Node]
+    let_changes: Mapping[str, Node] = field(default_factory=dict)
     texts: list[bytes] = field(default_factory=list)
     broken: bool = False
     meant: set[str] = field(default_factory=set)
@@ -40,8 +40,8 @@ class Loader:
         """Parses one file, whose imports are relative to `path`, and resolves its names."""
         self.texts.append(data)
         file, diagnostics = parse(source)
-        self.report.diagnostics += diagnostics
         self.broken |= bool(diagnostics)
+        self.report.extend(diagnostics)
         scope = Scope()
         self._chain.append(os.path.realpath(path))
         for statement in file.statements:

@@ -75,7 +75,7 @@ def _quoted(raw: str, rule: Rule) -> bool:
 
 def _parsed(source: Source, start: int, end: int, report: Report) -> Setting | None:
     file, diagnostics = parse(source, start, end)
-    report.diagnostics += diagnostics
+    report.extend(diagnostics)
     match file.statements:
         case (Setting() as setting,):
             return setting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from .diagnostics import Diagnostic, JobError, Note, Span
@@ -24,11 +24,16 @@ def already_told() -> JobError:
     return JobError([])
 
 
-class Report:
-    """The complaints about one job, in the order in which they were found."""
+class Enough(Exception):
+    """A report has taken as many complaints as it wants."""
 
-    def __init__(self) -> None:
+
+class Report:
+    """The complaints about one job, in the order of their finding; more than `limit` raise `Enough`."""
+
+    def __init__(self, limit: int | None = None) -> None:
         self.diagnostics: list[Diagnostic] = []
+        self.limit = limit
 
     def add(
         self,
@@ -38,7 +43,12 @@ class Report:
         help: str | None = None,
         notes: tuple[Note, ...] = (),
     ) -> None:
-        self.diagnostics.append(Diagnostic(code, message, span, notes=notes, help=help))
+        self.extend([Diagnostic(code, message, span, notes=notes, help=help)])
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics.extend(diagnostics)
+        if self.limit is not None and len(self.diagnostics) > self.limit:
+            raise Enough
 
     @contextmanager
     def catching(self) -> Iterator[None]:
@@ -46,4 +56,4 @@ class Report:
         try:
             yield
         except JobError as error:
-            self.diagnostics.extend(error.diagnostics)
+            self.extend(error.diagnostics)

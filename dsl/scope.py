@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import graphlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -122,27 +121,47 @@ def resolve_lets(scope: Scope, changes: Mapping[str, Node], report: Report) -> N
 def _in_order(
     nodes: dict[str, Node], lets: dict[str, Let], scope: Scope, report: Report
 ) -> list[str]:
-    """The names, each after those that it needs. Those in a circle get no value, each circle is told."""
-    needs = {
-        name: {word.name for word in words(node) if word.name in nodes}
-        for name, node in nodes.items()
-    }
-    while True:
-        try:
-            return list(graphlib.TopologicalSorter(needs).static_order())
-        except graphlib.CycleError as error:
-            circle: list[str] = error.args[1]
-            _report_circle(circle[::-1], lets, report)
-            for name in set(circle):
-                scope.values[name] = None
-                del needs[name]
-            needs = {name: needed - set(circle) for name, needed in needs.items()}
+    """The names, each after those that it needs. Those that need a circle get no value, circles are told."""
+    needs = {name: [w.name for w in words(node) if w.name in nodes] for name, node in nodes.items()}
+    missing = {name: len(needed) for name, needed in needs.items()}
+    users: dict[str, list[str]] = {name: [] for name in nodes}
+    for name, needed in needs.items():
+        for other in needed:
+            users[other].append(name)
+    order = [name for name, count in missing.items() if not count]
+    for name in order:
+        for user in users[name]:
+            missing[user] -= 1
+            if not missing[user]:
+                order.append(user)
+    stuck = [name for name, count in missing.items() if count]
+    scope.values.update(dict.fromkeys(stuck))
+    for circle in _circles(stuck, needs):
+        _report_circle(circle, lets, report)
+    return order
+
+
+def _circles(stuck: list[str], needs: Mapping[str, list[str]]) -> Iterator[list[str]]:
+    """Circles among names that cannot be resolved, each beginning and ending with the same name."""
+    waiting, seen = set(stuck), set[str]()
+    for name in stuck:
+        path: dict[str, None] = {}
+        while name not in seen:
+            seen.add(name)
+            path[name] = None
+            name = next(other for other in needs[name] if other in waiting)
+        if name in path:
+            walked = list(path)
+            yield [*walked[walked.index(name) :], name]
+
+
+#: Names of a circle that are told.
+_SHOWN = 6
 
 
 def _report_circle(circle: list[str], lets: dict[str, Let], report: Report) -> None:
-    first = lets[circle[0]]
-    notes = tuple(Note(f"through `{name}`", lets[name].span) for name in circle[1:-1])
-    chain = " -> ".join(circle)
-    report.add(
-        codes.RECURSION, f"`{circle[0]}` depends on itself: {chain}", first.span, None, notes
-    )
+    through = circle[1:-1][:_SHOWN]
+    notes = tuple(Note(f"through `{name}`", lets[name].span) for name in through)
+    steps = [*circle[: _SHOWN + 1], "...", circle[-1]] if len(circle) > _SHOWN + 2 else circle
+    message = f"`{circle[0]}` depends on itself: {' -> '.join(steps)}"
+    report.add(codes.RECURSION, message, lets[circle[0]].span, None, notes)
