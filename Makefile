@@ -10,7 +10,6 @@ SHELL := /bin/bash
 BIN := .venv/bin
 READY := .venv/ready
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
-FOLDERS := cli dsl compiler backends templates benchmarks tests
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test check bench acceptance clean
@@ -22,8 +21,8 @@ test: check
 	$(BIN)/python -m pytest
 
 check: $(READY)
-	$(BIN)/black --quiet --check $(FOLDERS) || { $(BIN)/black --check $(FOLDERS); exit 1; }
-	$(BIN)/ruff check --quiet $(FOLDERS)
+	$(BIN)/black --check .
+	$(BIN)/ruff check .
 	$(BIN)/python tests/typecheck.py
 
 bench: $(READY)
