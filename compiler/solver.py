@@ -1,4 +1,4 @@
-"""CP-SAT as parc runs it: one worker and a fixed seed, so that the answer never varies, and a Ctrl-C that ends it."""
+"""CP-SAT as parc runs it: one worker and a fixed seed, so that answers never vary, and a Ctrl-C that ends it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def run(solver: Any, model: Any) -> Any:
-    """`solver.solve(model)`, the status it returns, or KeyboardInterrupt at once.
+    """`solver.solve(model)`: the status that it returns. Raises KeyboardInterrupt when Ctrl-C is pressed.
 
-    CP-SAT's own handler would take Ctrl-C for the end of the search and return what it has, as if that were the
-    answer. So it is off, and the search runs in a thread beside which the main one stays interruptible.
+    CP-SAT's own handler would take Ctrl-C for the end of the search and return what it has, as if that were
+    the answer. So it is off, and the search runs in a thread beside which the main one stays interruptible.
     """
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
