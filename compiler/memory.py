@@ -44,10 +44,15 @@ def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     return kept * case.model.heads / tp * micro_batch * float(case.seq_len) ** 2 / cp
 
 
+def _ffn_inner(case: Case) -> int:
+    """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated) and its output;
+    eager gated ones also keep what the activation function returns."""
+    gated = case.model.gated
+    return 2 * ((2 if gated else 1) + 1 + (1 if gated and not case.traits.fused else 0))
+
+
 def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
-    """Input of the activation function (two for gated) and its output."""
-    inner = 2 * ((2 if case.model.gated else 1) + 1)
-    return tokens * inner * width / tp
+    return tokens * _ffn_inner(case) * width / tp
 
 
 def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
@@ -63,7 +68,7 @@ def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
     """Bytes kept for the MoE half: permuted copies in and out, their inner widths, shared experts, router scores."""
     model = case.model
     copies = tokens * model.topk * etp / tp
-    inner = 2 * ((2 if model.gated else 1) + 1) * model.expert_width / etp
+    inner = _ffn_inner(case) * model.expert_width / etp
     shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
     router = 8 * tokens * model.experts / tp
     return _residual_bytes(case, tp, tokens) + copies * (4 * model.hidden + inner) + shared + router

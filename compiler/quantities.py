@@ -10,10 +10,10 @@ import numpy as np
 
 from . import flops
 from .case import Case
-from .ranks import host_memory, peak_memory, possible, recomputed_layers
+from .ranks import host_memory, peak_memory, possible
 from .space import Space
 from .speed import step_time
-from .split import split
+from .split import recomputed, split
 from .terms import Arrays, Integers, term
 
 
@@ -47,11 +47,8 @@ def recomputed_total(case: Case, pp: Any, vpp: Any, recompute: Any, recompute_la
     def one(pp: int, vpp: int, recompute: int, recompute_layers: int) -> int:
         if recompute != 2 or not possible(case, pp, vpp):
             return 0
-        placement = split(case.model, pp, vpp)
-        return sum(
-            sum(recomputed_layers(case, placement, rank, recompute, recompute_layers))
-            for rank in range(pp)
-        )
+        blocks = split(case.model, pp, vpp).blocks
+        return sum(sum(recomputed(rank, recompute, recompute_layers)) for rank in blocks)
 
     return np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers)
 

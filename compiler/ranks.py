@@ -17,7 +17,7 @@ from . import memory, parameters
 from .case import Case
 from .memory import KIB, SCALE
 from .parameters import Counts
-from .split import ROLES, Split, split
+from .split import ROLES, Split, recomputed, split
 from .terms import Algebra, Term, term
 
 #: Fixed point of micro-batches in flight.
@@ -26,10 +26,11 @@ FLIGHT = 64
 
 def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     """Parameters of one pipeline rank by how they are divided, with the vocabulary padded for tp."""
-    model, last = case.model, rank == len(placement.chunks) - 1
-    counts = parameters.dense_layer(model) * placement.dense[rank]
-    if placement.moe[rank]:
-        counts = counts + parameters.moe_layer(model) * placement.moe[rank]
+    model, last = case.model, rank == len(placement.blocks) - 1
+    dense, moe = placement.held(rank)
+    counts = parameters.dense_layer(model) * dense
+    if moe:
+        counts = counts + parameters.moe_layer(model) * moe
     vocab = int(case.vocab(tp))
     if rank == 0:
         counts = counts + parameters.embedding(model, vocab, case.seq_len)
@@ -49,17 +50,6 @@ def common_parameters(case: Case, placement: Split, rank: int, tp: int) -> int:
 def expert_parameters(case: Case, placement: Split, rank: int, expert_ways: int) -> int:
     """Parameters of a rank in routed experts."""
     return -(-rank_counts(case, placement, rank, 1).experts // expert_ways)
-
-
-def recomputed_layers(
-    case: Case, placement: Split, rank: int, recompute: int, recompute_layers: int
-) -> tuple[int, int]:
-    """Dense and MoE blocks of a rank that full recompute covers: the leading ones of each chunk, all when 0 are named."""
-    if recompute != 2:
-        return 0, 0
-    chosen = sum(min(recompute_layers or layers, layers) for layers in placement.chunks[rank])
-    dense = min(chosen, placement.dense[rank])
-    return dense, chosen - dense
 
 
 def in_flight(pp: int, vpp: int, microbatches: int, rank: int) -> float:
@@ -105,24 +95,40 @@ EXPERTS = _by_role(
     "Ki", ("expert_ways", "pp", "vpp"), "expert_parameters",
     lambda case, placement, rank, expert_ways, **_: expert_parameters(case, placement, rank, expert_ways) / KIB,
 )  # fmt: skip
-DENSE = _by_role(
-    "1", ("pp", "vpp"), "dense_layers", lambda case, placement, rank, **_: placement.dense[rank]
-)
-MOE = _by_role(
-    "1", ("pp", "vpp"), "moe_layers", lambda case, placement, rank, **_: placement.moe[rank]
-)
-RECOMPUTED_DENSE = _by_role(
-    "1", ("pp", "vpp", "recompute", "recompute_layers"), "recomputed_dense",
-    lambda case, placement, rank, recompute, recompute_layers, **_: recomputed_layers(
-        case, placement, rank, recompute, recompute_layers
-    )[0],
-)  # fmt: skip
-RECOMPUTED_MOE = _by_role(
-    "1", ("pp", "vpp", "recompute", "recompute_layers"), "recomputed_moe",
-    lambda case, placement, rank, recompute, recompute_layers, **_: recomputed_layers(
-        case, placement, rank, recompute, recompute_layers
-    )[1],
-)  # fmt: skip
+KINDS = {"dense": 0, "moe": 1}
+RECOMPUTING = ("pp", "vpp", "recompute", "recompute_layers")
+HELD = {
+    kind: _by_role(
+        "1", ("pp", "vpp"), f"held_{kind}",
+        lambda case, placement, rank, *, kind=kind, **_: placement.held(rank)[KINDS[kind]],
+    )
+    for kind in KINDS
+}  # fmt: skip
+PACED = {
+    kind: _by_role(
+        "1", ("pp", "vpp"), f"paced_{kind}",
+        lambda case, placement, rank, *, kind=kind, **_: sum(chunk[KINDS[kind]] for chunk in placement.paced(rank)),
+    )
+    for kind in KINDS
+}  # fmt: skip
+HELD_RECOMPUTED = {
+    kind: _by_role(
+        "1", RECOMPUTING, f"held_recomputed_{kind}",
+        lambda case, placement, rank, recompute, recompute_layers, *, kind=kind, **_: recomputed(
+            placement.blocks[rank], recompute, recompute_layers
+        )[KINDS[kind]],
+    )
+    for kind in KINDS
+}  # fmt: skip
+PACED_RECOMPUTED = {
+    kind: _by_role(
+        "1", RECOMPUTING, f"paced_recomputed_{kind}",
+        lambda case, placement, rank, recompute, recompute_layers, *, kind=kind, **_: recomputed(
+            placement.paced(rank), recompute, recompute_layers
+        )[KINDS[kind]],
+    )
+    for kind in KINDS
+}  # fmt: skip
 IN_FLIGHT = _by_role(
     "1/64", ("pp", "vpp", "microbatches"), "in_flight",
     lambda case, placement, rank, pp, vpp, microbatches: FLIGHT * in_flight(pp, vpp, microbatches, rank),
@@ -131,11 +137,14 @@ IN_FLIGHT = _by_role(
 
 @dataclass(frozen=True)
 class Load:
-    """What one rank holds, as values of an algebra: blocks by kind, those it recomputes in full, Ki-parameters, the
-    micro-batches in flight (1/64), and whether it has the embedding and the head."""
+    """One rank as values of an algebra. `held` and `recomputed` blocks fill its memory, `paced` and `repeated` ones its
+    time; Ki-parameters; micro-batches in flight (1/64); whether it has the embedding and the head.
+    """
 
-    layers: dict[str, Any]
+    held: dict[str, Any]
     recomputed: dict[str, Any]
+    paced: dict[str, Any]
+    repeated: dict[str, Any]
     common: Any
     experts: Any
     flight: Any
@@ -145,16 +154,17 @@ class Load:
 
 def role_load(x: Algebra, role: str) -> Load:
     """The load of a role, from the even placement."""
-    moe = x.case.model.moe
-    layers, recomputed = {"dense": DENSE, "moe": MOE}, {
-        "dense": RECOMPUTED_DENSE,
-        "moe": RECOMPUTED_MOE,
-    }
+
+    def by_kind(terms: dict[str, dict[str, Term]]) -> dict[str, Any]:
+        return {kind: x.term(terms[kind][role]) for kind in kinds(x.case)}
+
     return Load(
-        layers={kind: x.term(layers[kind][role]) for kind in kinds(x.case)},
-        recomputed={kind: x.term(recomputed[kind][role]) for kind in kinds(x.case)},
+        held=by_kind(HELD),
+        recomputed=by_kind(HELD_RECOMPUTED),
+        paced=by_kind(PACED),
+        repeated=by_kind(PACED_RECOMPUTED),
         common=x.term(COMMON[role]),
-        experts=x.term(EXPERTS[role]) if moe else 0,
+        experts=x.term(EXPERTS[role]) if x.case.model.moe else 0,
         flight=x.term(IN_FLIGHT[role]),
         first=role == "first",
         last=role == "last",
@@ -163,19 +173,20 @@ def role_load(x: Algebra, role: str) -> Load:
 
 def placed_load(case: Case, columns: Mapping[str, int], placement: Split, rank: int) -> Load:
     """The load of one rank of a given placement, for one layout."""
-    pp = len(placement.chunks)
-    dense, moe = recomputed_layers(
-        case, placement, rank, columns["recompute"], columns["recompute_layers"]
-    )
+    pp, recompute = len(placement.blocks), (columns["recompute"], columns["recompute_layers"])
+    paced = placement.paced(rank)
+
+    def by_kind(counts: tuple[int, int]) -> dict[str, Any]:
+        return {kind: counts[KINDS[kind]] for kind in kinds(case)}
+
     experts = (
         expert_parameters(case, placement, rank, columns["expert_ways"]) if case.model.moe else 0
     )
     return Load(
-        layers={
-            kind: {"dense": placement.dense, "moe": placement.moe}[kind][rank]
-            for kind in kinds(case)
-        },
-        recomputed={kind: {"dense": dense, "moe": moe}[kind] for kind in kinds(case)},
+        held=by_kind(placement.held(rank)),
+        recomputed=by_kind(recomputed(placement.blocks[rank], *recompute)),
+        paced={kind: sum(chunk[KINDS[kind]] for chunk in paced) for kind in kinds(case)},
+        repeated=by_kind(recomputed(paced, *recompute)),
         common=-(-common_parameters(case, placement, rank, columns["tp"]) // KIB),
         experts=-(-experts // KIB),
         flight=math.ceil(FLIGHT * in_flight(pp, columns["vpp"], columns["microbatches"], rank)),
@@ -203,11 +214,11 @@ def activations(x: Algebra, load: Load) -> Any:
     kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
     one: Any = 0
     for kind, layer in kept.items():
-        recomputed = load.recomputed[kind]
+        boundaries = load.recomputed[kind]
         one = (
             one
-            + x.times(x.largest(load.layers[kind] - recomputed, 0), layer)
-            + x.times(recomputed, boundary)
+            + x.times(x.largest(load.held[kind] - boundaries, 0), layer)
+            + x.times(boundaries, boundary)
         )
     held = x.over(x.times(one, load.flight), FLIGHT)
     return held + x.case.model.mtp_layers * list(kept.values())[-1] if load.last else held

@@ -100,6 +100,7 @@ def _cp_solver() -> Any:
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
+    solver.parameters.search_branching = cp_model.FIXED_SEARCH
     solver.parameters.cp_model_presolve = False
     solver.parameters.linearization_level = 0
     solver.parameters.cp_model_probing_level = 0
@@ -166,7 +167,7 @@ def _phases(search: Search) -> list[tuple[Bounded, float]]:
     if preferred:
         unmet = sum((1 - literal for literal in preferred), constant(0))
         phases = [(wanted[0], PREFERENCE_MARGIN), (unmet, 0.0), *phases]
-    return [*phases, (search.totals.memory_kib, 0.0), (_rank(search), 0.0)]
+    return [*phases, (_rank(search), 0.0)]
 
 
 def _rank(search: Search) -> Bounded:

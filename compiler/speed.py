@@ -205,10 +205,8 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     parts: Parts = {}
     for kind in kinds(x.case):
         for part, value in layer_both(x, kind).items():
-            _add(parts, part, x.times(load.layers[kind], value))
-        _add(
-            parts, "recompute", x.times(load.recomputed[kind], sum(layer_forward(x, kind).values()))
-        )
+            _add(parts, part, x.times(load.paced[kind], value))
+        _add(parts, "recompute", x.times(load.repeated[kind], sum(layer_forward(x, kind).values())))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     if load.last:

@@ -7,7 +7,7 @@ micro-batches in flight), the middle (the most that any of them holds) and the l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from ..dsl.job import Model
 from . import parameters
@@ -60,36 +60,72 @@ def _capacities(layers: int, chunks: int, last_weight: float) -> list[int]:
 
 @dataclass(frozen=True)
 class Split:
-    """Layer counts by pipeline rank: dense and MoE blocks, and the layers of each virtual chunk."""
+    """Blocks of every virtual chunk by pipeline rank: (dense, MoE) of each chunk, in model order on its rank."""
 
-    chunks: tuple[tuple[int, ...], ...]
-    dense: tuple[int, ...]
-    moe: tuple[int, ...]
+    blocks: tuple[tuple[tuple[int, int], ...], ...]
+
+    @cached_property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Layers of each chunk by rank."""
+        return tuple(tuple(sum(chunk) for chunk in rank) for rank in self.blocks)
+
+    def held(self, rank: int) -> tuple[int, int]:
+        """Dense and MoE blocks of a rank."""
+        return _total(self.blocks[rank])
+
+    def paced(self, rank: int) -> tuple[tuple[int, int], ...]:
+        """The chunks by which a rank advances, in turn.
+
+        Without interleaving its own. Interleaved, ranks run their chunks of one index side by side, so the heaviest of
+        them sets the pace for all; only at the model's ends, beside embedding and head, a rank is taken at its own.
+        """
+        own, last = self.blocks[rank], len(self.blocks) - 1
+        if len(own) == 1:
+            return own
+        heaviest = [
+            max((other[index] for other in self.blocks), key=_weight) for index in range(len(own))
+        ]
+        if rank == 0:
+            heaviest[0] = own[0]
+        if rank == last:
+            heaviest[-1] = own[-1]
+        return tuple(heaviest)
 
     def ranks(self, role: str) -> tuple[int, ...]:
         """The ranks that a role stands for, one of each kind; with one or two ranks the roles coincide."""
-        last = len(self.chunks) - 1
+        last = len(self.blocks) - 1
         if role != "middle" or last < 2:
             return (0,) if role == "first" else (last,)
-        kinds = {
-            (self.dense[rank], self.moe[rank], self.chunks[rank]): rank
-            for rank in range(last - 1, 0, -1)
-        }
-        return tuple(sorted(kinds.values()))
+        return tuple(sorted({self.blocks[rank]: rank for rank in range(last - 1, 0, -1)}.values()))
+
+
+def _weight(chunk: tuple[int, int]) -> tuple[int, int]:
+    return sum(chunk), chunk[1]
+
+
+def _total(chunks: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    return sum(chunk[0] for chunk in chunks), sum(chunk[1] for chunk in chunks)
+
+
+def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int) -> tuple[int, int]:
+    """Dense and MoE blocks that full recompute covers: the leading `layers` of each chunk, all of them when 0."""
+    if recompute != 2:
+        return 0, 0
+    chosen = [min(layers or sum(chunk), sum(chunk)) for chunk in chunks]
+    dense = sum(min(count, chunk[0]) for count, chunk in zip(chosen, chunks, strict=True))
+    return dense, sum(chosen) - dense
 
 
 def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
     """Deal chunks (model order, chunk k on rank k % pp) to ranks and count kinds of blocks."""
     leading = model.dense_layers if model.moe else model.layers
-    dense, moe, begin = [0] * pp, [0] * pp, 0
-    chunks: list[list[int]] = [[] for _ in range(pp)]
+    blocks: list[list[tuple[int, int]]] = [[] for _ in range(pp)]
+    begin = 0
     for index, count in enumerate(counts):
         leads = max(0, min(begin + count, leading) - begin)
-        dense[index % pp] += leads
-        moe[index % pp] += count - leads
-        chunks[index % pp].append(count)
+        blocks[index % pp].append((leads, count - leads))
         begin += count
-    return Split(tuple(map(tuple, chunks)), tuple(dense), tuple(moe))
+    return Split(tuple(map(tuple, blocks)))
 
 
 @cache

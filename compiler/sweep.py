@@ -33,14 +33,14 @@ class Swept:
     feasible: Any
 
     def order(self) -> Integers:
-        """Feasible rows from best to worst: objectives, then less memory, then smaller variables in a fixed order.
+        """Feasible rows from best to worst: objectives, then smaller variables in a fixed order.
 
         Preferences come first among the rows whose first objective lies within PREFERENCE_MARGIN of the best.
         """
         rows = np.flatnonzero(self.feasible)
         wanted = [score(objective, self.values)[rows] for objective in objectives(self.space.case)]
         keys = [self.values[name][rows] for name in reversed(ORDER)]
-        keys += [self.prices.memory_kib[rows], *reversed(wanted)]
+        keys += reversed(wanted)
         if len(rows) and self._preferred():
             unmet = sum(~met[rows] for met in self._preferred())
             near = wanted[0] <= wanted[0].min() + PREFERENCE_MARGIN * abs(wanted[0].min())

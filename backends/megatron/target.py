@@ -13,9 +13,9 @@ from .options import Options
 from .rules import PREDICATES
 
 VIRTUAL_STAGES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
-MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 32)
+MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
 #: Fully recomputed layers of a chunk, in steps of about 3/2; 0 stands for all.
-RECOMPUTED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
+RECOMPUTED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 #: Below this many tokens per GPU the ring of context parallelism hides nothing.
 LEAST_CONTEXT_TOKENS = 1024
 MOST_CONTEXT_RANKS = 128

@@ -13,7 +13,7 @@ from .rules import PREDICATES
 
 #: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
 VIRTUAL_STAGES = (1, 2, 3, 4, 6, 8)
-MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16)
+MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
 #: Below this many tokens per GPU gathering keys and values costs more than the attention that it divides.
 LEAST_CONTEXT_TOKENS = 1024
 MOST_CONTEXT_RANKS = 128
