@@ -17,7 +17,7 @@ from .library import STD
 from .report import Report, wrong
 from .schema import Rule, rules
 from .scope import Definition, Names
-from .syntax import Block, Clause, Setting, Word
+from .syntax import Block, Clause, Collection, Setting, Word
 
 Behind = TypeVar("Behind", bound=BaseModel)
 
@@ -97,6 +97,8 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
         if isinstance(item, Clause):
             message = f"`{' '.join(item.span.text.split())}` is no setting of `{block.kind.name}`"
             help = f"write `{item.keyword.name} = {item.condition.span.text}`"
+            if isinstance(item.condition, Collection):
+                help = "a block cannot stand inside another one: give it a name and use that"
             report.add(codes.MISPLACED, message, item.span, help)
         elif (first := found.get(item.key.name)) is not None:
             notes = (Note("first given here", first.setting.span),)

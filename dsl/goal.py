@@ -289,7 +289,7 @@ def _membership(node: Membership, context: Context) -> Term:
         return _member(node, _number(item, context), found, context)
     term = _number(item, context)
     if not _free(collection):
-        message = "a set or range of decisions is no constant"
+        message = "the ends of a range and the members of a set are constants"
         raise wrong(codes.WRONG_KIND, message, collection.span, "compare with `<=` and `>=`")
     if isinstance(collection, Collection):
         terms = [_constant(member, context) for member in collection.items]

@@ -72,7 +72,7 @@ def _unexpected_token(
         place = Span(source, offset + opened[-1], offset + opened[-1] + 1)
         notes = (Note(f"this `{text[opened[-1]]}` is not closed yet", place),)
     message = f"expected {_expected(accepted, token.type)}, found {_found(token)}"
-    help = _hint(token, accepted, after_percent=text[:position].rstrip().endswith("%"))
+    help = _hint(token, accepted, text[:position].rstrip())
     return Diagnostic(codes.SYNTAX, message, span, notes=notes, help=help), position
 
 
@@ -98,11 +98,13 @@ def _found(token: Token) -> str:
     return f"`{token if len(token) <= 40 else token[:37] + '...'}`"
 
 
-def _hint(token: Token, accepted: Collection[str], after_percent: bool) -> str | None:
+def _hint(token: Token, accepted: Collection[str], before: str) -> str | None:
+    if token.type == "EQUAL" and re.search(r"\blet\s+\w+$", before):
+        return "`let` stands outside of the blocks"
     if token.type == "EQUAL" and "COMPARE" in accepted:
         return "`=` gives a setting its value; compare with `==`"
     if token.type in ("NAME", "NUMBER") and "_SEP" in accepted and "COMMA" not in accepted:
-        if after_percent:
+        if before.endswith("%"):
             return "`%` after a number is a percentage; a remainder has spaces around it: `a % b`"
         return "settings on one line need `;` between them"
     if token.type == "RBRACE" and "NUMBER" in accepted:
