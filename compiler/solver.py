@@ -1,4 +1,4 @@
-"""CP-SAT as parc runs it: one worker and a fixed seed, so that answers never vary, and a Ctrl-C that ends it."""
+"""CP-SAT as parc runs it: one worker and a fixed seed, so answers never vary, and a Ctrl-C that ends it."""
 
 from __future__ import annotations
 
