@@ -1,9 +1,11 @@
-"""Time on one GPU: seconds of matrix products, attention and elementwise kernels of one layer and one micro-batch.
+"""Time on one GPU: seconds of matrix products, attention and elementwise
+kernels of one layer and one micro-batch.
 
-Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes at the reachable
-bandwidth, and a layer never less than the launches of its kernels. Forward; the backward pass repeats each matrix product
-twice and each elementwise kernel twice; fused attention recomputes its scores, 2.5 forwards (Dao 2023, arXiv 2307.08691, 3.1).
-Columns: tp, cp, micro_batch, tokens (= micro_batch * seq_len / cp), ep, etp.
+Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
+at the reachable bandwidth, and a layer never less than the launches of its kernels. Forward; the backward
+pass repeats each matrix product twice and each elementwise kernel twice; fused attention recomputes its
+scores, 2.5 forwards (Dao 2023, arXiv 2307.08691, 3.1). Columns: tp, cp, micro_batch,
+tokens (= micro_batch * seq_len / cp), ep, etp.
 """
 
 from __future__ import annotations
@@ -16,19 +18,22 @@ from . import flops
 from .case import Case
 
 BACKWARD = 2.0
-#: Edge of the tile that one core computes of a matrix product (cuBLAS and CUTLASS default 128 x 128 for 16 bits).
+#: Edge of the tile that one core computes of a matrix product (cuBLAS and
+#: CUTLASS default 128 x 128 for 16 bits).
 TILE = 128
 FLASH_BACKWARD = 2.5
 #: Kernels of one forward half-layer (attention or feed-forward), fused and eager.
 FUSED_KERNELS, EAGER_KERNELS = 8, 16
-#: Passes over the score matrix of unfused attention: write, scale and mask, softmax, dropout, read back (2 bytes each).
+#: Passes over the score matrix of unfused attention: write, scale and mask, softmax, dropout,
+#: read back (2 bytes each).
 UNFUSED_PASSES = 8
 
 
 def matmul(case: Case, rows: Any, columns: Any, inner: Any, rate: float | None = None) -> Any:
     """Seconds of one rows x inner by inner x columns product in 16-bit operands.
 
-    The last wave of tiles is half full on average (NVIDIA, Matrix Multiplication Background, wave quantization).
+    The last wave of tiles is half full on average (NVIDIA, Matrix Multiplication Background,
+    wave quantization).
     """
     rate = rate or case.linear_rate
     operations = 2.0 * rows * columns * inner / rate
@@ -77,7 +82,8 @@ def _latent_projections(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
-    """Seconds of softmax(QK^T)V, forward. Unfused attention computes the masked half too and streams the scores."""
+    """Seconds of softmax(QK^T)V, forward. Unfused attention computes the
+    masked half too and streams the scores."""
     seq_len = case.seq_len
     tokens = micro_batch * seq_len / cp
     if case.train.attention == "flash":
@@ -92,7 +98,8 @@ def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 
 
 def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
-    """Bytes of norm, rotary embedding, residual and dropout around attention, forward: reads and writes of 2 bytes."""
+    """Bytes of norm, rotary embedding, residual and dropout around attention, forward:
+    reads and writes of 2 bytes."""
     model = case.model
     rotated = 4 * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     residual = (5 + (3 if case.train.dropout else 0)) * 2 * model.hidden
@@ -132,7 +139,8 @@ def ffn_streams(case: Case, tp: Any, tokens: Any, width: int) -> Any:
 
 
 def dense_ffn(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of the dense feed-forward half of a layer on the GPU, forward; the backward pass takes twice that."""
+    """Seconds of the dense feed-forward half of a layer on the GPU, forward;
+    the backward pass takes twice that."""
     width = case.model.ffn
     busy = _ffn_products(case, width / tp, tokens) + streamed(
         case, ffn_streams(case, tp, tokens, width)
@@ -143,8 +151,9 @@ def dense_ffn(case: Case, tp: Any, tokens: Any) -> Any:
 def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     """Seconds of router, permutation, routed and shared experts, forward, with evenly loaded experts.
 
-    Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width); a grouped
-    product reads the weights of every local expert, which is what small batches of many experts pay for.
+    Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width); a
+    grouped product reads the weights of every local expert, which is what
+    small batches of many experts pay for.
     """
     model = case.model
     copies = tokens * model.topk / tp
@@ -170,7 +179,8 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of output projection and cross entropy, forward and backward; the loss streams fp32 logits six times."""
+    """Seconds of output projection and cross entropy, forward and backward;
+    the loss streams fp32 logits six times."""
     vocab = case.vocab(tp) / tp
     rate = case.half_rate * case.gpu.matmul_efficiency
     product = matmul(case, tokens, vocab, case.model.hidden, rate)

@@ -1,7 +1,8 @@
 """Memory of one rank: bytes of states, activations, logits and buffers, by role of the rank in its pipeline.
 
-Terms are KiB, rounded up. Activations follow Korthikanti et al. 2022 (arXiv 2205.05198, 4.1), extended to grouped and latent
-attention, gated feed-forward, fused attention and experts; sequence parallelism divides all of them by tp.
+Terms are KiB, rounded up. Activations follow Korthikanti et al. 2022 (arXiv 2205.05198, 4.1), extended to
+grouped and latent attention, gated feed-forward, fused attention and experts;
+sequence parallelism divides all of them by tp.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ LIVE_LAYERS = 2
 
 
 def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
-    """Bytes kept for the attention half of one layer and micro-batch: norm input and output, q, k, v, output, statistics."""
+    """Bytes kept for the attention half of one layer and micro-batch: norm input and output, q, k, v,
+    output, statistics."""
     model = case.model
     tokens = micro_batch * case.seq_len / cp
     if model.mla:
@@ -37,7 +39,8 @@ def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 
 
 def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
-    """Bytes of the score matrix that unfused attention keeps: softmax (2), and dropout's mask and output (3)."""
+    """Bytes of the score matrix that unfused attention keeps: softmax (2),
+    and dropout's mask and output (3)."""
     if case.train.attention == "flash":
         return 0.0 * tp * cp * micro_batch
     kept = 5 if case.train.dropout else 2
@@ -45,8 +48,8 @@ def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 
 
 def _ffn_inner(case: Case) -> int:
-    """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated) and its output;
-    eager gated ones also keep what the activation function returns."""
+    """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated)
+    and its output; eager gated ones also keep what the activation function returns."""
     gated = case.model.gated
     return 2 * ((2 if gated else 1) + 1 + (1 if gated and not case.traits.fused else 0))
 
@@ -65,7 +68,8 @@ def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
-    """Bytes kept for the MoE half: permuted copies in and out, their inner widths, shared experts, router scores."""
+    """Bytes kept for the MoE half: permuted copies in and out, their inner widths, shared experts,
+    router scores."""
     model = case.model
     copies = tokens * model.topk * etp / tp
     inner = _ffn_inner(case) * model.expert_width / etp
@@ -80,10 +84,12 @@ def boundary_bytes(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
-    """Bytes of the attention half under none or selective recompute, in the framework's own meaning of the word.
+    """Bytes of the attention half under none or selective recompute,
+    in the framework's own meaning of the word.
 
-    core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of every second matmul
-    and of attention (torchtitan 0.2.2, distributed/activation_checkpoint.py); feed_forward leaves attention alone.
+    core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of
+    every second matmul and of attention (torchtitan 0.2.2, distributed/activation_checkpoint.py);
+    feed_forward leaves attention alone.
     """
     none = attention_bytes(case, tp, cp, micro_batch)
     tokens = micro_batch * case.seq_len / cp
@@ -104,7 +110,8 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
 
 
 def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: bool) -> Any:
-    """Bytes of a feed-forward half under none or selective recompute (`attention_kept` says what each framework drops)."""
+    """Bytes of a feed-forward half under none or selective recompute (`attention_kept` says what each
+    framework drops)."""
     hidden = 2 * tokens * case.model.hidden / tp
     if case.traits.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
@@ -158,7 +165,8 @@ def logits(case: Case, tp: Any, tokens: Any) -> Any:
 
 @term("1/4096 B", of=("zero", "shard", "offload", "hpz"))
 def state_width(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> Any:
-    """Bytes per parameter of weights, gradients and optimizer state on the GPU, for what tp and pp leave to a rank."""
+    """Bytes per parameter of weights, gradients and optimizer state on the GPU,
+    for what tp and pp leave to a rank."""
     return SCALE * sum(state_widths(case, zero, shard, offload, hpz).values())
 
 
@@ -179,7 +187,8 @@ def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
 
 @term("KiB", of=("tp", "expert_ways", "zero"))
 def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
-    """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient, when weights are divided."""
+    """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
+    when weights are divided."""
     layer = layer_parameters(case, tp, expert_ways)
     alive = LIVE_LAYERS * 2.0 * layer + case.traits.reduce_bytes * layer
     table = _by_stage(case, zero)

@@ -20,8 +20,9 @@ Columns = Mapping[str, Any]
 class Predicate:
     """One rule that a framework enforces: the layouts for which `holds` is false do not start.
 
-    `holds(job, **columns)` takes the variables of `of` by name, as equally long integer arrays, and returns a boolean array.
-    `message(job, **values)` says with the numbers why one layout is refused. `source` names the framework's file or message.
+    `holds(job, **columns)` takes the variables of `of` by name, as equally long integer arrays, and returns
+    a boolean array. `message(job, **values)` says with the numbers why one layout is refused.
+    `source` names the framework's file or message.
     """
 
     code: str
@@ -50,7 +51,8 @@ class StateBytes:
 
 @dataclass(frozen=True)
 class Traits:
-    """How a framework spends memory and time, where the frameworks differ. Every number has its source in the backend's file."""
+    """How a framework spends memory and time, where the frameworks differ.
+    Every number has its source in the backend's file."""
 
     state: Callable[[Job, int], StateBytes]
     """`state(job, zero)`."""
@@ -86,8 +88,8 @@ class Traits:
 class Target:
     """A framework: the values each variable may take, the rules between them, what it costs.
 
-    `domains(job)` gives candidate values per variable; a variable it leaves out keeps its neutral value (`NEUTRAL`).
-    `refuses(job)` lists what the framework cannot express at all, before any layout is tried.
+    `domains(job)` gives candidate values per variable; a variable it leaves out keeps its neutral value
+    (`NEUTRAL`). `refuses(job)` lists what the framework cannot express at all, before any layout is tried.
     `options` is the pydantic class behind `target NAME { ... }`.
     """
 
@@ -99,7 +101,8 @@ class Target:
     traits: Traits
 
 
-#: The value of a variable that a target does not decide. dp, microbatches, gpus and nodes follow from the others.
+#: The value of a variable that a target does not decide. dp, microbatches,
+#: gpus and nodes follow from the others.
 NEUTRAL = {
     "tp": 1, "pp": 1, "vpp": 1, "cp": 1, "ep": 1, "etp": 1, "dp_replicate": 1, "dp_shard": 1, "zero": 0,
     "micro_batch": 1, "recompute": 0, "recompute_layers": 0, "offload": 0, "hpz": 1,

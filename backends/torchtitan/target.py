@@ -93,6 +93,7 @@ TRAITS = Traits(
     reduce_bytes=4.0,
     # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
     fused=False,
+    compiles=True,
     # Data loader, schedule and loss bookkeeping on the host; assumed until benchmarks fit them.
     micro_batch_overhead=1e-3,
     step_overhead=20e-3,
