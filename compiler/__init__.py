@@ -1,14 +1,20 @@
-"""`Job` -> `Plan`: the decision space of a target, its cost, the solver's proof, and the price of any one layout."""
+"""`Job` -> `Plan`: the decision space of a target, its cost, the solver's proof,
+and the price of any one layout."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
 from .estimate import estimate_layout  # here, else loading it later would shadow `estimate`
 from .plan import Estimate, Layout, Plan, Proof
 from .target import Predicate, Target
+
+if TYPE_CHECKING:
+    from .solve import Solution
+    from .space import Space
 
 __all__ = ["Estimate", "Layout", "Plan", "Predicate", "Proof", "Target", "estimate", "plan"]
 
@@ -26,7 +32,7 @@ def plan(job: Job, target: Target) -> Plan:
     from .solve import solve
     from .space import ORDER, Space
     from .stages import place
-    from .sweep import objectives, score, sweep
+    from .sweep import sweep
 
     _refuse(job, target)
     case = Case(job, target)
@@ -36,34 +42,46 @@ def plan(job: Job, target: Target) -> Plan:
         raise JobError([no_layout(space)])
     chosen = {name: solution.layout[name] for name in ORDER}
     swept = sweep(space)
-    ranked = [swept.layout(int(row)) for row in swept.order()[: RUNNERS_UP + 1]]
-    others = [{name: row[name] for name in ORDER} for row in ranked]
-    objective = objectives(case)[0]
-    best = float(score(objective, swept.values)[swept.order()[0]])
+    order = swept.order()
+    ranked = [swept.layout(int(row)) for row in order[: RUNNERS_UP + 1]]
+    others = [
+        row for row in ({name: row[name] for name in ORDER} for row in ranked) if row != chosen
+    ]
     return Plan(
         job=job,
         target=target.name,
         estimate=estimate_layout(case, chosen, place(case, chosen)),
-        proof=Proof(
-            status=solution.status,
-            objective=f"{objective.direction} {objective.quantity}",
-            value=solution.value,
-            bound=solution.bound,
-            layouts=space.size,
-            seconds=solution.seconds,
-        ),
-        runners_up=tuple(estimate_layout(case, row) for row in others if row != chosen)[
-            :RUNNERS_UP
-        ],
-        binding=binding(space, swept, best),
+        proof=_proof(space, solution),
+        runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
+        binding=binding(space, swept, int(order[0])),
+    )
+
+
+def _proof(space: Space, solution: Solution) -> Proof:
+    """The solver's answer in the unit of the first objective; its bound is off by the solver's gap, 0 when optimal."""
+    from .quantities import value_of
+    from .sweep import objectives
+
+    objective = objectives(space.case)[0]
+    value = value_of(space.case, objective.quantity, solution.layout)
+    gap = solution.bound / solution.value if solution.value else 1.0
+    return Proof(
+        status=solution.status,
+        objective=f"{objective.direction} {objective.quantity}",
+        value=value,
+        bound=value / gap if objective.direction == "maximize" else value * gap,
+        layouts=space.size,
+        seconds=solution.seconds,
     )
 
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
-    """The price of one layout given by its variables. Degrees left out are 1; virtual stages, ZeRO stage, shards,
-    micro-batch and recomputation left out are what parc would choose: the fastest that fits, or the smallest that does not.
+    """The price of one layout given by its variables. Degrees left out are 1; virtual stages, ZeRO stage,
+    shards, micro-batch and recomputation left out are what parc would choose: the fastest that fits,
+    or the smallest that does not.
 
-    Raises JobError with every rule of the framework that the layout breaks, and for names that are no variable.
+    Raises JobError with every rule of the framework that the layout breaks,
+    and for names that are no variable.
     """
     from .case import Case
     from .complete import complete

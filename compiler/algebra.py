@@ -1,4 +1,5 @@
-"""The algebra of CP-SAT: the totals of `speed.py` and `ranks.py` as expressions over solver variables, with bounds."""
+"""The algebra of CP-SAT: the totals of `speed.py` and `ranks.py` as expressions over solver variables,
+with bounds."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def constant(value: Bounded | int) -> Bounded:
 
 
 class Solver:
-    """A CP-SAT model of a space: one variable per decision, tables for what follows, for rules and for cost terms."""
+    """A CP-SAT model of a space: one variable per decision, tables for what follows,
+    for rules and for cost terms."""
 
     def __init__(self, space: Space, model: cp_model.CpModel):
         self.space = space
@@ -67,7 +69,7 @@ class Solver:
         for name, derived in DERIVED.items():
             self._relate(name, derived.of)
         for rule in space.rules:
-            self.restrict(rule.of, lambda columns, rule=rule: holds(rule, self.case.job, columns))  # type: ignore[misc]
+            self.restrict(rule.of, lambda columns, rule=rule: holds(rule, self.case.job, columns))
 
     def variable(self, name: str) -> Bounded:
         values = self.values[name]

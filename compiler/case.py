@@ -41,6 +41,11 @@ class Case:
         return self.job.train.seq_len
 
     @property
+    def fused(self) -> bool:
+        """Whether norm, activation and rope run as fused kernels."""
+        return self.traits.fused or (self.traits.compiles and self.train.compile)
+
+    @property
     def step_tokens(self) -> int:
         return self.train.global_batch * self.seq_len
 

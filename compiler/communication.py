@@ -1,7 +1,8 @@
 """Time between GPUs: exposed seconds of tensor, context, expert, pipeline and data parallel traffic.
 
-Rank order is tp, cp, dp (shard then replicate), pp, the order of Megatron-core's RankGenerator and of torchtitan's mesh.
-Activations travel in 2 bytes. Columns as in `compute.py`; `shard` is dp_shard * cp, the group that ZeRO divides over.
+Rank order is tp, cp, dp (shard then replicate), pp, the order of Megatron-core's RankGenerator and of
+torchtitan's mesh. Activations travel in 2 bytes. Columns as in `compute.py`; `shard` is dp_shard * cp,
+the group that ZeRO divides over.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import numpy as np
 from . import compute, network
 from .case import Case
 
-#: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, 4.2).
+#: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
+#: arXiv 2205.05198, 4.2).
 TP_FORWARD, TP_BACKWARD = 2, 2
-#: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and write the fp32 sum
-#: (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
+#: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and
+#: write the fp32 sum (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
 RING_KERNELS, MERGE_BYTES = 4, 10
-#: Cores that a collective takes from the computation beside it (DeepSeek-V3, arXiv 2412.19437, 3.2.2: 20 of 132 SMs).
+#: Cores that a collective takes from the computation beside it (DeepSeek-V3, arXiv 2412.19437, 3.2.2:
+#: 20 of 132 SMs).
 COMMUNICATION_CORES = 20
-#: Parameters in a gradient bucket: the last one has nothing left to hide behind (Megatron-core DDP's default, 40e6).
+#: Parameters in a gradient bucket: the last one has nothing left to hide
+#: behind (Megatron-core DDP's default, 40e6).
 BUCKET_PARAMETERS = 40_000_000
 #: Bytes an Adam step moves per owned parameter: reads p, m, v, g in fp32, writes p, m, v and the 16-bit copy.
 ADAM_BYTES = 30.0
@@ -29,7 +33,8 @@ HOST_MEMORY_RATE = 150e9
 
 
 def tensor(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of one half-layer's tensor-parallel collectives, forward; backward is as much (its third gather overlaps)."""
+    """Seconds of one half-layer's tensor-parallel collectives, forward;
+    backward is as much (its third gather overlaps)."""
     message = 2.0 * tokens * case.model.hidden
     return TP_FORWARD * network.ring(case.cluster, message, tp, 1)
 
@@ -37,8 +42,9 @@ def tensor(case: Case, tp: Any, tokens: Any) -> Any:
 def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     """Exposed seconds of one layer's context-parallel exchange, forward.
 
-    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops behind the attention they feed.
-    All-gather (Llama 3, arXiv 2407.21783, 3.3.2): in the open. Ulysses (arXiv 2309.14509): all-to-all of q, k, v and out.
+    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops behind the attention they
+    feed. All-gather (Llama 3, arXiv 2407.21783, 3.3.2): in the open. Ulysses (arXiv 2309.14509):
+    all-to-all of q, k, v and out.
     """
     model, cluster = case.model, case.cluster
     tokens = micro_batch * case.seq_len / cp
@@ -67,21 +73,24 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 
 
 def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
-    """Seconds of dispatch and combine, forward: two all-to-alls, and gather and scatter of the copies inside etp."""
+    """Seconds of dispatch and combine, forward: two all-to-alls,
+    and gather and scatter of the copies inside etp."""
     copies_bytes = 2.0 * tokens * case.model.topk * case.model.hidden / tp
     exchange = 2.0 * network.all_to_all(case.cluster, copies_bytes, ep, etp)
     return exchange + 2.0 * network.ring(case.cluster, copies_bytes * etp, etp, 1)
 
 
 def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
-    """Seconds to hand one micro-batch's activations to the next stage; sequence parallelism divides them by tp."""
+    """Seconds to hand one micro-batch's activations to the next stage;
+    sequence parallelism divides them by tp."""
     message = 2.0 * tokens * case.model.hidden / tp
     seconds = network.point_to_point(case.cluster, message, gpus // np.maximum(pp, 1))
     return np.where(pp > 1, seconds, 0.0)
 
 
 def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offload: Any) -> Any:
-    """Seconds per parameter of gathering weights for one micro-batch; hpz serves the second gather from the node."""
+    """Seconds per parameter of gathering weights for one micro-batch;
+    hpz serves the second gather from the node."""
     passes = _per_stage(case, zero, lambda stage: case.traits.gathers(stage))
     wide = _per_parameter(case, 2.0, size, stride)
     near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride), wide)
@@ -92,8 +101,8 @@ def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offl
 def reduce_seconds(
     case: Case, size: Any, stride: Any, replicate: Any, shards_gradients: Any
 ) -> Any:
-    """Seconds per parameter of one gradient reduction: reduce-scatter over shards, all-reduce where gradients stay whole,
-    and an all-reduce of the shards over replicas."""
+    """Seconds per parameter of one gradient reduction: reduce-scatter over shards, all-reduce where
+    gradients stay whole, and an all-reduce of the shards over replicas."""
     scatter = _per_parameter(case, case.traits.reduce_bytes, size, stride)
     whole = np.where(shards_gradients, scatter, 2.0 * scatter)
     across = (
@@ -110,7 +119,8 @@ def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
 
 
 def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
-    """Seconds per parameter held by the rank of the optimizer step on the share it owns, on the GPU or on the host."""
+    """Seconds per parameter held by the rank of the optimizer step on the share it owns,
+    on the GPU or on the host."""
     on_gpu = ADAM_BYTES / case.memory_rate
     per_host_gpu = HOST_MEMORY_RATE / case.cluster.gpus_per_node
     on_host = ADAM_BYTES / per_host_gpu + 6.0 / case.gpu.pcie
@@ -118,7 +128,8 @@ def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
 
 
 def _per_parameter(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
-    """Seconds per parameter of one ring pass, bandwidth alone: latency is paid per bucket and hides behind its neighbours."""
+    """Seconds per parameter of one ring pass, bandwidth alone:
+    latency is paid per bucket and hides behind its neighbours."""
     size = np.maximum(size, 1)
     return width_bytes * (size - 1) / size / network.bus_bandwidth(case.cluster, size, stride)
 

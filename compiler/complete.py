@@ -21,7 +21,8 @@ NAMED = ("dp", "dp_replicate", "microbatches", "gpus")
 
 
 def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
-    """All decision variables of a layout. Raises JobError for unknown names, values below 0 and broken rules."""
+    """All decision variables of a layout. Raises JobError for unknown names,
+    values below 0 and broken rules."""
     _check_names(layout)
     closed = {name: NEUTRAL.get(name, 1) for name in ORDER if name not in OPEN}
     space = Space(case, {**closed, **layout})
@@ -58,7 +59,8 @@ def _check_names(layout: Mapping[str, int]) -> None:
 
 
 def _complaints(space: Space, layout: Mapping[str, int]) -> list[Diagnostic]:
-    """The rules that one plain completion of the layout breaks: those that speak of what the layout names come first."""
+    """The rules that one plain completion of the layout breaks:
+    those that speak of what the layout names come first."""
     job = space.case.job
     columns = {name: np.array([space.domains[name][0]], dtype=np.int64) for name in ORDER}
     for name, derived in DERIVED.items():

@@ -1,4 +1,5 @@
-"""The user's conditions in the solver: each becomes a literal that is true exactly where the condition is met."""
+"""The user's conditions in the solver: each becomes a literal that is true
+exactly where the condition is met."""
 
 from __future__ import annotations
 
@@ -151,7 +152,8 @@ class Conditions:
 
 @dataclass(frozen=True)
 class _Integer:
-    """How a limit on a quantity becomes one on the solver's integer; `falls`: the quantity falls as the integer rises."""
+    """How a limit on a quantity becomes one on the solver's integer; `falls`:
+    the quantity falls as the integer rises."""
 
     of: tuple[str, ...]
     of_limit: Callable[[Any, Any], Any]

@@ -122,7 +122,8 @@ def stages(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[St
 
 
 def stage_memory(x: Arrays, columns: Mapping[str, int], load: Load) -> dict[str, int]:
-    """Bytes on one pipeline rank by term, from the functions behind the solver's totals; states are told apart."""
+    """Bytes on one pipeline rank by term, from the functions behind the solver's totals;
+    states are told apart."""
     terms = {term: kib * KIB for term, kib in _ints(ranks.rank_memory(x, load)).items()}
     states = terms.pop("states")
     zero, offload, hpz = (columns[name] for name in ("zero", "offload", "hpz"))

@@ -73,8 +73,8 @@ def _out_of_memory(space: Space) -> Diagnostic:
         return _out_of_host_memory(space, swept)
     return Diagnostic(
         "PAR511",
-        f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: the smallest of {space.size:,} layouts "
-        f"needs {needed:.1f} GiB of {capacity:.1f} GiB",
+        f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
+        f"the smallest of {space.size:,} layouts needs {needed:.1f} GiB of {capacity:.1f} GiB",
         job.span("cluster", "nodes") or job.span("cluster"),
         notes=(Note(f"that layout is {layout_text(swept.layout(row))}"),),
         help=_more_gpus(space, needed / capacity),
@@ -83,15 +83,18 @@ def _out_of_memory(space: Space) -> Diagnostic:
 
 def _more_gpus(space: Space, ratio: float) -> str:
     nodes = int(np.ceil(max(space.case.cluster.nodes) * ratio))
-    return f"about {nodes} nodes would hold it, or GPUs with {ratio:.1f} times the memory, or a shorter seq_len"
+    return (
+        f"about {nodes} nodes would hold it, or GPUs with {ratio:.1f} times the memory, "
+        "or a shorter seq_len"
+    )
 
 
 def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
     kib = swept.prices.host_kib[swept.prices.memory_kib <= capacity_kib(space.case)]
     return Diagnostic(
         "PAR511",
-        f"{space.case.target.name} fits only with offload, which needs {kib.min() / 2**20:.1f} GiB of host memory per GPU "
-        f"where {host_capacity_kib(space.case) / 2**20:.1f} GiB are left",
+        f"{space.case.target.name} fits only with offload, which needs {kib.min() / 2**20:.1f} GiB "
+        f"of host memory per GPU where {host_capacity_kib(space.case) / 2**20:.1f} GiB are left",
         space.case.job.span("cluster", "node_memory") or space.case.job.span("cluster"),
         help="use more nodes, or nodes with more memory",
     )
@@ -172,11 +175,12 @@ def _feasible(space: Space, swept: Swept, constraints: list[Constraint]) -> Any:
     return np.broadcast_to(mask, swept.prices.step_ns.shape)
 
 
-def binding(space: Space, swept: Swept, best: float) -> tuple[str, ...]:
-    """The conditions that hold the best layout back, and how much better it would be without each."""
+def binding(space: Space, swept: Swept, row: int) -> tuple[str, ...]:
+    """The conditions that hold the best layout, a row of the sweep, back, and how much better it would be without each."""
     hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     objective = objectives(space.case)[0]
-    scores = score(objective, swept.values)
+    scores = np.broadcast_to(score(objective, swept.values), swept.prices.step_ns.shape)
+    best = float(scores[row])
     lines = []
     for dropped in hard:
         mask = _feasible(space, swept, [each for each in hard if each is not dropped])

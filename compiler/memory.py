@@ -51,7 +51,7 @@ def _ffn_inner(case: Case) -> int:
     """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated)
     and its output; eager gated ones also keep what the activation function returns."""
     gated = case.model.gated
-    return 2 * ((2 if gated else 1) + 1 + (1 if gated and not case.traits.fused else 0))
+    return 2 * ((2 if gated else 1) + 1 + (1 if gated and not case.fused else 0))
 
 
 def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:

@@ -1,8 +1,9 @@
 """Links and collectives: seconds to move bytes inside a group of ranks.
 
-A group is `size` ranks that stand `stride` apart in the global order. Ranks fill a fast domain (NVLink) before the next, and
-domains fill a pod. Ring collectives (Thakur et al. 2005; NCCL's bus-bandwidth convention): an all-gather or reduce-scatter of
-B bytes over n ranks moves B (n-1)/n through the slowest link of the ring and takes n-1 hops.
+A group is `size` ranks that stand `stride` apart in the global order. Ranks fill a fast domain (NVLink)
+before the next, and domains fill a pod. Ring collectives (Thakur et al. 2005; NCCL's bus-bandwidth
+convention): an all-gather or reduce-scatter of B bytes over n ranks moves B (n-1)/n through the slowest
+link of the ring and takes n-1 hops.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ def per_domain(cluster: Cluster, size: Any, stride: Any) -> Any:
 def bus_bandwidth(cluster: Cluster, size: Any, stride: Any) -> Any:
     """Bytes per second through the ring's slowest link.
 
-    A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it side by side, up
-    to the speed of the fast link. Beyond a pod the ports run at `pod_network`.
+    A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it side
+    by side, up to the speed of the fast link. Beyond a pod the ports run at `pod_network`.
     """
     fast = cluster.gpu.nvlink * cluster.gpu.link_efficiency
     ports = per_domain(cluster, size, stride)
@@ -47,14 +48,16 @@ def hop_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
 
 
 def ring(cluster: Cluster, message_bytes: Any, size: Any, stride: Any) -> Any:
-    """Seconds of one all-gather or reduce-scatter whose full tensor has `message_bytes`; an all-reduce is two."""
+    """Seconds of one all-gather or reduce-scatter whose full tensor has `message_bytes`;
+    an all-reduce is two."""
     size = np.maximum(size, 1)
     moved = message_bytes * (size - 1) / size / bus_bandwidth(cluster, size, stride)
     return np.where(size > 1, moved + hop_latency(cluster, size, stride), 0.0)
 
 
 def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any:
-    """Seconds of an all-to-all in which each rank holds `sent_bytes`; the share for its own domain stays on the fast link."""
+    """Seconds of an all-to-all in which each rank holds `sent_bytes`;
+    the share for its own domain stays on the fast link."""
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
     fast = cluster.gpu.nvlink * cluster.gpu.link_efficiency

@@ -1,4 +1,5 @@
-"""What was chosen: a layout, what it is predicted to cost, and the proof. Frozen, and written to `plan.json` as it is."""
+"""What was chosen: a layout, what it is predicted to cost, and the proof. Frozen,
+and written to `plan.json` as it is."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ class Frozen(BaseModel):
 class Layout(Frozen):
     """Every degree of freedom of a run. gpus = tp * pp * cp * dp_replicate * dp_shard.
 
-    `zero` is the ZeRO stage: what is divided over the shard group (dp_shard * cp). `recompute` and `offload` index
-    RECOMPUTE and OFFLOAD; `recompute_layers` counts the fully recomputed layers of each virtual chunk (0 unless full).
-    `hpz` is DeepSpeed's secondary partition size. For DeepSpeed `cp` is the Ulysses degree.
+    `zero` is the ZeRO stage: what is divided over the shard group (dp_shard * cp). `recompute` and
+    `offload` index RECOMPUTE and OFFLOAD; `recompute_layers` counts the fully recomputed layers of each
+    virtual chunk (0 unless full). `hpz` is DeepSpeed's secondary partition size.
+    For DeepSpeed `cp` is the Ulysses degree.
     """
 
     tp: int = 1
@@ -104,7 +106,8 @@ class Estimate(Frozen):
 
 
 class Proof(Frozen):
-    """How the layout was shown to be best: solver status, bound on the objective, layouts in the space, seconds spent."""
+    """How the layout was shown to be best: solver status, bound on the objective, layouts in the space,
+    seconds spent."""
 
     status: str
     objective: str

@@ -1,4 +1,5 @@
-"""What a goal may measure, for columns of priced layouts: mfu, cost and the rest follow from step time and layout."""
+"""What a goal may measure, for columns of priced layouts: mfu,
+cost and the rest follow from step time and layout."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def recomputed_total(case: Case, pp: Any, vpp: Any, recompute: Any, recompute_la
 
 
 def recomputed_flops(case: Case, full_layers: Any, recompute: Any) -> Any:
-    """FLOP per step that recompute repeats: forward passes of whole layers, or what selective recompute repeats."""
+    """FLOP per step that recompute repeats: forward passes of whole layers,
+    or what selective recompute repeats."""
     forward = flops.forward(case.model, case.seq_len)
     core, feed_forward = forward.attention_core, forward.dense_ffn + forward.moe_ffn
     layers = forward.attention_linear + core + feed_forward
@@ -98,3 +100,9 @@ def quantities(case: Case, columns: Mapping[str, Any], prices: Prices) -> dict[s
         "energy": seconds * steps * gpu_watts(case, gpus),
         "bubble": prices.bubble_ns / prices.step_ns,
     }
+
+
+def value_of(case: Case, quantity: str, layout: Mapping[str, int]) -> float:
+    """One quantity of one layout, all of whose variables are given, in base units."""
+    columns = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
+    return float(np.ravel(quantities(case, columns, price(case, columns))[quantity])[0])

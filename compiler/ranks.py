@@ -65,7 +65,8 @@ def possible(case: Case, pp: int, vpp: int) -> bool:
 
 
 def _by_role(unit: str, of: tuple[str, ...], name: str, value: Any) -> dict[str, Term]:
-    """One term per role: the most that `value(case, placement, rank, **columns)` says of any rank of that role."""
+    """One term per role: the most that `value(case, placement, rank,
+    **columns)` says of any rank of that role."""
 
     def build(role: str) -> Term:
         def function(case: Case, *columns: Any) -> Any:
@@ -93,7 +94,9 @@ COMMON = _by_role(
 )  # fmt: skip
 EXPERTS = _by_role(
     "Ki", ("expert_ways", "pp", "vpp"), "expert_parameters",
-    lambda case, placement, rank, expert_ways, **_: expert_parameters(case, placement, rank, expert_ways) / KIB,
+    lambda case, placement, rank, expert_ways, **_: (
+        expert_parameters(case, placement, rank, expert_ways) / KIB
+    ),
 )  # fmt: skip
 KINDS = {"dense": 0, "moe": 1}
 RECOMPUTING = ("pp", "vpp", "recompute", "recompute_layers")
@@ -107,7 +110,9 @@ HELD = {
 PACED = {
     kind: _by_role(
         "1", ("pp", "vpp"), f"paced_{kind}",
-        lambda case, placement, rank, *, kind=kind, **_: sum(chunk[KINDS[kind]] for chunk in placement.paced(rank)),
+        lambda case, placement, rank, *, kind=kind, **_: sum(
+            chunk[KINDS[kind]] for chunk in placement.paced(rank)
+        ),
     )
     for kind in KINDS
 }  # fmt: skip
@@ -137,8 +142,9 @@ IN_FLIGHT = _by_role(
 
 @dataclass(frozen=True)
 class Load:
-    """One rank as values of an algebra. `held` and `recomputed` blocks fill its memory, `paced` and `repeated` ones its
-    time; Ki-parameters; micro-batches in flight (1/64); whether it has the embedding and the head.
+    """One rank as values of an algebra. `held` and `recomputed` blocks fill its memory, `paced` and
+    `repeated` ones its time; Ki-parameters; micro-batches in flight (1/64);
+    whether it has the embedding and the head.
     """
 
     held: dict[str, Any]
@@ -210,7 +216,8 @@ def layer_activations(x: Algebra) -> dict[str, Any]:
 
 
 def activations(x: Algebra, load: Load) -> Any:
-    """KiB of the activations that a rank keeps for all micro-batches in flight, and of its MTP blocks for one."""
+    """KiB of the activations that a rank keeps for all micro-batches in flight,
+    and of its MTP blocks for one."""
     kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
     one: Any = 0
     for kind, layer in kept.items():

@@ -1,4 +1,5 @@
-"""The solver: one CP-SAT model per target, its optimum, and the smallest set of conditions that clash when there is none."""
+"""The solver: one CP-SAT model per target, its optimum, and the smallest set of conditions that clash when
+there is none."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dsl.job import Constraint, Objective
+from ..dsl.job import Constraint
 from .algebra import Bounded, Solver, constant
 from .constraints import Conditions, Totals
 from .ranks import host_memory, peak_memory
@@ -37,14 +38,16 @@ class Solution:
 
 @dataclass(frozen=True)
 class Clash:
-    """Why there is no layout: conditions of the job that cannot hold together, with or without the memory of the hardware."""
+    """Why there is no layout: conditions of the job that cannot hold together,
+    with or without the memory of the hardware."""
 
     constraints: tuple[Constraint, ...]
     memory: bool
 
 
 class Search:
-    """A model of one space with its totals; conditions are switched by assumption literals only when explaining a clash."""
+    """A model of one space with its totals; conditions are switched by assumption literals only when
+    explaining a clash."""
 
     def __init__(self, space: Space, explain: bool = False):
         from ortools.sat.python import cp_model
@@ -65,7 +68,8 @@ class Search:
             self._post(constraint)
 
     def _within(self, step_ns: Bounded) -> Bounded:
-        """The step as a variable of LONGEST_STEP_NS at most, so that its product with the GPUs stays below 2**63."""
+        """The step as a variable of LONGEST_STEP_NS at most, so that its
+        product with the GPUs stays below 2**63."""
         step = self.model.new_int_var(0, LONGEST_STEP_NS, "step")
         self.model.add(step == step_ns.expression)
         return Bounded(step, 0, LONGEST_STEP_NS)
@@ -96,7 +100,8 @@ def _at_most(value: Bounded, limit: int) -> list[tuple[Bounded, int, int]]:
 
 
 def _cp_solver() -> Any:
-    """One worker, a fixed order of decisions, no presolve: it costs more than the whole search on such small tables."""
+    """One worker, a fixed order of decisions, no presolve: it costs more than the whole search on such
+    small tables."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
@@ -124,7 +129,8 @@ DECIDED_FIRST = (
 
 
 def solve(space: Space) -> Solution | None:
-    """The best layout of a space, or None when no layout meets the hard conditions. A space without layouts has none."""
+    """The best layout of a space, or None when no layout meets the hard conditions.
+    A space without layouts has none."""
     began = time.perf_counter()
     if not space.size:
         return None
@@ -157,7 +163,8 @@ def _strategy(search: Search) -> tuple[Any, Any, Any]:
 
 
 def _phases(search: Search) -> list[tuple[Bounded, float]]:
-    """Expressions to minimise in turn, and how far each may slip for the next: objectives, preferences, tie-breaks."""
+    """Expressions to minimise in turn, and how far each may slip for the next: objectives, preferences,
+    tie-breaks."""
     goal = search.space.case.job.goal
     wanted = [search.conditions.objective(objective) for objective in objectives(search.space.case)]
     preferred = [
@@ -186,7 +193,7 @@ def _rank(search: Search) -> Bounded:
 def _minimise(
     search: Search, expression: Bounded, hint: Mapping[str, int] | None
 ) -> tuple[Any, str]:
-    search.model.clear_hints()
+    search.model.clear_hints()  # type: ignore[no-untyped-call]
     for name, value in (hint or {}).items():
         search.model.add_hint(search.solver.variables[name], value)
     search.model.minimize(expression.expression)
@@ -200,7 +207,8 @@ def _value(solver: Any, algebra: Solver, name: str) -> int:
 
 
 def clash(space: Space) -> Clash:
-    """The smallest set of conditions under which no layout is left: solved without an objective, then thinned one by one."""
+    """The smallest set of conditions under which no layout is left: solved without an objective,
+    then thinned one by one."""
     constraints = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     core: list[Constraint | None] = [None, *constraints]
     search = Search(space, explain=True)

@@ -1,4 +1,5 @@
-"""The decision space of a target: candidate values, what follows from them, and every combination that the rules allow."""
+"""The decision space of a target: candidate values, what follows from them,
+and every combination that the rules allow."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ ORDER = (
 
 @dataclass(frozen=True)
 class Space:
-    """Candidate values by variable and the rules between them; `fixed` gives some variables one value, derived ones too."""
+    """Candidate values by variable and the rules between them; `fixed` gives some variables one value,
+    derived ones too."""
 
     case: Case
     fixed: Mapping[str, int] = field(default_factory=dict)
@@ -99,10 +101,11 @@ class Space:
         return tuple(int(value) for value in np.unique(self.layouts[name]))
 
     def join(self, names: Sequence[str]) -> dict[str, Integers]:
-        """All combinations of the named decision variables that pass every rule among them, with what derives from them.
+        """All combinations of the named decision variables that pass every rule among them,
+        with what derives from them.
 
-        Variables join one by one. A rule that ties the new one to columns already there masks rows x candidates before any
-        row is copied; rules on columns that only then derive are applied after.
+        Variables join one by one. A rule that ties the new one to columns already there masks rows x
+        candidates before any row is copied; rules on columns that only then derive are applied after.
         """
         columns: dict[str, Integers] = {}
         checked: set[Predicate] = set()
@@ -134,7 +137,8 @@ class Space:
     def _allowed(
         self, columns: Mapping[str, Integers], name: str, domain: Integers, rule: Predicate
     ) -> Any:
-        """Rows x candidates that one rule allows, evaluated once per distinct combination of its other variables."""
+        """Rows x candidates that one rule allows, evaluated once per distinct
+        combination of its other variables."""
         others = [other for other in rule.of if other != name]
         if not others:
             return np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)

@@ -1,7 +1,8 @@
 """Time of one step: terms in nanoseconds of the critical path, and their sum.
 
-A step is `microbatches` slots of the slowest rank, the pipeline's bubble of (pp - 1) / vpp slots (Narayanan et al. 2021,
-arXiv 2104.04473, 2.2), gradient and weight traffic that nothing hides, the optimizer, and fixed overhead.
+A step is `microbatches` slots of the slowest rank, the pipeline's bubble of (pp - 1) / vpp slots (Narayanan
+et al. 2021, arXiv 2104.04473, 2.2), gradient and weight traffic that nothing hides, the optimizer,
+and fixed overhead.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recomput
 
 @term("ns", of=("tp", "tokens", "recompute"))
 def selective_dense(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
-    """Selective recompute's repeat in a dense feed-forward half: nothing, one of three products, or all of it."""
+    """Selective recompute's repeat in a dense feed-forward half: nothing, one of three products,
+    or all of it."""
     share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[case.traits.selective]
     return np.where(recompute == 1, NANO * share * compute.dense_ffn(case, tp, tokens), 0.0)
 
@@ -92,7 +94,8 @@ def embedding_both(case: Case, tp: Any, tokens: Any) -> Any:
 
 @term("ns", of=("tp", "tokens", "pp", "gpus"))
 def boundary_both(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
-    """Activations in, gradients out. With 1F1B in the open; interleaved, the next chunk's work hides all but latency."""
+    """Activations in, gradients out. With 1F1B in the open; interleaved,
+    the next chunk's work hides all but latency."""
     return 2 * NANO * traffic.boundary(case, tp, tokens, pp, gpus)
 
 

@@ -1,7 +1,8 @@
 """How many layers each pipeline rank holds: the first, even placement that the layout search assumes.
 
-`stages.py` then improves the placement of the chosen layout. Ranks are priced by role: the first (embedding, most
-micro-batches in flight), the middle (the most that any of them holds) and the last (head and loss).
+`stages.py` then improves the placement of the chosen layout. Ranks are priced by role: the first
+(embedding, most micro-batches in flight), the middle (the most that any of
+them holds) and the last (head and loss).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ ROLES = ("first", "middle", "last")
 
 @cache
 def head_weight(model: Model) -> float:
-    """Work of the head (and MTP layers) after the last block, in units of one block: ratio of multiplied parameters."""
+    """Work of the head (and MTP layers) after the last block, in units of one block:
+    ratio of multiplied parameters."""
     block = parameters.moe_layer(model) if model.moe else parameters.dense_layer(model)
     experts = block.experts * model.topk / model.experts if model.moe else 0
     per_token = block.sharded + block.replicated + experts
@@ -26,10 +28,11 @@ def head_weight(model: Model) -> float:
 
 @cache
 def chunk_layers(layers: int, chunks: int, last_weight: float) -> tuple[int, ...]:
-    """Layers of each virtual chunk in model order, so that the heaviest (head counted as `last_weight` layers) is lightest.
+    """Layers of each virtual chunk in model order, so that the heaviest (head counted as `last_weight`
+    layers) is lightest.
 
-    Spare places are taken from the first chunk (the embedding's memory), then the last, then from the end backwards.
-    Only the end chunks may be empty.
+    Spare places are taken from the first chunk (the embedding's memory), then the last, then from the end
+    backwards. Only the end chunks may be empty.
     """
     if chunks == 1:
         return (layers,)
@@ -60,7 +63,8 @@ def _capacities(layers: int, chunks: int, last_weight: float) -> list[int]:
 
 @dataclass(frozen=True)
 class Split:
-    """Blocks of every virtual chunk by pipeline rank: (dense, MoE) of each chunk, in model order on its rank."""
+    """Blocks of every virtual chunk by pipeline rank: (dense, MoE) of each chunk,
+    in model order on its rank."""
 
     blocks: tuple[tuple[tuple[int, int], ...], ...]
 
@@ -76,8 +80,9 @@ class Split:
     def paced(self, rank: int) -> tuple[tuple[int, int], ...]:
         """The chunks by which a rank advances, in turn.
 
-        Without interleaving its own. Interleaved, ranks run their chunks of one index side by side, so the heaviest of
-        them sets the pace for all; only at the model's ends, beside embedding and head, a rank is taken at its own.
+        Without interleaving its own. Interleaved, ranks run their chunks of one index side by side, so the
+        heaviest of them sets the pace for all; only at the model's ends, beside embedding and head,
+        a rank is taken at its own.
         """
         own, last = self.blocks[rank], len(self.blocks) - 1
         if len(own) == 1:
@@ -108,7 +113,8 @@ def _total(chunks: tuple[tuple[int, int], ...]) -> tuple[int, int]:
 
 
 def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int) -> tuple[int, int]:
-    """Dense and MoE blocks that full recompute covers: the leading `layers` of each chunk, all of them when 0."""
+    """Dense and MoE blocks that full recompute covers: the leading `layers` of each chunk,
+    all of them when 0."""
     if recompute != 2:
         return 0, 0
     chosen = [min(layers or sum(chunk), sum(chunk)) for chunk in chunks]

@@ -1,7 +1,9 @@
-"""Layers to pipeline stages: a small CP-SAT model that makes the slowest rank of a chosen layout as fast as it can be.
+"""Layers to pipeline stages: a small CP-SAT model that makes the slowest rank
+of a chosen layout as fast as it can be.
 
-Among placements with the same slowest rank it takes the one whose fullest rank is emptiest, then the one nearest to even.
-Llama 3's 126 layers on 16 stages (arXiv 2407.21783, 3.3.2: one layer less on the first and the last) comes out of it.
+Among placements with the same slowest rank it takes the one whose fullest rank is emptiest, then the one
+nearest to even. Llama 3's 126 layers on 16 stages (arXiv 2407.21783, 3.3.2:
+one layer less on the first and the last) comes out of it.
 """
 
 from __future__ import annotations
@@ -73,8 +75,9 @@ def _total(model: Any, rank: int, held: int, vpp: int, pp: int) -> Any:
 
 
 def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
-    """Layers of each chunk in model order. A rank deals its layers evenly, the surplus to its last chunks on the first
-    rank and to its first chunks elsewhere, so that embedding and head share the lightest ones."""
+    """Layers of each chunk in model order. A rank deals its layers evenly, the surplus to its last chunks
+    on the first rank and to its first chunks elsewhere, so that embedding and
+    head share the lightest ones."""
     pp = len(totals)
     counts = [0] * (pp * vpp)
     for rank, total in enumerate(totals):

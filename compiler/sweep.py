@@ -1,4 +1,5 @@
-"""The exhaustive answer: price every allowed layout with numpy and take the best. What the solver is checked against."""
+"""The exhaustive answer: price every allowed layout with numpy and take the best.
+What the solver is checked against."""
 
 from __future__ import annotations
 

@@ -76,6 +76,8 @@ class Traits:
     """The vocabulary is padded to a multiple of this times tp."""
     fused: bool = True
     """Norm, activation and rope kernels are fused."""
+    compiles: bool = False
+    """`train.compile` fuses them."""
     buffers: Callable[[Job], int] = field(default=lambda job: 0)
     """Fixed communication buffers in bytes."""
     micro_batch_overhead: float = 0.0

@@ -1,7 +1,8 @@
 """Cost terms: small vectorised functions of few variables, and the two algebras that combine them.
 
-`cost.py` writes every total once, over an `Algebra`. `Arrays` prices whole columns of layouts with numpy; the solver has an
-algebra of CP-SAT variables. Both see the same integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
+`speed.py` and `ranks.py` write every total once, over an `Algebra`. `Arrays` prices whole columns of
+layouts with numpy; the solver has an algebra of CP-SAT variables. Both see the same integers (nanoseconds,
+KiB, ...), so the optimum of one is the optimum of the other.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Term:
 
 
 def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
-    """Declare a cost term: `of` names the columns that the function takes after the case, equally long arrays each."""
+    """Declare a cost term: `of` names the columns that the function takes after the case,
+    equally long arrays each."""
     return lambda function: Term(function.__name__, unit, tuple(of), function)
 
 
@@ -50,7 +52,8 @@ class Algebra(Protocol):
 
 
 class Arrays:
-    """The algebra of numpy columns. A term is evaluated once per distinct combination of its few variables, then gathered."""
+    """The algebra of numpy columns. A term is evaluated once per distinct combination of its few variables,
+    then gathered."""
 
     def __init__(self, case: Any, columns: Mapping[str, Any]):
         self.case = case
@@ -91,7 +94,7 @@ class Arrays:
         if size > max(len(codes), 4096):
             return term(self.case, self.columns)
         grid = np.meshgrid(*domains, indexing="ij")
-        table = term(
+        table: Integers = term(
             self.case, {name: axis.ravel() for name, axis in zip(term.of, grid, strict=True)}
         )
         return table[codes]

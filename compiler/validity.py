@@ -1,4 +1,5 @@
-"""Rules that hold for every framework, and the check of one layout against all of a target's rules. Knows no solver."""
+"""Rules that hold for every framework, and the check of one layout against all of a target's rules.
+Knows no solver."""
 
 from __future__ import annotations
 
@@ -36,8 +37,11 @@ def _placement(job: Job, pp: Any, vpp: Any) -> Any:
 
 WORLD = Predicate(
     "PAR101", "world-size", ("gpus", "tp", "pp", "cp"), _world,
-    lambda job, gpus, tp, pp, cp: f"tp {tp} * pp {pp} * cp {cp} = {tp * pp * cp} does not divide {gpus} GPUs",
-    "every rank belongs to one tensor, pipeline and context group: Megatron-LM arguments.py, torchtitan parallel_dims.py",
+    lambda job, gpus, tp, pp, cp: (
+        f"tp {tp} * pp {pp} * cp {cp} = {tp * pp * cp} does not divide {gpus} GPUs"
+    ),
+    "every rank belongs to one tensor, pipeline and context group: "
+    "Megatron-LM arguments.py, torchtitan parallel_dims.py",
 )  # fmt: skip
 REPLICAS = Predicate(
     "PAR103", "mesh-product", ("dp", "dp_shard"), _replicas,
@@ -47,7 +51,8 @@ REPLICAS = Predicate(
 BATCH = Predicate(
     "PAR201", "batch-dp", ("micro_batch", "dp"), _batch,
     lambda job, micro_batch, dp: (
-        f"global batch {job.train.global_batch} is not a multiple of micro-batch {micro_batch} * dp {dp} = {micro_batch * dp}"
+        f"global batch {job.train.global_batch} is not a multiple of "
+        f"micro-batch {micro_batch} * dp {dp} = {micro_batch * dp}"
     ),
     "Megatron-LM num_microbatches_calculator.py; DeepSpeed runtime/config.py; torchtitan train.py",
 )  # fmt: skip
@@ -59,7 +64,8 @@ SEQUENCE = Predicate(
 PLACEMENT = Predicate(
     "PAR121", "layers-pp", ("pp", "vpp"), _placement,
     lambda job, pp, vpp: (
-        f"pp {pp} * vpp {vpp} = {pp * vpp} virtual stages do not fit {job.model.layers} layers, embedding and head"
+        f"pp {pp} * vpp {vpp} = {pp * vpp} virtual stages "
+        f"do not fit {job.model.layers} layers, embedding and head"
         if pp > 1
         else f"vpp {vpp} needs pp > 1"
     ),
