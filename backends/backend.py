@@ -47,11 +47,12 @@ class LaunchConfig:
 
 @dataclass(frozen=True)
 class Backend:
-    """A framework: `emit(plan)` gives file texts by path below the output folder; `read(files)` is its inverse.
+    """A framework: `emit(plan)` gives file texts by path below the output folder;
+    `read(files)` is its inverse.
 
-    `emit` raises `JobError` for what the framework cannot express. `facts(plan)` is what `read(emit(plan))` must give back.
-    `entry` is the emitted script that starts the job on one node. It reads NNODES, NODE_RANK, MASTER_ADDR and MASTER_PORT
-    (defaults: one node, rank 0, this machine) and is made executable.
+    `emit` raises `JobError` for what the framework cannot express. `facts(plan)` is what `read(emit(plan))`
+    must give back. `entry` is the emitted script that starts the job on one node. It reads NNODES,
+    NODE_RANK, MASTER_ADDR and MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable.
     """
 
     target: Target
