@@ -58,7 +58,8 @@ def plan(job: Job, target: Target) -> Plan:
 
 
 def _proof(space: Space, solution: Solution) -> Proof:
-    """The solver's answer in the unit of the first objective; its bound is off by the solver's gap, 0 when optimal."""
+    """The solver's answer in the unit of the first objective; its bound is off by the solver's gap,
+    0 when optimal."""
     from .quantities import value_of
     from .sweep import objectives
 

@@ -24,8 +24,9 @@ TILE = 128
 FLASH_BACKWARD = 2.5
 #: Kernels of one forward half-layer (attention or feed-forward), fused and eager.
 FUSED_KERNELS, EAGER_KERNELS = 8, 16
-#: Bytes that eager norm, rope, activation and residual move for each byte of their fused kernels, by operation: RMSNorm
-#: in fp32 30 bytes per element for 4, rope 24 for 4, SwiGLU 10 for 6, residual 6 for 6; weighed by a Llama block's widths.
+#: Bytes that eager norm, rope, activation and residual move for each byte of their fused kernels, by
+#: operation: RMSNorm in fp32 30 bytes per element for 4, rope 24 for 4, SwiGLU 10 for 6, residual 6 for 6;
+#: weighed by a Llama block's widths.
 EAGER_PASSES = 3.0
 #: Passes over the score matrix of unfused attention: write, scale and mask, softmax, dropout,
 #: read back (2 bytes each).

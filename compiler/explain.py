@@ -176,7 +176,8 @@ def _feasible(space: Space, swept: Swept, constraints: list[Constraint]) -> Any:
 
 
 def binding(space: Space, swept: Swept, row: int) -> tuple[str, ...]:
-    """The conditions that hold the best layout, a row of the sweep, back, and how much better it would be without each."""
+    """The conditions that hold the best layout, a row of the sweep, back,
+    and how much better it would be without each."""
     hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     objective = objectives(space.case)[0]
     scores = np.broadcast_to(score(objective, swept.values), swept.prices.step_ns.shape)

@@ -94,10 +94,11 @@ class Arrays:
         if size > max(len(codes), 4096):
             return term(self.case, self.columns)
         grid = np.meshgrid(*domains, indexing="ij")
-        table: Integers = term(
+        table = term(
             self.case, {name: axis.ravel() for name, axis in zip(term.of, grid, strict=True)}
         )
-        return table[codes]
+        gathered: Integers = table[codes]
+        return gathered
 
     def _code(self, name: str) -> tuple[Integers, Integers]:
         if name not in self._codes:
