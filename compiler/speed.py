@@ -94,9 +94,20 @@ def embedding_both(case: Case, tp: Any, tokens: Any) -> Any:
 
 @term("ns", of=("tp", "tokens", "pp", "gpus"))
 def boundary_both(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
-    """Activations in, gradients out. With 1F1B in the open; interleaved,
-    the next chunk's work hides all but latency."""
+    """Activations in, gradients out."""
     return 2 * NANO * traffic.boundary(case, tp, tokens, pp, gpus)
+
+
+@term("ns", of=("pp", "vpp", "gpus"))
+def boundary_latency(case: Case, pp: Any, vpp: Any, gpus: Any) -> Any:
+    """Latency of the messages of one micro-batch when interleaving hides their transfer: two per virtual stage."""
+    return np.where(vpp > 1, 2 * NANO * vpp * traffic.boundary(case, 1, 0, pp, gpus), 0.0)
+
+
+@term("1", of=("vpp",))
+def sends_openly(case: Case, vpp: Any) -> Any:
+    """1 where a stage waits for its neighbours: 1F1B without interleaving."""
+    return np.asarray(vpp) == 1
 
 
 # --- per parameter: ns per Mi-parameter, so that a rank's Ki-parameters times it stay whole numbers ---
@@ -217,7 +228,7 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     if load.last and x.case.model.mtp_layers:
         for part, value in layer_both(x, kinds(x.case)[-1]).items():
             _add(parts, part, x.case.model.mtp_layers * value)
-    _add(parts, "other", round(x.case.traits.micro_batch_overhead * NANO))
+    _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
     return parts
 
 
@@ -248,10 +259,10 @@ def _beside(x: Algebra, behind: Any, work: Any) -> Any:
 
 
 def boundary(x: Algebra) -> Any:
-    """Nanoseconds per micro-batch of handing activations on; interleaving sends more but hides it."""
+    """Nanoseconds per micro-batch of handing activations on; interleaving sends more but shows only the latency."""
     if "pp" not in x.case.target.domains(x.case.job):
         return 0
-    return x.term(boundary_both)
+    return x.times(x.term(sends_openly), x.term(boundary_both)) + x.term(boundary_latency)
 
 
 def step_traffic(x: Algebra, window: Any) -> Any:

@@ -81,7 +81,7 @@ class Traits:
     buffers: Callable[[Job], int] = field(default=lambda job: 0)
     """Fixed communication buffers in bytes."""
     micro_batch_overhead: float = 0.0
-    """Seconds of host work per micro-batch and stage."""
+    """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0
     """Seconds per step outside forward, backward and optimizer: data, logging, gradient norm."""
 
