@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,11 @@ def _quote(constraint: Constraint) -> str:
     return f"`{constraint.kind} {constraint.text}`"
 
 
+def _place(constraint: Constraint) -> str:
+    """File and line; without the folder, so that a plan does not depend on where it was made."""
+    return f"{PurePath(constraint.span.source.name).name}:{constraint.span.line}"
+
+
 def _because(constraint: Constraint) -> str:
     return f" ({constraint.reason})" if constraint.reason else ""
 
@@ -186,7 +192,7 @@ def binding(space: Space, swept: Swept, row: int) -> tuple[str, ...]:
     for dropped in hard:
         mask = _feasible(space, swept, [each for each in hard if each is not dropped])
         lines += _gain(
-            _quote(dropped) + f" ({dropped.span})", float(scores[mask].min(initial=np.inf)), best
+            f"{_quote(dropped)} ({_place(dropped)})", float(scores[mask].min(initial=np.inf)), best
         )
     unlimited = np.ones_like(swept.feasible)
     for constraint in hard:
