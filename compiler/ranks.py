@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -70,15 +71,20 @@ def _by_role(unit: str, of: tuple[str, ...], name: str, value: Any) -> dict[str,
 
     def build(role: str) -> Term:
         def function(case: Case, *columns: Any) -> Any:
+            @cache
+            def placed(pp: int, vpp: int) -> tuple[Split, tuple[int, ...]] | None:
+                if not possible(case, pp, vpp):
+                    return None
+                placement = split(case.model, pp, vpp)
+                return placement, placement.ranks(role)
+
             def one(*row: int) -> float:
                 named = dict(zip(of, map(int, row), strict=True))
-                pp, vpp = named["pp"], named["vpp"]
-                if not possible(case, pp, vpp):
+                found = placed(named["pp"], named["vpp"])
+                if found is None:
                     return 0.0
-                placement = split(case.model, pp, vpp)
-                return float(
-                    max(value(case, placement, rank, **named) for rank in placement.ranks(role))
-                )
+                placement, ranks = found
+                return float(max(value(case, placement, rank, **named) for rank in ranks))
 
             return np.vectorize(one, otypes=[float])(*columns)
 

@@ -87,14 +87,17 @@ class Split:
         own, last = self.blocks[rank], len(self.blocks) - 1
         if len(own) == 1:
             return own
-        heaviest = [
-            max((other[index] for other in self.blocks), key=_weight) for index in range(len(own))
-        ]
+        heaviest = list(self._heaviest)
         if rank == 0:
             heaviest[0] = own[0]
         if rank == last:
             heaviest[-1] = own[-1]
         return tuple(heaviest)
+
+    @cached_property
+    def _heaviest(self) -> tuple[tuple[int, int], ...]:
+        """The heaviest chunk of each index."""
+        return tuple(max(chunks, key=_weight) for chunks in zip(*self.blocks, strict=True))
 
     def ranks(self, role: str) -> tuple[int, ...]:
         """The ranks that a role stands for, one of each kind; with one or two ranks the roles coincide."""

@@ -60,6 +60,7 @@ class Arrays:
         self.columns = columns
         self._codes: dict[str, tuple[Integers, Integers]] = {}
         self._terms: dict[str, Integers] = {}
+        self._combinations: dict[tuple[str, ...], tuple[Integers, list[Integers]]] = {}
 
     def variable(self, name: str) -> Integers:
         return np.asarray(self.columns[name], dtype=np.int64)
@@ -84,21 +85,31 @@ class Arrays:
     def _gather(self, term: Term) -> Integers:
         if not term.of:
             return term(self.case, {})
-        codes: Any = 0
-        domains = []
-        for name in term.of:
-            domain, code = self._code(name)
-            codes = codes * len(domain) + code
-            domains.append(domain)
+        codes, domains = self._combined(term.of)
         size = int(np.prod([len(domain) for domain in domains]))
         if size > max(len(codes), 4096):
             return term(self.case, self.columns)
-        grid = np.meshgrid(*domains, indexing="ij")
-        table = term(
-            self.case, {name: axis.ravel() for name, axis in zip(term.of, grid, strict=True)}
-        )
+        used = np.flatnonzero(np.bincount(codes, minlength=size))
+        rows = np.unravel_index(used, [len(domain) for domain in domains])
+        columns = {
+            name: domain[row] for name, domain, row in zip(term.of, domains, rows, strict=True)
+        }
+        table = np.zeros(size, dtype=np.int64)
+        table[used] = term(self.case, columns)
         gathered: Integers = table[codes]
         return gathered
+
+    def _combined(self, names: tuple[str, ...]) -> tuple[Integers, list[Integers]]:
+        """Which combination of the named variables each layout has, counted over the product of their values."""
+        if names not in self._combinations:
+            codes = np.zeros(1, dtype=np.int64)
+            domains = []
+            for name in names:
+                domain, code = self._code(name)
+                codes = codes * len(domain) + code
+                domains.append(domain)
+            self._combinations[names] = (codes, domains)
+        return self._combinations[names]
 
     def _code(self, name: str) -> tuple[Integers, Integers]:
         if name not in self._codes:
