@@ -36,7 +36,7 @@ LAYOUTS = {
     "offload": Layout(dp_shard=8, zero=2, offload=1),
     "offload_all": Layout(dp_shard=8, zero=3, offload=2, recompute=2),
     "ulysses": Layout(cp=8, dp_shard=2, zero=3, recompute=2),
-    "ulysses_copies": Layout(cp=16, zero=1),
+    "ulysses_copies": Layout(cp=16, zero=2),
     "pipeline": PIPELINE,
 }
 

@@ -27,7 +27,6 @@ RULES = (
     ("zero-pp", {"pp": 1, "zero": 3}, {"pp": 2, "zero": 3}),
     ("offload-stage", {"zero": 1, "offload": 1}, {"zero": 0, "offload": 1}),
     ("offload-stage", {"zero": 3, "offload": 2}, {"zero": 2, "offload": 2}),
-    ("offload-pp", {"pp": 2, "offload": 0}, {"pp": 2, "offload": 1}),
     (
         "zero-group",
         {"zero": 0, "dp_replicate": 8, "dp_shard": 1},
@@ -60,6 +59,16 @@ RULES = (
     ),
     ("ulysses", {"cp": 16}, {"cp": 3}),
     ("ulysses-pp", {"pp": 1, "cp": 8}, {"pp": 2, "cp": 2}),
+    (
+        "ulysses-zero",
+        {"zero": 2, "cp": 2, "offload": 0},
+        {"zero": 1, "cp": 2, "offload": 0},
+    ),
+    (
+        "ulysses-zero",
+        {"zero": 1, "cp": 2, "offload": 1},
+        {"zero": 1, "cp": 8, "offload": 0},
+    ),
     ("accumulate", {"zero": 0, "microbatches": 1}, {"zero": 0, "microbatches": 2}),
 )
 

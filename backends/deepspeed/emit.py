@@ -139,6 +139,8 @@ def _summary(plan: Plan) -> Iterator[str]:
     if layout.pp > 1:
         yield f"Layers of each stage: {', '.join(str(sum(stage.layers)) for stage in estimate.stages)}."
     yield RECOMPUTE_TEXT[layout.recompute]
+    if plan.job.train.compile and layout.zero == 3:
+        yield "Not compiled: the module hooks of ZeRO 3 break every graph."
 
 
 ZERO_TEXT = (
@@ -202,7 +204,7 @@ def _run_values(plan: Plan) -> dict[str, Any]:
         "torch_dtype": {"bf16": "bfloat16", "fp16": "float16"}[train.precision],
         "gpu": job.cluster.gpu.name or "GPU",
         "peak_flops": f"{job.peak_flops:.6g}",
-        "compile": train.compile,
+        "compile": train.compile and plan.layout.zero < 3,
         "warmup": train.warmup,
         "schedule": train.schedule,
         "floor": f"{floor:.6g}",

@@ -23,10 +23,6 @@ def offload_stage(job: Job, zero: Any, offload: Any) -> Any:
     return zero >= np.asarray(OFFLOAD_STAGE)[offload]
 
 
-def offload_pipeline(job: Job, pp: Any, offload: Any) -> Any:
-    return (pp == 1) | (offload == 0)
-
-
 def shard_group(job: Job, zero: Any, dp_replicate: Any, dp_shard: Any) -> Any:
     return np.where(zero == 0, dp_shard, dp_replicate) == 1
 
@@ -44,6 +40,11 @@ def ulysses_heads(job: Job, cp: Any) -> Any:
 
 def ulysses_pipeline(job: Job, pp: Any, cp: Any) -> Any:
     return (pp == 1) | (cp == 1)
+
+
+def ulysses_stage(job: Job, zero: Any, cp: Any, offload: Any) -> Any:
+    own_optimizer = job.train.precision == "bf16" and options_of(job).accumulate == "fp32"
+    return (zero != 1) | (cp == 1) | (offload > 0) | (not own_optimizer)
 
 
 def accumulation(job: Job, zero: Any, microbatches: Any) -> Any:
@@ -71,14 +72,6 @@ PREDICATES = (
             f"offload {OFFLOAD[offload]} needs zero >= {OFFLOAD_STAGE[offload]}, not zero {zero}"
         ),
         "runtime/zero/config.py accepts the pair and the engine then ignores it",
-    ),
-    Predicate(
-        "PAR410",
-        "offload-pp",
-        ("pp", "offload"),
-        offload_pipeline,
-        lambda job, pp, offload: f"offload {OFFLOAD[offload]} with pp {pp}",
-        "runtime/pipe/engine.py:68 turns the backward hooks off that move gradients to the host",
     ),
     Predicate(
         "PAR411",
@@ -119,6 +112,17 @@ PREDICATES = (
         ulysses_pipeline,
         lambda job, pp, cp: f"cp {cp} (Ulysses) with pp {pp}",
         "runtime/pipe/topology.py: the pipeline's grid has no sequence axis",
+    ),
+    Predicate(
+        "PAR414",
+        "ulysses-zero",
+        ("zero", "cp", "offload"),
+        ulysses_stage,
+        lambda job, zero, cp, offload: (
+            f"zero {zero} with cp {cp} (Ulysses) and gradients summed in fp32: DeepSpeed then finds no "
+            "gradients on all but one rank of a sequence"
+        ),
+        "runtime/bf16_optimizer.py:573 takes the sequence's ranks for tensor-parallel ones",
     ),
     Predicate(
         "PAR409",

@@ -12,7 +12,7 @@ from .refusals import refuses
 from .rules import PREDICATES
 
 VERSION = "0.19.8"
-MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 32)
+MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
 
 #: Elements of one gradient bucket. DeepSpeed's default of 5e8 costs 4 GB in stage 2 and 3.
 REDUCE_BUCKET = 100_000_000
