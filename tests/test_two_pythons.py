@@ -16,7 +16,7 @@ VERSION = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
 
 
 def other_python() -> str | None:
-    """A Python >= 3.11 of another version than this one that really starts; pyenv shims may stand there and fail."""
+    """A Python >= 3.11 of another version that really starts; pyenv shims may stand there and fail."""
     here = "{}.{}".format(*sys.version_info[:2])
     for name in OTHERS:
         path = shutil.which(name)
