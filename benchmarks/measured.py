@@ -1,0 +1,150 @@
+"""A CSV of measured runs -> typed rows. A bad field makes its row unusable, with a reason; it never stops the rest."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+#: A number above this is a slip: no count, width, rate or time of a training run comes near.
+LARGEST = 1e15
+
+
+class Unusable(Exception):
+    """Why a row is not scored; the text is counted in the report."""
+
+
+class Unreadable(Exception):
+    """Why a whole file cannot be scored."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured run as its source states it; None is a field that the source leaves open."""
+
+    id: str
+    source: str
+    where: str
+    model: str
+    layers: int | None
+    hidden: int | None
+    heads: int | None
+    kv_heads: int | None
+    ffn_hidden: int | None
+    gated_mlp: int | None
+    vocab: int | None
+    seq_len: int | None
+    experts: int | None
+    topk: int | None
+    moe_ffn_hidden: int | None
+    params_b: float | None
+    gpu: str
+    gpus: int | None
+    gpus_per_node: int | None
+    tp: int | None
+    sp: int | None
+    pp: int | None
+    vpp: int | None
+    cp: int | None
+    ep: int | None
+    dp: int | None
+    zero_stage: int | None
+    fsdp_shard_group: int | None
+    mbs: int | None
+    gbs: int | None
+    recompute: str
+    precision: str
+    attention: str
+    offload: int | None
+    tflops_per_gpu: float | None
+    flops_convention: str
+    mfu: float | None
+    step_time_s: float | None
+    tokens_per_s_per_gpu: float | None
+    mem_gb: float | None
+    oom: int | None
+    notes: str
+
+    @property
+    def timed(self) -> bool:
+        return any((self.step_time_s, self.tokens_per_s_per_gpu, self.tflops_per_gpu, self.mfu))
+
+    @property
+    def about(self) -> str:
+        """All that tells where a row comes from."""
+        return f"{self.source} {self.where} {self.notes}"
+
+
+MAY_BE_ZERO = {"gated_mlp", "sp", "experts", "topk", "zero_stage", "offload", "oom"}
+
+
+def _number(name: str, text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise Unusable(f"`{name}` is no number") from None
+    least = 0.0 if name in MAY_BE_ZERO else 1e-12
+    if not math.isfinite(value) or not least <= value <= LARGEST:
+        raise Unusable(f"impossible `{name}`")
+    return value
+
+
+def _count(name: str, text: str) -> int | None:
+    value = _number(name, text)
+    if value is not None and value % 1:
+        raise Unusable(f"`{name}` is no whole number")
+    return None if value is None else int(value)
+
+
+#: How the text of a field is read, by the field's type.
+READ: Mapping[str, Callable[[str, str], Any]] = {
+    "str": lambda name, text: text,
+    "int | None": _count,
+    "float | None": _number,
+}
+#: Columns without which a file is no table of measured runs; others may be missing and count as open.
+NEEDED = ("source", "model", "gpu", "gpus", "tp", "pp", "seq_len", "gbs")
+
+
+def row_of(record: Mapping[str | None, Any]) -> Row:
+    """Raises Unusable for fields that are no numbers, impossible numbers, and lines of another length."""
+    if None in record or any(value is None for value in record.values()):
+        raise Unusable("line has another number of fields than the header")
+    texts = {name: str(value).strip() for name, value in record.items()}
+    return Row(
+        **{
+            each.name: READ[str(each.type)](each.name, texts.get(each.name, ""))
+            for each in fields(Row)
+        }
+    )
+
+
+def records(path: Path) -> list[dict[str | None, Any]]:
+    """The lines of a CSV by column. Raises Unreadable with what is wrong with the file."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            lines = list(reader)
+            header = reader.fieldnames or []
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise Unreadable(f"{path}: {error}") from None
+    missing = [name for name in NEEDED if name not in header]
+    if missing:
+        raise Unreadable(f"{path}: no column {', '.join(missing)}")
+    if not lines:
+        raise Unreadable(f"{path}: no rows")
+    return lines
+
+
+def rows(path: Path) -> Iterator[tuple[dict[str | None, Any], Row | Unusable]]:
+    """Every line with its row, or with why it is none."""
+    for record in records(path):
+        try:
+            yield record, row_of(record)
+        except Unusable as reason:
+            yield record, reason

@@ -1,0 +1,168 @@
+"""A setup -> predicted seconds per step and bytes, after what its source leaves open is filled by parc's own choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+
+import numpy as np
+from measured import Unusable
+from setups import Setup, case_of, placement_of
+
+from parc.compiler.case import Case
+from parc.compiler.estimate import estimate_layout
+from parc.compiler.plan import Estimate
+from parc.compiler.quantities import price
+from parc.compiler.ranks import possible
+from parc.compiler.space import DERIVED, ORDER
+from parc.compiler.sweep import fits
+from parc.compiler.target import holds
+from parc.dsl.job import Cluster, Model, Train
+
+#: Parts of a step that belong to no single layer.
+OUTSIDE_LAYERS = ("optimizer", "dp", "other")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """`layout` is complete; `bytes` of the fullest rank, `reserve` of them for context, libraries and allocator."""
+
+    seconds: float
+    bytes: int
+    reserve: int
+    capacity: int
+    layout: Mapping[str, int]
+    time: Mapping[str, float]
+
+    @property
+    def fits(self) -> bool:
+        return self.bytes <= self.capacity
+
+
+def predict(setup: Setup) -> Prediction:
+    """Raises Unusable when no layout of the compiler's expresses the row."""
+    layout = dict(setup.layout)
+    if setup.open:
+        case, stated = setup.case, tuple(sorted(setup.layout.items()))
+        layout.update(
+            completion(case.model, case.cluster, case.train, case.target.name, stated, setup.open)
+        )
+    if setup.one_layer:
+        return _of_one_layer(setup, layout)
+    return _prediction(setup, layout, _estimate(setup, layout))
+
+
+def _estimate(setup: Setup, layout: Mapping[str, int]) -> Estimate:
+    ordered = {name: layout[name] for name in ORDER}
+    try:
+        return estimate_layout(setup.case, ordered, placement_of(setup, layout["vpp"]))
+    except ValueError as error:
+        raise Unusable(f"impossible layout: {error}") from None
+
+
+def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> Prediction:
+    return Prediction(
+        seconds=estimate.step_seconds,
+        bytes=estimate.memory_bytes,
+        reserve=setup.case.gpu.reserve,
+        capacity=estimate.capacity_bytes,
+        layout=layout,
+        time=estimate.time,
+    )
+
+
+def _of_one_layer(setup: Setup, layout: Mapping[str, int]) -> Prediction:
+    """What the third layer adds to a model of two, without optimizer and whatever else happens once per step."""
+    two, three = (_estimate(_with_layers(setup, layers), layout) for layers in (2, 3))
+    time = {
+        part: seconds - two.time.get(part, 0.0)
+        for part, seconds in three.time.items()
+        if part not in OUTSIDE_LAYERS
+    }
+    return replace(_prediction(setup, layout, two), seconds=sum(time.values()), time=time)
+
+
+def _with_layers(setup: Setup, layers: int) -> Setup:
+    model = setup.case.model.model_copy(update={"layers": layers})
+    job = setup.case.job.model_copy(update={"model": model})
+    return replace(setup, case=Case(job, setup.case.target))
+
+
+@cache
+def completion(
+    model: Model,
+    cluster: Cluster,
+    train: Train,
+    target: str,
+    stated: tuple[tuple[str, int], ...],
+    unset: tuple[str, ...],
+) -> dict[str, int]:
+    """Values for the open variables: of the fastest layout that fits, or of the smallest when none does."""
+    case = case_of(model, cluster, train, target)
+    columns = _candidates(case, dict(stated), unset)
+    prices = price(case, columns)
+    fit = fits(case, prices)
+    order = (
+        np.where(fit, prices.step_ns, np.iinfo(np.int64).max) if fit.any() else prices.memory_kib
+    )
+    row = int(np.argmin(order))
+    return {name: int(columns[name][row]) for name in (*unset, "dp_shard")}
+
+
+def _candidates(
+    case: Case, stated: Mapping[str, int], unset: tuple[str, ...]
+) -> dict[str, np.ndarray]:
+    """Columns of the stated variables beside every allowed choice of the open ones, derived columns included."""
+    choices = list(product(*(_choices(case, stated, name) for name in unset)))
+    size = len(choices)
+    columns = {name: np.full(size, value, dtype=np.int64) for name, value in stated.items()}
+    for index, name in enumerate(unset):
+        columns[name] = np.array([choice[index] for choice in choices], dtype=np.int64)
+    if "dp_shard" not in columns:
+        dp = (
+            stated["nodes"]
+            * case.cluster.gpus_per_node
+            // (stated["tp"] * stated["pp"] * stated["cp"])
+        )
+        columns["dp_shard"] = np.where(columns["zero"] >= 1, dp, 1)
+    for name, derived in DERIVED.items():
+        value = derived.value(case.job, **{source: columns[source] for source in derived.of})
+        columns[name] = np.broadcast_to(np.asarray(value, dtype=np.int64), (size,)).copy()
+    return _allowed(case, columns, unset)
+
+
+def _choices(case: Case, stated: Mapping[str, int], name: str) -> tuple[int, ...]:
+    """Values that the target would try for an open variable."""
+    if name == "etp":
+        return tuple(sorted({1, stated["tp"]}))
+    values = tuple(case.target.domains(case.job).get(name, (0,)))
+    if name == "zero" and case.target.name == "megatron":
+        # Stages 2 and 3 are another engine, Megatron-FSDP, which sources name when they use it.
+        return tuple(value for value in values if value <= 1)
+    if name == "vpp":
+        layers, pp = case.model.layers, stated["pp"]
+        even = [
+            value for value in values if 0 in (layers % (pp * value), (layers + 2) % (pp * value))
+        ]
+        return tuple(value for value in even if possible(case, pp, value)) or (1,)
+    return values or (0,)
+
+
+def _allowed(
+    case: Case, columns: dict[str, np.ndarray], unset: tuple[str, ...]
+) -> dict[str, np.ndarray]:
+    """The choices that divide the batch and break no rule of the framework; a rule that all of them break is one
+    that the stated layout breaks, and does not count."""
+    step = columns["micro_batch"] * columns["dp"]
+    keep = case.train.global_batch % step == 0
+    keep &= (columns["recompute"] == 2) | (columns["recompute_layers"] == 0)
+    if not keep.any():
+        raise Unusable("impossible batch: no micro-batch divides it")
+    chosen = {*unset, "microbatches", "schedule"}
+    for rule in case.target.predicates:
+        if chosen & set(rule.of):
+            met = keep & np.broadcast_to(holds(rule, case.job, columns), keep.shape)
+            keep = met if met.any() else keep
+    return {name: column[keep] for name, column in columns.items()}

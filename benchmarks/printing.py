@@ -1,0 +1,129 @@
+"""The report as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+def percent(value: float | None, sign: bool = False) -> str:
+    return "-" if value is None else f"{100 * value:{'+' if sign else ''}.1f} %"
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """First column to the left, the others to the right."""
+    if not lines:
+        return
+    widths = [max(len(line[column]) for line in (head, *lines)) for column in range(len(head))]
+    for line in (head, *lines):
+        cells = (
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+    yield ""
+
+
+def errors(reports: Mapping[str, Mapping[str, Any]], title: str) -> Iterator[str]:
+    """Rows without a time have no line."""
+    lines = [
+        (
+            name,
+            str(each["n"]),
+            percent(each["bias"], sign=True),
+            percent(each["median_ape"]),
+            percent(each["p90_ape"]),
+            percent(each["coverage"]) if "coverage" in each else "",
+        )
+        for name, each in reports.items()
+        if each["n"] or each.get("coverage") is not None
+    ]
+    yield from table((title, "rows", "signed median", "median |e|", "p90 |e|", "coverage"), lines)
+
+
+def ranking(document: Mapping[str, Any]) -> Iterator[str]:
+    summaries = {**document["group_summary"]["by_source"], "all": document["group_summary"]["all"]}
+    lines = [
+        (
+            name,
+            str(each["groups"]),
+            f"{each['spearman']:.3f}",
+            percent(each["regret_mean"]),
+            percent(each["regret_max"]),
+        )
+        for name, each in summaries.items()
+        if each["groups"]
+    ]
+    yield from table(("layouts of one job", "groups", "Spearman", "mean regret", "worst"), lines)
+
+
+def repeated(document: Mapping[str, Any]) -> Iterator[str]:
+    spreads: dict[str, list[float]] = {}
+    for each in document["repeats"]:
+        spreads.setdefault(each["source"], []).append(each["spread"])
+    lines = [
+        (name, str(len(found)), percent(sum(found) / len(found)), percent(max(found)))
+        for name, found in sorted(spreads.items())
+    ]
+    yield from table(("one layout measured again", "layouts", "mean spread", "largest"), lines)
+
+
+def memory(document: Mapping[str, Any]) -> Iterator[str]:
+    if document["memory"]["n"]:
+        overall = {name: value for name, value in document["memory"].items() if name != "by_source"}
+        yield from errors(
+            {**document["memory"]["by_source"], "all": overall}, "memory of the fullest rank"
+        )
+    oom = document["oom"]
+    yield f"out of memory  {oom['called_oom']} of {oom['oom_rows']} rows called, {oom['refused']} of {oom['ran_rows']} rows that ran refused"
+    yield ""
+
+
+def counts(
+    title: str, found: Mapping[str, int], examples: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    if not found:
+        return
+    yield title
+    for reason, count in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+        named = ", ".join(examples.get(reason, ())[:3])
+        yield f"  {count:5d}  {reason}" + (
+            f"  ({named}{', ...' if count > 3 else ''})" if named else ""
+        )
+    yield ""
+
+
+def worst(document: Mapping[str, Any]) -> Iterator[str]:
+    for each in document.get("worst", ()):
+        layout = " ".join(
+            f"{name}={value}"
+            for name, value in each["layout"].items()
+            if value > 1 or name in ("zero", "recompute")
+        )
+        time = " ".join(f"{part} {seconds:.3g}" for part, seconds in each["time"].items())
+        yield f"{each['id']}: {percent(each['error'], sign=True)} ({each['measured']:.4g} s measured, {each['predicted']:.4g} s predicted)"
+        yield f"    {each['job']}"
+        yield f"    {layout}{'  (completed)' if each['completed'] else ''}"
+        yield f"    {time}"
+    yield ""
+
+
+def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> str:
+    overall = document["overall"]
+    middle = overall["median_of_sources"]
+    lines = [
+        *errors({name: overall[name] for name in ("rows", "stated", "completed")}, "overall"),
+        f"median of sources  median |e| {percent(middle['median_ape'])}, p90 |e| {percent(middle['p90_ape'])}, "
+        f"coverage {percent(document['coverage'])}",
+        "",
+        *errors(document["by_source"], "source"),
+        *errors(document["by_gpu"], "GPU"),
+        *errors(document["by_framework"], "framework"),
+        *ranking(document),
+        *repeated(document),
+        *memory(document),
+        *counts("said by rows, not expressed by the model", document["inexpressible"], {}),
+        *counts("left out", document["skipped"], examples),
+        *worst(document),
+    ]
+    return "\n".join(lines).rstrip()

@@ -1,0 +1,288 @@
+"""A measured row -> what was run: model, cluster and training as a priced case, the layout, and what stays open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from math import gcd
+from typing import Any
+
+import sources
+from measured import Row, Unusable
+from pydantic import ValidationError
+
+from parc.backends import BACKENDS
+from parc.compiler.case import Case
+from parc.compiler.split import Split, ranks_of, split
+from parc.dsl import std_cluster, std_gpu, std_model
+from parc.dsl.job import Cluster, Gpu, Job, Model, TargetSpec, Train
+
+RECOMPUTE = {"none": 0, "selective": 1, "full": 2}
+#: Dropout of Megatron-LM's defaults, from before fused attention; later recipes have none (arguments.py,
+#: --attention-dropout and --hidden-dropout).
+UNFUSED_DROPOUT = 0.1
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One run as parc prices it. `layout` holds the variables that the source states; `open` the names of the others."""
+
+    row: Row
+    case: Case
+    framework: str
+    layout: Mapping[str, int]
+    open: tuple[str, ...]
+    one_layer: bool = False
+    placement: Split | None = field(default=None)
+
+
+def _need(value: int | None, what: str) -> int:
+    if value is None:
+        raise Unusable(f"{what} not stated")
+    return value
+
+
+def gpu_of(row: Row) -> Gpu:
+    name = sources.GPUS.get(row.gpu.upper()) or sources.GPUS.get(row.gpu)
+    if name is None:
+        raise Unusable(f"unknown GPU `{row.gpu}`" if row.gpu else "GPU not stated")
+    return _part(name, sources.first(sources.PARTS, row.notes).pattern)
+
+
+@cache
+def _part(name: str, pattern: str) -> Gpu:
+    change = next(part.change for part in sources.PARTS if part.pattern == pattern)
+    return std_gpu(name).model_copy(update={"name": name, **change})
+
+
+def cluster_of(row: Row) -> Cluster:
+    gpu, gpus = gpu_of(row), _need(row.gpus, "number of GPUs")
+    machine = sources.first(sources.MACHINES, f"{row.source} {row.gpu}", row.about)
+    base = std_cluster_named(machine.cluster or sources.HOME[gpu.name])
+    whole = row.gpus_per_node or base.gpus_per_node
+    per_node = gpus if gpus < whole else gcd(gpus, whole)
+    change: dict[str, Any] = {
+        "gpu": gpu,
+        "gpus_per_node": per_node,
+        "nodes": (gpus // per_node,),
+        "nvlink_domain": base.nvlink_domain or whole,
+    }
+    if machine.node_network is not None:
+        change["network"] = machine.node_network / whole
+    return base.model_copy(update=change)
+
+
+@cache
+def std_cluster_named(name: str) -> Cluster:
+    return std_cluster(name)
+
+
+def model_of(row: Row) -> Model:
+    """Raises Unusable when dimensions are missing or impossible."""
+    named = sources.NAMED.get(_plain(row.model))
+    stated = {key: value for key, value in _dimensions(row).items() if value is not None}
+    if named is not None:
+        base = std_model(named).model_dump()
+        return _checked({**base, **stated})
+    if row.layers is None or row.hidden is None or row.heads is None:
+        raise Unusable("model dimensions not stated")
+    if row.layers == 1:
+        stated.setdefault("vocab", 1)
+    if "vocab" not in stated or "ffn" not in stated:
+        raise Unusable("model dimensions not stated")
+    if row.hidden % row.heads and "head_dim" not in stated:
+        raise Unusable("impossible dimensions: hidden is no multiple of heads")
+    habits = sources.first(sources.FAMILIES, row.model).fields
+    plain = sources.GATED if row.gated_mlp else sources.PLAIN
+    return _checked({"name": row.model, **plain, **habits, **stated})
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower().partition("[")[0])
+
+
+def _dimensions(row: Row) -> dict[str, Any]:
+    experts = row.experts or None
+    return {
+        "layers": row.layers,
+        "hidden": row.hidden,
+        "heads": row.heads,
+        "kv_heads": row.kv_heads,
+        "ffn": row.ffn_hidden or row.moe_ffn_hidden,
+        "vocab": row.vocab,
+        "gated": None if row.gated_mlp is None else bool(row.gated_mlp),
+        "head_dim": _noted(r"head dim (\d+)", row.notes),
+        "experts": experts,
+        "topk": row.topk if experts else None,
+        "expert_ffn": row.moe_ffn_hidden if experts else None,
+        "shared_experts": _noted(r"(\d+) shared expert", row.notes) if experts else None,
+    }
+
+
+def _noted(pattern: str, notes: str) -> int | None:
+    found = re.search(pattern, notes)
+    return int(found[1]) if found else None
+
+
+def _checked(values: Mapping[str, Any]) -> Model:
+    try:
+        return Model.model_validate(dict(values))
+    except ValidationError as error:
+        raise Unusable(f"impossible `{error.errors()[0]['loc'][0]}`") from None
+
+
+def train_of(row: Row, framework: sources.Framework, batch: int) -> Train:
+    fused = not row.attention.startswith("unfused")
+    if row.precision not in ("bf16", "fp16", "fp8", "mxfp8"):
+        raise Unusable(
+            f"precision `{row.precision}` is not in the language"
+            if row.precision
+            else "precision not stated"
+        )
+    return Train(
+        seq_len=_need(row.seq_len, "sequence length"),
+        global_batch=batch,
+        steps=1,
+        precision=row.precision,  # type: ignore[arg-type]
+        optimizer="adam8bit" if "8-bit" in row.notes else "adam",
+        attention="flash" if fused else "unfused",
+        dropout=0.0 if fused else UNFUSED_DROPOUT,
+        compile=framework.compiles or "torch.compile" in row.notes,
+    )
+
+
+@cache
+def case_of(model: Model, cluster: Cluster, train: Train, target: str) -> Case:
+    spec = TargetSpec(name=target, options=BACKENDS[target].target.options())
+    job = Job(
+        name=model.name,
+        path="",
+        digest="",
+        model=model,
+        cluster=cluster,
+        train=train,
+        targets=(spec,),
+    )
+    try:
+        job.peak_flops  # noqa: B018
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    return Case(job, BACKENDS[target].target)
+
+
+def setup_of(row: Row) -> Setup:
+    """Raises Unusable with the reason when a row cannot be priced."""
+    framework = sources.first(sources.FRAMEWORKS, row.source, f"{row.where} {row.notes}")
+    target = framework.sharded if row.zero_stage == 3 else framework.target
+    cluster, model = cluster_of(row), model_of(row)
+    mesh = _mesh(row)
+    batch = row.gbs or (None if row.timed else (row.mbs or 1) * mesh["dp"])
+    train = train_of(row, framework, _need(batch, "global batch"))
+    case = case_of(model, cluster, train, target)
+    layout, unset = _layout(row, case, mesh)
+    return Setup(
+        row=row,
+        case=case,
+        framework=(
+            "DeepSpeed ZeRO-3" if target == "deepspeed" and row.zero_stage == 3 else framework.name
+        ),
+        layout=layout,
+        open=unset,
+        one_layer=row.layers == 1 and row.vocab is None,
+    )
+
+
+def _mesh(row: Row) -> dict[str, int]:
+    """The degrees that every row must state, checked against each other."""
+    mesh = {"tp": _need(row.tp, "layout"), "pp": _need(row.pp, "layout"), "cp": row.cp or 1}
+    gpus, ways = _need(row.gpus, "number of GPUs"), mesh["tp"] * mesh["pp"] * mesh["cp"]
+    dp = row.dp or max(gpus // ways, 1)
+    if ways * dp != gpus:
+        raise Unusable("impossible layout: tp * pp * cp * dp is not the number of GPUs")
+    if row.gbs and row.gbs % (dp * (row.mbs or 1)):
+        raise Unusable("impossible batch: no multiple of micro-batch * dp")
+    if row.layers and mesh["pp"] * (row.vpp or 1) > row.layers + 2:
+        raise Unusable("impossible layout: more pipeline stages than layers")
+    if row.experts and row.experts % (row.ep or 1):
+        raise Unusable("impossible layout: experts are no multiple of ep")
+    return {**mesh, "dp": dp}
+
+
+def _layout(
+    row: Row, case: Case, mesh: Mapping[str, int]
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The variables that the row states, and the names of those it leaves open."""
+    recompute, layers = _recompute(row)
+    single = mesh["dp"] * mesh["cp"] == 1
+    stated: dict[str, int | None] = {
+        "nodes": case.cluster.nodes[0],
+        **{name: mesh[name] for name in ("tp", "pp", "cp")},
+        "zero": 0 if row.zero_stage is None and single else row.zero_stage,
+        "micro_batch": row.mbs,
+        "vpp": 1 if mesh["pp"] == 1 else row.vpp,
+        "ep": row.ep or 1,
+        "etp": 1 if mesh["tp"] == 1 or not case.model.moe else None,
+        "recompute": recompute,
+        "recompute_layers": layers,
+        "offload": _offload(row),
+        "hpz": 1,
+    }
+    if row.zero_stage is not None or single:
+        stated["dp_shard"] = _shards(row, mesh)
+    layout = {name: value for name, value in stated.items() if value is not None}
+    unset = tuple(name for name, value in stated.items() if value is None)
+    return layout, unset
+
+
+def _recompute(row: Row) -> tuple[int | None, int | None]:
+    if not row.recompute:
+        return None, None
+    if row.recompute not in RECOMPUTE:
+        raise Unusable(f"unknown recompute `{row.recompute}`")
+    if "selective layer" in row.notes and row.layers:
+        # torchtitan recomputes every second layer whole (selective_ac_option = 2).
+        return 2, row.layers // 2
+    return RECOMPUTE[row.recompute], 0
+
+
+def _shards(row: Row, mesh: Mapping[str, int]) -> int:
+    """dp_shard: the group that ZeRO divides over, without cp."""
+    if not row.zero_stage:
+        return 1
+    shards = (row.fsdp_shard_group or mesh["dp"] * mesh["cp"]) // mesh["cp"]
+    return shards if shards and mesh["dp"] % shards == 0 else mesh["dp"]
+
+
+def _offload(row: Row) -> int:
+    """0 none, 1 optimizer, 2 all."""
+    if not row.offload:
+        return 0
+    return 2 if re.search(r"full offload|parameter offload 1", row.notes) else 1
+
+
+def placement_of(setup: Setup, vpp: int) -> Split:
+    """The layers of each stage as the frameworks place them.
+
+    Megatron-LM and torchtitan divide evenly; where only layers, embedding and head together divide, those count as
+    layers (Megatron-LM --account-for-embedding-in-pipeline-split, torchtitan's module split). Megatron-DeepSpeed fills
+    stages with equal shares from the first on (runtime/utils.py: partition_balanced).
+    """
+    model, pp = setup.case.model, setup.layout["pp"]
+    chunks = pp * vpp
+    ends = "embedding counted as a layer" in setup.row.notes or bool(model.layers % chunks)
+    if pp > 1 and ends and (model.layers + 2) % chunks == 0:
+        return ranks_of(model, _without_ends(filled(model.layers + 2, chunks)), pp)
+    shares = filled(model.layers, chunks)
+    return ranks_of(model, shares, pp) if min(shares) else split(model, pp, vpp)
+
+
+def filled(layers: int, chunks: int) -> tuple[int, ...]:
+    """Layers of each chunk when each takes an equal share, rounded up, until none are left."""
+    share = -(-layers // chunks)
+    return tuple(max(0, min(share, layers - share * chunk)) for chunk in range(chunks))
+
+
+def _without_ends(counts: tuple[int, ...]) -> tuple[int, ...]:
+    return (counts[0] - 1, *counts[1:-1], counts[-1] - 1)

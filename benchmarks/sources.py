@@ -1,0 +1,206 @@
+"""What the sources of measured runs have in common, as tables: who ran them, on which machines, how they count.
+
+The first entry whose pattern is found decides. Nothing here is chosen by how well it fits: every line states where
+it comes from, and what is not stated takes the default at the end of its table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+GIGA_BITS = 1e9 / 8
+GIB, GB = 2**30, 10**9
+
+
+class Patterned(Protocol):
+    @property
+    def pattern(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=Patterned)
+
+
+def first(table: Sequence[Entry], *texts: str) -> Entry:
+    """The first entry found in the first text that any entry is found in; the last entry is the default."""
+    for text in texts:
+        for entry in table[:-1]:
+            if re.search(entry.pattern, text):
+                return entry
+    return table[-1]
+
+
+@dataclass(frozen=True)
+class Framework:
+    """Who ran it, and the target whose traits price it below and at ZeRO stage 3."""
+
+    pattern: str
+    name: str
+    target: str
+    sharded: str
+    compiles: bool = False
+
+
+#: Found in the source's name, else in the place and the notes.
+FRAMEWORKS = (
+    Framework("llm-foundry", "llm-foundry", "torchtitan", "torchtitan"),
+    Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
+    Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
+    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783, 3.3.2).
+    Framework("Llama 3 paper", "Meta Llama 3", "torchtitan", "torchtitan"),
+    # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
+    Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
+    Framework("InternEvo", "InternEvo", "megatron", "torchtitan"),
+    Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed"),
+    Framework(
+        "BigScience|BLOOM|vTrain|Megatron-DeepSpeed", "Megatron-DeepSpeed", "megatron", "deepspeed"
+    ),
+    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron"),
+    Framework("NeMo", "NeMo", "megatron", "megatron"),
+    Framework(r"\(OneFlow\)", "OneFlow", "megatron", "megatron"),
+    Framework("nanotron", "nanotron", "megatron", "megatron"),
+    Framework("Primus", "Primus", "megatron", "megatron"),
+    Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
+    Framework(
+        "Megatron|SC21|Korthikanti|MegaScale|SimuMax|DeepSeek",
+        "Megatron-LM",
+        "megatron",
+        "megatron",
+    ),
+    Framework("", "other", "megatron", "torchtitan"),
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A cluster of the standard library, and what the source says differs.
+    `node_network` is in bytes per second of a whole node, all its ports together."""
+
+    pattern: str
+    cluster: str
+    node_network: float | None = None
+
+
+#: Found in the source's name, else in the place and the notes; the default depends on the GPU.
+MACHINES = (
+    # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and tr1-13B-base).
+    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 400 * GIGA_BITS),
+    Machine("BigScience|BLOOM", "dgx_a100", 400 * GIGA_BITS),
+    # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
+    Machine("InternEvo", "dgx_a100", 400 * GIGA_BITS),
+    # DLPerf's reports: one 100 Gb/s InfiniBand port per node.
+    Machine("DLPerf", "dgx_v100", 100 * GIGA_BITS),
+    # scripts/train/benchmarking/README.md: 1600 Gb/s between nodes.
+    Machine("llm-foundry", "dgx_a100", 1600 * GIGA_BITS),
+    # README: 128 A100 with 400 Gb/s, 96 H100 with 800 Gb/s.
+    Machine("fms-fsdp.*A100", "dgx_a100", 400 * GIGA_BITS),
+    Machine("fms-fsdp.*H100", "dgx_h100", 800 * GIGA_BITS),
+    # arXiv 2407.21783, 3.3.1.
+    Machine("Llama 3 paper", "llama3_cluster"),
+    # torchtitan's H100 runs are Meta's, on the same kind of node.
+    Machine("torchtitan.*H100", "llama3_cluster"),
+    # The ultra-scale playbook ran on AWS p5.
+    Machine("nanotron", "cloud_h100"),
+    Machine("", ""),
+)
+#: The default cluster of a GPU: its maker's own.
+HOME = {
+    "v100_16": "dgx_v100", "v100_32": "dgx_v100", "a100_40": "dgx_a100", "a100_80": "dgx_a100",
+    "a800": "dgx_a100", "a100_pcie_40": "a100_pcie_box", "h100_sxm": "dgx_h100", "h100_pcie": "dgx_h100",
+    "h200": "dgx_h200", "h800": "h800_pod", "b200": "dgx_b200", "b300": "dgx_b300", "gb200": "gb200_nvl72",
+    "gb300": "gb300_nvl72", "mi300x": "mi300x_node", "mi325x": "mi300x_node",
+}  # fmt: skip
+GPUS = {
+    "V100-16": "v100_16", "V100-32": "v100_32", "A100-40": "a100_40", "A100-80": "a100_80",
+    "A100-PCIE-40": "a100_pcie_40", "A800-80": "a800", "H100-SXM": "h100_sxm", "H100": "h100_sxm",
+    "H100-PCIE": "h100_pcie", "H200": "h200", "H800": "h800", "B200": "b200", "B300": "b300",
+    "GB200": "gb200", "GB300": "gb300", "MI300X": "mi300x", "MI325X": "mi325x",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """A GPU that differs from the standard one: fields of `Gpu` to replace."""
+
+    pattern: str
+    change: dict[str, Any]
+
+
+#: Found in the notes.
+PARTS = (
+    # torchtitan, benchmarks/llama3_h100_202412_torchtitan.md: 95 GiB HBM2e at 2.4 TB/s, 500 W.
+    Part("HBM2e lower-TDP H100", {"memory": 95 * GIB, "memory_bandwidth": 2.4e12, "power": 500.0}),
+    Part("", {}),
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a table of dimensions does not say of an architecture: fields of `Model`."""
+
+    pattern: str
+    fields: dict[str, Any]
+
+
+LAYERNORM = {"norm": "layernorm"}
+#: Found in the model's name.
+FAMILIES = (
+    # llmfoundry/models/mpt: ALiBi, no biases, tied.
+    Family("^MPT", {**LAYERNORM, "position": "none", "bias": False, "tied": True}),
+    # arXiv 2402.16819: squared ReLU, rope, no biases, untied.
+    Family(
+        "^Nemotron",
+        {
+            **LAYERNORM,
+            "position": "rope",
+            "bias": False,
+            "tied": False,
+            "activation": "squared_relu",
+        },
+    ),
+    # train/tr11-176B-ml/README.md: ALiBi, tied.
+    Family("^BLOOM", {**LAYERNORM, "position": "none", "bias": True, "tied": True}),
+    Family("^Qwen3", {"qk_norm": True}),
+    Family("^GPT-OSS", {"qkv_bias": True}),
+    Family("", {}),
+)
+#: Feed-forward gated or not, when no family decides: Llama's and GPT-2's conventions.
+PLAIN = {**LAYERNORM, "position": "learned", "bias": True, "tied": True}
+GATED: dict[str, Any] = {}
+#: Models with latent attention or without printed dimensions, by their names in small letters and digits.
+NAMED = {
+    "deepseekv3": "deepseek_v3",
+    "deepseekv2": "deepseek_v2",
+    "mixtral8x7b": "mixtral_8x7b",
+    "mixtral8x22b": "mixtral_8x22b",
+}
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """What a source's memory figure counts: bytes of its unit, and whether driver context and communication
+    libraries are in it (what nvidia-smi shows) or the framework's allocator alone."""
+
+    pattern: str
+    unit: int | None
+    whole: bool = True
+
+
+MEMORY = (
+    # Maximum that torch's allocator reserved.
+    Gauge("torchtitan", GIB, whole=False),
+    # max_memory_allocated.
+    Gauge("SimuMax", GIB, whole=False),
+    # nvidia-smi, MiB / 1024.
+    Gauge("DLPerf", GIB),
+    # Unit not stated.
+    Gauge("Primus", None),
+    Gauge("", GB),
+)
+#: Sources of advice and arithmetic.
+ADVICE = "^guide"
+#: Clusters change under a source: runs before and after are different jobs. (pattern in the source, month-day at the
+#: end of `where` from which the new state holds). BigScience: a PCIe and NUMA fix of 2022-02-25.
+REPAIRS = (("BigScience tr11", "02-25"),)
