@@ -1,7 +1,8 @@
 """How well the cost model predicts measured runs: python benchmarks/accuracy.py --data FILE.csv
 
-Reads any file in the form of data/measured_public.csv and reports the error of the predicted step time by source, GPU
-and framework, rank correlation and regret over layouts of one job, memory, out-of-memory, and why rows were left out.
+Reads any file in the form of data/measured_public.csv and reports the error of the predicted step
+time by source, GPU and framework, rank correlation and regret over layouts of one job, memory,
+out-of-memory, and why rows were left out.
 Exit codes: 0 something was scored, 1 nothing was, 2 the file or the arguments are unusable.
 """
 

@@ -1,4 +1,5 @@
-"""What a source prints -> measured seconds per step: times, tokens per second, or FLOP rates in the source's convention."""
+"""What a source prints -> measured seconds per step: times, tokens per second, or FLOP rates in the
+source's convention."""
 
 from __future__ import annotations
 
@@ -34,8 +35,9 @@ def model_causal(case: Case, row: Row) -> float:
 
 
 def hardware(case: Case, row: Row) -> float:
-    """What the GPU runs: full recompute repeats the layers' forward pass, 96 B s L h^2 (1 + s/6h + V/16Lh) for GPT
-    (Narayanan et al. 2021, arXiv 2104.04473, equation 3), selective recompute that of the attention core.
+    """What the GPU runs: full recompute repeats the layers' forward pass, selective recompute that of
+    the attention core. For GPT this is 96 B s L h^2 (1 + s/6h + V/16Lh): Narayanan et al. 2021,
+    arXiv 2104.04473, equation 3.
     """
     layers, core, head = _sums(case, "full")
     repeated = {"full": layers, "selective": core}.get(row.recompute, 0.0)
@@ -100,7 +102,8 @@ WAYS = (from_time, from_tokens, from_flops, from_mfu)
 
 
 def measured_seconds(case: Case, row: Row) -> float | None:
-    """Seconds per step; None when the row has no time. Raises Unusable for a speed above the GPUs' peak."""
+    """Seconds per step; None when the row has no time. Raises Unusable for a speed above the GPUs'
+    peak."""
     for way in WAYS:
         seconds = way(case, row)
         if seconds is not None:

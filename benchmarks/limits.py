@@ -1,4 +1,5 @@
-"""What rows say that the cost model cannot express, one line each: counted in the report, since each is an error."""
+"""What rows say that the cost model cannot express, one line each: counted in the report, since
+each is an error."""
 
 from __future__ import annotations
 
@@ -19,34 +20,58 @@ def noted(pattern: str) -> Callable[[Setup], bool]:
     return lambda setup: re.search(pattern, setup.row.notes) is not None
 
 
+def _tensor(sp: int | None) -> Callable[[Setup], bool]:
+    return lambda setup: setup.row.sp == sp and (setup.row.tp or 1) > 1
+
+
 def _uneven(setup: Setup) -> bool:
     row = setup.row
     return bool(row.layers and row.pp and row.layers % (row.pp * (row.vpp or 1)))
 
 
+def _alibi(setup: Setup) -> bool:
+    return setup.row.model.startswith(("MPT", "BLOOM"))
+
+
+def _flash(setup: Setup) -> bool:
+    return setup.row.attention == "flash"
+
+
+def _offloaded(setup: Setup) -> bool:
+    return bool(setup.row.offload)
+
+
 LIMITS = (
-    Limit("tp > 1 without sequence parallelism (sp 0); priced with it",
-          lambda setup: setup.row.sp == 0 and (setup.row.tp or 1) > 1),
-    Limit("tp > 1, sequence parallelism not stated; priced with it",
-          lambda setup: setup.row.sp is None and (setup.row.tp or 1) > 1),
-    Limit("interleaving or stages that layers do not fill evenly", _uneven),
-    Limit("ALiBi positions; priced without positions",
-          lambda setup: setup.row.model.startswith(("MPT", "BLOOM"))),
-    Limit("alternating sliding-window attention; priced without a window", noted("alternating sliding-window")),
-    Limit("every second layer recomputed (selective layer); priced as full recompute of half", noted("selective layer")),
+    Limit("tp > 1 without sequence parallelism (sp 0); priced with it", _tensor(0)),
+    Limit("tp > 1, sequence parallelism not stated; priced with it", _tensor(None)),
+    Limit("layers do not fill the stages evenly; placed as the framework does", _uneven),
+    Limit("ALiBi positions; priced without positions", _alibi),
+    Limit("attention that alternates with a window; priced without", noted("alternating sliding")),
+    Limit("every second layer recomputed; priced as half of them", noted("selective layer")),
     Limit("8-bit optimizer state; priced as the target's", noted("8-bit")),
-    Limit("gradients kept whole in fp32 beside sharded optimizer state (bf16 optimizer); priced as ZeRO 1", noted("fp32 gradient accumulation \\(not sharded")),
-    Limit("activation checkpoints in host memory; priced on the GPU", noted("activation checkpoints kept in CPU")),
-    Limit("communication overlap switched off; priced with it", noted("overlap features off|no overlap of gradient")),
-    Limit("asynchronous tensor parallelism (AsyncTP)", noted("AsyncTP")),
-    Limit("packed sequences of fine-tuning; priced as full sequences", noted("packed sequences|SFT run|pack_sample_into_one=True")),
+    Limit(
+        "whole fp32 gradients beside sharded optimizer state; priced as ZeRO 1",
+        noted(r"fp32 gradient accumulation \(not sharded"),
+    ),
+    Limit(
+        "activation checkpoints in host memory; priced on the GPU",
+        noted("activation checkpoints kept in CPU"),
+    ),
+    Limit(
+        "overlap of communication switched off; priced with it",
+        noted("overlap features off|no overlap of gradient"),
+    ),
+    Limit("asynchronous tensor parallelism; priced without", noted("AsyncTP")),
+    Limit(
+        "packed sequences; priced as full ones",
+        noted("packed sequences|SFT run|pack_sample_into_one=True"),
+    ),
     Limit("token dropping; priced with balanced routing", noted("tokendrop")),
-    Limit("fp8 with finer scaling than per tensor; priced as fp8", noted("finer quantization")),
-    Limit("mixed-precision mode PURE (16-bit state); priced with fp32 state", noted("mode PURE")),
-    Limit("flash attention of an unstated generation; priced with the GPU's one efficiency",
-          lambda setup: setup.row.attention == "flash"),
-    Limit("optimizer or parameters in host memory", lambda setup: bool(setup.row.offload)),
-)  # fmt: skip
+    Limit("fp8 scaled more finely than per tensor; priced as fp8", noted("finer quantization")),
+    Limit("16-bit optimizer state (mode PURE); priced with fp32 state", noted("mode PURE")),
+    Limit("generation of fused attention not stated; priced with the GPU's one rate", _flash),
+    Limit("state in host memory; priced with the target's offload", _offloaded),
+)
 
 
 def limits_of(setup: Setup) -> list[str]:

@@ -1,4 +1,5 @@
-"""A CSV of measured runs -> typed rows. A bad field makes its row unusable, with a reason; it never stops the rest."""
+"""A CSV of measured runs -> typed rows. A bad field makes its row unusable, with a reason; it never
+stops the rest."""
 
 from __future__ import annotations
 
@@ -112,7 +113,8 @@ NEEDED = ("source", "model", "gpu", "gpus", "tp", "pp", "seq_len", "gbs")
 
 
 def row_of(record: Mapping[str | None, Any]) -> Row:
-    """Raises Unusable for fields that are no numbers, impossible numbers, and lines of another length."""
+    """Raises Unusable for fields that are no numbers, impossible numbers, and lines of another
+    length."""
     if None in record or any(value is None for value in record.values()):
         raise Unusable("line has another number of fields than the header")
     texts = {name: str(value).strip() for name, value in record.items()}

@@ -1,4 +1,5 @@
-"""A setup -> predicted seconds per step and bytes, after what its source leaves open is filled by parc's own choice."""
+"""A setup -> predicted seconds per step and bytes, after what its source leaves open is filled by
+parc's own choice."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ OUTSIDE_LAYERS = ("optimizer", "dp", "other")
 
 @dataclass(frozen=True)
 class Prediction:
-    """`layout` is complete; `bytes` of the fullest rank, `reserve` of them for context, libraries and allocator."""
+    """`layout` is complete; `bytes` of the fullest rank, `reserve` of them for context, libraries
+    and allocator."""
 
     seconds: float
     bytes: int
@@ -74,7 +76,8 @@ def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> 
 
 
 def _of_one_layer(setup: Setup, layout: Mapping[str, int]) -> Prediction:
-    """What the third layer adds to a model of two, without optimizer and whatever else happens once per step."""
+    """What the third layer adds to a model of two, without optimizer and whatever else happens once
+    per step."""
     two, three = (_estimate(_with_layers(setup, layers), layout) for layers in (2, 3))
     time = {
         part: seconds - two.time.get(part, 0.0)
@@ -99,7 +102,8 @@ def completion(
     stated: tuple[tuple[str, int], ...],
     unset: tuple[str, ...],
 ) -> dict[str, int]:
-    """Values for the open variables: of the fastest layout that fits, or of the smallest when none does."""
+    """Values for the open variables: of the fastest layout that fits, or of the smallest when none
+    does."""
     case = case_of(model, cluster, train, target)
     columns = _candidates(case, dict(stated), unset)
     prices = price(case, columns)
@@ -114,7 +118,8 @@ def completion(
 def _candidates(
     case: Case, stated: Mapping[str, int], unset: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """Columns of the stated variables beside every allowed choice of the open ones, derived columns included."""
+    """Columns of the stated variables beside every allowed choice of the open ones, derived columns
+    included."""
     choices = list(product(*(_choices(case, stated, name) for name in unset)))
     size = len(choices)
     columns = {name: np.full(size, value, dtype=np.int64) for name, value in stated.items()}
@@ -153,7 +158,8 @@ def _choices(case: Case, stated: Mapping[str, int], name: str) -> tuple[int, ...
 def _allowed(
     case: Case, columns: dict[str, np.ndarray], unset: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """The choices that divide the batch and break no rule of the framework; a rule that all of them break is one
+    """The choices that divide the batch and break no rule of the framework; a rule that all of them
+    break is one
     that the stated layout breaks, and does not count."""
     step = columns["micro_batch"] * columns["dp"]
     keep = case.train.global_batch % step == 0

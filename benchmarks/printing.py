@@ -75,7 +75,8 @@ def memory(document: Mapping[str, Any]) -> Iterator[str]:
             {**document["memory"]["by_source"], "all": overall}, "memory of the fullest rank"
         )
     oom = document["oom"]
-    yield f"out of memory  {oom['called_oom']} of {oom['oom_rows']} rows called, {oom['refused']} of {oom['ran_rows']} rows that ran refused"
+    yield f"out of memory  {oom['called_oom']} of {oom['oom_rows']} rows that did are called"
+    yield f"               {oom['refused']} of {oom['ran_rows']} rows that ran are refused"
     yield ""
 
 
@@ -101,7 +102,8 @@ def worst(document: Mapping[str, Any]) -> Iterator[str]:
             if value > 1 or name in ("zero", "recompute")
         )
         time = " ".join(f"{part} {seconds:.3g}" for part, seconds in each["time"].items())
-        yield f"{each['id']}: {percent(each['error'], sign=True)} ({each['measured']:.4g} s measured, {each['predicted']:.4g} s predicted)"
+        seconds = f"{each['measured']:.4g} s measured, {each['predicted']:.4g} s predicted"
+        yield f"{each['id']}: {percent(each['error'], sign=True)} ({seconds})"
         yield f"    {each['job']}"
         yield f"    {layout}{'  (completed)' if each['completed'] else ''}"
         yield f"    {time}"
@@ -110,10 +112,10 @@ def worst(document: Mapping[str, Any]) -> Iterator[str]:
 
 def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> str:
     overall = document["overall"]
-    middle = overall["median_of_sources"]
+    middle = {name: percent(value) for name, value in overall["median_of_sources"].items()}
     lines = [
         *errors({name: overall[name] for name in ("rows", "stated", "completed")}, "overall"),
-        f"median of sources  median |e| {percent(middle['median_ape'])}, p90 |e| {percent(middle['p90_ape'])}, "
+        f"median of sources  median |e| {middle['median_ape']}, p90 |e| {middle['p90_ape']}, "
         f"coverage {percent(document['coverage'])}",
         "",
         *errors(document["by_source"], "source"),

@@ -1,4 +1,5 @@
-"""Predicted and measured runs -> error, rank correlation, regret, memory error and confusion over out-of-memory."""
+"""Predicted and measured runs -> error, rank correlation, regret, memory error and confusion over
+out-of-memory."""
 
 from __future__ import annotations
 
@@ -112,11 +113,13 @@ def job_text(run: Scored) -> str:
     state = f", {_state(row)}" if _state(row) else ""
     batch = run.setup.case.train.global_batch
     dims = f"{row.layers}x{row.hidden}, {row.heads} heads"
-    return f"{row.model} ({dims}), {row.gpus} {row.gpu}, seq {row.seq_len}, batch {batch}, {row.precision}{state}"
+    run_on = f"{row.gpus} {row.gpu}, seq {row.seq_len}, batch {batch}, {row.precision}{state}"
+    return f"{row.model} ({dims}), {run_on}"
 
 
 def groups(runs: Sequence[Scored]) -> list[Report]:
-    """Rank correlation and regret for every job with at least GROUP layouts; repeated layouts count once."""
+    """Rank correlation and regret for every job with at least GROUP layouts; repeated layouts count
+    once."""
     found = []
     for members in gather(timed(runs), job_of).values():
         layouts = list(gather(members, layout_of).values())
@@ -213,7 +216,8 @@ def memory(runs: Sequence[Scored]) -> Report:
 
 
 def out_of_memory(runs: Sequence[Scored]) -> Report:
-    """Rows that ran out of memory and those of them that we call infeasible; rows that ran, and those refused."""
+    """Rows that ran out of memory and those of them that we call infeasible; rows that ran, and
+    those refused."""
     dead = [run for run in runs if run.row.oom]
     alive = [run for run in runs if not run.row.oom]
     return {

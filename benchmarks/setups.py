@@ -1,4 +1,5 @@
-"""A measured row -> what was run: model, cluster and training as a priced case, the layout, and what stays open."""
+"""A measured row -> what was run: model, cluster and training as a priced case, the layout, and
+what stays open."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ UNFUSED_DROPOUT = 0.1
 
 @dataclass(frozen=True)
 class Setup:
-    """One run as parc prices it. `layout` holds the variables that the source states; `open` the names of the others."""
+    """One run as parc prices it. `layout` holds the variables that the source states; `open` the
+    names of the others."""
 
     row: Row
     case: Case
@@ -265,9 +267,10 @@ def _offload(row: Row) -> int:
 def placement_of(setup: Setup, vpp: int) -> Split:
     """The layers of each stage as the frameworks place them.
 
-    Megatron-LM and torchtitan divide evenly; where only layers, embedding and head together divide, those count as
-    layers (Megatron-LM --account-for-embedding-in-pipeline-split, torchtitan's module split). Megatron-DeepSpeed fills
-    stages with equal shares from the first on (runtime/utils.py: partition_balanced).
+    Megatron-LM and torchtitan divide evenly; where only layers, embedding and head together divide,
+    those count as layers (Megatron-LM --account-for-embedding-in-pipeline-split, torchtitan's module
+    split). Megatron-DeepSpeed fills stages with equal shares from the first on (DeepSpeed's
+    runtime/utils.py: partition_balanced).
     """
     model, pp = setup.case.model, setup.layout["pp"]
     chunks = pp * vpp

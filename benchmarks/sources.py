@@ -1,6 +1,8 @@
-"""What the sources of measured runs have in common, as tables: who ran them, on which machines, how they count.
+"""What the sources of measured runs have in common, as tables: who ran them, on which machines, how
+they count.
 
-The first entry whose pattern is found decides. Nothing here is chosen by how well it fits: every line states where
+The first entry whose pattern is found decides. Nothing here is chosen by how well it fits: every
+line states where
 it comes from, and what is not stated takes the default at the end of its table.
 """
 
@@ -24,7 +26,8 @@ Entry = TypeVar("Entry", bound=Patterned)
 
 
 def first(table: Sequence[Entry], *texts: str) -> Entry:
-    """The first entry found in the first text that any entry is found in; the last entry is the default."""
+    """The first entry found in the first text that any entry is found in; the last entry is the
+    default."""
     for text in texts:
         for entry in table[:-1]:
             if re.search(entry.pattern, text):
@@ -48,7 +51,8 @@ FRAMEWORKS = (
     Framework("llm-foundry", "llm-foundry", "torchtitan", "torchtitan"),
     Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
-    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783, 3.3.2).
+    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783,
+    # 3.3.2).
     Framework("Llama 3 paper", "Meta Llama 3", "torchtitan", "torchtitan"),
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
@@ -85,7 +89,8 @@ class Machine:
 
 #: Found in the source's name, else in the place and the notes; the default depends on the GPU.
 MACHINES = (
-    # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and tr1-13B-base).
+    # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and
+    # tr1-13B-base).
     Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 400 * GIGA_BITS),
     Machine("BigScience|BLOOM", "dgx_a100", 400 * GIGA_BITS),
     # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
@@ -169,7 +174,8 @@ FAMILIES = (
 #: Feed-forward gated or not, when no family decides: Llama's and GPT-2's conventions.
 PLAIN = {**LAYERNORM, "position": "learned", "bias": True, "tied": True}
 GATED: dict[str, Any] = {}
-#: Models with latent attention or without printed dimensions, by their names in small letters and digits.
+#: Models with latent attention or without printed dimensions, by their names in small letters and
+#: digits.
 NAMED = {
     "deepseekv3": "deepseek_v3",
     "deepseekv2": "deepseek_v2",
@@ -180,7 +186,8 @@ NAMED = {
 
 @dataclass(frozen=True)
 class Gauge:
-    """What a source's memory figure counts: bytes of its unit, and whether driver context and communication
+    """What a source's memory figure counts: bytes of its unit, and whether driver context and
+    communication
     libraries are in it (what nvidia-smi shows) or the framework's allocator alone."""
 
     pattern: str
@@ -201,6 +208,7 @@ MEMORY = (
 )
 #: Sources of advice and arithmetic.
 ADVICE = "^guide"
-#: Clusters change under a source: runs before and after are different jobs. (pattern in the source, month-day at the
+#: Clusters change under a source: runs before and after are different jobs. (pattern in the source,
+#: month-day at the
 #: end of `where` from which the new state holds). BigScience: a PCIe and NUMA fix of 2022-02-25.
 REPAIRS = (("BigScience tr11", "02-25"),)
