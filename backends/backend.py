@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..compiler.plan import Plan
-from ..compiler.target import Target
+from ..compiler.target import Codes, Target
 
 Value = bool | int | float | str
 
@@ -64,9 +64,14 @@ class Backend:
 
 @dataclass(frozen=True)
 class Launcher:
-    """A way to start a plan's `entry` on all nodes: `emit(plan, entry)` and its inverse, as in `Backend`."""
+    """A way to start a plan's `entry` on all nodes: `emit(plan, entry)` and its inverse, as in `Backend`.
+
+    `codes` names what `emit` complains of, `manual` is the page that says why.
+    """
 
     name: str
     emit: Callable[[Plan, str], dict[str, str]]
     read: Callable[[Mapping[str, str]], LaunchConfig]
     facts: Callable[[Plan], dict[str, Value]]
+    codes: Codes
+    manual: str

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..dsl.codes import OUT_OF_BOUNDS, UNKNOWN_NAME
 from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from .case import Case
+from .codes import NO_LAYOUT
 from .quantities import price_space
 from .space import DERIVED, ORDER, Space
 from .sweep import fits
 from .target import NEUTRAL, holds
-from .validity import complaint, predicates
+from .validity import WORLD, complaint, predicates, undecided
 
 #: Variables that parc fills in when a layout leaves them open.
 OPEN = ("nodes", "vpp", "zero", "dp_shard", "micro_batch", "recompute", "recompute_layers")
@@ -23,7 +25,7 @@ NAMED = ("dp", "dp_replicate", "microbatches", "gpus")
 def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     """All decision variables of a layout. Raises JobError for unknown names,
     values below 0 and broken rules."""
-    _check_names(layout)
+    _check_names(case, layout)
     closed = {name: NEUTRAL.get(name, 1) for name in ORDER if name not in OPEN}
     space = Space(case, {**closed, **layout})
     if not space.size:
@@ -38,11 +40,11 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     return {name: int(space.layouts[name][row]) for name in ORDER}
 
 
-def _check_names(layout: Mapping[str, int]) -> None:
+def _check_names(case: Case, layout: Mapping[str, int]) -> None:
     known = (*ORDER, *NAMED)
     errors = [
         Diagnostic(
-            "PAR011",
+            UNKNOWN_NAME,
             f"unknown layout variable `{name}`",
             help=did_you_mean(name, known) or ", ".join(known),
         )
@@ -50,10 +52,11 @@ def _check_names(layout: Mapping[str, int]) -> None:
         if name not in known
     ]
     errors += [
-        Diagnostic("PAR012", f"`{name}` is {value}, below {NEUTRAL.get(name, 1)}")
+        Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value}, below {NEUTRAL.get(name, 1)}")
         for name, value in layout.items()
         if name in known and value < NEUTRAL.get(name, 1)
     ]
+    errors = errors or undecided(case.job, case.target, layout)
     if errors:
         raise JobError(errors)
 
@@ -77,5 +80,5 @@ def _complaints(space: Space, layout: Mapping[str, int]) -> list[Diagnostic]:
     for name in NAMED:
         if name in layout and name in values and values[name] != layout[name]:
             message = f"`{name}` is {layout[name]}, but the other degrees make it {values[name]}"
-            found.append(Diagnostic("PAR101", message))
-    return found or [Diagnostic("PAR150", f"{space.case.target.name} has no such layout")]
+            found.append(Diagnostic(WORLD.code, message))
+    return found or [Diagnostic(NO_LAYOUT, f"{space.case.target.name} has no such layout")]

@@ -14,6 +14,7 @@ from ..dsl.expression import QUANTITIES, Call, Expression, Name, evaluate, names
 from ..dsl.job import Constraint, Objective
 from .algebra import Bounded, Solver, constant
 from .case import Case
+from .codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
 from .quantities import gpu_dollars, gpu_watts, recomputed_flops, recomputed_total
 
 #: Fixed point of the bubble's share of a step.
@@ -64,7 +65,7 @@ class Conditions:
             return self.solver.over(totals.bubble_ns * SHARE, totals.step_ns)
         if name == "hfu":
             raise _refusal(
-                "PAR041",
+                NO_OBJECTIVE,
                 "`hfu` cannot be optimised: recomputing more would win",
                 objective.span,
                 "use `mfu`",
@@ -86,7 +87,7 @@ class Conditions:
             case Call(op, (bound, Name(name))) if op in FLIPPED and name in QUANTITIES:
                 return self._bound(name, FLIPPED[op], bound, constraint)
         raise _refusal(
-            "PAR042",
+            NOT_A_BOUND,
             f"`{constraint.text}` does more with a quantity than compare it",
             constraint.span,
             "let the quantity stand alone on one side, such as `memory <= 70 GiB`",
@@ -104,7 +105,7 @@ class Conditions:
     def _bound(self, name: str, op: str, bound: Expression, constraint: Constraint) -> Bounded:
         if names(bound) & QUANTITIES.keys() or op in ("==", "!="):
             raise _refusal(
-                "PAR042",
+                NOT_A_BOUND,
                 f"`{constraint.text}` does not bound `{name}` from one side",
                 constraint.span,
                 f"write `{name} <= ...` or `{name} >= ...` with a value on the right",
@@ -142,7 +143,7 @@ class Conditions:
             size *= len(self.solver.values[name])
         if size > ROWS:
             raise _refusal(
-                "PAR043",
+                TOO_MANY_VARIABLES,
                 f"`{constraint.text}` joins {len(of)} variables, {size:,} combinations",
                 constraint.span,
                 "split it into conditions of fewer variables",

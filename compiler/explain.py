@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dsl.diagnostics import Diagnostic, Note
 from ..dsl.job import Constraint
+from .codes import CONTRADICTION, MEMORY, NO_LAYOUT
 from .solve import Clash, clash
 from .space import ORDER, Space
 from .sweep import Swept, admits, capacity_kib, fits, host_capacity_kib, objectives, score, sweep
@@ -40,7 +41,7 @@ def _no_combination(space: Space) -> Diagnostic:
         else "several rules clash; try another number of nodes or a larger global batch"
     )
     return Diagnostic(
-        "PAR150",
+        NO_LAYOUT,
         f"{space.case.target.name} has no layout for {size}",
         job.span("train", "global_batch"),
         notes=notes,
@@ -73,7 +74,7 @@ def _out_of_memory(space: Space) -> Diagnostic:
     if needed * 2**20 <= capacity_kib(space.case):
         return _out_of_host_memory(space, swept)
     return Diagnostic(
-        "PAR511",
+        MEMORY,
         f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
         f"the smallest of {space.size:,} layouts needs {needed:.1f} GiB of {capacity:.1f} GiB",
         job.span("cluster", "nodes") or job.span("cluster"),
@@ -93,7 +94,7 @@ def _more_gpus(space: Space, ratio: float) -> str:
 def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
     kib = swept.prices.host_kib[swept.prices.memory_kib <= capacity_kib(space.case)]
     return Diagnostic(
-        "PAR511",
+        MEMORY,
         f"{space.case.target.name} fits only with offload, which needs {kib.min() / 2**20:.1f} GiB "
         f"of host memory per GPU where {host_capacity_kib(space.case) / 2**20:.1f} GiB are left",
         space.case.job.span("cluster", "node_memory") or space.case.job.span("cluster"),
@@ -113,7 +114,7 @@ def _contradiction(space: Space, found: Clash) -> Diagnostic:
     )
     subject = f"{many}: " + " and ".join(_quote(each) for each in found.constraints)
     return Diagnostic(
-        "PAR151",
+        CONTRADICTION,
         f"{space.case.target.name}: {subject}" + (" in the GPU's memory" if found.memory else ""),
         first.span,
         notes=tuple(notes),

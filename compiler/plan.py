@@ -7,10 +7,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from ..dsl.expression import VALUES
 from ..dsl.job import Job
 
-RECOMPUTE = ("none", "selective", "full")
-OFFLOAD = ("none", "optimizer", "all")
+RECOMPUTE = tuple(VALUES["recompute"])
+OFFLOAD = tuple(VALUES["offload"])
 
 
 class Frozen(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,22 +15,42 @@ from ..dsl.job import Job
 #: Integer columns, one per decision variable; scalars and arrays both work.
 Columns = Mapping[str, Any]
 
+#: Complaint code -> its short name, and what is wrong.
+Codes = Mapping[str, tuple[str, str]]
+
 
 @dataclass(frozen=True)
 class Predicate:
     """One rule that a framework enforces: the layouts for which `holds` is false do not start.
 
+    `title` says in general what is wrong with them, `message(job, **values)` with the numbers of one layout.
     `holds(job, **columns)` takes the variables of `of` by name, as equally long integer arrays, and returns
-    a boolean array. `message(job, **values)` says with the numbers why one layout is refused.
-    `source` names the framework's file or message.
+    a boolean array. `source` names the framework's file or message.
     """
 
     code: str
     name: str
+    title: str
     of: tuple[str, ...]
     holds: Callable[..., Any]
     message: Callable[..., str]
     source: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One thing that a job may ask for and a framework lacks, whatever the layout.
+
+    `title` says in general what is lacking, `asked(job)` what this job asks for, or None.
+    `path` is the setting to point at.
+    """
+
+    code: str
+    name: str
+    title: str
+    asked: Callable[[Job], str | None]
+    path: tuple[str, ...]
+    help: str
 
 
 @dataclass(frozen=True)
@@ -91,16 +111,27 @@ class Target:
     """A framework: the values each variable may take, the rules between them, what it costs.
 
     `domains(job)` gives candidate values per variable; a variable it leaves out keeps its neutral value
-    (`NEUTRAL`). `refuses(job)` lists what the framework cannot express at all, before any layout is tried.
-    `options` is the pydantic class behind `target NAME { ... }`.
+    (`NEUTRAL`). `options` is the pydantic class behind `target NAME { ... }`, and `settings(job)` complains
+    about what its types cannot tell. `codes` names the complaints of `settings` and of the emitter.
     """
 
     name: str
     options: type[BaseModel]
     domains: Callable[[Job], Mapping[str, Sequence[int]]]
     predicates: tuple[Predicate, ...]
-    refuses: Callable[[Job], list[Diagnostic]]
+    refusals: tuple[Refusal, ...]
     traits: Traits
+    settings: Callable[[Job], Iterable[Diagnostic]] = field(default=lambda job: ())
+    codes: Codes = field(default_factory=dict)
+
+    def refuses(self, job: Job) -> list[Diagnostic]:
+        """What no layout can repair, each with the place in the job that asks for it."""
+        lacking = [
+            Diagnostic(refusal.code, message, job.span(*refusal.path), help=refusal.help)
+            for refusal in self.refusals
+            if (message := refusal.asked(job)) is not None
+        ]
+        return [*lacking, *self.settings(job)]
 
 
 #: The value of a variable that a target does not decide. dp, microbatches,

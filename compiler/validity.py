@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..dsl.diagnostics import Diagnostic, Note
+from ..dsl.expression import VALUES
 from ..dsl.job import Job
+from .codes import UNDECIDED
 from .plan import Layout
-from .target import Columns, Predicate, Target, holds
+from .target import NEUTRAL, Columns, Predicate, Target, holds
 
 
 def _world(job: Job, gpus: Any, tp: Any, pp: Any, cp: Any) -> Any:
@@ -36,7 +38,8 @@ def _placement(job: Job, pp: Any, vpp: Any) -> Any:
 
 
 WORLD = Predicate(
-    "PAR101", "world-size", ("gpus", "tp", "pp", "cp"), _world,
+    "PAR101", "world-size", "tp * pp * cp does not divide the GPUs",
+    ("gpus", "tp", "pp", "cp"), _world,
     lambda job, gpus, tp, pp, cp: (
         f"tp {tp} * pp {pp} * cp {cp} = {tp * pp * cp} does not divide {gpus} GPUs"
     ),
@@ -44,12 +47,14 @@ WORLD = Predicate(
     "Megatron-LM arguments.py, torchtitan parallel_dims.py",
 )  # fmt: skip
 REPLICAS = Predicate(
-    "PAR103", "mesh-product", ("dp", "dp_shard"), _replicas,
+    "PAR103", "mesh-product", "dp_shard does not divide dp",
+    ("dp", "dp_shard"), _replicas,
     lambda job, dp, dp_shard: f"dp_shard {dp_shard} does not divide dp {dp}",
     "dp = dp_replicate * dp_shard: torchtitan distributed/parallel_dims.py",
 )  # fmt: skip
 BATCH = Predicate(
-    "PAR201", "batch-dp", ("micro_batch", "dp"), _batch,
+    "PAR201", "batch-dp", "micro_batch * dp does not divide the global batch",
+    ("micro_batch", "dp"), _batch,
     lambda job, micro_batch, dp: (
         f"global batch {job.train.global_batch} is not a multiple of "
         f"micro-batch {micro_batch} * dp {dp} = {micro_batch * dp}"
@@ -57,12 +62,14 @@ BATCH = Predicate(
     "Megatron-LM num_microbatches_calculator.py; DeepSpeed runtime/config.py; torchtitan train.py",
 )  # fmt: skip
 SEQUENCE = Predicate(
-    "PAR131", "seq-split", ("cp",), _sequence,
+    "PAR131", "seq-split", "the parts that a sequence is cut into do not divide it",
+    ("cp",), _sequence,
     lambda job, cp: f"seq_len {job.train.seq_len} is not a multiple of cp {cp}",
     "context parallelism cuts every sequence into equal parts",
 )  # fmt: skip
 PLACEMENT = Predicate(
-    "PAR121", "layers-pp", ("pp", "vpp"), _placement,
+    "PAR121", "layers-pp", "more virtual stages than layers, embedding and head fill",
+    ("pp", "vpp"), _placement,
     lambda job, pp, vpp: (
         f"pp {pp} * vpp {vpp} = {pp * vpp} virtual stages "
         f"do not fit {job.model.layers} layers, embedding and head"
@@ -80,6 +87,25 @@ def predicates(target: Target) -> tuple[Predicate, ...]:
     return GENERAL + target.predicates
 
 
+def undecided(job: Job, target: Target, columns: Columns) -> list[Diagnostic]:
+    """Complaints about variables that a target does not decide and that are not at their neutral value."""
+    decided = target.domains(job)
+    return [
+        Diagnostic(
+            UNDECIDED,
+            f"`{name}` is always {_word(name, neutral)} on {target.name}, "
+            f"not {_word(name, columns[name])}",
+        )
+        for name, neutral in NEUTRAL.items()
+        if name not in decided and columns.get(name, neutral) != neutral
+    ]
+
+
+def _word(name: str, value: int) -> str:
+    words = {number: word for word, number in VALUES.get(name, {}).items()}
+    return words.get(value, str(value))
+
+
 def columns_of(job: Job, layout: Layout) -> dict[str, int]:
     """The variables of one layout by name, derived ones included."""
     named = layout.model_dump()
@@ -95,3 +121,10 @@ def complaint(job: Job, rule: Predicate, values: Mapping[str, int]) -> Diagnosti
     """The message of a broken rule with its numbers, and where the framework says so."""
     message = rule.message(job, **{name: int(values[name]) for name in rule.of})
     return Diagnostic(rule.code, message, notes=(Note(f"{rule.name}: {rule.source}"),))
+
+
+def problems(job: Job, target: Target, layout: Layout) -> list[Diagnostic]:
+    """Why a target cannot run a job in a layout; none when it can."""
+    columns = columns_of(job, layout)
+    rules = [complaint(job, rule, columns) for rule in broken(job, target, columns)]
+    return [*target.refuses(job), *undecided(job, target, columns), *rules]

@@ -335,16 +335,6 @@ def test_std_lists_and_prints(run: Parc) -> None:
     assert len(json.loads(run("std", "--json").out)) == len(listed.splitlines())
 
 
-def test_rules_name_code_and_source(run: Parc) -> None:
-    rules = json.loads(run("rules", "--json").out)
-    assert {"language", "commands", "slurm", "megatron", "torchtitan"} <= {
-        rule["origin"] for rule in rules
-    }
-    assert all(rule["source"] for rule in rules if rule["origin"] in ("megatron", "torchtitan"))
-    listed = run("rules").out
-    assert all(rule["code"] in listed for rule in rules)
-
-
 def test_the_python_api(run: Parc) -> None:
     job = parc.load("job.par", ["train.seq_len=512"])
     assert job.train.seq_len == 512

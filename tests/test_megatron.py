@@ -211,7 +211,7 @@ def test_extra_may_not_repeat_what_parc_writes():
     with pytest.raises(JobError) as caught:
         BACKEND.emit(plan)
     assert [problem.code for problem in caught.value.diagnostics] == ["PAR330"]
-    assert "`--micro-batch-size`" in caught.value.diagnostics[0].message
+    assert "`micro_batch_size`" in caught.value.diagnostics[0].message
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,7 @@ RULES = {
         {"pp": 2, "ep": 8, "etp": 4, "gpus": 64},
         {"pp": 4, "ep": 8, "etp": 4, "gpus": 64},
     ),
-    "seq-cp": (job_of(seq_len=4100), {"cp": 2}, {"cp": 4}),
-    "seq-tp-cp": (job_of(seq_len=4104), {"tp": 4, "cp": 2}, {"tp": 8, "cp": 2}),
+    "seq-split": (job_of(seq_len=4104), {"tp": 4, "cp": 2}, {"tp": 8, "cp": 2}),
     "window-cp": (job_of(with_model(DENSE, window=1024)), {"cp": 1}, {"cp": 2}),
     "unfused-cp": (job_of(attention="unfused"), {"cp": 1}, {"cp": 2}),
     "vpp-microbatches": (
@@ -101,6 +100,17 @@ def transposed(columns):
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def test_sequence_parts_serve_both_tensor_and_context_ranks():
+    """Sequence parallelism wants equal parts for tp * cp ranks, balanced context ranks two parts each."""
+    for length in (1, 24, 60, 4096, 4100, 4104):
+        job = job_of(seq_len=length)
+        for tp in (1, 2, 3, 8):
+            for cp in (1, 2, 3, 4):
+                wanted = [tp * cp] * (tp > 1) + [2 * cp] * (cp > 1)
+                allowed = all(length % parts == 0 for parts in wanted)
+                assert bool(holds(PREDICATES["seq-split"], job, {"tp": tp, "cp": cp})) == allowed
+
+
 def test_predicates_know_the_variables_and_stay_small():
     known = {*NEUTRAL, "dp", "microbatches", "gpus", "nodes"}
     for predicate in BACKEND.target.predicates:
@@ -140,7 +150,6 @@ def test_domains_of_other_jobs():
         (DENSE, {"precision": "fp16"}, samples.V100, "PAR325"),
         (MOE, {"precision": "fp16", "attention": "unfused"}, samples.V100, "PAR326"),
         (DENSE, {"precision": "mxfp8"}, samples.H100, "PAR327"),
-        (DENSE, {"precision": "fp8"}, samples.A100, "PAR328"),
         (with_model(samples.GPT_125M, mtp_layers=1), {}, samples.H100, "PAR329"),
     ],
 )

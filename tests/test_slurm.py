@@ -96,16 +96,16 @@ def test_the_site_has_the_last_word() -> None:
 @pytest.mark.parametrize(
     ("launch", "code", "says"),
     [
-        (Launch(time=600.0, signal=600.0), "PAR602", "signal 600 s before the end of 600 s"),
-        (Launch(signal=70_000.0), "PAR602", "65,535"),
-        (Launch(segment=3), "PAR601", "segment 3 does not divide 2 nodes"),
-        (Launch(extra={"nodes": 4}), "PAR603", "`nodes`"),
-        (Launch(extra={"gres": "gpu:4"}), "PAR603", "`gres`"),
-        (Launch(extra={"p": "x"}), "PAR604", "`p` is not the long name"),
-        (Launch(extra={"container-image": "x"}), "PAR604", "belongs to srun"),
-        (Launch(partition="$P"), "PAR604", "expands no variables"),
-        (Launch(account='a"b'), "PAR604", "`account`"),
-        (Launch(extra={"comment": "a\nb"}), "PAR604", "control character"),
+        (Launch(time=600.0, signal=600.0), "PAR622", "signal 600 s before the end of 600 s"),
+        (Launch(signal=70_000.0), "PAR622", "65,535"),
+        (Launch(segment=3), "PAR621", "segment 3 does not divide 2 nodes"),
+        (Launch(extra={"nodes": 4}), "PAR623", "`nodes`"),
+        (Launch(extra={"gres": "gpu:4"}), "PAR623", "`gres`"),
+        (Launch(extra={"p": "x"}), "PAR624", "`p` is not the long name"),
+        (Launch(extra={"container-image": "x"}), "PAR624", "belongs to srun"),
+        (Launch(partition="$P"), "PAR624", "expands no variables"),
+        (Launch(account='a"b'), "PAR624", "`account`"),
+        (Launch(extra={"comment": "a\nb"}), "PAR624", "control character"),
     ],
 )
 def test_what_sbatch_would_refuse_is_a_diagnostic(launch: Launch, code: str, says: str) -> None:

@@ -306,7 +306,7 @@ def test_options_reach_the_files():
 
 @pytest.mark.parametrize(
     "name, code",
-    [("parallelism.tensor_parallel_degree", "PAR364"), ("comm.train_timeout_second", "PAR365")],
+    [("parallelism.tensor_parallel_degree", "PAR330"), ("comm.train_timeout_second", "PAR365")],
 )
 def test_extra_settings_are_checked(name, code):
     with pytest.raises(JobError) as refused:

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...compiler.plan import Plan
-from ...compiler.validity import broken, columns_of, complaint
-from ...dsl.diagnostics import Diagnostic, JobError
+from ...compiler.validity import problems
+from ...dsl.diagnostics import JobError
 from ...dsl.job import Job
 from ..backend import Value
 from ..render import format_python, provenance, render
 from .config import ds_config, model_json, windowed
 from .options import options_of
-from .refusals import refuses
 from .target import TARGET, VERSION
 
 ENTRY = "deepspeed/launch.sh"
@@ -27,7 +26,7 @@ def emit(plan: Plan) -> dict[str, str]:
 
     Raises `JobError` for what DeepSpeed cannot express.
     """
-    if found := problems(plan):
+    if found := problems(plan.job, TARGET, plan.layout):
         raise JobError(found)
     return {
         ENTRY: render("deepspeed/launch.sh.j2", _launch_values(plan)),
@@ -35,22 +34,6 @@ def emit(plan: Plan) -> dict[str, str]:
         "deepspeed/model.json": _json(model_json(plan)),
         "deepspeed/train.py": format_python(render("deepspeed/train.py.j2", _train_values(plan))),
     }
-
-
-def problems(plan: Plan) -> list[Diagnostic]:
-    """What the job asks and DeepSpeed lacks, and the rules that the layout breaks."""
-    found = refuses(plan.job)
-    columns = columns_of(plan.job, plan.layout)
-    found += [complaint(plan.job, rule, columns) for rule in broken(plan.job, TARGET, columns)]
-    layout = plan.layout
-    for name in ("tp", "ep", "etp", "vpp"):
-        if (value := getattr(layout, name)) > 1:
-            found.append(
-                Diagnostic("PAR428", f"deepspeed runs a plain PyTorch model without {name} {value}")
-            )
-    if layout.recompute_layers:
-        found.append(Diagnostic("PAR429", "deepspeed recomputes every layer or none of them"))
-    return found
 
 
 def facts(plan: Plan) -> dict[str, Value]:

@@ -56,6 +56,7 @@ PREDICATES = (
     Predicate(
         "PAR401",
         "zero-pp",
+        "zero 2 or 3 with pp above 1",
         ("pp", "zero"),
         pipeline_stage,
         lambda job, pp, zero: (
@@ -66,6 +67,7 @@ PREDICATES = (
     Predicate(
         "PAR405",
         "offload-stage",
+        "offload at a zero stage that does not divide what it moves",
         ("zero", "offload"),
         offload_stage,
         lambda job, zero, offload: (
@@ -76,6 +78,7 @@ PREDICATES = (
     Predicate(
         "PAR411",
         "zero-group",
+        "zero over some of the replicas alone",
         ("zero", "dp_replicate", "dp_shard"),
         shard_group,
         lambda job, zero, dp_replicate, dp_shard: (
@@ -87,6 +90,7 @@ PREDICATES = (
     Predicate(
         "PAR412",
         "hpz",
+        "hpz without zero 3, without several equal parts, or with weights offloaded",
         ("zero", "hpz", "gpus", "offload"),
         secondary_partition,
         lambda job, zero, hpz, gpus, offload: (
@@ -98,6 +102,7 @@ PREDICATES = (
     Predicate(
         "PAR116",
         "ulysses",
+        "cp does not divide the heads, or does not go round the key-value heads",
         ("cp",),
         ulysses_heads,
         lambda job, cp: (
@@ -108,6 +113,7 @@ PREDICATES = (
     Predicate(
         "PAR413",
         "ulysses-pp",
+        "cp above 1 with pp above 1",
         ("pp", "cp"),
         ulysses_pipeline,
         lambda job, pp, cp: f"cp {cp} (Ulysses) with pp {pp}",
@@ -116,6 +122,7 @@ PREDICATES = (
     Predicate(
         "PAR414",
         "ulysses-zero",
+        "cp above 1 with zero 1 and gradients summed in fp32",
         ("zero", "cp", "offload"),
         ulysses_stage,
         lambda job, zero, cp, offload: (
@@ -127,6 +134,7 @@ PREDICATES = (
     Predicate(
         "PAR409",
         "accumulate",
+        "zero 0 with gradients of several micro-batches summed in fp32",
         ("zero", "microbatches"),
         accumulation,
         lambda job, zero, microbatches: (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...compiler import parameters
-from ...compiler.target import StateBytes, Target, Traits, divisors
+from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
+from ..degrees import micro_batches, replicas, ways
 from .options import Options, options_of
-from .refusals import refuses
+from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
 VERSION = "0.19.8"
-MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
 
 #: Elements of one gradient bucket. DeepSpeed's default of 5e8 costs 4 GB in stage 2 and 3.
 REDUCE_BUCKET = 100_000_000
@@ -28,16 +28,14 @@ LIVE_LAYERS = 2
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
-    worlds = sorted({nodes * job.cluster.gpus_per_node for nodes in job.cluster.nodes})
-    ways = sorted({way for world in worlds for way in divisors(world)})
-    replicas = tuple(way for way in ways if job.train.global_batch % way == 0)
+    data = replicas(job)
     return {
-        "pp": tuple(way for way in ways if way <= job.model.layers),
-        "cp": tuple(way for way in ways if job.model.heads % way == 0),
-        "dp_replicate": replicas,
-        "dp_shard": replicas,
+        "pp": tuple(k for k in ways(job) if k <= job.model.layers),
+        "cp": tuple(k for k in ways(job) if job.model.heads % k == 0),
+        "dp_replicate": data,
+        "dp_shard": data,
         "zero": (0, 1, 2, 3),
-        "micro_batch": tuple(k for k in MICRO_BATCHES if job.train.global_batch % k == 0),
+        "micro_batch": micro_batches(job),
         "recompute": (0, 1, 2),
         "offload": (0, 1, 2),
         "hpz": (1, job.cluster.gpus_per_node),
@@ -109,6 +107,8 @@ TARGET = Target(
     options=Options,
     domains=domains,
     predicates=PREDICATES,
-    refuses=refuses,
+    refusals=REFUSALS,
     traits=TRAITS,
+    settings=settings,
+    codes=CODES,
 )

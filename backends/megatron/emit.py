@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...compiler.plan import Layout, Plan
+from ...compiler.validity import problems
 from ...dsl.diagnostics import Diagnostic, JobError
+from .. import extra
+from ..capability import BLACKWELL, capability
 from ..render import provenance, render
-from .capability import compute_capability
 from .flags import Flag, default_text, flag, names, rows
 from .model import expert_flags, model_flags
 from .parallel import memory_flags, parallel_flags
-from .target import refuses
+from .target import TARGET
 from .training import (
     batch_flags,
     checkpoint_flags,
@@ -41,13 +43,13 @@ GROUPS = {
 
 def emit(plan: Plan) -> dict[str, str]:
     """The script by its path; raises JobError for what Megatron-LM cannot express."""
-    if problems := refuses(plan.job):
-        raise JobError(problems)
-    groups = {name: found for name, build in GROUPS.items() if (found := build(plan))}
-    if problems := _extra_problems(plan, names(groups.values())):
-        raise JobError(problems)
-    if extra := _extra(plan):
-        groups["EXTRA"] = extra
+    if found := problems(plan.job, TARGET, plan.layout):
+        raise JobError(found)
+    groups = {name: flags for name, build in GROUPS.items() if (flags := build(plan))}
+    if found := _extra_problems(plan, names(groups.values())):
+        raise JobError(found)
+    if flags := list(_extra(plan).values()):
+        groups["EXTRA"] = flags
     return {ENTRY: render("megatron/pretrain.sh.j2", _values(plan, groups))}
 
 
@@ -117,32 +119,28 @@ def _variables(plan: Plan) -> Iterator[str]:
 
 def _environment(plan: Plan) -> Iterator[str]:
     """arguments.py:1477 demands one connection with tp or cp before Blackwell; FSDP forbids it."""
-    layout, arch = plan.layout, plan.job.cluster.gpu.arch
+    layout = plan.layout
     if layout.zero >= 2:
         yield "# Megatron-FSDP overlaps its transfers only with several connections, and refuses one."
         yield "unset CUDA_DEVICE_MAX_CONNECTIONS"
-    elif (layout.tp > 1 or layout.cp > 1) and compute_capability(arch) < 100:
+    elif (layout.tp > 1 or layout.cp > 1) and capability(plan.job) < BLACKWELL:
         yield "# Transfers start in the order in which they overlap: Megatron-LM demands this with tp or cp."
         yield "export CUDA_DEVICE_MAX_CONNECTIONS=1"
 
 
-def _extra(plan: Plan) -> list[Flag]:
-    found = []
+def _extra(plan: Plan) -> dict[str, Flag]:
+    """The options of `extra` by the key that asks for each; `false` leaves one out."""
+    found = {}
     for key, value in plan.options.extra.items():
         name = "--" + key.replace("_", "-")
         if value is not False:
-            found.append(flag(name) if value is True else flag(name, value))
+            found[key] = flag(name) if value is True else flag(name, value)
     return found
 
 
 def _extra_problems(plan: Plan, taken: set[str]) -> list[Diagnostic]:
     return [
-        Diagnostic(
-            "PAR330",
-            f"`extra` sets `{item.name}`, which parc writes itself",
-            plan.job.span("target", "megatron", "extra"),
-            help="change the job instead",
-        )
-        for item in _extra(plan)
+        extra.decided(plan.job, "megatron", key)
+        for key, item in _extra(plan).items()
         if item.name in taken
     ]

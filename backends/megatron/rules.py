@@ -8,7 +8,14 @@ import numpy as np
 
 from ...compiler.target import Predicate
 from ...dsl.job import Job
-from .capability import compute_capability
+from ..capability import BLACKWELL, capability
+from ..divisibility import (
+    expert_width_over_etp,
+    experts_over_ep,
+    feed_forward_widths,
+    heads_over_tp,
+    widths_over_tp,
+)
 
 #: Line numbers below are of this commit (megatron-core 0.20 pre-release); 0.19.2 has the same rules.
 COMMIT = "NVIDIA/Megatron-LM@d98e8a64"
@@ -18,34 +25,18 @@ STATE = f"{COMMIT} megatron/core/parallel_state.py"
 SCHEDULES = f"{COMMIT} megatron/core/pipeline_parallel/schedules.py"
 
 
-def feed_forward_widths(job: Job) -> tuple[int, ...]:
-    """Widths that tensor parallelism divides outside the routed experts."""
-    model = job.model
-    dense = (model.ffn,) if not model.moe or model.dense_layers else ()
-    shared = (model.shared_experts * model.expert_width,) if model.shared_experts else ()
-    return dense + shared
-
-
 def kv_heads_divide(job: Job, tp: Any) -> Any:
     groups = job.model.groups
     return job.model.mla | (groups % tp == 0) | (tp % groups == 0)
-
-
-def widths_divide(job: Job, tp: Any) -> Any:
-    widths = np.array(feed_forward_widths(job) or (0,))
-    return (widths[:, None] % np.atleast_1d(tp) == 0).all(axis=0).reshape(np.shape(tp))
 
 
 def expert_grid_fits(job: Job, pp: Any, ep: Any, etp: Any, gpus: Any) -> Any:
     return (not job.model.moe) | (gpus % (etp * ep * pp) == 0)
 
 
-def sequence_divides(job: Job, tp: Any, cp: Any) -> Any:
-    return (tp == 1) | (job.train.seq_len % (tp * cp) == 0)
-
-
-def context_divides(job: Job, cp: Any) -> Any:
-    return (cp == 1) | (job.train.seq_len % (2 * cp) == 0)
+def sequence_parts(tp: Any, cp: Any) -> Any:
+    """Equal parts of a sequence: two per context rank, and one per tensor rank (sequence parallelism)."""
+    return cp * np.lcm(np.where(cp > 1, 2, 1), tp)
 
 
 def interleaving_fed(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
@@ -59,8 +50,7 @@ def recompute_counts(job: Job, pp: Any, vpp: Any, recompute: Any, recompute_laye
 
 
 def fsdp_alone(job: Job, zero: Any, tp: Any, cp: Any) -> Any:
-    blackwell = compute_capability(job.cluster.gpu.arch) >= 100
-    return blackwell | (zero < 2) | ((tp == 1) & (cp == 1))
+    return (capability(job) >= BLACKWELL) | (zero < 2) | ((tp == 1) & (cp == 1))
 
 
 def fp8_shapes(job: Job, tp: Any) -> Any:
@@ -78,33 +68,21 @@ def fp8_shapes(job: Job, tp: Any) -> Any:
 FP8_MULTIPLE = {"fp8": 16, "mxfp8": 32}
 
 HEADS = (
-    Predicate(
-        "PAR111",
-        "heads-tp",
-        ("tp",),
-        lambda job, tp: job.model.heads % tp == 0,
-        lambda job, tp: f"heads {job.model.heads} is not a multiple of tp {tp}",
-        f"{CONFIG}:1446",
-    ),
+    heads_over_tp(f"{CONFIG}:1446"),
     Predicate(
         "PAR112",
         "kv-heads-tp",
+        "kv_heads is neither a multiple nor a divisor of tp",
         ("tp",),
         kv_heads_divide,
         lambda job, tp: f"kv_heads {job.model.groups} is neither a multiple nor a divisor of tp {tp}",
         f"{CONFIG}:1462",
     ),
-    Predicate(
-        "PAR113",
-        "ffn-tp",
-        ("tp",),
-        widths_divide,
-        lambda job, tp: f"ffn {' and '.join(map(str, feed_forward_widths(job)))} do not divide by tp {tp}",
-        f"{COMMIT} megatron/core/utils.py:592",
-    ),
+    widths_over_tp(f"{COMMIT} megatron/core/utils.py:592"),
     Predicate(
         "PAR503",
         "fp8-shapes",
+        "tp leaves matrix sides that fp8 kernels do not take",
         ("tp",),
         fp8_shapes,
         lambda job, tp: (
@@ -116,25 +94,12 @@ HEADS = (
 )
 
 EXPERTS = (
-    Predicate(
-        "PAR115",
-        "experts-ep",
-        ("ep",),
-        lambda job, ep: (ep == 1) | ((job.model.experts > 0) & (job.model.experts % ep == 0)),
-        lambda job, ep: f"experts {job.model.experts} is not a multiple of ep {ep}",
-        f"{ARGUMENTS}:1656",
-    ),
-    Predicate(
-        "PAR117",
-        "expert-ffn-etp",
-        ("etp",),
-        lambda job, etp: (etp == 1) | (job.model.moe & (job.model.expert_width % etp == 0)),
-        lambda job, etp: f"expert_ffn {job.model.expert_width} is not a multiple of etp {etp}",
-        f"{COMMIT} megatron/core/utils.py:592",
-    ),
+    experts_over_ep(f"{ARGUMENTS}:1656"),
+    expert_width_over_etp(f"{COMMIT} megatron/core/utils.py:592"),
     Predicate(
         "PAR118",
         "etp-one-or-tp",
+        "etp is neither 1 nor tp",
         ("tp", "etp"),
         lambda job, tp, etp: (etp == 1) | (etp == tp),
         lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}, the two that parc emits",
@@ -143,6 +108,7 @@ EXPERTS = (
     Predicate(
         "PAR119",
         "expert-bias-etp",
+        "etp above 1 for experts with biases",
         ("etp",),
         lambda job, etp: (etp == 1) | (not job.model.bias),
         lambda job, etp: f"experts with biases need etp 1, not {etp}",
@@ -151,6 +117,7 @@ EXPERTS = (
     Predicate(
         "PAR102",
         "expert-world",
+        "etp * ep * pp does not divide the GPUs",
         ("pp", "ep", "etp", "gpus"),
         expert_grid_fits,
         lambda job, pp, ep, etp, gpus: (
@@ -163,26 +130,20 @@ EXPERTS = (
 SEQUENCE = (
     Predicate(
         "PAR131",
-        "seq-cp",
-        ("cp",),
-        context_divides,
-        lambda job, cp: f"seq_len {job.train.seq_len} is not a multiple of 2 * cp {cp} = {2 * cp}",
-        f"{ARGUMENTS}:1336",
-    ),
-    Predicate(
-        "PAR131",
-        "seq-tp-cp",
+        "seq-split",
+        "seq_len is not a multiple of tp * cp and 2 * cp",
         ("tp", "cp"),
-        sequence_divides,
+        lambda job, tp, cp: job.train.seq_len % sequence_parts(tp, cp) == 0,
         lambda job, tp, cp: (
-            f"seq_len {job.train.seq_len} is not a multiple of tp {tp} * cp {cp} = {tp * cp}, "
-            "as sequence parallelism needs"
+            f"seq_len {job.train.seq_len} is not a multiple of {sequence_parts(tp, cp)}, "
+            f"as tp {tp} with sequence parallelism and cp {cp} need"
         ),
-        f"{COMMIT} megatron/core/tensor_parallel/mappings.py:72",
+        f"{COMMIT} megatron/core/tensor_parallel/mappings.py:72, megatron/training/arguments.py:1336",
     ),
     Predicate(
         "PAR133",
         "window-cp",
+        "cp above 1 with sliding-window attention",
         ("cp",),
         lambda job, cp: (cp == 1) | (job.model.window is None),
         lambda job, cp: f"window {job.model.window} cannot be combined with cp {cp} over a ring",
@@ -191,6 +152,7 @@ SEQUENCE = (
     Predicate(
         "PAR134",
         "unfused-cp",
+        "cp above 1 with unfused attention",
         ("cp",),
         lambda job, cp: (cp == 1) | (job.train.attention != "unfused"),
         lambda job, cp: f"attention = unfused cannot be combined with cp {cp}",
@@ -202,6 +164,7 @@ PIPELINE = (
     Predicate(
         "PAR203",
         "vpp-microbatches",
+        "micro-batches are not a multiple of pp, as interleaving needs",
         ("pp", "vpp", "microbatches"),
         interleaving_fed,
         lambda job, pp, vpp, microbatches: (
@@ -212,6 +175,7 @@ PIPELINE = (
     Predicate(
         "PAR124",
         "recompute-chunk",
+        "recompute_layers without full recomputation, or more than a chunk has",
         ("pp", "vpp", "recompute", "recompute_layers"),
         recompute_counts,
         lambda job, pp, vpp, recompute, recompute_layers: (
@@ -226,6 +190,7 @@ SHARDING = (
     Predicate(
         "PAR306",
         "zero-shard",
+        "dp_shard above 1 with zero 0",
         ("zero", "dp_shard"),
         lambda job, zero, dp_shard: (zero > 0) | (dp_shard == 1),
         lambda job, zero, dp_shard: f"zero 0 divides nothing, so dp_shard must be 1, not {dp_shard}",
@@ -234,6 +199,7 @@ SHARDING = (
     Predicate(
         "PAR307",
         "zero-replicate",
+        "dp_replicate above 1 with zero 1 or more",
         ("zero", "dp_replicate"),
         lambda job, zero, dp_replicate: (zero == 0) | (dp_replicate == 1),
         lambda job, zero, dp_replicate: (
@@ -244,6 +210,7 @@ SHARDING = (
     Predicate(
         "PAR308",
         "fsdp-pp",
+        "Megatron-FSDP (zero 2 and 3) with pp above 1",
         ("zero", "pp"),
         lambda job, zero, pp: (zero < 2) | (pp == 1),
         lambda job, zero, pp: (
@@ -255,6 +222,7 @@ SHARDING = (
     Predicate(
         "PAR310",
         "fsdp-tp-cp",
+        "Megatron-FSDP (zero 2 and 3) with tp or cp above 1 before Blackwell",
         ("zero", "tp", "cp"),
         fsdp_alone,
         lambda job, zero, tp, cp: (
@@ -266,6 +234,7 @@ SHARDING = (
     Predicate(
         "PAR309",
         "muon-zero",
+        "zero above 0 with the muon optimizer",
         ("zero",),
         lambda job, zero: (zero == 0) | (job.train.optimizer != "muon"),
         lambda job, zero: f"optimizer = muon cannot be combined with zero {zero}",

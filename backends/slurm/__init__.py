@@ -1,9 +1,12 @@
 """SLURM: `Plan` -> `slurm/<target>.sbatch`, which starts the plan's entry script once on every node."""
 
 from ..backend import Launcher
+from . import options
 from .emit import emit, facts
 from .read import read
 
-LAUNCHER = Launcher(name="slurm", emit=emit, read=read, facts=facts)
+LAUNCHER = Launcher(
+    name="slurm", emit=emit, read=read, facts=facts, codes=options.CODES, manual=options.MANUAL
+)
 
 __all__ = ["LAUNCHER", "emit", "facts", "read"]

@@ -13,17 +13,22 @@ from ..backend import Value
 
 Options = dict[str, Value]
 
+SEGMENT = "PAR621"
+SIGNAL = "PAR622"
+CONTRADICTION = "PAR623"
+UNREADABLE = "PAR624"
+
 #: Code -> (short name, title), for `parc rules`.
 CODES = {
-    "PAR601": (
+    SEGMENT: (
         "segment",
         "a segment that cannot hold the layout's groups or does not divide the nodes",
     ),
-    "PAR602": ("signal", "a warning signal that sbatch cannot send in time"),
-    "PAR603": ("extra-contradicts", "an extra option that the layout decides"),
-    "PAR604": ("option-unreadable", "an option that sbatch cannot read"),
+    SIGNAL: ("signal", "a warning signal that sbatch cannot send in time"),
+    CONTRADICTION: ("extra-contradicts", "an extra option that the layout decides"),
+    UNREADABLE: ("option-unreadable", "an option that sbatch cannot read"),
 }
-SOURCE = "https://slurm.schedmd.com/sbatch.html"
+MANUAL = "https://slurm.schedmd.com/sbatch.html"
 
 #: Options whose values follow from the layout, so that `extra` may not give others.
 _FIXED = (
@@ -122,27 +127,27 @@ def _segment_problems(plan: Plan, launch: Launch) -> Iterator[Diagnostic]:
     span = plan.job.span("launch", "segment")
     if layout.nodes % launch.segment:
         message = f"segment {launch.segment} does not divide {layout.nodes} nodes"
-        yield Diagnostic("PAR601", message, span)
+        yield Diagnostic(SEGMENT, message, span)
     group = min(fast_group(layout), plan.job.cluster.domain)
     if launch.segment * per_node < group:
         message = (
             f"segment {launch.segment} holds {launch.segment * per_node} GPUs, "
             f"but {plan.target} keeps groups of {group} on the fast link"
         )
-        yield Diagnostic("PAR601", message, span, help="without `segment` it is computed")
+        yield Diagnostic(SEGMENT, message, span, help="without `segment` it is computed")
 
 
 def _signal_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
     span = job.span("launch", "signal")
     if launch.signal > _MAX_SIGNAL_SECONDS:
         message = f"signal {launch.signal:g} s is over sbatch's limit of {_MAX_SIGNAL_SECONDS:,} s"
-        yield Diagnostic("PAR602", message, span)
+        yield Diagnostic(SIGNAL, message, span)
     elif launch.signal and launch.time is not None and launch.signal >= launch.time:
         message = (
             f"signal {launch.signal:g} s before the end of {launch.time:g} s comes at the start"
         )
         help_text = "a longer `time`, or `signal = 0 s` for none"
-        yield Diagnostic("PAR602", message, span or job.span("launch", "time"), help=help_text)
+        yield Diagnostic(SIGNAL, message, span or job.span("launch", "time"), help=help_text)
 
 
 def _extra_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
@@ -150,13 +155,13 @@ def _extra_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
         name, span = key.replace("_", "-"), job.span("launch", "extra", key)
         if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) < 2:
             message = f"`{key}` is not the long name of an sbatch option"
-            yield Diagnostic("PAR604", message, span, help="`N` is `nodes`, `p` is `partition`")
+            yield Diagnostic(UNREADABLE, message, span, help="`N` is `nodes`, `p` is `partition`")
         elif name.startswith("container-"):
             message = f"`{key}` belongs to srun, sbatch refuses it"
-            yield Diagnostic("PAR604", message, span, help="use `container` and `mounts`")
+            yield Diagnostic(UNREADABLE, message, span, help="use `container` and `mounts`")
         elif name in _FIXED or (name in _GPU_REQUESTS and _asks_gpus(name, value)):
             message = f"`extra` may not set `{key}`, which the layout decides"
-            yield Diagnostic("PAR603", message, span, help=_fixed_help(name))
+            yield Diagnostic(CONTRADICTION, message, span, help=_fixed_help(name))
 
 
 def _asks_gpus(name: str, value: Value) -> bool:
@@ -179,10 +184,10 @@ def _text_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
             continue
         if not value or not value.isprintable() or '"' in value:
             message = f"`{path[-1]}` is empty or holds a quote or a control character"
-            yield Diagnostic("PAR604", message, job.span(*path))
+            yield Diagnostic(UNREADABLE, message, job.span(*path))
         elif "$" in value and path[-1] not in ("container", "mounts"):
             message = f"`{path[-1]}` holds a `$`, and sbatch expands no variables"
-            yield Diagnostic("PAR604", message, job.span(*path))
+            yield Diagnostic(UNREADABLE, message, job.span(*path))
 
 
 def _file_safe(name: str) -> str:

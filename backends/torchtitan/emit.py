@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...compiler.plan import Plan
+from ...compiler.validity import problems
 from ...dsl.diagnostics import JobError
 from ..render import format_python, provenance, render
 from . import reasons
 from .models import family, flavor, registration
 from .options import Options, options_of
-from .refusals import refuses
 from .stages import counted, model_order, module_names
+from .target import TARGET
 
 Setting = bool | int | float | str | list[str] | list[list[str]]
 GIB = 2**30
@@ -31,8 +32,8 @@ class Section:
 
 def emit(plan: Plan) -> dict[str, str]:
     """The three files by path; raises JobError for what torchtitan 0.2.2 cannot express."""
-    if refused := refuses(plan.job):
-        raise JobError(refused)
+    if found := problems(plan.job, TARGET, plan.layout):
+        raise JobError(found)
     values = _values(plan)
     return {
         "torchtitan/train.toml": render("torchtitan/train.toml.j2", values),

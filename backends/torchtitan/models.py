@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...dsl.job import Job, Model
+from ..capability import HOPPER, older_nvidia
 from .options import Options
 
 Family = Literal["llama3", "qwen3", "deepseek_v3"]
@@ -176,11 +177,4 @@ def _experts(job: Job, options: Options) -> str:
 
 def has_grouped_matmul(job: Job) -> bool:
     """torch._grouped_mm: deepseek_v3 uses it from SM90 on (deepseek_v3/model/args.py:95), qwen3 always."""
-    generation = capability(job)
-    return generation is None or generation >= 90
-
-
-def capability(job: Job) -> int | None:
-    """CUDA compute capability times ten, such as 90; None for GPUs of other vendors."""
-    arch = job.cluster.gpu.arch
-    return int(arch[2:]) if arch.startswith("sm") and arch[2:].isdigit() else None
+    return not older_nvidia(job, HOPPER)

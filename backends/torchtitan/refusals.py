@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
+from ...compiler.target import Refusal
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
-from .models import capability, family
+from .. import extra, refusals
+from .models import family
 from .options import options_of
 from .schema import SECTIONS
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """`asked(job)` says what torchtitan lacks, or None; `path` is the setting to point at."""
-
-    code: str
-    asked: Callable[[Job], str | None]
-    path: tuple[str, ...]
-    help: str
-
-
-def _vendor(job: Job) -> str | None:
-    gpu = job.cluster.gpu
-    if gpu.vendor in ("nvidia", "amd"):
-        return None
-    return f"torchtitan runs on CUDA and ROCm, and {gpu.name or 'the accelerator'} has neither"
 
 
 def _norm(job: Job) -> str | None:
@@ -52,24 +36,9 @@ def _bias(job: Job) -> str | None:
     )
 
 
-def _feed_forward(job: Job) -> str | None:
-    model = job.model
-    if model.gated and model.activation_name == "silu":
-        return None
-    kind = "gated" if model.gated else "plain"
-    return f"torchtitan's feed-forward is gated silu, not {kind} {model.activation_name}"
-
-
-def _mask(job: Job) -> str | None:
-    if not job.model.causal:
-        return "torchtitan's models are causal"
+def _window(job: Job) -> str | None:
     window = job.model.window
     return f"torchtitan's {family(job.model)} has no sliding window ({window})" if window else None
-
-
-def _prediction(job: Job) -> str | None:
-    depth = job.model.mtp_layers
-    return f"torchtitan has no multi-token prediction (`mtp_layers = {depth}`)" if depth else None
 
 
 def _latent(job: Job) -> str | None:
@@ -86,26 +55,6 @@ def _leading_dense(job: Job) -> str | None:
     if model.moe and model.dense_layers and not model.mla:
         return f"torchtitan's qwen3 has experts in every layer, not after {model.dense_layers} `dense_layers`"
     return None
-
-
-def _precision(job: Job) -> str | None:
-    gpu, precision = job.cluster.gpu, job.train.precision
-    name, generation = gpu.name or "the GPU", capability(job)
-    if precision == "fp16":
-        return "torchtitan trains in bf16, without the loss scaling that fp16 needs"
-    if gpu.bf16 is None:
-        return f"torchtitan trains in bf16, which {name} has no matrix units for"
-    if precision == "fp8" and (gpu.fp8 is None or (generation or 89) < 89):
-        return f"fp8 needs matrix units of Ada or later, and {name} is {gpu.arch}"
-    blackwell = gpu.arch == "gfx950" or (generation or 0) >= 100
-    if precision == "mxfp8" and not blackwell:
-        return f"mxfp8 needs Blackwell (sm100) or gfx950, and {name} is {gpu.arch}"
-    return None
-
-
-def _optimizer(job: Job) -> str | None:
-    chosen = job.train.optimizer
-    return None if chosen == "adam" else f"torchtitan 0.2.2 builds Adam and AdamW, not {chosen}"
 
 
 def _attention(job: Job) -> str | None:
@@ -138,43 +87,82 @@ def _router(job: Job) -> str | None:
 
 
 REFUSALS = (
-    Refusal("PAR350", _vendor, ("cluster", "gpu"), "drop this target, or plan for it on GPUs"),
+    refusals.accelerator("torchtitan"),
+    refusals.optimizers("torchtitan", "adam"),
+    refusals.feed_forwards("torchtitan", gated=("silu",)),
+    refusals.causal_alone("torchtitan"),
+    # Its trainer scales no losses, which fp16 needs.
+    refusals.precisions("torchtitan", "bf16", "fp8", "mxfp8"),
+    refusals.mxfp8("gfx950"),
+    refusals.multi_token_prediction("torchtitan"),
     Refusal(
-        "PAR351", _norm, ("model", "norm"), "use the megatron or deepspeed target for layernorm"
+        "PAR351",
+        "no-layernorm",
+        "the norm is not rmsnorm",
+        _norm,
+        ("model", "norm"),
+        "use the megatron or deepspeed target for layernorm",
     ),
-    Refusal("PAR352", _position, ("model", "position"), "use the megatron or deepspeed target"),
-    Refusal("PAR353", _bias, ("model", "bias"), "use the megatron or deepspeed target for biases"),
-    Refusal("PAR354", _feed_forward, ("model",), "gated = true with activation = silu"),
-    Refusal("PAR355", _mask, ("model",), "use the megatron target"),
     Refusal(
-        "PAR356", _prediction, ("model", "mtp_layers"), "mtp_layers = 0, or the megatron target"
+        "PAR352",
+        "no-positions",
+        "positions are not rotary",
+        _position,
+        ("model", "position"),
+        "use the megatron or deepspeed target",
     ),
-    Refusal("PAR357", _latent, ("model",), "leave it out, or use the megatron target"),
-    Refusal("PAR358", _leading_dense, ("model", "dense_layers"), "use the megatron target"),
-    Refusal("PAR359", _precision, ("train", "precision"), "precision = bf16 on a GPU that has it"),
     Refusal(
-        "PAR360", _optimizer, ("train", "optimizer"), "optimizer = adam, or the megatron target"
+        "PAR353",
+        "no-bias",
+        "linear layers have biases",
+        _bias,
+        ("model", "bias"),
+        "use the megatron or deepspeed target for biases",
     ),
-    Refusal("PAR361", _attention, ("train", "attention"), "attention = flash"),
-    Refusal("PAR362", _dropout, ("train", "dropout"), "dropout = 0"),
+    Refusal(
+        "PAR355",
+        "no-window",
+        "attention has a sliding window",
+        _window,
+        ("model", "window"),
+        "use the megatron target",
+    ),
+    Refusal(
+        "PAR357",
+        "no-latent-option",
+        "latent attention with tied embeddings or per-head norms",
+        _latent,
+        ("model",),
+        "leave it out, or use the megatron target",
+    ),
+    Refusal(
+        "PAR358",
+        "no-leading-dense",
+        "dense layers before experts without latent attention",
+        _leading_dense,
+        ("model", "dense_layers"),
+        "use the megatron target",
+    ),
+    Refusal(
+        "PAR361",
+        "no-unfused-attention",
+        "attention is not fused",
+        _attention,
+        ("train", "attention"),
+        "attention = flash",
+    ),
+    Refusal(
+        "PAR362", "no-dropout", "dropout is not 0", _dropout, ("train", "dropout"), "dropout = 0"
+    ),
     Refusal(
         "PAR363",
+        "router-groups",
+        "the router's groups do not divide the experts",
         _router,
         ("target", "torchtitan"),
         "groups divide the experts, and limited groups the groups",
     ),
 )
-
-
-def refuses(job: Job) -> list[Diagnostic]:
-    """What no layout can repair, each with the place in the job that asks for it."""
-    found = [
-        Diagnostic(refusal.code, message, job.span(*refusal.path), help=refusal.help)
-        for refusal in REFUSALS
-        if (message := refusal.asked(job)) is not None
-    ]
-    return found + list(_extras(job))
-
 
 #: Settings that the layout decides; `extra` may not contradict it.
 DECIDED = frozenset(
@@ -199,22 +187,25 @@ DECIDED = frozenset(
 )
 
 
-def _extras(job: Job) -> Iterator[Diagnostic]:
-    """`extra` names settings of 0.2.2 and none that parc decides."""
+#: Complaints of `settings`.
+UNKNOWN = "PAR365"
+CODES = {
+    **extra.CODES,
+    UNKNOWN: ("unknown-setting", "`extra` names no setting of torchtitan 0.2.2"),
+}
+
+
+def settings(job: Job) -> Iterator[Diagnostic]:
+    """Keys of `extra` that 0.2.2 does not know, or that the layout decides."""
     known = [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
-    span = job.span("target", "torchtitan", "extra")
     for name in options_of(job).extra:
         if name in DECIDED:
-            yield Diagnostic(
-                "PAR364",
-                f"`{name}` in `extra` is decided by the layout",
-                span,
-                help="constrain it in `goal`",
-            )
+            yield extra.decided(job, "torchtitan", name)
         elif name not in known:
-            help_text = (
-                did_you_mean(name, known) or "write section.key, such as comm.train_timeout_seconds"
-            )
             yield Diagnostic(
-                "PAR365", f"torchtitan 0.2.2 has no setting `{name}`", span, help=help_text
+                UNKNOWN,
+                f"torchtitan 0.2.2 has no setting `{name}`",
+                job.span("target", "torchtitan", "extra", name),
+                help=did_you_mean(name, known)
+                or "write section.key, such as comm.train_timeout_seconds",
             )

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...compiler.target import Predicate
 from ...dsl.job import Job
+from ..divisibility import expert_width_over_etp, experts_over_ep, heads_over_tp, widths_over_tp
 from .models import family
 
 PACKAGE = "torchtitan 0.2.2"
@@ -15,25 +16,8 @@ TORCH = "torch 2.13.0"
 FSDP = f"{TORCH} distributed/fsdp/_fully_shard"
 
 
-def parallel_widths(job: Job) -> tuple[int, ...]:
-    """Widths of the feed-forward blocks that tp divides: dense layers and shared experts."""
-    model = job.model
-    dense = (model.ffn,) if not model.moe or model.dense_layers else ()
-    shared = (
-        (model.shared_experts * model.expert_width,) if model.moe and model.shared_experts else ()
-    )
-    return dense + shared
-
-
 def kv_heads_divide(job: Job, tp: Any) -> Any:
     return (job.model.groups % tp == 0) | job.model.mla
-
-
-def widths_divide(job: Job, tp: Any) -> Any:
-    even = np.ones(np.shape(tp), bool)
-    for width in parallel_widths(job):
-        even = even & (width % tp == 0)
-    return even
 
 
 def expert_mesh_fits(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
@@ -72,33 +56,25 @@ def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
 
 
 HEADS = (
-    Predicate(
-        "PAR111",
-        "heads-tp",
-        ("tp",),
-        lambda job, tp: job.model.heads % tp == 0,
-        lambda job, tp: f"heads {job.model.heads} is not a multiple of tp {tp}",
-        f"{PACKAGE} models/llama3/model/model.py:256 (unchecked, dies in the first forward pass)",
+    heads_over_tp(
+        f"{PACKAGE} models/llama3/model/model.py:256 (unchecked, dies in the first forward pass)"
     ),
     Predicate(
         "PAR112",
         "kv-heads-tp",
+        "kv_heads is not a multiple of tp",
         ("tp",),
         kv_heads_divide,
         lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
         f"{PACKAGE} models/llama3/model/model.py:257 (unchecked, dies in the first forward pass)",
     ),
-    Predicate(
-        "PAR113",
-        "ffn-tp",
-        ("tp",),
-        widths_divide,
-        lambda job, tp: f"ffn {' and '.join(map(str, parallel_widths(job)))} do not divide by tp {tp}",
-        f"{PACKAGE} models/llama3/infra/parallelize.py:239 ('a and b must have same reduction dim')",
+    widths_over_tp(
+        f"{PACKAGE} models/llama3/infra/parallelize.py:239 ('a and b must have same reduction dim')"
     ),
     Predicate(
         "PAR131",
-        "seq-tp-cp",
+        "seq-split",
+        "seq_len is not a multiple of tp * 2 * cp",
         ("tp", "cp"),
         lambda job, tp, cp: job.train.seq_len % (tp * 2 * cp) == 0,
         lambda job, tp, cp: (
@@ -109,17 +85,11 @@ HEADS = (
 )
 
 EXPERTS = (
-    Predicate(
-        "PAR115",
-        "experts-ep",
-        ("ep",),
-        lambda job, ep: (ep == 1) | ((job.model.experts > 0) & (job.model.experts % ep == 0)),
-        lambda job, ep: f"experts {job.model.experts} is not a multiple of ep {ep}",
-        f"{PACKAGE} distributed/expert_parallel.py:108",
-    ),
+    experts_over_ep(f"{PACKAGE} distributed/expert_parallel.py:108"),
     Predicate(
         "PAR102",
-        "expert-mesh",
+        "expert-world",
+        "ep is not a multiple of tp, or does not divide dp_shard * cp * tp",
         ("tp", "cp", "ep", "dp_shard"),
         expert_mesh_fits,
         lambda job, tp, cp, ep, dp_shard: (
@@ -131,6 +101,7 @@ EXPERTS = (
     Predicate(
         "PAR118",
         "etp-one-or-tp",
+        "etp is not tp without ep, or not 1 with it",
         ("tp", "ep", "etp"),
         etp_follows,
         lambda job, tp, ep, etp: (
@@ -138,17 +109,11 @@ EXPERTS = (
         ),
         f"{PACKAGE} distributed/parallel_dims.py:59, models/llama4/infra/parallelize.py apply_moe_ep_tp",
     ),
-    Predicate(
-        "PAR117",
-        "expert-ffn-etp",
-        ("etp",),
-        lambda job, etp: (etp == 1) | (job.model.moe & (job.model.expert_width % etp == 0)),
-        lambda job, etp: f"expert_ffn {job.model.expert_width} is not a multiple of etp {etp}",
-        f"{PACKAGE} distributed/expert_parallel.py:60",
-    ),
+    expert_width_over_etp(f"{PACKAGE} distributed/expert_parallel.py:60"),
     Predicate(
         "PAR344",
         "expert-shards",
+        "experts do not divide evenly over the FSDP shards",
         ("tp", "cp", "ep", "dp_shard"),
         expert_shards_even,
         lambda job, tp, cp, ep, dp_shard: (
@@ -164,33 +129,16 @@ PIPELINE = (
     Predicate(
         "PAR342",
         "pipeline-model",
+        "pp above 1 for a model that torchtitan does not pipeline",
         ("pp",),
         lambda job, pp: (pp == 1) | (family(job.model) != "qwen3"),
         lambda job, pp: f"pp {pp} is not possible: torchtitan's {family(job.model)} has no pipelining",
         f"{PACKAGE} models/qwen3/__init__.py:199, train.py:222",
     ),
     Predicate(
-        "PAR121",
-        "layers-pp",
-        ("pp", "vpp"),
-        lambda job, pp, vpp: pp * vpp <= job.model.layers + 2,
-        lambda job, pp, vpp: (
-            f"pp {pp} * vpp {vpp} = {pp * vpp} stages, but embedding, {job.model.layers} layers and output "
-            f"fill {job.model.layers + 2} at most"
-        ),
-        f"{PACKAGE} distributed/pipeline_parallel.py:271",
-    ),
-    Predicate(
-        "PAR123",
-        "vpp-needs-pp",
-        ("pp", "vpp"),
-        lambda job, pp, vpp: (vpp == 1) | (pp > 1),
-        lambda job, pp, vpp: f"vpp {vpp} needs pp above 1",
-        f"{PACKAGE} train.py: without pp the model is not split",
-    ),
-    Predicate(
         "PAR204",
         "few-microbatches",
+        "fewer micro-batches than pp stages in 1F1B",
         ("pp", "vpp", "microbatches"),
         lambda job, pp, vpp, microbatches: (vpp > 1) | (microbatches >= pp),
         lambda job, pp, vpp, microbatches: f"1F1B over pp {pp} needs {pp} micro-batches, not {microbatches}",
@@ -199,6 +147,7 @@ PIPELINE = (
     Predicate(
         "PAR203",
         "vpp-microbatches",
+        "the rounds of interleaving do not divide the micro-batches",
         ("pp", "vpp", "microbatches"),
         rounds_even,
         lambda job, pp, vpp, microbatches: (
@@ -213,6 +162,7 @@ SHARDING = (
     Predicate(
         "PAR341",
         "precision-needs-fsdp",
+        "tp or pp without FSDP, which would train in fp32",
         ("tp", "pp", "cp", "dp_shard"),
         lambda job, tp, pp, cp, dp_shard: (dp_shard * cp > 1) | ((tp == 1) & (pp == 1)),
         lambda job, tp, pp, cp, dp_shard: (
@@ -224,6 +174,7 @@ SHARDING = (
     Predicate(
         "PAR343",
         "zero-fsdp",
+        "a zero stage that is not how FSDP2 works there",
         ("zero", "pp", "cp", "dp_shard"),
         zero_fits,
         lambda job, zero, pp, cp, dp_shard: (
@@ -235,6 +186,7 @@ SHARDING = (
     Predicate(
         "PAR345",
         "tied-fsdp",
+        "tied embeddings over FSDP2",
         ("cp", "dp_shard"),
         lambda job, cp, dp_shard: (dp_shard * cp == 1) | (not job.model.tied),
         lambda job, cp, dp_shard: (
@@ -249,6 +201,7 @@ PRECISION = (
     Predicate(
         "PAR346",
         "fp8-experts",
+        "fp8 experts with pp or cp above 1",
         ("pp", "cp"),
         lambda job, pp, cp: ((pp == 1) & (cp == 1))
         | (job.train.precision != "fp8")
@@ -259,6 +212,7 @@ PRECISION = (
     Predicate(
         "PAR347",
         "mxfp8-compile",
+        "compiled mxfp8 with tp above 1",
         ("tp",),
         lambda job, tp: (tp == 1) | (job.train.precision != "mxfp8") | (not job.train.compile),
         lambda job, tp: f"mxfp8 with compile excludes tensor parallelism, not tp {tp}",

@@ -4,53 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...compiler.target import StateBytes, Target, Traits, divisors
+from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
+from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages, ways
 from .models import family
 from .options import Options
-from .refusals import refuses
+from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
 #: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
 VIRTUAL_STAGES = (1, 2, 3, 4, 6, 8)
-MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
-#: Below this many tokens per GPU gathering keys and values costs more than the attention that it divides.
-LEAST_CONTEXT_TOKENS = 1024
-MOST_CONTEXT_RANKS = 128
 
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
-    model = job.model
-    sizes = sorted({nodes * job.cluster.gpus_per_node for nodes in job.cluster.nodes})
-    counts = tuple(sorted({divisor for size in sizes for divisor in divisors(size)}))
+    model, degrees = job.model, ways(job)
     heads = model.heads if model.mla else model.groups
-    tp = tuple(k for k in counts if model.heads % k == 0 and heads % k == 0)
-    pp = (1,) if family(model) == "qwen3" else tuple(k for k in counts if k <= model.layers + 2)
-    data = tuple(k for k in counts if job.train.global_batch % k == 0)
+    tp = tuple(k for k in degrees if model.heads % k == 0 and heads % k == 0)
+    pp = (1,) if family(model) == "qwen3" else stages(job)
     return {
         "tp": tp,
         "pp": pp,
-        "vpp": tuple(
-            k for k in VIRTUAL_STAGES if k == 1 or (pp[1:] and k * pp[1] <= model.layers + 2)
-        ),
-        "cp": tuple(k for k in counts if _context_fits(job, k)),
-        "ep": tuple(k for k in counts if model.experts % k == 0) if model.moe else (1,),
+        "vpp": virtual_stages(job, pp, VIRTUAL_STAGES),
+        "cp": contexts(job),
+        "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
-        "dp_replicate": data,
-        "dp_shard": data,
+        "dp_replicate": replicas(job),
+        "dp_shard": replicas(job),
         "zero": (0, 1, 2, 3),
-        "micro_batch": tuple(k for k in MICRO_BATCHES if job.train.global_batch % k == 0),
+        "micro_batch": micro_batches(job),
         "recompute": (0, 1, 2),
     }
-
-
-def _context_fits(job: Job, cp: int) -> bool:
-    if cp == 1:
-        return True
-    return cp <= min(MOST_CONTEXT_RANKS, job.train.seq_len // LEAST_CONTEXT_TOKENS) and (
-        job.train.seq_len % (2 * cp) == 0
-    )
 
 
 def state(job: Job, zero: int) -> StateBytes:
@@ -104,6 +88,8 @@ TARGET = Target(
     options=Options,
     domains=domains,
     predicates=PREDICATES,
-    refuses=refuses,
+    refusals=REFUSALS,
     traits=TRAITS,
+    settings=settings,
+    codes=CODES,
 )

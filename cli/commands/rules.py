@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from ..terminal import say, say_json
 from .job_arguments import add_json
+
+if TYPE_CHECKING:
+    from parc.compiler.target import Codes, Predicate, Target
 
 NAME = "rules"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`origin` is who complains: the language, the output folder, a target or a launcher."""
+    """`origin` is who complains: language, commands, compiler, all targets, one of them, or a launcher."""
 
     code: str
     name: str
@@ -33,30 +37,43 @@ def run(arguments: Namespace) -> int:
         say_json([asdict(rule) for rule in rules])
         return 0
     for rule in rules:
-        say(f"{rule.code}  {rule.origin:<10}  {rule.name}: {rule.text}")
+        say(f"{rule.code}  {rule.origin:<11}  {rule.name}: {rule.text}")
         if rule.source:
-            say(f"{'':8}{'':10}  {rule.source}")
+            say(f"{'':8}{'':11}  {rule.source}")
     return 0
 
 
 def all_rules() -> Iterator[Rule]:
-    """The language's complaints, every target's layout rules, and those of launchers and output."""
-    from parc.backends import BACKENDS
-    from parc.backends.slurm.options import CODES as SLURM
-    from parc.backends.slurm.options import SOURCE
+    """Every complaint that parc can make, once for each origin."""
+    from parc.backends import BACKENDS, LAUNCHERS
+    from parc.compiler.codes import CODES as COMPILER
+    from parc.compiler.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
 
     from ..codes import CODES as COMMANDS
 
     yield from _listed(LANGUAGE, "language", "docs/language.md")
-    yield from _listed(COMMANDS, "commands", "")
-    yield from _listed(SLURM, "slurm", SOURCE)
+    yield from _listed(COMMANDS, "commands")
+    yield from _listed(COMPILER, "compiler")
+    yield from _enforced(GENERAL, "all targets")
     for name, backend in BACKENDS.items():
-        for predicate in backend.target.predicates:
-            text = f"a rule over {', '.join(predicate.of)}"
-            yield Rule(predicate.code, predicate.name, name, text, predicate.source)
+        yield from _of_target(backend.target, name)
+    for name, launcher in LAUNCHERS.items():
+        yield from _listed(launcher.codes, name, launcher.manual)
 
 
-def _listed(codes: Mapping[str, tuple[str, str]], origin: str, source: str) -> Iterator[Rule]:
+def _of_target(target: Target, origin: str) -> Iterator[Rule]:
+    yield from _enforced(target.predicates, origin)
+    for refusal in target.refusals:
+        yield Rule(refusal.code, refusal.name, origin, refusal.title, "")
+    yield from _listed(target.codes, origin)
+
+
+def _enforced(predicates: Iterable[Predicate], origin: str) -> Iterator[Rule]:
+    for predicate in predicates:
+        yield Rule(predicate.code, predicate.name, origin, predicate.title, predicate.source)
+
+
+def _listed(codes: Codes, origin: str, source: str = "") -> Iterator[Rule]:
     for code, (name, title) in codes.items():
         yield Rule(code, name, origin, title, source)

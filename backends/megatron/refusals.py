@@ -1,0 +1,78 @@
+"""What a job may ask for and Megatron-LM does not have, whatever the layout."""
+
+from __future__ import annotations
+
+from ...compiler.target import Refusal
+from ...dsl.job import Job
+from .. import refusals
+from ..capability import AMPERE, older_nvidia
+
+
+def _whole_theta(job: Job) -> str | None:
+    theta = job.model.rope_theta
+    if job.model.position != "rope" or theta % 1 == 0:
+        return None
+    return f"megatron takes a whole number for rope_theta, not {theta:g}"
+
+
+def _flash(job: Job) -> str | None:
+    return None if job.train.attention == "unfused" else _needs_ampere(job, "fused attention needs")
+
+
+def _grouped_experts(job: Job) -> str | None:
+    return _needs_ampere(job, "grouped expert products need") if job.model.moe else None
+
+
+def _needs_ampere(job: Job, what: str) -> str | None:
+    if not older_nvidia(job, AMPERE):
+        return None
+    gpu = job.cluster.gpu
+    return f"{what} compute capability 8.0, and {refusals.gpu_name(job)} is {gpu.arch}"
+
+
+def _prediction_positions(job: Job) -> str | None:
+    if not job.model.mtp_layers or job.model.position != "learned":
+        return None
+    return "megatron combines mtp_layers with rope or no positions, not with `learned`"
+
+
+REFUSALS = (
+    refusals.accelerator("megatron"),
+    refusals.optimizers("megatron", "adam", "sgd", "muon"),
+    refusals.feed_forwards("megatron", gated=("silu",), plain=("gelu", "squared_relu")),
+    # pretrain_gpt.py builds a GPTModel with a causal mask.
+    refusals.causal_alone("megatron"),
+    Refusal(
+        "PAR324",
+        "fractional-theta",
+        "rope_theta is not a whole number",
+        _whole_theta,
+        ("model", "rope_theta"),
+        "round it",
+    ),
+    Refusal(
+        "PAR325",
+        "no-fused-attention",
+        "the GPU is too old for fused attention",
+        _flash,
+        ("train", "attention"),
+        "attention = unfused",
+    ),
+    Refusal(
+        "PAR326",
+        "no-grouped-experts",
+        "the GPU is too old for grouped products of experts",
+        _grouped_experts,
+        ("cluster", "gpu"),
+        "A100 or later",
+    ),
+    refusals.mxfp8(),
+    Refusal(
+        "PAR329",
+        "mtp-positions",
+        "learned positions with multi-token prediction",
+        _prediction_positions,
+        ("model", "mtp_layers"),
+        "mtp_layers = 0, or position = rope",
+    ),
+)

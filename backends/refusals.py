@@ -1,0 +1,135 @@
+"""What several frameworks lack: one refusal each, with the framework's own lists."""
+
+from __future__ import annotations
+
+from ..compiler.target import Refusal
+from ..dsl.job import Job
+from .capability import BLACKWELL, capability
+
+
+def gpu_name(job: Job) -> str:
+    return job.cluster.gpu.name or "the GPU"
+
+
+def accelerator(framework: str) -> Refusal:
+    def asked(job: Job) -> str | None:
+        if job.cluster.gpu.vendor in ("nvidia", "amd"):
+            return None
+        return f"{framework} runs on CUDA and ROCm, and {gpu_name(job)} has neither"
+
+    return Refusal(
+        "PAR320",
+        "no-accelerator",
+        "the accelerator has neither CUDA nor ROCm",
+        asked,
+        ("cluster", "gpu"),
+        "drop this target, or plan for it on GPUs",
+    )
+
+
+def optimizers(framework: str, *known: str) -> Refusal:
+    """Refuses all optimizers but the known ones."""
+
+    def asked(job: Job) -> str | None:
+        chosen = job.train.optimizer
+        return None if chosen in known else f"{framework} has no optimizer `{chosen}`"
+
+    return Refusal(
+        "PAR321",
+        "no-optimizer",
+        f"the optimizer is not {_either(known)}",
+        asked,
+        ("train", "optimizer"),
+        f"it has {' and '.join(known)}",
+    )
+
+
+def feed_forwards(
+    framework: str, gated: tuple[str, ...] = (), plain: tuple[str, ...] = ()
+) -> Refusal:
+    """Refuses all feed-forward blocks but those of the given activations."""
+    known = [*(f"gated {name}" for name in gated), *(f"plain {name}" for name in plain)]
+
+    def asked(job: Job) -> str | None:
+        chosen = f"{'gated' if job.model.gated else 'plain'} {job.model.activation_name}"
+        return None if chosen in known else f"{framework} has no {chosen} feed-forward block"
+
+    return Refusal(
+        "PAR322",
+        "no-feed-forward",
+        f"the feed-forward block is not {_either(known)}",
+        asked,
+        ("model",),
+        f"it has {' and '.join(known)}",
+    )
+
+
+def causal_alone(framework: str) -> Refusal:
+    return Refusal(
+        "PAR323",
+        "not-causal",
+        "attention is not causal",
+        lambda job: None if job.model.causal else f"{framework} trains causal models alone",
+        ("model", "causal"),
+        "causal = true",
+    )
+
+
+def mxfp8(*archs: str) -> Refusal:
+    """Refuses mxfp8 before Blackwell, save on the given chips of other makers."""
+
+    def asked(job: Job) -> str | None:
+        arch = job.cluster.gpu.arch
+        if job.train.precision != "mxfp8" or capability(job) >= BLACKWELL or arch in archs:
+            return None
+        return (
+            f"mxfp8 needs {_either(['Blackwell (sm100)', *archs])}, and {gpu_name(job)} is {arch}"
+        )
+
+    return Refusal(
+        "PAR327",
+        "no-mxfp8",
+        "the GPU has no mxfp8",
+        asked,
+        ("train", "precision"),
+        "precision = fp8 or bf16",
+    )
+
+
+def multi_token_prediction(framework: str) -> Refusal:
+    def asked(job: Job) -> str | None:
+        depth = job.model.mtp_layers
+        return (
+            f"{framework} has no multi-token prediction (`mtp_layers = {depth}`)" if depth else None
+        )
+
+    return Refusal(
+        "PAR356",
+        "no-mtp",
+        "the model predicts several tokens",
+        asked,
+        ("model", "mtp_layers"),
+        "mtp_layers = 0, or the megatron target",
+    )
+
+
+def precisions(framework: str, *known: str) -> Refusal:
+    """Refuses all precisions but the known ones."""
+
+    def asked(job: Job) -> str | None:
+        chosen = job.train.precision
+        return None if chosen in known else f"{framework} does not train in {chosen}"
+
+    return Refusal(
+        "PAR359",
+        "no-precision",
+        f"the precision is not {_either(known)}",
+        asked,
+        ("train", "precision"),
+        f"it trains in {_either(known)}",
+    )
+
+
+def _either(names: list[str] | tuple[str, ...]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
