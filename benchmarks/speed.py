@@ -1,0 +1,321 @@
+"""How long parc takes on every example, and whether its optimum is the best of all layouts.
+
+    python benchmarks/speed.py [EXAMPLE...] [--json FILE] [--repeat N]
+
+Cold is `parc compile` in a fresh interpreter: the best of N wall times with its processor time, and the most
+memory. Warm is a second run in one process, cut into phases. Both count all targets of the job. Layouts per
+second is the exhaustive sweep in processor time on one core; the optimum is solved without the sweep's help
+and compared with its best. Exits 1 when they differ. A missed time only fails the line that says so: a busy
+machine is no fault of the code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.par"))}
+PHASES = ("parse", "tabulate", "sweep", "solve", "emit", "total")
+#: Sweeps of a space: the fastest counts.
+SWEEPS = 3
+
+
+@dataclass(frozen=True)
+class Cold:
+    """One `parc compile` from start to end."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One target's space: its layouts, processor seconds to price them, and whether solver and sweep agree
+    on the best."""
+
+    target: str
+    layouts: int
+    seconds: float
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everything about one example; `phases` are warm wall seconds over all targets."""
+
+    example: str
+    gpus: int
+    experts: int
+    cold: Cold
+    phases: dict[str, float]
+    sweeps: tuple[Swept, ...]
+
+    @property
+    def layouts(self) -> int:
+        return sum(sweep.layouts for sweep in self.sweeps)
+
+    @property
+    def sweep_seconds(self) -> float:
+        return sum(sweep.seconds for sweep in self.sweeps)
+
+    @property
+    def agrees(self) -> bool:
+        return all(sweep.agrees for sweep in self.sweeps)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound that some examples must keep."""
+
+    text: str
+    concerns: Callable[[Measured], bool]
+    value: Callable[[Measured], float]
+    most: float
+    unit: str
+
+
+def _largest(it: Measured) -> bool:
+    return it.gpus == 16384
+
+
+def _experts(it: Measured) -> bool:
+    return it.gpus == 2048 and it.experts > 0
+
+
+def _cold_seconds(it: Measured) -> float:
+    return it.cold.wall_seconds
+
+
+def _megabytes(it: Measured) -> float:
+    return it.cold.memory_bytes / 1e6
+
+
+LIMITS = (
+    Limit("16,384 GPUs, all targets, cold", _largest, _cold_seconds, 2.5, "s"),
+    Limit("16,384 GPUs, memory", _largest, _megabytes, 400, "MB"),
+    Limit("experts on 2,048 GPUs, cold", _experts, _cold_seconds, 5, "s"),
+)
+LEAST_RATE = 500_000
+
+
+def cold(path: Path) -> Cold:
+    """Run `parc compile` in a fresh interpreter."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "parc", "compile", str(path), "-o", f"{folder}/out"]
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"`parc compile {path.name}` ended with {process.returncode}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Cold(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
+
+
+class Clock:
+    """Wall seconds by phase, summed over its uses."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] += time.perf_counter() - began
+
+
+def warm(path: Path) -> dict[str, Any]:
+    """The phases of a second run, and the sweeps; printed by a process of its own."""
+    import parc
+    from parc.backends import BACKENDS
+    from parc.compiler.case import Case
+    from parc.compiler.solve import Search, optimum
+    from parc.compiler.space import Space
+    from parc.compiler.sweep import sweep
+    from parc.planning import emit, plan_targets
+
+    emit(plan_targets(parc.load(path)))
+    clock, sweeps = Clock(), []
+    with clock("parse"):
+        job = parc.load(path)
+    for spec in job.targets:
+        case = Case(job, BACKENDS[spec.name].target)
+        with clock("tabulate"):
+            space = Space(case)
+            size = space.size
+            search = Search(space)
+        with clock("sweep"):
+            swept = sweep(space)
+        with clock("solve"):
+            optimum(search, swept.best)
+        sweeps.append(_swept(spec.name, space, size))
+    with clock("total"):
+        planned = plan_targets(parc.load(path))
+        with clock("emit"):
+            emit(planned)
+    return {
+        "gpus": max(plan.layout.gpus for plan in planned.plans),
+        "experts": job.model.experts,
+        "phases": clock.seconds,
+        "sweeps": [asdict(sweep) for sweep in sweeps],
+    }
+
+
+def _swept(target: str, space: Any, size: int) -> Swept:
+    """Price a space again, and let the solver find its optimum without knowing the sweep's."""
+    from parc.compiler.quantities import price_space
+    from parc.compiler.solve import solve
+    from parc.compiler.space import ORDER
+    from parc.compiler.sweep import sweep
+
+    seconds = []
+    for _ in range(SWEEPS):
+        began = time.process_time()
+        price_space(space)
+        seconds.append(time.process_time() - began)
+    best, solution = sweep(space).best, solve(space)
+    agrees = (best is None) == (solution is None) and all(
+        best[name] == solution.layout[name] for name in ORDER if best and solution
+    )
+    return Swept(target, size, min(seconds), agrees)
+
+
+def measure(example: str, repeat: int) -> Measured:
+    """Cold runs and the warm one, each in a process of its own."""
+    runs = [cold(EXAMPLES[example]) for _ in range(repeat)]
+    command = [sys.executable, __file__, "--warm", example]
+    text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    found = json.loads(text)
+    fastest = min(runs, key=lambda run: run.wall_seconds)
+    return Measured(
+        example=example,
+        gpus=found["gpus"],
+        experts=found["experts"],
+        cold=Cold(
+            fastest.wall_seconds,
+            min(run.cpu_seconds for run in runs),
+            max(run.memory_bytes for run in runs),
+        ),
+        phases=found["phases"],
+        sweeps=tuple(Swept(**sweep) for sweep in found["sweeps"]),
+    )
+
+
+def machine() -> dict[str, Any]:
+    """What the times depend on besides parc."""
+    return {
+        "cores": os.cpu_count(),
+        "load_average": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "parc": version("parc-compiler"),
+        "ortools": version("ortools"),
+        "numpy": version("numpy"),
+    }
+
+
+HEADER = (
+    f"{'':18}{'':>7}{'cold':>23}{'warm, ms':>47}{'':>10}{'layouts':>11}\n"
+    f"{'example':18}{'GPUs':>7}{'wall s':>8}{'CPU s':>7}{'MB':>8}"
+    + "".join(f"{phase:>9}" for phase in PHASES)
+    + f"{'layouts':>9}{'per s':>11}  optimum"
+)
+
+
+def row(it: Measured) -> str:
+    phases = "".join(f"{1000 * it.phases[phase]:9.0f}" for phase in PHASES)
+    rate = it.layouts / it.sweep_seconds
+    return (
+        f"{it.example:18}{it.gpus:7,}{it.cold.wall_seconds:8.2f}{it.cold.cpu_seconds:7.2f}"
+        f"{it.cold.memory_bytes / 1e6:8.0f}{phases}{it.layouts:9,}{rate:11,.0f}"
+        f"  {'proven' if it.agrees else 'DIFFERS'}"
+    )
+
+
+def verdicts(found: list[Measured]) -> Iterator[str]:
+    """A line for each limit that the examples speak to."""
+    for limit in LIMITS:
+        for it in filter(limit.concerns, found):
+            value = limit.value(it)
+            yield _verdict(
+                value < limit.most,
+                f"{limit.text}: {it.example} {value:.3g} {limit.unit}, below {limit.most:g} {limit.unit}",
+            )
+    layouts, seconds = (
+        sum(getattr(it, name) for it in found) for name in ("layouts", "sweep_seconds")
+    )
+    rate = layouts / seconds
+    yield _verdict(
+        rate >= LEAST_RATE,
+        f"exhaustive sweep: {rate:,.0f} of {layouts:,} layouts per second and core, at least {LEAST_RATE:,}",
+    )
+    pairs = [sweep for it in found for sweep in it.sweeps]
+    agreed = sum(sweep.agrees for sweep in pairs)
+    yield _verdict(
+        agreed == len(pairs),
+        f"optimum: solver and exhaustive sweep agree on {agreed} of {len(pairs)} jobs and targets",
+    )
+
+
+def _verdict(passed: bool, text: str) -> str:
+    return f"  {'pass' if passed else 'FAIL'}  {text}"
+
+
+def arguments() -> Any:
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("example", nargs="*", metavar="EXAMPLE", help="by default all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything measured")
+    parser.add_argument("--repeat", type=int, default=3, help="cold runs of each example")
+    parser.add_argument("--warm", action="store_true", help="only the warm run of one, as JSON")
+    chosen = parser.parse_args()
+    unknown = set(chosen.example) - set(EXAMPLES)
+    if unknown or chosen.repeat < 1:
+        parser.error(f"examples are {', '.join(EXAMPLES)}; --repeat is at least 1")
+    return chosen
+
+
+def main() -> int:
+    chosen = arguments()
+    if chosen.warm:
+        print(json.dumps(warm(EXAMPLES[chosen.example[0]])))
+        return 0
+    host = machine()
+    print(" · ".join(f"{name.replace('_', ' ')} {value}" for name, value in host.items()))
+    print(HEADER)
+    found = []
+    for example in chosen.example or EXAMPLES:
+        found.append(measure(example, chosen.repeat))
+        print(row(found[-1]), flush=True)
+    lines = list(verdicts(found))
+    print("\n".join(lines))
+    if chosen.json:
+        record = {
+            "machine": host,
+            "examples": [asdict(it) for it in found],
+            "verdicts": [line.strip() for line in lines],
+        }
+        chosen.json.write_text(json.dumps(record, indent=2) + "\n")
+    return 0 if all(it.agrees for it in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
