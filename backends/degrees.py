@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..compiler.target import divisors
 from ..dsl.job import Job
@@ -15,8 +16,12 @@ MOST_CONTEXT_RANKS = 128
 
 def ways(job: Job) -> tuple[int, ...]:
     """The degrees into which some number of GPUs that the job allows can be divided."""
-    worlds = {nodes * job.cluster.gpus_per_node for nodes in job.cluster.nodes}
-    return tuple(sorted({way for world in worlds for way in divisors(world)}))
+    return _divisors_of_any(job.cluster.nodes, job.cluster.gpus_per_node)
+
+
+@lru_cache(maxsize=8)
+def _divisors_of_any(nodes: tuple[int, ...], gpus_per_node: int) -> tuple[int, ...]:
+    return tuple(sorted({way for count in nodes for way in divisors(count * gpus_per_node)}))
 
 
 def micro_batches(job: Job) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +36,11 @@ class Case:
     @property
     def traits(self) -> Traits:
         return self.target.traits
+
+    @cached_property
+    def domains(self) -> Mapping[str, Sequence[int]]:
+        """The target's candidate values of each variable that it decides."""
+        return self.target.domains(self.job)
 
     @property
     def seq_len(self) -> int:

@@ -98,6 +98,12 @@ class Estimate(Frozen):
     bubble: float
 
     @property
+    def split(self) -> tuple[int, ...]:
+        """Layers of every virtual stage in model order: stage s runs on pipeline rank s % pp."""
+        chunks = range(len(self.stages[0].layers))
+        return tuple(stage.layers[chunk] for chunk in chunks for stage in self.stages)
+
+    @property
     def fullest(self) -> Stage:
         return max(self.stages, key=lambda stage: stage.memory_bytes)
 
@@ -137,4 +143,4 @@ class Plan(Frozen):
     @property
     def options(self) -> Any:
         """The settings of this plan's `target` block."""
-        return next(spec.options for spec in self.job.targets if spec.name == self.target)
+        return self.job.options(self.target)

@@ -76,7 +76,7 @@ class Space:
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
         """Candidates of every variable that is decided, the neutral value where the target has none."""
-        given = {"nodes": self.job.cluster.nodes, **self.case.target.domains(self.job)}
+        given = {"nodes": self.job.cluster.nodes, **self.case.domains}
         given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
         given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
         return {name: tuple(sorted(set(values))) for name, values in given.items()}
@@ -84,7 +84,7 @@ class Space:
     @cached_property
     def replicas(self) -> tuple[int, ...] | None:
         """Values that the target allows for dp_replicate, which follows from dp and dp_shard."""
-        given = self.case.target.domains(self.job).get("dp_replicate")
+        given = self.case.domains.get("dp_replicate")
         return None if given is None else tuple(given)
 
     @cached_property

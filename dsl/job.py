@@ -342,6 +342,10 @@ class Job(Frozen):
             path = path[:-1]
         return None
 
+    def options(self, target: str) -> Any:
+        """The settings of a `target` block; None when the job has no such target."""
+        return next((spec.options for spec in self.targets if spec.name == target), None)
+
     @property
     def peak_flops(self) -> float:
         """FLOP/s of one GPU in the job's precision; the base of MFU. mxfp8 runs at the fp8 rate."""

@@ -20,9 +20,9 @@ from samples import (
 
 from parc.backends.backend import LaunchConfig, Unknown
 from parc.backends.deepspeed import BACKEND
-from parc.backends.deepspeed.emit import ACTIVATIONS, default_text
+from parc.backends.deepspeed.emit import ACTIVATIONS
 from parc.backends.deepspeed.options import DECIDED_KEYS, KNOWN_KEYS, Options
-from parc.backends.render import format_python
+from parc.backends.render import default_text, format_python
 from parc.compiler import flops
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.job import Gpu, Model, Train

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...compiler.plan import Plan
 from ...dsl.job import Job, Model
-from .options import options_of
+from .options import options_of, sums_in_fp32
 from .target import (
     GATHER_BUCKET,
     LIVE_LAYERS,
@@ -49,15 +49,11 @@ def _precision(job: Job, zero: int) -> Json:
         section: Json = {"fp16": {"enabled": True, "loss_scale": 0, "initial_scale_power": 16}}
     else:
         section = {"bf16": {"enabled": True}}
-        if zero == 1 and sums_in_fp32(job, zero):
+        if zero == 1 and sums_in_fp32(job):
             section["bf16"]["immediate_grad_update"] = True
-    if sums_in_fp32(job, zero):
+    if zero >= 1 and sums_in_fp32(job):
         section["data_types"] = {"grad_accum_dtype": "fp32"}
     return section
-
-
-def sums_in_fp32(job: Job, zero: int) -> bool:
-    return zero >= 1 and options_of(job).accumulate == "fp32"
 
 
 def _sequence_parallel(job: Job, degree: int) -> Json:
@@ -116,7 +112,7 @@ def _stage_keys(plan: Plan) -> Json:
         }
     if (
         layout.zero == 1
-        and sums_in_fp32(job, 1)
+        and sums_in_fp32(job)
         and job.train.precision == "bf16"
         and not layout.offload
     ):

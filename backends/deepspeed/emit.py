@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +11,8 @@ from ...compiler.validity import problems
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Job
 from ..backend import Value
-from ..render import format_python, provenance, render
+from ..facts import plan_facts
+from ..render import default_text, format_python, provenance, render
 from .config import ds_config, model_json, windowed
 from .options import options_of
 from .target import TARGET, VERSION
@@ -37,32 +37,14 @@ def emit(plan: Plan) -> dict[str, str]:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan))` gives back."""
-    job, layout = plan.job, plan.layout
-    return {
-        "nodes": layout.nodes,
-        "gpus_per_node": job.cluster.gpus_per_node,
-        "world": layout.gpus,
-        "tp": 1,
-        "pp": layout.pp,
-        "vpp": 1,
+    """What `read(emit(plan))` gives back; Ulysses is no context parallelism."""
+    layout = plan.layout
+    return plan_facts(plan) | {
         "cp": 1,
-        "ep": 1,
         "ulysses_sp": layout.cp,
-        "dp": layout.dp,
-        "zero_stage": layout.zero,
         "hpz": layout.hpz,
         "offload": layout.offload_name,
-        "mbs": layout.micro_batch,
-        "gbs": layout.micro_batch * layout.microbatches * layout.dp,
         "microbatches": layout.microbatches,
-        "precision": job.train.precision,
-        "seq_len": job.train.seq_len,
-        "layers": job.model.layers,
-        "hidden": job.model.hidden,
-        "heads": job.model.heads,
-        "kv_heads": job.model.groups,
-        "recompute": layout.recompute_name,
     }
 
 
@@ -89,15 +71,6 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "save_interval": job.train.checkpoint_interval,
         "log_interval": options.log_interval,
     }
-
-
-def default_text(path: str) -> str:
-    """A path as it stands inside `"${NAME:-...}"`; `$NAME` and `${NAME}` in it stay variables."""
-    pieces = re.split(r"(\$\w+|\$\{\w+\})", path)
-    return "".join(
-        piece if index % 2 else re.sub(r'([\\"$`}])', r"\\\1", piece)
-        for index, piece in enumerate(pieces)
-    )
 
 
 def _summary(plan: Plan) -> Iterator[str]:

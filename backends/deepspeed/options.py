@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ...dsl.job import Count, Doc, Frozen, Job
 
@@ -36,8 +36,13 @@ class Options(Frozen):
 
 def options_of(job: Job) -> Options:
     """The job's settings for DeepSpeed, or the defaults."""
-    found: Any = next((spec.options for spec in job.targets if spec.name == "deepspeed"), None)
+    found = job.options("deepspeed")
     return found if isinstance(found, Options) else Options()
+
+
+def sums_in_fp32(job: Job) -> bool:
+    """Whether the gradients of several micro-batches are to be summed in fp32; stage 0 cannot."""
+    return options_of(job).accumulate == "fp32"
 
 
 #: Top-level keys that DeepSpeed 0.19.8 looks up; any other is ignored in silence (seen by handing

@@ -12,7 +12,8 @@ from typing import Any
 
 from ...compiler.plan import OFFLOAD
 from ..backend import Fact, LaunchConfig, Unknown, Value
-from ..shell import Word, read_script
+from ..command import launcher_options
+from ..shell import read_script
 
 Json = dict[str, Any]
 
@@ -151,23 +152,12 @@ def _parsed(text: str) -> ast.Module:
 
 
 def _launch(path: str, text: str) -> Iterator[Fact]:
-    for word in _option(read_script(text).command, "nproc-per-node"):
-        if isinstance(word.text, str) and word.text.isdigit():
-            yield Fact("gpus_per_node", int(word.text), path, word.line, word.column)
-
-
-def _option(command: tuple[Word, ...], name: str) -> Iterator[Word]:
-    """The value of `--name=value` or `--name value`, dashes and underscores alike."""
-    for word, following in zip(command, (*command[1:], None), strict=True):
-        if not isinstance(word.text, str):
-            continue
-        key, equals, value = word.text.partition("=")
-        if key.lstrip("-").replace("_", "-") != name:
-            continue
-        if equals:
-            yield Word(value, word.line, word.column)
-        elif following is not None:
-            yield following
+    words = read_script(text).command
+    given = launcher_options(words[0], words[1:]) if words else None
+    number = given.number("--nproc-per-node") if given else None
+    if given and isinstance(number, int):
+        place = given.place("--nproc-per-node")
+        yield Fact("gpus_per_node", number, path, place.line, place.column)
 
 
 _READERS: dict[str, Callable[[str, str], Iterator[Fact]]] = {

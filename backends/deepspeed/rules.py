@@ -9,7 +9,7 @@ import numpy as np
 from ...compiler.plan import OFFLOAD
 from ...compiler.target import Predicate
 from ...dsl.job import Job
-from .options import options_of
+from .options import sums_in_fp32
 
 #: The least ZeRO stage for each kind of offload.
 OFFLOAD_STAGE = (0, 1, 3)
@@ -43,13 +43,12 @@ def ulysses_pipeline(job: Job, pp: Any, cp: Any) -> Any:
 
 
 def ulysses_stage(job: Job, zero: Any, cp: Any, offload: Any) -> Any:
-    own_optimizer = job.train.precision == "bf16" and options_of(job).accumulate == "fp32"
+    own_optimizer = job.train.precision == "bf16" and sums_in_fp32(job)
     return (zero != 1) | (cp == 1) | (offload > 0) | (not own_optimizer)
 
 
 def accumulation(job: Job, zero: Any, microbatches: Any) -> Any:
-    in_fp32 = options_of(job).accumulate == "fp32"
-    return (zero >= 1) | (microbatches == 1) | (not in_fp32)
+    return (zero >= 1) | (microbatches == 1) | (not sums_in_fp32(job))
 
 
 PREDICATES = (

@@ -8,7 +8,7 @@ from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
 from ..degrees import micro_batches, replicas, ways
-from .options import Options, options_of
+from .options import Options, sums_in_fp32
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
@@ -56,10 +56,9 @@ def state(job: Job, zero: int) -> StateBytes:
     (bf16_optimizer.py:715); for fp16, stage_1_and_2.py:1237 does the same.
     Stage 2 keeps its part of the sum (stage_1_and_2.py:1268), stage 3 too (stage3.py:791).
     """
-    sums_in_fp32 = zero >= 1 and options_of(job).accumulate == "fp32"
     return StateBytes(
         weights=2.0,
-        gradients=4.0 if sums_in_fp32 else 2.0,
+        gradients=4.0 if zero >= 1 and sums_in_fp32(job) else 2.0,
         optimizer=OPTIMIZER_BYTES.get(job.train.optimizer, 12.0),
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,

@@ -9,8 +9,8 @@ from ...compiler.validity import problems
 from ...dsl.diagnostics import Diagnostic, JobError
 from .. import extra
 from ..capability import BLACKWELL, capability
-from ..render import provenance, render
-from .flags import Flag, default_text, flag, names, rows
+from ..render import default_text, nodes_text, provenance, render
+from .flags import Flag, flag, names, rows
 from .model import expert_flags, model_flags
 from .parallel import memory_flags, parallel_flags
 from .target import TARGET
@@ -55,10 +55,10 @@ def emit(plan: Plan) -> dict[str, str]:
 
 def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
     layout, cluster = plan.layout, plan.job.cluster
-    count = "1 node" if layout.nodes == 1 else f"{layout.nodes} nodes"
+    gpus = f"{cluster.gpus_per_node} x {cluster.gpu.name or 'GPU'}"
     return {
         "provenance": provenance(plan),
-        "title": f"{plan.job.name} on {count} of {cluster.gpus_per_node} x {cluster.gpu.name or 'GPU'}",
+        "title": f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}",
         "summary": _summary(plan),
         "usage": _usage(layout.nodes),
         "gpus": layout.gpus,

@@ -54,10 +54,5 @@ def rows(flags: Iterable[Flag]) -> list[str]:
     return [f"{text:<{width}}  # {why}" if why else text for text, why in pairs]
 
 
-def default_text(value: str) -> str:
-    """Text as it must stand behind `:-` inside `"${NAME:-...}"`."""
-    return escaped(value).replace("}", "\\}")
-
-
 def names(groups: Iterable[Sequence[Flag]]) -> set[str]:
     return {item.name for group in groups for item in group}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...compiler.plan import Plan
 from .flags import Flag, flag
-from .pipeline import described, in_model_order, split_flags
+from .pipeline import described, split_flags
 
 _STRATEGIES = {2: "optim_grads", 3: "optim_grads_params"}
 _GIB = 2**30
@@ -137,8 +137,7 @@ def memory_flags(plan: Plan) -> list[Flag]:
             flag("--recompute-method", "uniform"),
             flag("--recompute-num-layers", 1, why="every layer keeps its input alone"),
         ]
-    most = max(in_model_order([stage.layers for stage in estimate.stages]))
-    why = f"of the {most} layers of a chunk"
+    why = f"of the {max(estimate.split)} layers of a chunk"
     return [
         *found,
         flag("--recompute-method", "block"),

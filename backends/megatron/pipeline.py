@@ -18,7 +18,7 @@ def split_flags(plan: Plan) -> list[Flag]:
     if layout.pp == 1:
         return []
     ranks = [stage.layers for stage in plan.estimate.stages]
-    chunks = in_model_order(ranks)
+    chunks = plan.estimate.split
     found = _even(chunks) or _with_ends(chunks) or _uneven_ends(ranks)
     if found is None:
         text = layout_text(chunks, plan.job.model.mtp_layers)
@@ -28,11 +28,6 @@ def split_flags(plan: Plan) -> list[Flag]:
         count = "--num-virtual-stages-per-pipeline-rank"
         found = [flag(count, layout.vpp, why=_bubble(plan)), *found]
     return found
-
-
-def in_model_order(ranks: Chunks) -> list[int]:
-    """Layers of each virtual stage: chunk j of rank i is stage j * pp + i."""
-    return [rank[j] for j in range(len(ranks[0])) for rank in ranks]
 
 
 def described(counts: Sequence[int], noun: str) -> str:

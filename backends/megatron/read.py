@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 
 from ...compiler.plan import Plan
 from ..backend import Fact, LaunchConfig, Unknown, Value
+from ..command import Options, launcher_options, options
+from ..facts import plan_facts
 from ..shell import Script, Word, read_script
 from .pipeline import stage_count
 
@@ -30,33 +31,6 @@ REQUIRED = {
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
 
 
-@dataclass(frozen=True)
-class _Options:
-    """Options by name, the last one counting; `command` stands for the place of what is not said."""
-
-    values: Mapping[str, Sequence[Word]]
-    command: Word
-
-    def place(self, *names: str) -> Word:
-        """Where the first of these options that is given stands: its value, else its name."""
-        return next((self.values[name][-1] for name in names if name in self.values), self.command)
-
-    def given(self, name: str) -> bool:
-        return name in self.values
-
-    def text(self, name: str) -> str | Unknown | None:
-        words = self.values.get(name)
-        return None if words is None or len(words) < 2 else words[1].text
-
-    def number(self, name: str) -> int | Unknown | None:
-        text = self.text(name)
-        if isinstance(text, str):
-            return (
-                int(text) if text.isdecimal() else Unknown(f"`{name} {text}` is not a whole number")
-            )
-        return text
-
-
 def read(files: Mapping[str, str]) -> LaunchConfig:
     """The facts of every script among `files` that starts a Python program; the others are unread."""
     facts: list[Fact] = []
@@ -76,57 +50,35 @@ def _entry(script: Script) -> int:
     return next((index for index, text in enumerate(texts) if text.endswith(".py")), 0)
 
 
-def _options(command: Word, words: Sequence[Word]) -> _Options:
-    found: dict[str, list[Word]] = {}
-    current: list[Word] = []
-    for word in words:
-        if isinstance(word.text, str) and word.text.startswith("--"):
-            name, sign, value = word.text.partition("=")
-            current = found[name] = [word]
-            if sign:
-                current.append(Word(value, word.line, word.column))
-        else:
-            current.append(word)
-    return _Options(found, command)
-
-
 Found = tuple[str, Value | Unknown, Word]
 
 
 def _facts(path: str, script: Script, entry: int) -> list[Fact]:
     command = script.command[0]
-    launcher = _options(command, script.command[1:entry])
-    options = _options(script.command[entry], script.command[entry + 1 :])
-    found = [*_launch(launcher), *_plain(options)]
-    for derive in (_layout, _attention, _experts, _sharding, _precision, _memory):
-        found += derive(options)
-    found += _virtual(options)
+    launcher = launcher_options(command, script.command[1:entry])
+    given = options(script.command[entry], script.command[entry + 1 :])
+    found = [*_launch(launcher), *_plain(given)]
+    for derive in (_layout, _attention, _experts, _sharding, _precision, _memory, _virtual):
+        found += derive(given)
     found += _replicas({name: value for name, value, _ in found}, command)
     return [Fact(name, value, path, word.line, word.column) for name, value, word in found]
 
 
-def _launch(launcher: _Options) -> Iterator[Found]:
-    """torchrun takes its options with dashes or underscores, and one node where none is named."""
-    counts: list[int | Unknown] = []
-    for fact, names in (
-        ("nodes", ("--nnodes",)),
-        ("gpus_per_node", ("--nproc-per-node", "--nproc_per_node")),
-    ):
-        value = next((launcher.number(name) for name in names if launcher.given(name)), 1)
-        counts.append(Unknown(f"{fact} is not said") if value is None else value)
-        yield fact, counts[-1], launcher.place(*names)
-    nodes, per_node = counts
+def _launch(launcher: Options) -> Iterator[Found]:
+    nodes, per_node = launcher.count("--nnodes"), launcher.count("--nproc-per-node")
+    yield "nodes", nodes, launcher.place("--nnodes")
+    yield "gpus_per_node", per_node, launcher.place("--nproc-per-node")
     if isinstance(nodes, int) and isinstance(per_node, int):
         yield "world", nodes * per_node, launcher.place("--nnodes")
 
 
-def _plain(options: _Options) -> Iterator[Found]:
+def _plain(options: Options) -> Iterator[Found]:
     for fact, name in REQUIRED.items():
         if (value := options.number(name)) is not None:
             yield fact, value, options.place(name)
 
 
-def _layout(options: _Options) -> Iterator[Found]:
+def _layout(options: Options) -> Iterator[Found]:
     for fact, (name, default) in NUMBERS.items():
         value = options.number(name)
         yield fact, default if value is None else value, options.place(name)
@@ -134,7 +86,7 @@ def _layout(options: _Options) -> Iterator[Found]:
     yield "seq_parallel", options.given(flag), options.place(flag)
 
 
-def _attention(options: _Options) -> Iterator[Found]:
+def _attention(options: Options) -> Iterator[Found]:
     """Query groups count only with --group-query-attention: arguments.py ignores them otherwise."""
     grouped = options.given("--group-query-attention")
     name = "--num-query-groups" if grouped else "--num-attention-heads"
@@ -143,7 +95,7 @@ def _attention(options: _Options) -> Iterator[Found]:
         yield "kv_heads", value, options.place(name)
 
 
-def _experts(options: _Options) -> Iterator[Found]:
+def _experts(options: Options) -> Iterator[Found]:
     name = "--expert-tensor-parallel-size"
     if options.given("--num-experts"):
         value = options.number(name)
@@ -152,7 +104,7 @@ def _experts(options: _Options) -> Iterator[Found]:
         yield "etp", 1 if value is None else value, options.place(name)
 
 
-def _sharding(options: _Options) -> Iterator[Found]:
+def _sharding(options: Options) -> Iterator[Found]:
     fsdp, torch_fsdp, distributed = (
         options.given(name)
         for name in ("--use-megatron-fsdp", "--use-torch-fsdp2", "--use-distributed-optimizer")
@@ -171,7 +123,7 @@ def _sharding(options: _Options) -> Iterator[Found]:
     yield "dist_opt", distributed or fsdp, options.place("--use-distributed-optimizer")
 
 
-def _precision(options: _Options) -> Iterator[Found]:
+def _precision(options: Options) -> Iterator[Found]:
     if options.given("--fp8-format"):
         recipe = options.text("--fp8-recipe")
         value: Value | Unknown = "mxfp8" if recipe == "mxfp8" else "fp8"
@@ -183,7 +135,7 @@ def _precision(options: _Options) -> Iterator[Found]:
         yield "precision", names[0][2:] if names else "fp32", options.place(*names)
 
 
-def _memory(options: _Options) -> Iterator[Found]:
+def _memory(options: Options) -> Iterator[Found]:
     name = "--recompute-granularity"
     value = options.text(name)
     if value is None:
@@ -191,7 +143,7 @@ def _memory(options: _Options) -> Iterator[Found]:
     yield "recompute", value, options.place(name, "--recompute-activations")
 
 
-def _virtual(options: _Options) -> Iterator[Found]:
+def _virtual(options: Options) -> Iterator[Found]:
     """Virtual stages per rank: said outright, by the layers of one, or by a layout string."""
     pp = options.number("--pipeline-model-parallel-size") or 1
     sources: dict[str, Callable[[int], int | Unknown]] = {
@@ -207,7 +159,7 @@ def _virtual(options: _Options) -> Iterator[Found]:
     yield "vpp", 1, options.command
 
 
-def _by_layers(options: _Options, pp: int) -> int | Unknown:
+def _by_layers(options: Options, pp: int) -> int | Unknown:
     layers, per_stage = options.number("--num-layers"), options.number(
         "--num-layers-per-virtual-pipeline-stage"
     )
@@ -216,7 +168,7 @@ def _by_layers(options: _Options, pp: int) -> int | Unknown:
     return layers // (pp * per_stage)
 
 
-def _by_layout(options: _Options, pp: int) -> int | Unknown:
+def _by_layout(options: Options, pp: int) -> int | Unknown:
     text = options.text("--pipeline-model-parallel-layout")
     if not isinstance(text, str):
         return text or Unknown("the layout string is missing")
@@ -236,28 +188,9 @@ def _replicas(values: Mapping[str, Value | Unknown], command: Word) -> Iterator[
 
 def facts(plan: Plan) -> dict[str, Value]:
     """What `read(emit(plan))` must give back."""
-    layout, model, train = plan.layout, plan.job.model, plan.job.train
-    found: dict[str, Value] = {
-        "nodes": layout.nodes,
-        "gpus_per_node": plan.job.cluster.gpus_per_node,
-        "world": layout.gpus,
-        "tp": layout.tp,
-        "pp": layout.pp,
-        "vpp": layout.vpp,
-        "cp": layout.cp,
-        "ep": layout.ep,
-        "dp": layout.dp,
-        "zero_stage": layout.zero,
-        "mbs": layout.micro_batch,
-        "gbs": train.global_batch,
-        "seq_len": train.seq_len,
-        "layers": model.layers,
-        "hidden": model.hidden,
-        "heads": model.heads,
-        "kv_heads": model.heads if model.mla else model.groups,
+    layout, model = plan.layout, plan.job.model
+    found = plan_facts(plan) | {
         "experts": model.experts,
-        "precision": train.precision,
-        "recompute": layout.recompute_name,
         "seq_parallel": layout.tp > 1,
         "dist_opt": layout.zero >= 1,
     }

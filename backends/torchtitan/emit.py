@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from ...compiler.plan import Plan
 from ...compiler.validity import problems
 from ...dsl.diagnostics import JobError
-from ..render import format_python, provenance, render
+from ..render import format_python, nodes_text, provenance, render
 from . import reasons
 from .models import family, flavor, registration
 from .options import Options, options_of
-from .stages import counted, model_order, module_names
+from .stages import counted, module_names
 from .target import TARGET
 
 Setting = bool | int | float | str | list[str] | list[list[str]]
@@ -50,7 +50,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "version": options.version,
         "layout": plan.layout,
         "gpus_per_node": job.cluster.gpus_per_node,
-        "nodes_text": "1 node" if plan.layout.nodes == 1 else f"{plan.layout.nodes} nodes",
+        "nodes_text": nodes_text(plan.layout.nodes),
         "summary": _summary(plan),
         "tables": [_table(section) for section in sections(plan)],
         "flavor": flavor(job),
@@ -197,7 +197,7 @@ def _parallelism(plan: Plan) -> Section:
 
 
 def _pipeline(plan: Plan) -> dict[str, Setting]:
-    layout, split = plan.layout, model_order(plan.estimate.stages)
+    layout, split = plan.layout, plan.estimate.split
     settings: dict[str, Setting] = {
         "pipeline_parallel_schedule": "1F1B" if layout.vpp == 1 else "Interleaved1F1B",
         "pipeline_parallel_microbatch_size": layout.micro_batch,

@@ -39,5 +39,5 @@ class Options(Frozen):
 
 def options_of(job: Job) -> Options:
     """The job's `target torchtitan` settings, or their defaults."""
-    given = next((spec.options for spec in job.targets if spec.name == "torchtitan"), None)
+    given = job.options("torchtitan")
     return given if isinstance(given, Options) else Options()

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from ...compiler.plan import Plan
 from ..backend import Fact, LaunchConfig, Unknown, Value
-from .models import family
+from ..facts import plan_facts
 from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of
 
 Found = tuple[str, Value | Unknown, Place]
@@ -213,27 +213,4 @@ def _derived(formula: Callable[..., int], *numbers: Number) -> Number:
 
 def facts(plan: Plan) -> dict[str, Value]:
     """What `read(emit(plan))` must give back."""
-    layout, job = plan.layout, plan.job
-    model, train = job.model, job.train
-    return {
-        "nodes": layout.nodes,
-        "gpus_per_node": job.cluster.gpus_per_node,
-        "world": layout.gpus,
-        "tp": layout.tp,
-        "pp": layout.pp,
-        "vpp": layout.vpp,
-        "cp": layout.cp,
-        "ep": layout.ep,
-        "dp": layout.dp,
-        "zero_stage": layout.zero,
-        "mbs": layout.micro_batch,
-        "gbs": train.global_batch,
-        "seq_len": train.seq_len,
-        "layers": model.layers,
-        "hidden": model.hidden,
-        "heads": model.heads,
-        "kv_heads": model.heads if family(model) == "deepseek_v3" else model.groups,
-        "experts": model.experts,
-        "precision": train.precision,
-        "recompute": layout.recompute_name,
-    }
+    return {**plan_facts(plan), "experts": plan.job.model.experts}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...compiler.plan import Plan
-from .stages import model_order
 
 GIB = 2**30
 STATES = ("weights", "gradients", "optimizer")
@@ -97,7 +96,7 @@ def _tensor(plan: Plan) -> str:
 
 
 def _pipeline(plan: Plan) -> str:
-    split = model_order(plan.estimate.stages)
+    split = plan.estimate.split
     shown = str(split[0]) if len(set(split)) == 1 else ", ".join(map(str, split))
     return f"layers per stage: {shown}"
 

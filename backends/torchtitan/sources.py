@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..backend import Unknown
-from ..shell import Word, read_script
+from ..command import launcher_options
+from ..shell import read_script
 
 Number = int | Unknown
 
@@ -178,23 +179,6 @@ def launch_of(path: str, text: str) -> Launch | None:
     words = read_script(text).command
     if not words or not str(words[0].text).endswith("torchrun"):
         return None
-    place = Place(path, words[0].line)
-    return Launch(_option(words, "nnodes"), _option(words, "nproc-per-node"), place)
-
-
-def _option(words: tuple[Word, ...], name: str) -> Number:
-    """The value of a torchrun option, `--name value` or `--name=value`; 1 when it is not given."""
-    for index, word in enumerate(words):
-        text = word.text.replace("_", "-") if isinstance(word.text, str) else ""
-        flag, sign, value = text.partition("=")
-        if flag != f"--{name}":
-            continue
-        given = value if sign else (words[index + 1].text if index + 1 < len(words) else "")
-        if isinstance(given, Unknown):
-            return given
-        return (
-            int(given)
-            if given.isdecimal()
-            else Unknown(f"`--{name} {given}` is not a whole number")
-        )
-    return 1
+    given = launcher_options(words[0], words[1:])
+    nodes, per_node = given.count("--nnodes"), given.count("--nproc-per-node")
+    return Launch(nodes, per_node, Place(path, words[0].line))

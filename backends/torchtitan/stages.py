@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...compiler.plan import Stage
-
 
 @dataclass(frozen=True)
 class Counted:
@@ -16,12 +14,6 @@ class Counted:
     layers_per_stage: int
     first_less: int
     last_less: int
-
-
-def model_order(stages: Sequence[Stage]) -> tuple[int, ...]:
-    """Layers of each virtual stage in model order; stage s runs on rank s % pp (pipeline_parallel.py:461)."""
-    ranks = sorted(stages, key=lambda stage: stage.index)
-    return tuple(rank.layers[chunk] for chunk in range(len(ranks[0].layers)) for rank in ranks)
 
 
 def counted(split: Sequence[int]) -> Counted | None:
