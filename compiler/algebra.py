@@ -200,9 +200,3 @@ class Solver:
 
     def _integer(self, low: int, high: int) -> Bounded:
         return Bounded(self.model.new_int_var(low, high, ""), low, high)
-
-
-def _domain(values: Integers) -> Any:
-    from ortools.sat.python import cp_model
-
-    return cp_model.Domain.from_values([int(value) for value in np.unique(values)])

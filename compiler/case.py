@@ -94,10 +94,3 @@ class Case:
 
     def state(self, zero: int) -> StateBytes:
         return self.traits.state(self.job, zero)
-
-    def partial_recompute(self, recompute: Any, recompute_layers: Any, chunk: Any) -> Any:
-        """Fully recomputed layers of one virtual chunk; a target that does not count them recomputes all."""
-        import numpy as np
-
-        chosen = np.where(recompute_layers > 0, np.minimum(recompute_layers, chunk), chunk)
-        return np.where(recompute == 2, chosen, 0)

@@ -16,7 +16,7 @@ from .case import Case
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
 #: arXiv 2205.05198, 4.2).
-TP_FORWARD, TP_BACKWARD = 2, 2
+TP_FORWARD = 2
 #: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and
 #: write the fp32 sum (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
 RING_KERNELS, MERGE_BYTES = 4, 10

@@ -150,6 +150,11 @@ class Gpu(Frozen):
         2 * 2**30
     )
 
+    def rate(self, precision: str) -> float | None:
+        """Dense matrix rate of a precision, None where the chip lacks it. mxfp8 runs at the fp8 rate."""
+        rates = {"bf16": self.bf16, "fp16": self.fp16, "fp8": self.fp8, "mxfp8": self.fp8}
+        return rates[precision]
+
 
 class Cluster(Frozen):
     """Nodes of equal GPUs, joined by a network. Ranks fill a node before the next."""
@@ -348,11 +353,9 @@ class Job(Frozen):
 
     @property
     def peak_flops(self) -> float:
-        """FLOP/s of one GPU in the job's precision; the base of MFU. mxfp8 runs at the fp8 rate."""
+        """FLOP/s of one GPU in the job's precision; the base of MFU."""
         gpu = self.cluster.gpu
-        rate = {"bf16": gpu.bf16, "fp16": gpu.fp16, "fp8": gpu.fp8, "mxfp8": gpu.fp8}[
-            self.train.precision
-        ]
+        rate = gpu.rate(self.train.precision)
         if rate is None:
             raise ValueError(f"{gpu.name} has no {self.train.precision} rate")
         return rate

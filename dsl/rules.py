@@ -175,10 +175,9 @@ def gpu_has_the_precision(parts: Parts) -> Complaints:
     if not cluster or not train:
         return
     gpu = cluster.gpu
-    rates = {"bf16": gpu.bf16, "fp16": gpu.fp16, "fp8": gpu.fp8}
-    wanted = "fp8" if train.precision == "mxfp8" else train.precision
-    if rates[wanted] is None:
-        has = [name for name, rate in rates.items() if rate is not None]
+    if gpu.rate(train.precision) is None:
+        has = [name for name in ("bf16", "fp16", "fp8") if gpu.rate(name) is not None]
+        wanted = "fp8" if train.precision == "mxfp8" else train.precision
         message = (
             f"{gpu.name or 'the gpu'} has no {wanted} rate, which precision {train.precision} needs"
         )
