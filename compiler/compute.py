@@ -17,10 +17,12 @@ import numpy as np
 from . import flops
 from .case import Case
 
+#: Backward passes in forward ones: a product for the input's gradient and one for the weights'.
 BACKWARD = 2.0
 #: Edge of the tile that one core computes of a matrix product (cuBLAS and
 #: CUTLASS default 128 x 128 for 16 bits).
 TILE = 128
+#: The same of fused attention, which computes its scores again (Dao 2023, arXiv 2307.08691, 3.1).
 FLASH_BACKWARD = 2.5
 #: Kernels of one forward half-layer (attention or feed-forward), fused and eager.
 FUSED_KERNELS, EAGER_KERNELS = 8, 16
