@@ -37,6 +37,10 @@ def _flash(setup: Setup) -> bool:
     return setup.row.attention == "flash"
 
 
+def _ragged(setup: Setup) -> bool:
+    return setup.share < 1
+
+
 def _offloaded(setup: Setup) -> bool:
     return bool(setup.row.offload)
 
@@ -68,8 +72,9 @@ LIMITS = (
     ),
     Limit("token dropping; priced with balanced routing", noted("tokendrop")),
     Limit("fp8 scaled more finely than per tensor; priced as fp8", noted("finer quantization")),
-    Limit("16-bit optimizer state (mode PURE); priced with fp32 state", noted("mode PURE")),
+    Limit("gradients reduced in 16 bits (mode PURE); priced in fp32", noted("mode PURE")),
     Limit("generation of fused attention not stated; priced with the GPU's one rate", _flash),
+    Limit("micro-batches that do not divide the batch; priced as rounded up", _ragged),
     Limit("state in host memory; priced with the target's offload", _offloaded),
 )
 

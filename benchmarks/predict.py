@@ -10,7 +10,8 @@ from itertools import product
 
 import numpy as np
 from measured import Unusable
-from setups import Setup, case_of, placement_of
+from placing import placement_of
+from setups import Asked, Setup, case_of
 
 from parc.compiler.case import Case
 from parc.compiler.estimate import estimate_layout
@@ -20,7 +21,6 @@ from parc.compiler.ranks import possible
 from parc.compiler.space import DERIVED, ORDER
 from parc.compiler.sweep import fits
 from parc.compiler.target import holds
-from parc.dsl.job import Cluster, Model, Train
 
 #: Parts of a step that belong to no single layer.
 OUTSIDE_LAYERS = ("optimizer", "dp", "other")
@@ -47,10 +47,8 @@ def predict(setup: Setup) -> Prediction:
     """Raises Unusable when no layout of the compiler's expresses the row."""
     layout = dict(setup.layout)
     if setup.open:
-        case, stated = setup.case, tuple(sorted(setup.layout.items()))
-        layout.update(
-            completion(case.model, case.cluster, case.train, case.target.name, stated, setup.open)
-        )
+        stated = tuple(sorted(setup.layout.items()))
+        layout.update(completion(setup.asked, stated, setup.open))
     if setup.one_layer:
         return _of_one_layer(setup, layout)
     return _prediction(setup, layout, _estimate(setup, layout))
@@ -66,7 +64,7 @@ def _estimate(setup: Setup, layout: Mapping[str, int]) -> Estimate:
 
 def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> Prediction:
     return Prediction(
-        seconds=estimate.step_seconds,
+        seconds=estimate.step_seconds * setup.share,
         bytes=estimate.memory_bytes,
         reserve=setup.case.gpu.reserve,
         capacity=estimate.capacity_bytes,
@@ -95,16 +93,13 @@ def _with_layers(setup: Setup, layers: int) -> Setup:
 
 @cache
 def completion(
-    model: Model,
-    cluster: Cluster,
-    train: Train,
-    target: str,
+    asked: Asked,
     stated: tuple[tuple[str, int], ...],
     unset: tuple[str, ...],
 ) -> dict[str, int]:
     """Values for the open variables: of the fastest layout that fits, or of the smallest when none
     does."""
-    case = case_of(model, cluster, train, target)
+    case = case_of(asked)
     columns = _candidates(case, dict(stated), unset)
     prices = price(case, columns)
     fit = fits(case, prices)
@@ -142,6 +137,8 @@ def _choices(case: Case, stated: Mapping[str, int], name: str) -> tuple[int, ...
     """Values that the target would try for an open variable."""
     if name == "etp":
         return tuple(sorted({1, stated["tp"]}))
+    if name == "recompute_layers" and stated.get("recompute") == 2:
+        return tuple(sorted({case.model.layers * eighths // 8 for eighths in range(1, 8)} | {0}))
     values = tuple(case.target.domains(case.job).get(name, (0,)))
     if name == "zero" and case.target.name == "megatron":
         # Stages 2 and 3 are another engine, Megatron-FSDP, which sources name when they use it.

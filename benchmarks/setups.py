@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd
 from typing import Any
@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
-from parc.compiler.split import Split, ranks_of, split
 from parc.dsl import std_cluster, std_gpu, std_model
 from parc.dsl.job import Cluster, Gpu, Job, Model, TargetSpec, Train
 
@@ -27,17 +26,30 @@ UNFUSED_DROPOUT = 0.1
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What decides a case: everything but the layout."""
+
+    model: Model
+    cluster: Cluster
+    train: Train
+    target: str
+    traits: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
 class Setup:
     """One run as parc prices it. `layout` holds the variables that the source states; `open` the
-    names of the others."""
+    names of the others. `share` is the batch over the priced batch, which whole micro-batches fill.
+    """
 
     row: Row
+    asked: Asked
     case: Case
     framework: str
     layout: Mapping[str, int]
     open: tuple[str, ...]
     one_layer: bool = False
-    placement: Split | None = field(default=None)
+    share: float = 1.0
 
 
 def _need(value: int | None, what: str) -> int:
@@ -156,22 +168,26 @@ def train_of(row: Row, framework: sources.Framework, batch: int) -> Train:
 
 
 @cache
-def case_of(model: Model, cluster: Cluster, train: Train, target: str) -> Case:
-    spec = TargetSpec(name=target, options=BACKENDS[target].target.options())
+def case_of(asked: Asked) -> Case:
+    """One case for all rows that ask for the same. Raises Unusable for a precision that the GPU lacks."""
+    target = BACKENDS[asked.target].target
+    if asked.traits:
+        target = replace(target, traits=replace(target.traits, **dict(asked.traits)))
+    spec = TargetSpec(name=asked.target, options=target.options())
     job = Job(
-        name=model.name,
+        name=asked.model.name,
         path="",
         digest="",
-        model=model,
-        cluster=cluster,
-        train=train,
+        model=asked.model,
+        cluster=asked.cluster,
+        train=asked.train,
         targets=(spec,),
     )
     try:
         job.peak_flops  # noqa: B018
     except ValueError as error:
         raise Unusable(str(error)) from None
-    return Case(job, BACKENDS[target].target)
+    return Case(job, target)
 
 
 def setup_of(row: Row) -> Setup:
@@ -180,12 +196,16 @@ def setup_of(row: Row) -> Setup:
     target = framework.sharded if row.zero_stage == 3 else framework.target
     cluster, model = cluster_of(row), model_of(row)
     mesh = _mesh(row)
-    batch = row.gbs or (None if row.timed else (row.mbs or 1) * mesh["dp"])
-    train = train_of(row, framework, _need(batch, "global batch"))
-    case = case_of(model, cluster, train, target)
-    layout, unset = _layout(row, case, mesh)
+    step = (row.mbs or 1) * mesh["dp"]
+    stated = _need(row.gbs or (None if row.timed else step), "global batch")
+    batch = -(-stated // step) * step
+    train = train_of(row, framework, batch)
+    asked = Asked(model, cluster, train, target, framework.traits)
+    case = case_of(asked)
+    layout, unset = _layout(row, framework, case, mesh)
     return Setup(
         row=row,
+        asked=asked,
         case=case,
         framework=(
             "DeepSpeed ZeRO-3" if target == "deepspeed" and row.zero_stage == 3 else framework.name
@@ -193,6 +213,7 @@ def setup_of(row: Row) -> Setup:
         layout=layout,
         open=unset,
         one_layer=row.layers == 1 and row.vocab is None,
+        share=stated / batch,
     )
 
 
@@ -203,8 +224,8 @@ def _mesh(row: Row) -> dict[str, int]:
     dp = row.dp or max(gpus // ways, 1)
     if ways * dp != gpus:
         raise Unusable("impossible layout: tp * pp * cp * dp is not the number of GPUs")
-    if row.gbs and row.gbs % (dp * (row.mbs or 1)):
-        raise Unusable("impossible batch: no multiple of micro-batch * dp")
+    if row.gbs and row.gbs % dp:
+        raise Unusable("impossible batch: no multiple of dp")
     if row.layers and mesh["pp"] * (row.vpp or 1) > row.layers + 2:
         raise Unusable("impossible layout: more pipeline stages than layers")
     if row.experts and row.experts % (row.ep or 1):
@@ -213,10 +234,10 @@ def _mesh(row: Row) -> dict[str, int]:
 
 
 def _layout(
-    row: Row, case: Case, mesh: Mapping[str, int]
+    row: Row, framework: sources.Framework, case: Case, mesh: Mapping[str, int]
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """The variables that the row states, and the names of those it leaves open."""
-    recompute, layers = _recompute(row)
+    recompute, layers = _recompute(row, framework)
     single = mesh["dp"] * mesh["cp"] == 1
     stated: dict[str, int | None] = {
         "nodes": case.cluster.nodes[0],
@@ -238,11 +259,14 @@ def _layout(
     return layout, unset
 
 
-def _recompute(row: Row) -> tuple[int | None, int | None]:
+def _recompute(row: Row, framework: sources.Framework) -> tuple[int | None, int | None]:
     if not row.recompute:
         return None, None
     if row.recompute not in RECOMPUTE:
         raise Unusable(f"unknown recompute `{row.recompute}`")
+    if row.recompute == "selective" and framework.name == "fms-fsdp":
+        # A share of the blocks, each recomputed whole; the README does not state the share.
+        return 2, None
     if "selective layer" in row.notes and row.layers:
         # torchtitan recomputes every second layer whole (selective_ac_option = 2).
         return 2, row.layers // 2
@@ -262,30 +286,3 @@ def _offload(row: Row) -> int:
     if not row.offload:
         return 0
     return 2 if re.search(r"full offload|parameter offload 1", row.notes) else 1
-
-
-def placement_of(setup: Setup, vpp: int) -> Split:
-    """The layers of each stage as the frameworks place them.
-
-    Megatron-LM and torchtitan divide evenly; where only layers, embedding and head together divide,
-    those count as layers (Megatron-LM --account-for-embedding-in-pipeline-split, torchtitan's module
-    split). Megatron-DeepSpeed fills stages with equal shares from the first on (DeepSpeed's
-    runtime/utils.py: partition_balanced).
-    """
-    model, pp = setup.case.model, setup.layout["pp"]
-    chunks = pp * vpp
-    ends = "embedding counted as a layer" in setup.row.notes or bool(model.layers % chunks)
-    if pp > 1 and ends and (model.layers + 2) % chunks == 0:
-        return ranks_of(model, _without_ends(filled(model.layers + 2, chunks)), pp)
-    shares = filled(model.layers, chunks)
-    return ranks_of(model, shares, pp) if min(shares) else split(model, pp, vpp)
-
-
-def filled(layers: int, chunks: int) -> tuple[int, ...]:
-    """Layers of each chunk when each takes an equal share, rounded up, until none are left."""
-    share = -(-layers // chunks)
-    return tuple(max(0, min(share, layers - share * chunk)) for chunk in range(chunks))
-
-
-def _without_ends(counts: tuple[int, ...]) -> tuple[int, ...]:
-    return (counts[0] - 1, *counts[1:-1], counts[-1] - 1)

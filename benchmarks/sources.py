@@ -37,18 +37,26 @@ def first(table: Sequence[Entry], *texts: str) -> Entry:
 
 @dataclass(frozen=True)
 class Framework:
-    """Who ran it, and the target whose traits price it below and at ZeRO stage 3."""
+    """Who ran it, and the target whose traits price it below and at ZeRO stage 3.
+
+    `traits` replaces those of the target where the framework is known to differ from it.
+    """
 
     pattern: str
     name: str
     target: str
     sharded: str
     compiles: bool = False
+    traits: tuple[tuple[str, float], ...] = ()
 
 
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
-    Framework("llm-foundry", "llm-foundry", "torchtitan", "torchtitan"),
+    # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
+    # gradient.
+    Framework(
+        "llm-foundry", "llm-foundry", "torchtitan", "torchtitan", traits=(("logit_bytes", 4.0),)
+    ),
     Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
     # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783,
@@ -92,22 +100,22 @@ MACHINES = (
     # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and
     # tr1-13B-base).
     Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 400 * GIGA_BITS),
-    Machine("BigScience|BLOOM", "dgx_a100", 400 * GIGA_BITS),
+    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 400 * GIGA_BITS),
     # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
-    Machine("InternEvo", "dgx_a100", 400 * GIGA_BITS),
+    Machine("InternEvo.*A[18]00", "dgx_a100", 400 * GIGA_BITS),
     # DLPerf's reports: one 100 Gb/s InfiniBand port per node.
-    Machine("DLPerf", "dgx_v100", 100 * GIGA_BITS),
+    Machine("DLPerf.*V100", "dgx_v100", 100 * GIGA_BITS),
     # scripts/train/benchmarking/README.md: 1600 Gb/s between nodes.
-    Machine("llm-foundry", "dgx_a100", 1600 * GIGA_BITS),
+    Machine("llm-foundry.*A100", "dgx_a100", 1600 * GIGA_BITS),
     # README: 128 A100 with 400 Gb/s, 96 H100 with 800 Gb/s.
     Machine("fms-fsdp.*A100", "dgx_a100", 400 * GIGA_BITS),
     Machine("fms-fsdp.*H100", "dgx_h100", 800 * GIGA_BITS),
     # arXiv 2407.21783, 3.3.1.
-    Machine("Llama 3 paper", "llama3_cluster"),
+    Machine("Llama 3 paper.*H100", "llama3_cluster"),
     # torchtitan's H100 runs are Meta's, on the same kind of node.
     Machine("torchtitan.*H100", "llama3_cluster"),
     # The ultra-scale playbook ran on AWS p5.
-    Machine("nanotron", "cloud_h100"),
+    Machine("nanotron.*H100", "cloud_h100"),
     Machine("", ""),
 )
 #: The default cluster of a GPU: its maker's own.
@@ -179,6 +187,7 @@ GATED: dict[str, Any] = {}
 NAMED = {
     "deepseekv3": "deepseek_v3",
     "deepseekv2": "deepseek_v2",
+    "kimik2": "kimi_k2",
     "mixtral8x7b": "mixtral_8x7b",
     "mixtral8x22b": "mixtral_8x22b",
 }

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from conversion import CONVENTIONS, from_flops, from_mfu, measured_seconds
 from measured import Row, row_of
+from placing import filled
 from predict import predict
 from scores import ranks, regret, spearman
-from setups import filled, setup_of
+from setups import setup_of
 
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
 HELD = {
@@ -119,7 +120,7 @@ def test_the_report_has_its_form(public: dict[str, Any]) -> None:
         ({"flops_convention": "guess"}, "unknown flops_convention `guess`"),
         ({"dp": "31"}, "impossible layout: tp * pp * cp * dp is not the number of GPUs"),
         ({"tp": ""}, "layout not stated"),
-        ({"mbs": "7"}, "impossible batch: no multiple of micro-batch * dp"),
+        ({"gbs": "500"}, "impossible batch: no multiple of dp"),
         ({"gbs": ""}, "global batch not stated"),
         ({"pp": "64", "gpus": "8192"}, "impossible layout: more pipeline stages than layers"),
         (
@@ -304,3 +305,11 @@ def test_rank_correlation_and_regret() -> None:
 def test_stages_fill_from_the_first_on() -> None:
     assert filled(78, 12) == (7,) * 11 + (1,)
     assert filled(72, 12) == (6,) * 12
+
+
+def test_micro_batches_that_do_not_divide_the_batch_are_rounded_up() -> None:
+    """48 sequences in micro-batches of 11 are four whole ones and a rest."""
+    ragged = setup_of(row(gpus="8", tp="8", dp="1", mbs="11", gbs="48"))
+    assert ragged.case.train.global_batch == 55 and ragged.share == pytest.approx(48 / 55)
+    whole = predict(setup_of(row(gpus="8", tp="8", dp="1", mbs="11", gbs="55")))
+    assert predict(ragged).seconds == pytest.approx(whole.seconds * 48 / 55)
