@@ -1,0 +1,190 @@
+"""The tables of docs/cost-model.md, from the code that they describe: terms, constants, frameworks."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from compiled import EXAMPLES
+
+import parc
+from parc.backends import BACKENDS
+from parc.compiler import communication, compute, flops, memory, quantities, ranks, speed
+from parc.compiler.split import ROLES
+from parc.compiler.target import StateBytes
+from parc.compiler.terms import Term
+from parc.dsl.job import Job
+
+TERM_MODULES = (speed, memory, ranks, quantities)
+CONSTANT_MODULES = (compute, communication, memory, ranks, flops, quantities)
+#: Constants that are units, and explain themselves.
+UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
+
+
+def filled(document: str, job: Job) -> str:
+    """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
+    for name, table in tables(job).items():
+        opening = f"<!-- table {name} -->\n"
+        before, _, rest = document.partition(opening)
+        _, end, after = rest.partition("<!-- end -->")
+        document = f"{before}{opening}{table}\n{end}{after}"
+    return document
+
+
+def tables(job: Job) -> dict[str, str]:
+    """Every table by its name, as Markdown; frameworks are asked what they do with `job`."""
+    return {
+        "terms": _table(("term", "unit", "follows from"), list(terms())),
+        "constants": _table(("constant", "value", "what, and whose number"), list(constants())),
+        "state": _state(job),
+        "traits": _traits(job),
+    }
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---" for _ in head], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def terms() -> Iterator[tuple[str, str, str]]:
+    """Name, unit and variables of every cost term; one for the three roles of a rank."""
+    for module in TERM_MODULES:
+        seen = set()
+        for term in _found(vars(module).values()):
+            name = re.sub(rf"^({'|'.join(ROLES)})_", "", term.name)
+            if term.function.__module__ == module.__name__ and name not in seen:
+                seen.add(name)
+                yield f"`{name}`", term.unit, ", ".join(f"`{variable}`" for variable in term.of)
+
+
+def _found(values: Any) -> Iterator[Term]:
+    """The terms among some values and in dicts of them."""
+    for value in values:
+        if isinstance(value, Term):
+            yield value
+        elif isinstance(value, dict):
+            yield from _found(value.values())
+
+
+def constants() -> Iterator[tuple[str, str, str]]:
+    """Name, value and comment of every number that a cost module holds."""
+    for module in CONSTANT_MODULES:
+        for names, comment in _assigned(module):
+            for name in names:
+                value = getattr(module, name)
+                if isinstance(value, (int, float)) and name not in UNITS:
+                    yield f"`{name}`", _number(value), comment
+
+
+def _assigned(module: ModuleType) -> Iterator[tuple[list[str], str]]:
+    """Upper-case names of each assignment and the `#:` comment above it."""
+    source = inspect.getsource(module)
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign):
+            names = [
+                name.id
+                for target in node.targets
+                for name in ast.walk(target)
+                if isinstance(name, ast.Name) and name.id.isupper()
+            ]
+            yield names, _comment(lines, node.lineno - 1)
+
+
+def _comment(lines: Sequence[str], below: int) -> str:
+    first = below
+    while first and lines[first - 1].startswith("#:"):
+        first -= 1
+    return " ".join(line.removeprefix("#:").strip() for line in lines[first:below]).rstrip(".")
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def _state(job: Job) -> str:
+    rows = []
+    for name, backend in BACKENDS.items():
+        stages = backend.target.domains(job).get("zero", (0,))
+        rows += [
+            (f"`{name}`", str(zero), *_bytes(backend.target.traits.state(job, zero)))
+            for zero in stages
+        ]
+    return _table(
+        ("target", "ZeRO", "weights", "gradients", "optimizer", "second copy", "together"), rows
+    )
+
+
+def _bytes(state: StateBytes) -> Iterator[str]:
+    """Bytes per parameter of each kind, then their sum: what is whole, and what n ranks divide."""
+    whole, divided = state.gathered, 0.0
+    for kind in ("weights", "gradients", "optimizer"):
+        size, sharded = getattr(state, kind), getattr(state, f"{kind}_sharded")
+        whole, divided = whole + size * (not sharded), divided + size * sharded
+        yield f"{size:g} / n" if sharded else f"{size:g}"
+    yield f"{state.gathered:g}" if state.gathered else ""
+    yield " + ".join([f"{whole:g}"] * bool(whole) + [f"{divided:g} / n"] * bool(divided))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _stages(value: Callable[[int], Any]) -> str:
+    return ", ".join(_plain(value(zero)) for zero in range(4))
+
+
+def _word(value: str) -> str:
+    return f"`{value}`"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:g} ms"
+
+
+def _mebibytes(size: float) -> str:
+    return f"{size / 2**20:,.0f} MiB"
+
+
+def _multiple(value: int) -> str:
+    return f"{value} tp" if value > 1 else "1"
+
+
+#: What is said of each field of `Traits`, and how; `state` has a table of its own.
+SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
+    "reduces_each": ("gradients reduced after every micro-batch at ZeRO 0, 1, 2, 3", _stages),
+    "selective": ("`recompute = selective`", _word),
+    "context": ("exchange of context parallelism", _word),
+    "logit_bytes": ("bytes per logit at the loss", _plain),
+    "reduce_bytes": ("bytes per gradient on the wire", _plain),
+    "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
+    "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
+    "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
+    "fused": ("elementwise kernels are fused", _plain),
+    "compiles": ("`train.compile` fuses them", _plain),
+    "buffers": ("fixed buffers", _mebibytes),
+    "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
+    "step_overhead": ("host work per step", _milliseconds),
+}
+
+
+def _traits(job: Job) -> str:
+    rows = []
+    for field, (words, say) in SAID.items():
+        values = [getattr(backend.target.traits, field) for backend in BACKENDS.values()]
+        rows.append(
+            (words, *(say(value(job) if field == "buffers" else value) for value in values))
+        )
+    return _table(("", *(f"`{name}`" for name in BACKENDS)), rows)
+
+
+def example() -> Job:
+    """The job by which frameworks are compared: Adam in bf16."""
+    return parc.load(EXAMPLES["llama3_8b"])
