@@ -1,0 +1,53 @@
+"""What is known of good layouts, asked of the plans. Where the model differs, docs/cost-model.md says why."""
+
+from __future__ import annotations
+
+import pytest
+from compiled import EXAMPLES, compiled
+
+import parc
+from parc.compiler.plan import Plan
+
+#: Llama 3 405B at 8,192 tokens on 16,384 GPUs (arXiv 2407.21783, table 4).
+PUBLISHED_MFU = 0.41
+
+
+def plan_of(example: str, target: str) -> Plan:
+    return next(plan for plan in compiled(example).plans if plan.target == target)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_tensor_parallelism_stays_on_the_fast_link(example: str) -> None:
+    for plan in compiled(example).plans:
+        assert plan.layout.tp <= plan.job.cluster.domain
+
+
+@pytest.mark.parametrize("example", ["llama3_8b", "gpt_125m"])
+def test_small_models_on_a_fast_link_need_no_pipeline(example: str) -> None:
+    assert {plan.layout.pp for plan in compiled(example).plans} == {1}
+
+
+def test_gpt3_as_the_papers_ran_it_fills_the_node_with_tp() -> None:
+    layout = plan_of("gpt3_175b", "megatron").layout
+    assert layout.tp == 8
+    assert layout.pp > 1
+
+
+@pytest.mark.parametrize("target", ["megatron", "torchtitan", "deepspeed"])
+def test_long_sequences_are_divided(target: str) -> None:
+    assert plan_of("llama3_405b_131k", target).layout.cp > 1
+
+
+def test_llama3_405b_as_meta_ran_it() -> None:
+    job = parc.load("examples/llama3_405b.par")
+    published = parc.estimate(job, {"tp": 8, "pp": 16}, "megatron")
+    assert published.layout.dp == 128
+    assert abs(published.mfu - PUBLISHED_MFU) <= 0.04
+    assert plan_of("llama3_405b", "megatron").estimate.step_seconds <= published.step_seconds
+
+
+def test_llama3_405b_takes_a_layer_from_both_ends() -> None:
+    """126 layers on 16 stages (arXiv 2407.21783, 3.3.2)."""
+    job = parc.load("examples/llama3_405b.par")
+    stages = parc.estimate(job, {"tp": 8, "pp": 16, "vpp": 1}, "megatron").stages
+    assert [sum(stage.layers) for stage in stages] == [7, *[8] * 14, 7]
