@@ -225,7 +225,7 @@ def machine() -> dict[str, Any]:
     """What the times depend on besides parc."""
     return {
         "cores": os.cpu_count(),
-        "load_average": os.getloadavg()[0],
+        "load_average": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
         "parc": version("parc-compiler"),
         "ortools": version("ortools"),
@@ -266,7 +266,7 @@ def verdicts(found: list[Measured]) -> Iterator[str]:
     rate = layouts / seconds
     yield _verdict(
         rate >= LEAST_RATE,
-        f"exhaustive sweep: {rate:,.0f} of {layouts:,} layouts per second and core, at least {LEAST_RATE:,}",
+        f"exhaustive sweep: {layouts:,} layouts at {rate:,.0f} per second and core, at least {LEAST_RATE:,}",
     )
     pairs = [sweep for it in found for sweep in it.sweeps]
     agreed = sum(sweep.agrees for sweep in pairs)
