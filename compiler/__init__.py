@@ -37,12 +37,12 @@ def plan(job: Job, target: Target) -> Plan:
     _refuse(job, target)
     case = Case(job, target)
     space = Space(case)
-    solution = solve(space)
+    swept = sweep(space)
+    order = swept.order()
+    solution = solve(space, swept.best)
     if solution is None:
         raise JobError([no_layout(space)])
     chosen = {name: solution.layout[name] for name in ORDER}
-    swept = sweep(space)
-    order = swept.order()
     ranked = [swept.layout(int(row)) for row in order[: RUNNERS_UP + 1]]
     others = [
         row for row in ({name: row[name] for name in ORDER} for row in ranked) if row != chosen
@@ -78,8 +78,8 @@ def _proof(space: Space, solution: Solution) -> Proof:
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     """The price of one layout given by its variables. Degrees left out are 1; virtual stages, ZeRO stage,
-    shards, micro-batch and recomputation left out are what parc would choose: the fastest that fits,
-    or the smallest that does not.
+    shards, micro-batch and recomputation left out are what parc would choose; where nothing meets the
+    goal's conditions the fastest that fits, or the smallest that does not.
 
     Raises JobError with every rule of the framework that the layout breaks,
     and for names that are no variable.

@@ -118,6 +118,14 @@ class Solver:
         self.model.add_max_equality(result.expression, [value.expression for value in alive])
         return result
 
+    def excess(self, value: Bounded | int, limit: Bounded | int) -> Bounded:
+        """The larger of both less `limit`, so that `limit` cancels out of a sum that has it: bounds that
+        depend on each other through max(value - limit, 0) close in by a nanosecond at a time."""
+        value, limit = constant(value), constant(limit)
+        larger = self.largest(value, limit)
+        low, high = max(0, value.low - limit.high), max(0, value.high - limit.low)
+        return Bounded(larger.expression - limit.expression, low, high)
+
     def combinations(self, names: tuple[str, ...]) -> dict[str, Integers]:
         """Every combination of the named variables' values that breaks no rule among them."""
         if not names:

@@ -15,10 +15,18 @@ from ..dsl.job import Constraint, Objective
 from .algebra import Bounded, Solver, constant
 from .case import Case
 from .codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
-from .quantities import gpu_dollars, gpu_watts, recomputed_flops, recomputed_total
+from .quantities import (
+    INVERSE,
+    SHARE,
+    gpu_dollars,
+    gpu_watts,
+    recomputed_flops,
+    recomputed_total,
+)
+from .terms import Algebra
 
-#: Fixed point of the bubble's share of a step.
-SHARE = 10**6
+#: Floating-point error of a limit, and an integer that no total reaches.
+ROUNDING, FARTHEST = 1e-12, 2**60
 #: Rows that the table of one condition may have.
 ROWS = 200_000
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -26,11 +34,40 @@ FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 @dataclass(frozen=True)
 class Totals:
-    """The solver's values of a layout's price."""
+    """A layout's price in the values of an algebra."""
 
-    step_ns: Bounded
-    bubble_ns: Bounded
-    memory_kib: Bounded
+    step_ns: Any
+    bubble_ns: Any
+    memory_kib: Any
+
+
+def minimised(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -> Any:
+    """The integer that an objective makes small; `one_size`: all layouts have the same number of GPUs."""
+    value = _measure(x, totals, objective, one_size)
+    return value if _smaller_is_better(objective) else value * -1
+
+
+def _measure(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -> Any:
+    name = objective.quantity
+    if name in ("step_time", "days", "tokens_per_second"):
+        return totals.step_ns
+    if name in ("mfu", "cost", "energy"):
+        return totals.step_ns if one_size else x.times(totals.step_ns, x.variable("gpus"))
+    if name == "memory":
+        return totals.memory_kib
+    if name == "hfu":
+        raise _refusal(
+            NO_OBJECTIVE,
+            "`hfu` cannot be optimised: recomputing more would win",
+            objective.span,
+            "use `mfu`",
+        )
+    return bubble_share(x, totals)
+
+
+def bubble_share(x: Algebra, totals: Totals) -> Any:
+    """The bubble's share of a step in 1 / SHARE, rounded down."""
+    return x.over(totals.bubble_ns * SHARE, totals.step_ns)
 
 
 class Conditions:
@@ -47,30 +84,11 @@ class Conditions:
 
     def objective(self, objective: Objective) -> Bounded:
         """An expression to minimise."""
-        value = self._measure(objective)
-        return value if _smaller_is_better(objective) else value * -1
+        return constant(minimised(self.solver, self.totals, objective, self._one_size))
 
-    def _measure(self, objective: Objective) -> Bounded:
-        name, totals = objective.quantity, self.totals
-        if name in ("step_time", "days", "tokens_per_second"):
-            return totals.step_ns
-        if name in ("mfu", "cost", "energy"):
-            gpus = self.solver.variable("gpus")
-            return (
-                totals.step_ns if gpus.low == gpus.high else self.solver.times(totals.step_ns, gpus)
-            )
-        if name == "memory":
-            return totals.memory_kib
-        if name == "bubble":
-            return self.solver.over(totals.bubble_ns * SHARE, totals.step_ns)
-        if name == "hfu":
-            raise _refusal(
-                NO_OBJECTIVE,
-                "`hfu` cannot be optimised: recomputing more would win",
-                objective.span,
-                "use `mfu`",
-            )
-        return self.solver.variable(name)
+    @property
+    def _one_size(self) -> bool:
+        return len(self.solver.values["gpus"]) == 1
 
     def _truth(self, expression: Expression, constraint: Constraint) -> Bounded:
         if not names(expression) & QUANTITIES.keys():
@@ -110,32 +128,31 @@ class Conditions:
                 constraint.span,
                 f"write `{name} <= ...` or `{name} >= ...` with a value on the right",
             )
-        value, integer, unit = self._measured(name)
+        value, integer = self._measured(name)
         of = tuple(sorted({*names(bound), *integer.of}))
         columns = self._columns(of, constraint)
         limit = np.asarray(evaluate(bound, columns), dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             threshold = np.asarray(integer.of_limit(limit, columns), dtype=np.float64)
-        upper = op in ("<", "<=") if not integer.falls else op in (">", ">=")
-        whole = np.floor(threshold * (1 + 1e-12)) if upper else np.ceil(threshold * (1 - 1e-12))
-        whole = np.nan_to_num(np.clip(whole, -1, 2**60), nan=2.0**60 if upper else 0.0).astype(
-            np.int64
-        )
+            if integer.falls:
+                threshold = np.where(limit <= 0, np.inf, threshold)
+            upper, strict = (op in ("<", "<=")) != integer.falls, op in ("<", ">")
+            whole = _whole(threshold, np.isnan(limit), upper, strict)
         side = (
             self.solver.tabulate(constraint.text, of, columns, whole)
             if of
             else constant(int(whole))
         )
-        return _compare(self.solver, value, side * unit, upper)
+        return _compare(self.solver, value, side, upper)
 
-    def _measured(self, name: str) -> tuple[Bounded, _Integer, int]:
+    def _measured(self, name: str) -> tuple[Bounded, _Integer]:
         """The solver's value behind a quantity, and how a limit on the quantity becomes a limit on it."""
         if name == "memory":
-            return self.totals.memory_kib, _Integer((), lambda limit, _: limit / 1024, False), 1
+            return self.totals.memory_kib, _Integer((), lambda limit, _: limit / 1024, False)
         if name == "bubble":
-            share = self.solver.over(self.totals.bubble_ns * SHARE, self.totals.step_ns)
-            return share, _Integer((), lambda limit, _: limit * SHARE, False), 1
-        return self.totals.step_ns, _step_limits(self.case)[name], 1
+            share = bubble_share(self.solver, self.totals)
+            return share, _Integer((), lambda limit, _: limit * SHARE, False)
+        return self.totals.step_ns, _step_limits(self.case)[name]
 
     def _columns(self, of: tuple[str, ...], constraint: Constraint) -> dict[str, Any]:
         size = 1
@@ -159,6 +176,18 @@ class _Integer:
     of: tuple[str, ...]
     of_limit: Callable[[Any, Any], Any]
     falls: bool
+
+
+def _whole(threshold: Any, undefined: Any, upper: bool, strict: bool) -> Any:
+    """The last integer on the allowed side of each limit; none is allowed where the limit is undefined.
+
+    A threshold of 0 / 0 belongs to a quantity that is always 0 and to a limit of 0: the cost of free GPUs.
+    """
+    below, above = np.floor(threshold * (1 + ROUNDING)), np.ceil(threshold * (1 - ROUNDING))
+    whole = (above - 1 if strict else below) if upper else (below + 1 if strict else above)
+    none, every = (-1, FARTHEST) if upper else (FARTHEST, -1)
+    whole = np.where(np.isnan(whole), none if strict else every, np.clip(whole, -1, FARTHEST))
+    return np.where(undefined, none, whole).astype(np.int64)
 
 
 def _step_limits(case: Case) -> dict[str, _Integer]:
@@ -193,8 +222,7 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
 
 def _smaller_is_better(objective: Objective) -> bool:
     """Whether the measured expression is to be minimised: mfu and tokens_per_second fall as it rises."""
-    inverse = objective.quantity in ("mfu", "tokens_per_second")
-    return (objective.direction == "minimize") != inverse
+    return (objective.direction == "minimize") != (objective.quantity in INVERSE)
 
 
 def _least(solver: Solver, truths: list[Bounded]) -> Bounded:

@@ -144,7 +144,7 @@ def _nearest(space: Space, found: Clash) -> str:
     for dropped in found.constraints:
         mask = _feasible(space, swept, [each for each in hard if each is not dropped])
         if mask.any():
-            scores = np.where(mask, score(objective, swept.values), np.inf)
+            scores = np.where(mask, score(objective, swept), np.inf)
             row = int(np.argmin(scores))
             needs = f"without {_quote(dropped)} the best is {layout_text(swept.layout(row))}"
             options.append((float(scores[row]), f"{needs}, {_reached(swept, row, dropped)}"))
@@ -187,7 +187,7 @@ def binding(space: Space, swept: Swept, row: int) -> tuple[str, ...]:
     and how much better it would be without each."""
     hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     objective = objectives(space.case)[0]
-    scores = np.broadcast_to(score(objective, swept.values), swept.prices.step_ns.shape)
+    scores = score(objective, swept).astype(np.float64)
     best = float(scores[row])
     lines = []
     for dropped in hard:

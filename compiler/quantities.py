@@ -17,6 +17,11 @@ from .speed import step_time
 from .split import recomputed, split
 from .terms import Arrays, Integers, term
 
+#: Fixed point of the bubble's share of a step.
+SHARE = 10**5
+#: Quantities that fall as step time rises.
+INVERSE = ("mfu", "tokens_per_second")
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -71,6 +76,11 @@ def recomputed_flops(case: Case, full_layers: Any, recompute: Any) -> Any:
     return repeated * case.step_tokens
 
 
+def share(prices: Prices) -> Integers:
+    """The bubble's share of a step in 1 / SHARE, rounded down as the solver does."""
+    return np.asarray(prices.bubble_ns * SHARE // np.maximum(prices.step_ns, 1), dtype=np.int64)
+
+
 def gpu_dollars(case: Case, gpus: Any) -> Any:
     """$ per second."""
     return case.cluster.price * gpus
@@ -98,7 +108,7 @@ def quantities(case: Case, columns: Mapping[str, Any], prices: Prices) -> dict[s
         "days": seconds * steps,
         "cost": seconds * steps * gpu_dollars(case, gpus),
         "energy": seconds * steps * gpu_watts(case, gpus),
-        "bubble": prices.bubble_ns / prices.step_ns,
+        "bubble": share(prices) / SHARE,
     }
 
 

@@ -12,17 +12,18 @@ import numpy as np
 
 from ..dsl.job import Constraint
 from .algebra import Bounded, Solver, constant
-from .constraints import Conditions, Totals
+from .constraints import Conditions, Totals, minimised
+from .estimate import columns_of
+from .quantities import price
 from .ranks import host_memory, peak_memory
 from .solver import run
 from .space import DERIVED, ORDER, Space
 from .speed import step_time
-from .sweep import PREFERENCE_MARGIN, capacity_kib, host_capacity_kib, objectives
+from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slip
+from .terms import Arrays
 
 #: Seconds after which a search stops without proof.
 LIMIT_SECONDS = 600.0
-#: 19.5 hours; slower layouts are not layouts.
-LONGEST_STEP_NS = 2**46
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,16 @@ class Search:
     def __init__(self, space: Space, explain: bool = False):
         from ortools.sat.python import cp_model
 
+        self.began = time.perf_counter()
         self.space = space
         self.model = cp_model.CpModel()
         self.solver = Solver(space, self.model)
         step_ns, bubble_ns = (constant(value) for value in step_time(self.solver))
-        self.totals = Totals(self._within(step_ns), bubble_ns, constant(peak_memory(self.solver)))
+        self.totals = Totals(
+            self._within(step_ns, 1),
+            self._within(bubble_ns, 0),
+            constant(peak_memory(self.solver)),
+        )
         self.conditions = Conditions(self.solver, self.totals)
         self.switches: dict[int, int | Constraint | None] = {}
         self._explain = explain
@@ -67,12 +73,12 @@ class Search:
         for constraint in space.case.job.goal.constraints:
             self._post(constraint)
 
-    def _within(self, step_ns: Bounded) -> Bounded:
-        """The step as a variable of LONGEST_STEP_NS at most, so that its
-        product with the GPUs stays below 2**63."""
-        step = self.model.new_int_var(0, LONGEST_STEP_NS, "step")
-        self.model.add(step == step_ns.expression)
-        return Bounded(step, 0, LONGEST_STEP_NS)
+    def _within(self, total: Bounded, least: int) -> Bounded:
+        """Nanoseconds as a variable of at most the longest step, so that no product of it overflows."""
+        longest = longest_step_ns(self.space.case)
+        variable = self.model.new_int_var(least, longest, "")
+        self.model.add(variable == total.expression)
+        return Bounded(variable, least, longest)
 
     def _post(self, constraint: Constraint) -> None:
         if constraint.kind == "prefer":
@@ -128,18 +134,29 @@ DECIDED_FIRST = (
 )
 
 
-def solve(space: Space) -> Solution | None:
+def solve(space: Space, known: Mapping[str, int] | None = None) -> Solution | None:
     """The best layout of a space, or None when no layout meets the hard conditions.
-    A space without layouts has none."""
-    began = time.perf_counter()
+    A space without layouts has none.
+
+    `known` is a layout thought to be good: the search then starts below its price, which it has to beat
+    or meet. Where nothing does, it starts again from nothing.
+    """
     if not space.size:
         return None
-    search = Search(space)
+    return (known and optimum(Search(space), known)) or optimum(Search(space))
+
+
+def optimum(search: Search, known: Mapping[str, int] | None = None) -> Solution | None:
+    """The same for a model that stands already; the model is used up."""
+    space = search.space
     search.model.add_decision_strategy(*_strategy(search))
     best: Mapping[str, int] | None = None
     first: tuple[str, float, float] | None = None
-    for expression, slack in _phases(search):
-        solver, status = _minimise(search, expression, best)
+    phases = _phases(search)
+    if known is not None:
+        search.fix(phases[0][0], phases[0][0].low, _reached(space, known))
+    for expression, yields in phases:
+        solver, status = _minimise(search, expression, best, core=expression is phases[-1][0])
         if status == "INFEASIBLE" and best is None:
             return None
         if status not in ("OPTIMAL", "FEASIBLE"):
@@ -149,9 +166,20 @@ def solve(space: Space) -> Solution | None:
         value = round(solver.objective_value)
         first = first or (status, float(value), float(solver.best_objective_bound))
         best = {name: _value(solver, search.solver, name) for name in (*ORDER, *DERIVED)}
-        search.fix(expression, expression.low, value + max(0, int(abs(value) * slack)))
+        search.fix(expression, expression.low, value + (slip(value) if yields else 0))
     assert best is not None and first is not None
-    return Solution(dict(best), first[0], first[1], first[2], time.perf_counter() - began)
+    return Solution(dict(best), first[0], first[1], first[2], time.perf_counter() - search.began)
+
+
+def _reached(space: Space, layout: Mapping[str, int]) -> int:
+    """What the first objective is for a layout, priced without the solver."""
+    case = space.case
+    columns = columns_of(case, {name: layout[name] for name in ORDER})
+    prices = price(case, columns)
+    totals = Totals(prices.step_ns, prices.bubble_ns, prices.memory_kib)
+    one_size = len(space.values("gpus")) == 1
+    value = minimised(Arrays(case, columns), totals, objectives(case)[0], one_size)
+    return int(np.ravel(value)[0])
 
 
 def _strategy(search: Search) -> tuple[Any, Any, Any]:
@@ -162,19 +190,19 @@ def _strategy(search: Search) -> tuple[Any, Any, Any]:
     return variables, cp_model.CHOOSE_FIRST, cp_model.SELECT_MIN_VALUE
 
 
-def _phases(search: Search) -> list[tuple[Bounded, float]]:
-    """Expressions to minimise in turn, and how far each may slip for the next: objectives, preferences,
+def _phases(search: Search) -> list[tuple[Bounded, bool]]:
+    """Expressions to minimise in turn, and whether each yields to the next: objectives, preferences,
     tie-breaks."""
     goal = search.space.case.job.goal
     wanted = [search.conditions.objective(objective) for objective in objectives(search.space.case)]
     preferred = [
         search.conditions.literal(each) for each in goal.constraints if each.kind == "prefer"
     ]
-    phases = [(expression, 0.0) for expression in wanted]
+    phases = [(expression, False) for expression in wanted]
     if preferred:
         unmet = sum((1 - literal for literal in preferred), constant(0))
-        phases = [(wanted[0], PREFERENCE_MARGIN), (unmet, 0.0), *phases]
-    return [*phases, (_rank(search), 0.0)]
+        phases = [(wanted[0], True), (unmet, False), *phases]
+    return [*phases, (_rank(search), False)]
 
 
 def _rank(search: Search) -> Bounded:
@@ -191,13 +219,16 @@ def _rank(search: Search) -> Bounded:
 
 
 def _minimise(
-    search: Search, expression: Bounded, hint: Mapping[str, int] | None
+    search: Search, expression: Bounded, hint: Mapping[str, int] | None, core: bool
 ) -> tuple[Any, str]:
+    """`core` halves the search for the tie-break, a sum of many variables;
+    on a step's nanoseconds it may never end."""
     search.model.clear_hints()  # type: ignore[no-untyped-call]
     for name, value in (hint or {}).items():
         search.model.add_hint(search.solver.variables[name], value)
     search.model.minimize(expression.expression)
     solver = _cp_solver()
+    solver.parameters.optimize_with_core = core
     return solver, solver.status_name(run(solver, search.model))
 
 

@@ -100,7 +100,8 @@ def boundary_both(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
 
 @term("ns", of=("pp", "vpp", "gpus"))
 def boundary_latency(case: Case, pp: Any, vpp: Any, gpus: Any) -> Any:
-    """Latency of the messages of one micro-batch when interleaving hides their transfer: two per virtual stage."""
+    """Latency of the messages of one micro-batch when interleaving hides their transfer:
+    two per virtual stage."""
     return np.where(vpp > 1, 2 * NANO * vpp * traffic.boundary(case, 1, 0, pp, gpus), 0.0)
 
 
@@ -255,11 +256,12 @@ def slot(x: Algebra, load: Load) -> Parts:
 def _beside(x: Algebra, behind: Any, work: Any) -> Any:
     """Nanoseconds that traffic beside work costs: what outlasts it, and the cores that it takes from it."""
     taken = x.over(behind * traffic.COMMUNICATION_CORES, x.case.gpu.sms)
-    return x.largest(behind - work, 0) + taken
+    return x.excess(behind, work) + taken
 
 
 def boundary(x: Algebra) -> Any:
-    """Nanoseconds per micro-batch of handing activations on; interleaving sends more but shows only the latency."""
+    """Nanoseconds per micro-batch of handing activations on; interleaving
+    sends more but shows only the latency."""
     if "pp" not in x.case.domains:
         return 0
     return x.times(x.term(sends_openly), x.term(boundary_both)) + x.term(boundary_latency)
@@ -280,8 +282,8 @@ def step_traffic(x: Algebra, window: Any) -> Any:
     if not x.case.traits.overlaps_reduce:
         return total
     bucket = x.over(rates["common"] * (traffic.BUCKET_PARAMETERS // KIBI), KIBI)
-    exposed = x.largest(total - window, bucket)
-    return total - x.largest(0, total - exposed)
+    last = 0 - x.largest(0 - total, 0 - bucket)
+    return last + x.excess(total - last, window)
 
 
 def optimizer(x: Algebra) -> Any:
@@ -298,7 +300,7 @@ def step_parts(x: Algebra, work: Parts) -> Parts:
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
     handed = boundary(x)
     one = sum(work.values())
-    parts = {part: x.times(microbatches, value) for part, value in work.items()}
+    parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, handed))
     parts["bubble"] = x.over(x.times(pp - 1, one + handed), x.variable("vpp"))
     _add(parts, "dp", step_traffic(x, one))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,15 @@ from ..dsl.diagnostics import Source, Span
 from ..dsl.expression import evaluate
 from ..dsl.job import Constraint, Objective
 from .case import Case
+from .constraints import Totals, minimised
 from .quantities import Prices, price_space, quantities
 from .space import ORDER, Space
-from .terms import Integers
+from .terms import Arrays, Integers
 
-#: A layout must be this much better before a preference yields to it.
-PREFERENCE_MARGIN = 0.01
+#: A layout must be better by more than one part of so many before a preference yields to it.
+PREFERENCE_PARTS = 100
+#: 9.8 hours; slower layouts are not layouts.
+LONGEST_STEP_NS = 2**45
 #: Host memory that stays for the operating system and the data loader.
 HOST_SHARE = 0.9
 
@@ -36,17 +39,23 @@ class Swept:
     def order(self) -> Integers:
         """Feasible rows from best to worst: objectives, then smaller variables in a fixed order.
 
-        Preferences come first among the rows whose first objective lies within PREFERENCE_MARGIN of the best.
+        Preferences come first among the rows whose first objective lies within `slip` of the best.
         """
         rows = np.flatnonzero(self.feasible)
-        wanted = [score(objective, self.values)[rows] for objective in objectives(self.space.case)]
+        wanted = [score(objective, self)[rows] for objective in objectives(self.space.case)]
         keys = [self.values[name][rows] for name in reversed(ORDER)]
         keys += reversed(wanted)
         if len(rows) and self._preferred():
             unmet = sum(~met[rows] for met in self._preferred())
-            near = wanted[0] <= wanted[0].min() + PREFERENCE_MARGIN * abs(wanted[0].min())
+            near = wanted[0] <= wanted[0].min() + slip(int(wanted[0].min()))
             keys += [np.where(near, unmet, 0), ~near]
         return rows[np.lexsort(keys)]
+
+    @cached_property
+    def best(self) -> dict[str, int] | None:
+        """The best feasible layout, if there is one."""
+        order = self.order()
+        return self.layout(int(order[0])) if len(order) else None
 
     def _preferred(self) -> list[Any]:
         goal = self.space.case.job.goal
@@ -69,14 +78,27 @@ def objectives(case: Case) -> tuple[Objective, ...]:
     return case.job.goal.objectives or (DEFAULT_OBJECTIVE,)
 
 
-def score(objective: Objective, values: Mapping[str, Any]) -> Any:
-    """Smaller is better."""
-    value = np.asarray(values[objective.quantity], dtype=np.float64)
-    return -value if objective.direction == "maximize" else value
+def score(objective: Objective, swept: Swept) -> Integers:
+    """The integers that the solver makes small for an objective."""
+    space, prices = swept.space, swept.prices
+    totals = Totals(prices.step_ns, prices.bubble_ns, prices.memory_kib)
+    one_size = len(space.values("gpus")) == 1
+    value = minimised(Arrays(space.case, space.layouts), totals, objective, one_size)
+    return np.broadcast_to(value, prices.step_ns.shape)
+
+
+def slip(best: int) -> int:
+    """How far the first objective may fall behind the best for a preference."""
+    return abs(best) // PREFERENCE_PARTS
 
 
 def capacity_kib(case: Case) -> int:
     return case.gpu.memory // 1024
+
+
+def longest_step_ns(case: Case) -> int:
+    """The limit of a step, low enough for its product with the GPUs to stay below 2**62."""
+    return min(LONGEST_STEP_NS, 2**61 // (max(case.cluster.nodes) * case.cluster.gpus_per_node))
 
 
 def host_capacity_kib(case: Case) -> int:
@@ -100,5 +122,6 @@ def sweep(space: Space) -> Swept:
     prices = price_space(space)
     values = {**space.layouts, **quantities(case, space.layouts, prices)}
     hard = [admits(constraint, values) for constraint in case.job.goal.constraints]
-    feasible = reduce(np.logical_and, hard, fits(case, prices))
+    soon = prices.step_ns <= longest_step_ns(case)
+    feasible = reduce(np.logical_and, hard, fits(case, prices) & soon)
     return Swept(space, prices, values, np.broadcast_to(feasible, space.layouts["tp"].shape))

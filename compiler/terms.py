@@ -49,6 +49,8 @@ class Algebra(Protocol):
         """Floor division of non-negative values."""
 
     def largest(self, *values: Any) -> Any: ...
+    def excess(self, value: Any, limit: Any) -> Any:
+        """What `value` has beyond `limit`, at least 0."""
 
 
 class Arrays:
@@ -82,6 +84,9 @@ class Arrays:
             result = np.maximum(result, value)
         return result
 
+    def excess(self, value: Any, limit: Any) -> Any:
+        return np.maximum(value - limit, 0)
+
     def _gather(self, term: Term) -> Integers:
         if not term.of:
             return term(self.case, {})
@@ -100,7 +105,7 @@ class Arrays:
         return gathered
 
     def _combined(self, names: tuple[str, ...]) -> tuple[Integers, list[Integers]]:
-        """Which combination of the named variables each layout has, counted over the product of their values."""
+        """The number of each layout's combination of the named variables, and the values of each."""
         if names not in self._combinations:
             codes = np.zeros(1, dtype=np.int64)
             domains = []
