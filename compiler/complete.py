@@ -10,9 +10,8 @@ from ..dsl.codes import OUT_OF_BOUNDS, UNKNOWN_NAME
 from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from .case import Case
 from .codes import NO_LAYOUT
-from .quantities import price_space
 from .space import DERIVED, ORDER, Space
-from .sweep import fits
+from .sweep import fits, sweep
 from .target import NEUTRAL, holds
 from .validity import WORLD, complaint, predicates, undecided
 
@@ -30,7 +29,10 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     space = Space(case, {**closed, **layout})
     if not space.size:
         raise JobError(_complaints(space, layout))
-    prices = price_space(space)
+    swept = sweep(space)
+    if swept.best is not None:
+        return {name: swept.best[name] for name in ORDER}
+    prices = swept.prices
     fit = fits(case, prices)
     row = (
         np.argmin(np.where(fit, prices.step_ns, np.iinfo(np.int64).max))

@@ -50,7 +50,7 @@ def test_every_part_of_time_and_memory_is_explained() -> None:
 
 
 def test_without_nvlink_a_pipeline_beats_gathering_weights() -> None:
-    """The section on the PCIe box explains this; tests/test_known_layouts.py holds what its other sections say."""
+    """The section on the PCIe box; tests/test_known_layouts.py holds what the other sections say."""
     best = compiled("llama2_7b_pcie").plans[0]
     assert best.layout.pp > 1 and best.layout.tp == 1
     sharded = parc.estimate(best.job, {"zero": 3, "dp_shard": 8}, "megatron")
