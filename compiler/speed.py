@@ -87,6 +87,12 @@ def head_both(case: Case, tp: Any, tokens: Any) -> Any:
     return NANO * (compute.head(case, tp, tokens) + compute.mtp_block(case, tp, tokens))
 
 
+@term("1", of=("pp",))
+def one_stage(case: Case, pp: Any) -> Any:
+    """1 where the last rank is the first too, and holds the embedding."""
+    return np.asarray(pp) == 1
+
+
 @term("ns", of=("tp", "tokens"))
 def embedding_both(case: Case, tp: Any, tokens: Any) -> Any:
     return NANO * compute.embedding(case, tp, tokens)
@@ -224,6 +230,8 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         _add(parts, "recompute", x.times(load.repeated[kind], sum(layer_forward(x, kind).values())))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
+    elif load.last:
+        _add(parts, "compute", x.times(x.term(one_stage), x.term(embedding_both)))
     if load.last:
         _add(parts, "compute", x.term(head_both))
     if load.last and x.case.model.mtp_layers:
