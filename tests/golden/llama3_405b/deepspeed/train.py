@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -151,23 +152,21 @@ class Pipeline(PipelineModule):
     """Stages that hold exactly the layers that model.json gives them."""
 
     def __init__(self, config):
-        self.stage_layers = config.stage_layers
-        layers = [LayerSpec(Embedding, config)]
-        self.before = len(layers)
-        layers += [LayerSpec(Block, config, index) for index in range(config.layers)]
-        layers.append(LayerSpec(nn.RMSNorm, config.hidden, eps=config.norm_eps))
-        layers.append(LayerSpec(Head, config))
+        embedding, head = LayerSpec(Embedding, config), LayerSpec(Head, config)
+        first = [embedding]
+        blocks = [LayerSpec(Block, config, index) for index in range(config.layers)]
+        last = [LayerSpec(nn.RMSNorm, config.hidden, eps=config.norm_eps), head]
+        self.bounds = list(accumulate(config.stage_layers, initial=len(first)))
+        self.bounds[0], self.bounds[-1] = 0, len(first + blocks + last)
         super().__init__(
-            layers, num_stages=len(self.stage_layers), loss_fn=cross_entropy
+            first + blocks + last,
+            num_stages=len(config.stage_layers),
+            loss_fn=cross_entropy,
         )
 
     def _partition_layers(self, method):
         """Bounds of the stages, in place of DeepSpeed's own even split."""
-        self.parts = [0]
-        for count in self.stage_layers:
-            self.parts.append(self.parts[-1] + count)
-        self.parts[1:] = [bound + self.before for bound in self.parts[1:]]
-        self.parts[-1] = len(self._layer_specs)
+        self.parts = self.bounds
         self._set_bounds(*self.parts[self.stage_id : self.stage_id + 2])
 
 
@@ -377,9 +376,11 @@ def main():
     deepspeed.init_distributed()
     engine = start_engine(build(config, settings, device), settings, args.steps)
     train(engine, config, args, stop, device)
-    engine.destroy()
     dist.barrier()
     dist.destroy_process_group()
+    if device.type == "cpu":
+        # Threads of gloo that still hold tensors abort the interpreter's own shutdown.
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #
 # llama3_405b on 2048 nodes of 8 x h100_sxm
 # tp 4 x pp 16 x cp 4 x dp 64 = 16384 GPUs; zero 1, micro-batch 1 x 32, vpp 8, recompute none.
-# Predicted 53.0% MFU, 4.94 s per step, 73.1 of 75.2 GiB on the fullest GPU.
+# Predicted 50.8% MFU, 5.14 s per step, 73.1 of 75.2 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..2047> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

@@ -3,9 +3,9 @@
 #
 # llama3_405b with DeepSpeed
 # dp 128 x Ulysses 128 = 16384 GPUs, 1 micro-batch of 1 a step.
-# Predicted 7.7% MFU, 27.3 of 79.1 GiB on the fullest rank.
+# Predicted 7.7% MFU, 43.1 of 79.1 GiB on the fullest rank.
 # ZeRO 3: optimizer states, gradients and weights divided over 16384 ranks.
-# Each layer is recomputed in the backward pass from its input.
+# The feed-forward half of each layer is recomputed in the backward pass.
 set -euo pipefail
 
 # Set by the scheduler, on every node; without one, this machine alone.
