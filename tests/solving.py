@@ -35,7 +35,7 @@ LATENT = {
     "mtp_layers": 1,
 }
 CLUSTER = {"nodes": 2, "price": "2.5 $/h"}
-TRAIN = {"seq_len": 2048, "global_batch": 64, "steps": 1000}
+TRAIN = {"seq_len": 2048, "global_batch": 16, "steps": 1000}
 
 
 def block(title: str, settings: Mapping[str, object]) -> str:
