@@ -25,8 +25,8 @@ def other_python() -> str | None:
         found = subprocess.run([path, "-c", VERSION], capture_output=True, text=True)
         if found.returncode == 0 and found.stdout.strip() != here:
             return path
-    installed = sorted(Path.home().glob(".pyenv/versions/3.1[1-9]*/bin/python"))
-    return next((str(path) for path in installed if f"/{here}." not in str(path)), None)
+    beside = sorted(Path(sys.base_prefix).parent.glob("3.1[1-9]*/bin/python"))  # pyenv's versions
+    return next((str(path) for path in beside if f"/{here}." not in str(path)), None)
 
 
 def files_of(python: str, out: Path) -> dict[str, bytes]:
