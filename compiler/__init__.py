@@ -32,14 +32,15 @@ def plan(job: Job, target: Target) -> Plan:
     from .solve import solve
     from .space import ORDER, Space
     from .stages import place
-    from .sweep import sweep
+    from .sweep import possible, sweep
 
     _refuse(job, target)
     case = Case(job, target)
     space = Space(case)
     swept = sweep(space)
     order = swept.order()
-    solution = solve(space, swept.best)
+    hope = possible(case, swept.prices).any()
+    solution = solve(space, swept.best) if hope else None
     if solution is None:
         raise JobError([no_layout(space)])
     chosen = {name: solution.layout[name] for name in ORDER}

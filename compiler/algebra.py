@@ -10,7 +10,7 @@ import numpy as np
 
 from .space import DERIVED, ORDER, Space
 from .target import holds
-from .terms import Integers, Term
+from .terms import LIMIT, Integers, Term
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -87,12 +87,14 @@ class Solver:
 
     def times(self, left: Bounded | int, right: Bounded | int) -> Bounded:
         left, right = constant(left), constant(right)
-        if left.low == left.high:
-            return right * left.low
-        if right.low == right.high:
-            return left * right.low
         ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-        product = self._integer(min(ends), max(ends))
+        if min(ends) == max(ends):
+            return constant(min(ends[0], LIMIT))
+        if left.low == left.high and max(ends) <= LIMIT:
+            return right * left.low
+        if right.low == right.high and max(ends) <= LIMIT:
+            return left * right.low
+        product = self._integer(min(*ends, LIMIT), min(max(ends), LIMIT))
         self.model.add_multiplication_equality(
             product.expression, [left.expression, right.expression]
         )

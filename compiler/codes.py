@@ -9,6 +9,7 @@ NO_OBJECTIVE = "PAR044"
 NO_LAYOUT = "PAR150"
 CONTRADICTION = "PAR151"
 UNDECIDED = "PAR152"
+TOO_SLOW = "PAR153"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -19,5 +20,6 @@ CODES: dict[str, tuple[str, str]] = {
     NO_LAYOUT: ("no-layout", "the rules leave no layout"),
     CONTRADICTION: ("contradiction", "the goal's conditions leave no layout"),
     UNDECIDED: ("undecided", "a layout sets a variable that the target does not decide"),
+    TOO_SLOW: ("too-slow", "no layout finishes a step within hours"),
     MEMORY: ("memory", "no layout fits into memory"),
 }

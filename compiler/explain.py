@@ -9,11 +9,21 @@ import numpy as np
 
 from ..dsl.diagnostics import Diagnostic, Note
 from ..dsl.job import Constraint
-from .codes import CONTRADICTION, MEMORY, NO_LAYOUT
+from .codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_SLOW
 from .solve import Clash, clash
 from .space import ORDER, Space
-from .sweep import Swept, admits, capacity_kib, fits, host_capacity_kib, objectives, score, sweep
-from .target import Predicate
+from .sweep import (
+    Swept,
+    admits,
+    capacity_kib,
+    fits,
+    host_capacity_kib,
+    longest_step_ns,
+    objectives,
+    possible,
+    score,
+    sweep,
+)
 
 GIB = 2**30
 
@@ -22,13 +32,16 @@ def no_layout(space: Space) -> Diagnostic:
     """The complaint for a space in which no layout meets the hard conditions."""
     if not space.size:
         return _no_combination(space)
-    found = clash(space)
-    return _out_of_memory(space) if not found.constraints else _contradiction(space, found)
+    swept = sweep(space)
+    if possible(space.case, swept.prices).any():
+        return _contradiction(space, clash(space))
+    fit = fits(space.case, swept.prices)
+    return _too_slow(space, swept, fit) if fit.any() else _out_of_memory(space, swept)
 
 
 def _no_combination(space: Space) -> Diagnostic:
     """The framework's own rules leave nothing: name those without which something is left."""
-    blockers = [rule for rule in space.rules if Space(_without(space, rule)).size]
+    blockers = [rule for rule in space.rules if Space(space.case, without=rule).size]
     job = space.case.job
     size = f"{_gpus(space)} GPUs, global batch {job.train.global_batch}, {job.model.layers} layers"
     notes = tuple(
@@ -49,16 +62,6 @@ def _no_combination(space: Space) -> Diagnostic:
     )
 
 
-def _without(space: Space, rule: Predicate) -> Any:
-    """The same case with one rule left out."""
-    from dataclasses import replace
-
-    from .case import Case
-
-    kept = tuple(each for each in space.case.target.predicates if each is not rule)
-    return Case(space.case.job, replace(space.case.target, predicates=kept))
-
-
 def _gpus(space: Space) -> str:
     counts = sorted(
         {nodes * space.case.cluster.gpus_per_node for nodes in space.case.cluster.nodes}
@@ -66,8 +69,19 @@ def _gpus(space: Space) -> str:
     return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
 
 
-def _out_of_memory(space: Space) -> Diagnostic:
-    swept = sweep(space)
+def _too_slow(space: Space, swept: Swept, fit: Any) -> Diagnostic:
+    job = space.case.job
+    hours, limit = swept.prices.step_ns[fit].min() / 3.6e12, longest_step_ns(space.case) / 3.6e12
+    return Diagnostic(
+        TOO_SLOW,
+        f"{space.case.target.name} needs at least {hours:,.1f} hours for one step, "
+        f"and {limit:.1f} is the limit",
+        job.span("train", "global_batch"),
+        help="use more nodes, or a smaller global batch",
+    )
+
+
+def _out_of_memory(space: Space, swept: Swept) -> Diagnostic:
     row = int(np.argmin(swept.prices.memory_kib))
     needed, capacity = swept.prices.memory_kib[row] / 2**20, space.case.gpu.memory / GIB
     job = space.case.job
@@ -76,7 +90,7 @@ def _out_of_memory(space: Space) -> Diagnostic:
     return Diagnostic(
         MEMORY,
         f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
-        f"the smallest of {space.size:,} layouts needs {needed:.1f} GiB of {capacity:.1f} GiB",
+        f"the smallest of {space.size:,} layouts needs {needed:,.1f} GiB of {capacity:.1f} GiB",
         job.span("cluster", "nodes") or job.span("cluster"),
         notes=(Note(f"that layout is {layout_text(swept.layout(row))}"),),
         help=_more_gpus(space, needed / capacity),
@@ -86,7 +100,7 @@ def _out_of_memory(space: Space) -> Diagnostic:
 def _more_gpus(space: Space, ratio: float) -> str:
     nodes = int(np.ceil(max(space.case.cluster.nodes) * ratio))
     return (
-        f"about {nodes} nodes would hold it, or GPUs with {ratio:.1f} times the memory, "
+        f"about {nodes:,} nodes would hold it, or GPUs with {ratio:,.1f} times the memory, "
         "or a shorter seq_len"
     )
 

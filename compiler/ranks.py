@@ -234,7 +234,8 @@ def activations(x: Algebra, load: Load) -> Any:
             + x.times(boundaries, boundary)
         )
     held = x.over(x.times(one, load.flight), FLIGHT)
-    return held + x.case.model.mtp_layers * list(kept.values())[-1] if load.last else held
+    last = list(kept.values())[-1]
+    return held + x.times(x.case.model.mtp_layers, last) if load.last else held
 
 
 def transients(x: Algebra) -> Any:

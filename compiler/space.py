@@ -64,6 +64,7 @@ class Space:
 
     case: Case
     fixed: Mapping[str, int] = field(default_factory=dict)
+    without: Predicate | None = None
 
     @property
     def job(self) -> Job:
@@ -71,7 +72,7 @@ class Space:
 
     @cached_property
     def rules(self) -> tuple[Predicate, ...]:
-        return predicates(self.case.target)
+        return tuple(rule for rule in predicates(self.case.target) if rule is not self.without)
 
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:

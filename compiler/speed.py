@@ -236,7 +236,7 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         _add(parts, "compute", x.term(head_both))
     if load.last and x.case.model.mtp_layers:
         for part, value in layer_both(x, kinds(x.case)[-1]).items():
-            _add(parts, part, x.case.model.mtp_layers * value)
+            _add(parts, part, x.times(x.case.model.mtp_layers, value))
     _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
     return parts
 
@@ -263,7 +263,7 @@ def slot(x: Algebra, load: Load) -> Parts:
 
 def _beside(x: Algebra, behind: Any, work: Any) -> Any:
     """Nanoseconds that traffic beside work costs: what outlasts it, and the cores that it takes from it."""
-    taken = x.over(behind * traffic.COMMUNICATION_CORES, x.case.gpu.sms)
+    taken = x.over(x.times(behind, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
     return x.excess(behind, work) + taken
 
 
@@ -289,7 +289,7 @@ def step_traffic(x: Algebra, window: Any) -> Any:
     total = x.over(sum(x.times(held[kind], rates[kind]) for kind in rates), KIBI)
     if not x.case.traits.overlaps_reduce:
         return total
-    bucket = x.over(rates["common"] * (traffic.BUCKET_PARAMETERS // KIBI), KIBI)
+    bucket = x.over(x.times(rates["common"], traffic.BUCKET_PARAMETERS // KIBI), KIBI)
     last = 0 - x.largest(0 - total, 0 - bucket)
     return last + x.excess(total - last, window)
 

@@ -116,12 +116,16 @@ def fits(case: Case, prices: Prices) -> Any:
     return (prices.memory_kib <= capacity_kib(case)) & (prices.host_kib <= host_capacity_kib(case))
 
 
+def possible(case: Case, prices: Prices) -> Any:
+    """Which layouts fit and end a step in time, whatever the goal asks for."""
+    return fits(case, prices) & (prices.step_ns <= longest_step_ns(case))
+
+
 def sweep(space: Space) -> Swept:
     """Price the whole space."""
     case = space.case
     prices = price_space(space)
     values = {**space.layouts, **quantities(case, space.layouts, prices)}
     hard = [admits(constraint, values) for constraint in case.job.goal.constraints]
-    soon = prices.step_ns <= longest_step_ns(case)
-    feasible = reduce(np.logical_and, hard, fits(case, prices) & soon)
+    feasible = reduce(np.logical_and, hard, possible(case, prices))
     return Swept(space, prices, values, np.broadcast_to(feasible, space.layouts["tp"].shape))

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
+#: No valid total comes near; larger terms and products count as this, so that sums of them stay below 2**63.
+LIMIT = 2**56
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Term:
 
     def __call__(self, case: Any, columns: Mapping[str, Any]) -> Integers:
         values = self.function(case, *(np.asarray(columns[name]) for name in self.of))
-        return np.asarray(np.ceil(np.asarray(values, dtype=np.float64) - 1e-9), dtype=np.int64)
+        rounded = np.ceil(np.asarray(values, dtype=np.float64) - 1e-9)
+        return np.asarray(np.minimum(rounded, LIMIT), dtype=np.int64)
 
 
 def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
@@ -73,7 +76,10 @@ class Arrays:
         return self._terms[term.name]
 
     def times(self, left: Any, right: Any) -> Any:
-        return left * right
+        if int(np.max(left, initial=0)) * int(np.max(right, initial=0)) <= LIMIT:
+            return left * right
+        exact = np.multiply(left, right, dtype=np.float64) <= LIMIT
+        return np.where(exact, np.multiply(left, np.where(exact, right, 0)), LIMIT)
 
     def over(self, value: Any, divisor: Any) -> Any:
         return value // divisor
