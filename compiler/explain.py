@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dsl.diagnostics import Diagnostic, Note
-from ..dsl.job import Constraint
+from ..dsl.diagnostics import Diagnostic, Note, Span
+from ..dsl.job import Constraint, Job
 from .codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_SLOW
+from .plan import OFFLOAD, RECOMPUTE
 from .solve import Clash, clash
 from .space import ORDER, Space
 from .sweep import (
@@ -91,10 +92,16 @@ def _out_of_memory(space: Space, swept: Swept) -> Diagnostic:
         MEMORY,
         f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
         f"the smallest of {space.size:,} layouts needs {needed:,.1f} GiB of {capacity:.1f} GiB",
-        job.span("cluster", "nodes") or job.span("cluster"),
+        _own_span(job, "cluster", "nodes"),
         notes=(Note(f"that layout is {layout_text(swept.layout(row))}"),),
         help=_more_gpus(space, needed / capacity),
     )
+
+
+def _own_span(job: Job, block: str, setting: str) -> Span | None:
+    """Where the job's own file says it: the block when the setting comes from the standard library."""
+    span = job.span(block, setting)
+    return span if span is None or span.source.name == job.path else job.span(block)
 
 
 def _more_gpus(space: Space, ratio: float) -> str:
@@ -111,7 +118,7 @@ def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
         MEMORY,
         f"{space.case.target.name} fits only with offload, which needs {kib.min() / 2**20:.1f} GiB "
         f"of host memory per GPU where {host_capacity_kib(space.case) / 2**20:.1f} GiB are left",
-        space.case.job.span("cluster", "node_memory") or space.case.job.span("cluster"),
+        _own_span(space.case.job, "cluster", "node_memory"),
         help="use more nodes, or nodes with more memory",
     )
 
@@ -119,8 +126,10 @@ def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
 def _contradiction(space: Space, found: Clash) -> Diagnostic:
     """Conditions of the job that exclude each other; the first is quoted, the others are notes."""
     first, *others = found.constraints
-    words = ["conflicts with " + (_quote(other) + _because(other)) for other in others]
-    notes = [Note(text, other.span) for text, other in zip(words, others, strict=True)]
+    notes = [Note(f"the reason given is: {first.reason}")] if first.reason else []
+    notes += [
+        Note(f"conflicts with {_quote(other)}{_because(other)}", other.span) for other in others
+    ]
     if found.memory:
         notes.append(Note(f"the GPU has {space.case.gpu.memory / GIB:.1f} GiB"))
     many = (
@@ -227,7 +236,11 @@ def _gain(name: str, without: float, best: float) -> list[str]:
 
 def layout_text(layout: dict[str, int]) -> str:
     """A layout in one line, neutral values left out."""
-    shown = {
-        name: layout[name] for name in ORDER if layout[name] not in (0, 1) or name in ("tp", "pp")
-    }
-    return " · ".join(f"{name} {value}" for name, value in shown.items())
+    words = {"recompute": RECOMPUTE, "offload": OFFLOAD}
+    shown = [
+        name
+        for name in ORDER
+        if layout[name] not in (0, 1) or name in ("tp", "pp") or name in words
+    ]
+    told = {name: words[name][layout[name]] if name in words else layout[name] for name in shown}
+    return " · ".join(f"{name} {value}" for name, value in told.items() if value != "none")
