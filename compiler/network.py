@@ -41,7 +41,7 @@ def hop_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
     NCCL switches to trees for small messages, so latency across domains grows with log2 of their number.
     """
     inside = per_domain(cluster, size, stride)
-    domains = np.maximum(1, size // inside)
+    domains = -(-size // inside)
     return (inside - 1) * cluster.gpu.nvlink_latency + np.ceil(
         np.log2(domains)
     ) * cluster.network_latency

@@ -38,7 +38,7 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     if last:
         counts = counts + parameters.head(model, vocab) + parameters.mtp(model)
         if rank > 0 and (model.tied or model.mtp_layers):
-            counts = counts + parameters.embedding(model, vocab, case.seq_len)
+            counts = counts + Counts(sharded=vocab * model.hidden)
     return counts
 
 
