@@ -110,6 +110,12 @@ class Solver:
         self.model.add_division_equality(quotient.expression, value.expression, divisor.expression)
         return quotient
 
+    def share(self, part: Bounded, whole: Bounded, parts: int) -> Bounded:
+        quotient = self._integer(0, parts)
+        scaled = (part * parts).expression
+        self.model.add_division_equality(quotient.expression, scaled, whole.expression)
+        return quotient
+
     def largest(self, *values: Bounded | int) -> Bounded:
         bounded = [constant(value) for value in values]
         low = max(value.low for value in bounded)

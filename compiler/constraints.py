@@ -67,7 +67,7 @@ def _measure(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -
 
 def bubble_share(x: Algebra, totals: Totals) -> Any:
     """The bubble's share of a step in 1 / SHARE, rounded down."""
-    return x.over(totals.bubble_ns * SHARE, totals.step_ns)
+    return x.share(totals.bubble_ns, totals.step_ns, SHARE)
 
 
 class Conditions:

@@ -230,6 +230,8 @@ def binding(space: Space, swept: Swept, row: int) -> tuple[str, ...]:
 def _gain(name: str, without: float, best: float) -> list[str]:
     if not without < best:
         return []
+    if not without:
+        return [f"{name}: down to 0 without"]
     ratio = abs(best / without) if best > 0 else abs(without / best)
     return [f"{name}: {ratio:.2f}x better without"] if ratio > 1.005 else []
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 #: No valid total comes near; larger terms and products count as this, so that sums of them stay below 2**63.
-LIMIT = 2**56
+LIMIT = 2**53
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,9 @@ class Algebra(Protocol):
     def over(self, value: Any, divisor: Any) -> Any:
         """Floor division of non-negative values."""
 
+    def share(self, part: Any, whole: Any, parts: int) -> Any:
+        """The part of a whole in so many parts, rounded down."""
+
     def largest(self, *values: Any) -> Any: ...
     def excess(self, value: Any, limit: Any) -> Any:
         """What `value` has beyond `limit`, at least 0."""
@@ -83,6 +86,9 @@ class Arrays:
 
     def over(self, value: Any, divisor: Any) -> Any:
         return value // divisor
+
+    def share(self, part: Any, whole: Any, parts: int) -> Any:
+        return part * parts // whole
 
     def largest(self, *values: Any) -> Any:
         result = values[0]

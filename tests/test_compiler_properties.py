@@ -116,7 +116,7 @@ def jobs(draw: st.DrawFn) -> str:
 
 
 @settings(
-    max_examples=100, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
 @given(jobs())
 def test_solver_and_sweep_agree_on_random_jobs(text: str) -> None:
@@ -141,3 +141,4 @@ def test_solver_and_sweep_agree_on_random_jobs(text: str) -> None:
         met = bool(evaluate(constraint.expression, values))
         assert met == (constraint.kind == "require") or constraint.kind == "prefer"
     assert {name: getattr(chosen.layout, name) for name in found.layout} == found.layout
+    assert chosen.estimate.memory_bytes <= chosen.estimate.ceiling_bytes
