@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ..dsl.expression import Call, Const, Name
+from ..dsl.job import Constraint
 from . import memory, ranks, speed
 from .case import Case
 from .memory import KIB
@@ -37,16 +40,24 @@ def layout_of(columns: Mapping[str, Any]) -> Layout:
 
 def ceiling_bytes(case: Case) -> int:
     """The memory that the goal leaves to a rank: the GPU's, or the lowest bound that a condition sets."""
-    from ..dsl.expression import Call, Const, Name
+    bounds = [memory_bound(constraint) for constraint in case.job.goal.constraints]
+    return min([case.gpu.memory, *(bound for bound in bounds if bound is not None)])
 
-    bounds = [case.gpu.memory]
-    for constraint in case.job.goal.constraints:
-        match constraint.expression:
-            case Call("<" | "<=", (Name("memory"), Const(value))) if constraint.kind == "require":
-                bounds.append(int(value))
-            case Call(">" | ">=", (Name("memory"), Const(value))) if constraint.kind == "forbid":
-                bounds.append(int(value))
-    return min(bounds)
+
+def memory_bound(constraint: Constraint) -> int | None:
+    """The bytes to which a condition alone limits every rank."""
+    match constraint.kind, constraint.expression:
+        case ("require", Call("<=", (Name("memory"), Const(value)))) | (
+            "forbid",
+            Call(">", (Name("memory"), Const(value))),
+        ):
+            return int(value)
+        case ("require", Call("<", (Name("memory"), Const(value)))) | (
+            "forbid",
+            Call(">=", (Name("memory"), Const(value))),
+        ):
+            return math.ceil(value) - 1
+    return None
 
 
 def estimate_layout(

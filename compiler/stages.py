@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dsl.expression import names
 from .case import Case
-from .estimate import columns_of, rank_slot, rank_slots, stages
+from .estimate import ceiling_bytes, columns_of, memory_bound, rank_slot, rank_slots, stages
+from .memory import KIB
 from .ranks import placed_load, rank_memory
 from .solver import run
 from .split import Split, ranks_of, split
@@ -31,11 +33,14 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
     if pp == 1:
         return even
     columns = columns_of(case, layout)
-    improved = _solve(case, columns, even, pp, vpp)
+    cost = _cost(case, columns, even)
+    most_bytes = _most_bytes(case, cost[1])
+    improved = _solve(case, columns, even, most_bytes)
     if improved is None:
         return even
     candidate = ranks_of(case.model, improved, pp)
-    return candidate if _cost(case, columns, candidate) < _cost(case, columns, even) else even
+    better = _cost(case, columns, candidate)
+    return candidate if better < cost and better[1] <= most_bytes else even
 
 
 def _cost(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[int, int]:
@@ -45,8 +50,18 @@ def _cost(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[int
     return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
 
 
+def _most_bytes(case: Case, even_bytes: int) -> int:
+    """What the fullest rank may hold: as much as the goal leaves, or no more than in the even placement
+    where a condition speaks of memory in another way than to limit it."""
+    hard = [each for each in case.job.goal.constraints if each.kind != "prefer"]
+    spoken = [each for each in hard if "memory" in names(each.expression)]
+    if any(memory_bound(each) is None for each in spoken):
+        return even_bytes
+    return max(ceiling_bytes(case), even_bytes)
+
+
 def _solve(
-    case: Case, columns: Mapping[str, Any], even: Split, pp: int, vpp: int
+    case: Case, columns: Mapping[str, Any], even: Split, most_bytes: int
 ) -> tuple[int, ...] | None:
     """Layers of each chunk in model order, or None when the search ends without an answer.
 
@@ -54,6 +69,7 @@ def _solve(
     """
     from ortools.sat.python import cp_model
 
+    pp, vpp = len(even.chunks), len(even.chunks[0])
     model, slope, base = cp_model.CpModel(), *_linear(case, columns, even, pp, vpp)
     totals = [_total(model, rank, sum(chunks), vpp, pp) for rank, chunks in enumerate(even.chunks)]
     model.add(sum(totals) == case.model.layers)
@@ -61,6 +77,7 @@ def _solve(
     for rank, total in enumerate(totals):
         for name, goal in goals.items():
             model.add(goal >= total * slope[name][rank] + base[name][rank])
+    model.add(goals["memory"] <= most_bytes // KIB)
     uneven = _unevenness(model, totals, case.model.layers // pp)
     answer = _minimise_in_turn(model, totals, (goals["time"], goals["memory"], uneven))
     counts = None if answer is None else _dealt(answer, vpp)

@@ -11,7 +11,7 @@ from solving import DENSE, LATENT, answered, example, job_of, target_of
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.complete import complete
-from parc.compiler.estimate import columns_of, estimate_layout, rank_slots, stages
+from parc.compiler.estimate import ceiling_bytes, columns_of, estimate_layout, rank_slots, stages
 from parc.compiler.space import ORDER, Space
 from parc.compiler.split import Split, chunk_layers, recomputed, split
 from parc.compiler.stages import place
@@ -92,7 +92,9 @@ def check(case: Case, layout: dict[str, int]) -> Split:
     assert (len(placement.chunks), {len(rank) for rank in placement.chunks}) == (pp, {vpp})
     assert sum(counts) == case.model.layers
     assert all(count >= 1 for count in counts[1:-1])
-    assert costs(case, layout, placement) <= costs(case, layout, even)
+    before, after = costs(case, layout, even), costs(case, layout, placement)
+    assert after <= before
+    assert after[1] <= max(before[1], ceiling_bytes(case))
     return placement
 
 
@@ -120,6 +122,41 @@ def test_a_heavy_head_takes_layers_from_the_last_rank() -> None:
     layout = complete(Case(job, MEGATRON), {"pp": 4, "vpp": 1, "micro_batch": 1})
     placement = check(Case(job, MEGATRON), layout)
     assert placement.chunks[-1][0] < min(rank[0] for rank in placement.chunks[:-1])
+
+
+UNEVEN = {**DENSE, "layers": 13, "vocab": 128_000}
+NARROW = {"tp": 8, "pp": 2, "vpp": 1, "micro_batch": 4, "recompute": 2, "recompute_layers": 0}
+
+
+@pytest.mark.parametrize("condition", ["require memory <= {} B", "forbid memory > {} B"])
+def test_a_faster_placement_keeps_within_the_goal(condition: str) -> None:
+    """The head's weight is worth a fuller first rank, as long as the goal leaves room for it."""
+    free = Case(job_of(model=UNEVEN), MEGATRON)
+    layout = complete(free, NARROW)
+    even = costs(free, layout, split(free.model, 2, 1))
+    fuller = costs(free, layout, check(free, layout))
+    assert fuller[0] < even[0] and fuller[1] > even[1]
+    tight = Case(job_of(condition.format(even[1]), model=UNEVEN), MEGATRON)
+    assert costs(tight, layout, check(tight, layout))[1] <= even[1]
+    spoken = Case(job_of("require memory >= 1 GiB", model=UNEVEN), MEGATRON)
+    assert costs(spoken, layout, place(spoken, layout))[1] <= even[1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "bound"),
+    [
+        ("require memory <= 4 GiB", 4 * 2**30),
+        ("require memory < 4 GiB", 4 * 2**30 - 1),
+        ("forbid memory > 4 GiB", 4 * 2**30),
+        ("forbid memory >= 4 GiB", 4 * 2**30 - 1),
+        ("require memory <= 50%", 40 * 2**30),
+        ("prefer memory <= 4 GiB", 80 * 2**30),
+        ("require memory >= 4 GiB", 80 * 2**30),
+        ("require memory <= tp * 1 GiB", 80 * 2**30),
+    ],
+)
+def test_the_ceiling_is_the_lowest_limit(condition: str, bound: int) -> None:
+    assert ceiling_bytes(Case(job_of(condition), MEGATRON)) == bound
 
 
 def test_without_a_pipeline_there_is_nothing_to_place() -> None:
