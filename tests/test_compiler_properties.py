@@ -84,7 +84,7 @@ def conditions(draw: st.DrawFn) -> str:
 @st.composite
 def goals(draw: st.DrawFn) -> str:
     clauses = draw(st.lists(st.sampled_from(OBJECTIVES), max_size=2, unique=True))
-    kinds = st.sampled_from(("require", "require", "forbid", "prefer"))
+    kinds = st.sampled_from(("require", "forbid", "prefer"))
     for condition in draw(st.lists(conditions(), max_size=2)):
         clauses.append(f"{draw(kinds)} {condition}")
     return "\n".join(clauses)
@@ -103,7 +103,7 @@ def jobs(draw: st.DrawFn) -> str:
     if draw(st.booleans()):
         cluster["price"] = "2 $/h"
     train = {
-        "seq_len": draw(st.sampled_from((512, 1000, 2048, 8192))),
+        "seq_len": draw(st.sampled_from((512, 1000, 2048, 2048))),
         "global_batch": draw(st.sampled_from((6, 16, 48, 64))),
         "steps": 1000,
         "attention": draw(st.sampled_from(("flash", "flash", "unfused"))),
@@ -112,7 +112,7 @@ def jobs(draw: st.DrawFn) -> str:
         draw(goals()),
         target=draw(st.sampled_from(TARGETS)),
         model=model,
-        memory=draw(st.sampled_from(("4 GiB", "12 GiB", "80 GiB"))),
+        memory=draw(st.sampled_from(("4 GiB", "12 GiB", "80 GiB", "80 GiB"))),
         cluster=cluster,
         train=train,
     )
