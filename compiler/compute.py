@@ -109,7 +109,7 @@ def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
     model = case.model
     rotated = 4 * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     residual = (5 + (3 if case.train.dropout else 0)) * 2 * model.hidden
-    return tokens / tp * (rotated + residual)
+    return tokens * (rotated / tp + residual / case.stream_ways(tp))
 
 
 def attention(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -141,7 +141,7 @@ def _ffn_products(case: Case, width: Any, tokens: Any) -> Any:
 def ffn_streams(case: Case, tp: Any, tokens: Any, width: int) -> Any:
     """Bytes of norm, activation function, residual and dropout around a feed-forward of `width`, forward."""
     residual = (5 + (3 if case.train.dropout else 0)) * 2 * case.model.hidden
-    return tokens / tp * (residual + 2 * (_gated(case) + 1) * width)
+    return tokens * (residual / case.stream_ways(tp) + 2 * (_gated(case) + 1) * width / tp)
 
 
 def dense_ffn(case: Case, tp: Any, tokens: Any) -> Any:

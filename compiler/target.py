@@ -94,6 +94,8 @@ class Traits:
     """Parameter gathering runs beside the computation."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
+    sequence_parallel: bool = True
+    """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
     fused: bool = True
     """Norm, activation and rope kernels are fused."""
     compiles: bool = False
