@@ -102,6 +102,8 @@ class Traits:
     """`train.compile` fuses them."""
     buffers: Callable[[Job], int] = field(default=lambda job: 0)
     """Fixed communication buffers in bytes."""
+    host_seconds: float = 0.0
+    """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
     micro_batch_overhead: float = 0.0
     """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0

@@ -171,6 +171,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
+    "host_seconds": ("host work per forward half-layer", _milliseconds),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
     "step_overhead": ("host work per step", _milliseconds),
 }
