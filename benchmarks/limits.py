@@ -20,8 +20,8 @@ def noted(pattern: str) -> Callable[[Setup], bool]:
     return lambda setup: re.search(pattern, setup.row.notes) is not None
 
 
-def _tensor(sp: int | None) -> Callable[[Setup], bool]:
-    return lambda setup: setup.row.sp == sp and (setup.row.tp or 1) > 1
+def _tensor(setup: Setup) -> bool:
+    return setup.row.sp is None and (setup.row.tp or 1) > 1
 
 
 def _uneven(setup: Setup) -> bool:
@@ -46,8 +46,7 @@ def _offloaded(setup: Setup) -> bool:
 
 
 LIMITS = (
-    Limit("tp > 1 without sequence parallelism (sp 0); priced with it", _tensor(0)),
-    Limit("tp > 1, sequence parallelism not stated; priced with it", _tensor(None)),
+    Limit("tp > 1, sequence parallelism not stated; priced with it", _tensor),
     Limit("layers do not fill the stages evenly; placed as the framework does", _uneven),
     Limit("ALiBi positions; priced without positions", _alibi),
     Limit("attention that alternates with a window; priced without", noted("alternating sliding")),

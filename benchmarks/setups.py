@@ -200,7 +200,7 @@ def setup_of(row: Row) -> Setup:
     stated = _need(row.gbs or (None if row.timed else step), "global batch")
     batch = -(-stated // step) * step
     train = train_of(row, framework, batch)
-    asked = Asked(model, cluster, train, target, framework.traits)
+    asked = Asked(model, cluster, train, target, _traits(row, framework, mesh["tp"]))
     case = case_of(asked)
     layout, unset = _layout(row, framework, case, mesh)
     return Setup(
@@ -215,6 +215,13 @@ def setup_of(row: Row) -> Setup:
         one_layer=row.layers == 1 and row.vocab is None,
         share=stated / batch,
     )
+
+
+def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, float], ...]:
+    """Traits of the target to replace: the framework's, and tensor parallelism as the row ran it."""
+    if row.sp == 0 and tp > 1:
+        return (*framework.traits, ("sequence_parallel", False))
+    return framework.traits
 
 
 def _mesh(row: Row) -> dict[str, int]:

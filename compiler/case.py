@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..dsl.job import Cluster, Gpu, Job, Model, Train
 from . import flops, parameters
 from .target import StateBytes, Target, Traits
@@ -83,6 +85,10 @@ class Case:
     @cached_property
     def model_flops_full_attention(self) -> float:
         return flops.training(self.model, self.seq_len, convention="full").total * self.step_tokens
+
+    def stream_ways(self, tp: Any) -> Any:
+        """Ranks that share norm, dropout and residual of a token: tp under sequence parallelism, else 1."""
+        return tp if self.traits.sequence_parallel else np.ones_like(tp)
 
     def vocab(self, tp: Any) -> Any:
         """Vocabulary as the framework pads it."""

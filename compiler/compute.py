@@ -2,10 +2,9 @@
 kernels of one layer and one micro-batch.
 
 Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
-at the reachable bandwidth, and a layer never less than the launches of its kernels. Forward; the backward
-pass repeats each matrix product twice and each elementwise kernel twice; fused attention recomputes its
-scores, 2.5 forwards (Dao 2023, arXiv 2307.08691, 3.1). Columns: tp, cp, micro_batch,
-tokens (= micro_batch * seq_len / cp), ep, etp.
+at the reachable bandwidth. Forward; the backward pass repeats each matrix product twice and each elementwise
+kernel twice; fused attention recomputes its scores, 2.5 forwards (Dao 2023, arXiv 2307.08691, 3.1).
+Columns: tp, cp, micro_batch, tokens (= micro_batch * seq_len / cp), ep, etp.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ BACKWARD = 2.0
 TILE = 128
 #: The same of fused attention, which computes its scores again (Dao 2023, arXiv 2307.08691, 3.1).
 FLASH_BACKWARD = 2.5
-#: Kernels of one forward half-layer (attention or feed-forward), fused and eager.
-FUSED_KERNELS, EAGER_KERNELS = 8, 16
 #: Bytes that eager norm, rope, activation and residual move for each byte of their fused kernels, by
 #: operation: RMSNorm in fp32 30 bytes per element for 4, rope 24 for 4, SwiGLU 10 for 6, residual 6 for 6;
 #: weighed by a Llama block's widths.
@@ -55,11 +52,6 @@ def half_wave(case: Case, inner: Any, rate: float) -> Any:
 def streamed(case: Case, moved_bytes: Any) -> Any:
     """Seconds of elementwise kernels that move so many bytes when they are fused."""
     return moved_bytes * (1.0 if case.fused else EAGER_PASSES) / case.memory_rate
-
-
-def launches(case: Case) -> float:
-    """Seconds to launch the kernels of one forward half-layer."""
-    return (FUSED_KERNELS if case.fused else EAGER_KERNELS) * case.gpu.kernel_launch
 
 
 def projections(case: Case, tp: Any, tokens: Any) -> Any:
@@ -109,14 +101,14 @@ def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
     model = case.model
     rotated = 4 * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     residual = (5 + (3 if case.train.dropout else 0)) * 2 * model.hidden
-    return tokens / tp * (rotated + residual)
+    return tokens * (rotated / tp + residual / case.stream_ways(tp))
 
 
 def attention(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     """Seconds of the attention half of a layer on the GPU, forward."""
     tokens = micro_batch * case.seq_len / cp
     busy = projections(case, tp, tokens) + attention_core(case, tp, cp, micro_batch)
-    return np.maximum(busy + streamed(case, attention_streams(case, tp, tokens)), launches(case))
+    return busy + streamed(case, attention_streams(case, tp, tokens))
 
 
 def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -125,8 +117,7 @@ def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     busy = BACKWARD * projections(case, tp, tokens) + core * attention_core(
         case, tp, cp, micro_batch
     )
-    busy = busy + BACKWARD * streamed(case, attention_streams(case, tp, tokens))
-    return np.maximum(busy, BACKWARD * launches(case))
+    return busy + BACKWARD * streamed(case, attention_streams(case, tp, tokens))
 
 
 def _gated(case: Case) -> int:
@@ -141,17 +132,16 @@ def _ffn_products(case: Case, width: Any, tokens: Any) -> Any:
 def ffn_streams(case: Case, tp: Any, tokens: Any, width: int) -> Any:
     """Bytes of norm, activation function, residual and dropout around a feed-forward of `width`, forward."""
     residual = (5 + (3 if case.train.dropout else 0)) * 2 * case.model.hidden
-    return tokens / tp * (residual + 2 * (_gated(case) + 1) * width)
+    return tokens * (residual / case.stream_ways(tp) + 2 * (_gated(case) + 1) * width / tp)
 
 
 def dense_ffn(case: Case, tp: Any, tokens: Any) -> Any:
     """Seconds of the dense feed-forward half of a layer on the GPU, forward;
     the backward pass takes twice that."""
     width = case.model.ffn
-    busy = _ffn_products(case, width / tp, tokens) + streamed(
+    return _ffn_products(case, width / tp, tokens) + streamed(
         case, ffn_streams(case, tp, tokens, width)
     )
-    return np.maximum(busy, launches(case))
 
 
 def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
@@ -178,10 +168,9 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     if model.shared_experts:
         busy = busy + _ffn_products(case, model.shared_experts * width / tp, tokens)
     permuted = 8.0 * copies * model.hidden + 2.0 * (_gated(case) + 1) * copies * width
-    busy = busy + streamed(
+    return busy + streamed(
         case, ffn_streams(case, tp, tokens, model.shared_experts * width) + permuted
     )
-    return np.maximum(busy, 2 * launches(case))
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Terms are KiB, rounded up. Activations follow Korthikanti et al. 2022 (arXiv 2205.05198, 4.1), extended to
 grouped and latent attention, gated feed-forward, fused attention and experts;
-sequence parallelism divides all of them by tp.
+sequence parallelism divides all of them by tp,
+and without it norm, dropout and residual stay whole (equations 1 and 2).
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
     residual = (4 + (1 if case.train.dropout else 0)) * model.hidden
     statistics = 4 * model.heads / tp
-    return tokens * (wide + residual / tp + statistics) + score_bytes(case, tp, cp, micro_batch)
+    return tokens * (wide + residual / case.stream_ways(tp) + statistics) + score_bytes(
+        case, tp, cp, micro_batch
+    )
 
 
 def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -59,7 +62,8 @@ def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
 
 
 def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
-    return tokens * (4 + (1 if case.train.dropout else 0)) * case.model.hidden / tp
+    kept = (4 + (1 if case.train.dropout else 0)) * case.model.hidden
+    return tokens * kept / case.stream_ways(tp)
 
 
 def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:
@@ -74,13 +78,13 @@ def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
     copies = tokens * model.topk * etp / tp
     inner = _ffn_inner(case) * model.expert_width / etp
     shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
-    router = 8 * tokens * model.experts / tp
+    router = 8 * tokens * model.experts / case.stream_ways(tp)
     return _residual_bytes(case, tp, tokens) + copies * (4 * model.hidden + inner) + shared + router
 
 
 def boundary_bytes(case: Case, tp: Any, tokens: Any) -> Any:
     """Bytes kept of a fully recomputed layer: its input."""
-    return 2 * tokens * case.model.hidden / tp
+    return 2 * tokens * case.model.hidden / case.stream_ways(tp)
 
 
 def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
@@ -101,9 +105,8 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
             2 * case.model.head_size * (2 * case.model.heads / tp + keys)
             + 4 * case.model.heads / tp
         )
-        selective = tokens * (wide + 2 * case.model.hidden / tp) + score_bytes(
-            case, tp, cp, micro_batch
-        )
+        selective = tokens * wide + boundary_bytes(case, tp, tokens)
+        selective = selective + score_bytes(case, tp, cp, micro_batch)
     else:
         selective = none
     return np.where(recompute == 1, np.minimum(selective, none), none)
@@ -112,7 +115,7 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
 def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: bool) -> Any:
     """Bytes of a feed-forward half under none or selective recompute (`attention_kept` says what each
     framework drops)."""
-    hidden = 2 * tokens * case.model.hidden / tp
+    hidden = boundary_bytes(case, tp, tokens)
     if case.traits.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
         selective = hidden + 2 * tokens * inner / tp + (4 * hidden * case.model.topk if moe else 0)
@@ -154,7 +157,8 @@ def workspace(case: Case, tp: Any, tokens: Any) -> Any:
     """Gradients of one half-layer's activations, alive in the backward pass."""
     model = case.model
     width = max(model.ffn, model.topk * model.expert_width) if model.moe else model.ffn
-    return tokens / tp * (2 * (3 if model.gated else 2) * width + 4 * model.hidden) / KIB
+    inner = 2 * (3 if model.gated else 2) * width / tp
+    return tokens * (inner + 4 * model.hidden / case.stream_ways(tp)) / KIB
 
 
 @term("KiB", of=("tp", "tokens"))

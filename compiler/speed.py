@@ -21,6 +21,9 @@ from .terms import Algebra, term
 NANO = 1e9
 MEBI = 2**20
 KIBI = 2**10
+#: Half-layers' worth of launches in the forward pass of a block. Those of experts add router, permutation
+#: and grouped products.
+HALVES = {"dense": 2, "moe": 3}
 
 # --- one layer and one micro-batch ---
 
@@ -237,8 +240,21 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     if load.last and x.case.model.mtp_layers:
         for part, value in layer_both(x, kinds(x.case)[-1]).items():
             _add(parts, part, x.times(x.case.model.mtp_layers, value))
+    _add(parts, "host", x.excess(host(x, load), sum(parts.values())))
     _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
     return parts
+
+
+def host(x: Algebra, load: Load) -> Any:
+    """Nanoseconds in which a rank's host launches one micro-batch: the forward pass, a backward pass of
+    twice as many kernels, and what is recomputed."""
+    total: Any = 0
+    for kind in kinds(x.case):
+        forward = HALVES[kind] * round(x.case.traits.host_seconds * NANO)
+        total = total + x.times(3 * load.paced[kind] + load.repeated[kind], forward)
+    if load.last and x.case.model.mtp_layers:
+        total = total + 3 * x.case.model.mtp_layers * forward
+    return total
 
 
 def rank_traffic(x: Algebra, load: Load) -> Any:

@@ -94,12 +94,16 @@ class Traits:
     """Parameter gathering runs beside the computation."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
+    sequence_parallel: bool = True
+    """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
     fused: bool = True
     """Norm, activation and rope kernels are fused."""
     compiles: bool = False
     """`train.compile` fuses them."""
     buffers: Callable[[Job], int] = field(default=lambda job: 0)
     """Fixed communication buffers in bytes."""
+    host_seconds: float = 0.0
+    """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
     micro_batch_overhead: float = 0.0
     """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0

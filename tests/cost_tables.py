@@ -167,9 +167,11 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
+    "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
+    "host_seconds": ("host work per forward half-layer", _milliseconds),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
     "step_overhead": ("host work per step", _milliseconds),
 }

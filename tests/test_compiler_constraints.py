@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solving import MOE, Answers, answers, job_of, target_of
+from solving import MOE, TRAIN, Answers, answers, job_of, target_of
 
 from parc.compiler import plan
 from parc.compiler.estimate import columns_of
@@ -95,15 +95,15 @@ CONDITIONS = {
     ),
     "memory by degree": ("require memory <= tp * 2 GiB", "require memory <= tp * 1 MiB"),
     "memory above": ("require memory > 5 GiB", "require memory > 80 GiB"),
-    "mfu": ("require mfu >= 5%", "require mfu >= 99%"),
+    "mfu": ("require mfu >= 4%", "require mfu >= 99%"),
     "mfu below": ("require mfu < 3%", "require mfu < 0"),
-    "hfu": ("require hfu >= 6%", "require hfu >= 100%"),
-    "step time": ("require step_time <= 40 ms", "require step_time <= 1 ms"),
+    "hfu": ("require hfu >= 5%", "require hfu >= 100%"),
+    "step time": ("require step_time <= 60 ms", "require step_time <= 1 ms"),
     "tokens per second": (
         "require tokens_per_second >= 800K tokens/s",
         "require tokens_per_second > 1G tokens/s",
     ),
-    "days": ("require days <= 40 s", "require days <= 1 s"),
+    "days": ("require days <= 60 s", "require days <= 1 s"),
     "cost": ("require cost <= 0.5 $", "require cost <= 0.01 $"),
     "energy": ("require energy <= 0.25 kWh", "require energy <= 1 J"),
     "bubble": ("require bubble <= 5%", "require bubble < 0"),
@@ -189,9 +189,14 @@ def test_objective(objective: str) -> None:
     assert reached == pytest.approx(float(best), rel=1e-12)
 
 
+#: Batch that keeps the GPUs of every number of nodes busy, not their hosts.
+BUSY = {**TRAIN, "global_batch": 256}
+
+
 def test_fewest_nodes_cost_least_and_most_nodes_are_fastest() -> None:
-    assert answers(job_of("minimize cost", cluster=RANGE)).layout["nodes"] == 1
-    assert answers(job_of("maximize tokens_per_second", cluster=RANGE)).layout["nodes"] == 4
+    cheapest = answers(job_of("minimize cost", cluster=RANGE, train=BUSY))
+    fastest = answers(job_of("maximize tokens_per_second", cluster=RANGE, train=BUSY))
+    assert (cheapest.layout["nodes"], fastest.layout["nodes"]) == (1, 4)
 
 
 def test_without_an_objective_it_is_mfu() -> None:
@@ -205,13 +210,13 @@ def test_free_gpus_cost_by_the_hour_all_the_same() -> None:
 
 
 def test_a_limit_may_bind_the_cost_of_a_range_of_nodes() -> None:
-    cheapest = answers(job_of("minimize cost", cluster=RANGE))
+    cheapest = answers(job_of("minimize cost", cluster=RANGE, train=BUSY))
     limit = float(np.ravel(values_of(cheapest)["cost"])[0]) * 1.2
     clauses = f"maximize tokens_per_second\nrequire cost <= {limit:.6f} $"
-    found = answers(job_of(clauses, cluster=RANGE))
+    found = answers(job_of(clauses, cluster=RANGE, train=BUSY))
     assert found.layout == found.best
     assert float(np.ravel(values_of(found)["cost"])[0]) <= limit
-    unlimited = answers(job_of("maximize tokens_per_second", cluster=RANGE))
+    unlimited = answers(job_of("maximize tokens_per_second", cluster=RANGE, train=BUSY))
     assert found.layout != unlimited.layout
 
 
