@@ -2,7 +2,7 @@
 #
 #   make demo        compile an example for every backend and print its plan
 #   make test        style, types and tests
-#   make bench       time the compiler on every example
+#   make bench       time the compiler on every example, and score its predictions on published runs
 #   make acceptance  run the frameworks themselves on what parc emits
 #   make clean       remove .venv, caches and out/
 
@@ -27,6 +27,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/accuracy.py --data benchmarks/data/measured_public.csv
 
 acceptance: $(READY)
 	@if compgen -G 'tests/acceptance/test_*.py' >/dev/null; then \

@@ -81,6 +81,7 @@ TRAITS = Traits(
     vocab_multiple=128,
     buffers=workspace_bytes,
     # Data loader, schedule and loss bookkeeping on the host; assumed until benchmarks fit them.
+    # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
     host_seconds=0.4e-3,
     micro_batch_overhead=1e-3,
     step_overhead=20e-3,
