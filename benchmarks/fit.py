@@ -1,7 +1,8 @@
 """Fits the few efficiencies of the cost model to measured runs: python benchmarks/fit.py [--data FILE.csv]
 
 Minimises Huber's loss of log(predicted / measured), every source weighing the same, by coordinate descent
-over whole steps of each parameter, from the values in use. It changes no file. Then leaves each source out in turn, fits to the others, and prints the error of the fit beside that of the source left out.
+over whole steps of each parameter, from the values in use. It changes no file. Then it leaves each source
+out in turn, fits to the others, and prints the error of the fit beside that of the source left out.
 Fields that a source leaves open keep what parc chooses at the start. The same file gives the same numbers.
 """
 
