@@ -226,7 +226,7 @@ def report(sources: Mapping[str, Sequence[Sample]], start: Point, fitted: Point)
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=accuracy.DATA, help="CSV of measured runs")
     asked = parser.parse_args(given)
     try:

@@ -159,7 +159,7 @@ def train_of(row: Row, framework: sources.Framework, batch: int) -> Train:
         seq_len=_need(row.seq_len, "sequence length"),
         global_batch=batch,
         steps=1,
-        precision=row.precision,  # type: ignore[arg-type]
+        precision=row.precision,
         optimizer="adam8bit" if "8-bit" in row.notes else "adam",
         attention="flash" if fused else "unfused",
         dropout=0.0 if fused else UNFUSED_DROPOUT,
@@ -183,10 +183,8 @@ def case_of(asked: Asked) -> Case:
         train=asked.train,
         targets=(spec,),
     )
-    try:
-        job.peak_flops  # noqa: B018
-    except ValueError as error:
-        raise Unusable(str(error)) from None
+    if asked.cluster.gpu.rate(asked.train.precision) is None:
+        raise Unusable(f"{asked.cluster.gpu.name} has no {asked.train.precision} rate")
     return Case(job, target)
 
 

@@ -169,7 +169,7 @@ def warm(path: Path) -> dict[str, Any]:
         with clock("sweep"):
             swept = sweep(space)
         with clock("solve"):
-            optimum(search, swept.best)
+            optimum(search, swept.reached)
         sweeps.append(_swept(spec.name, space, size))
     with clock("total"):
         planned = plan_targets(parc.load(path))

@@ -38,13 +38,12 @@ def plan(job: Job, target: Target) -> Plan:
     case = Case(job, target)
     space = Space(case)
     swept = sweep(space)
-    order = swept.order()
     hope = possible(case, swept.prices).any()
-    solution = solve(space, swept.best) if hope else None
+    solution = solve(space, swept.reached) if hope else None
     if solution is None:
         raise JobError([no_layout(space)])
     chosen = {name: solution.layout[name] for name in ORDER}
-    ranked = [swept.layout(int(row)) for row in order[: RUNNERS_UP + 1]]
+    ranked = [swept.layout(int(row)) for row in swept.order[: RUNNERS_UP + 1]]
     others = [
         row for row in ({name: row[name] for name in ORDER} for row in ranked) if row != chosen
     ]
@@ -54,7 +53,7 @@ def plan(job: Job, target: Target) -> Plan:
         estimate=estimate_layout(case, chosen, place(case, chosen)),
         proof=_proof(space, solution),
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
-        binding=binding(space, swept, int(order[0])),
+        binding=binding(space, swept, int(swept.order[0])),
     )
 
 

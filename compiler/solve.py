@@ -12,15 +12,12 @@ import numpy as np
 
 from ..dsl.job import Constraint
 from .algebra import Bounded, Solver, constant
-from .constraints import Conditions, Totals, minimised
-from .estimate import columns_of
-from .quantities import price
+from .constraints import Conditions, Totals
 from .ranks import host_memory, peak_memory
 from .solver import run
 from .space import DERIVED, ORDER, Space
 from .speed import step_time
 from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slip
-from .terms import Arrays
 
 #: Seconds after which a search stops without proof.
 LIMIT_SECONDS = 600.0
@@ -134,27 +131,28 @@ DECIDED_FIRST = (
 )
 
 
-def solve(space: Space, known: Mapping[str, int] | None = None) -> Solution | None:
+def solve(space: Space, reached: int | None = None) -> Solution | None:
     """The best layout of a space, or None when no layout meets the hard conditions.
     A space without layouts has none.
 
-    `known` is a layout thought to be good: the search then starts below its price, which it has to beat
-    or meet. Where nothing does, it starts again from nothing.
+    `reached` is what some layout is thought to make of the first objective: the search then has to beat
+    or meet it. Where nothing does, it starts again from nothing.
     """
     if not space.size:
         return None
-    return (known and optimum(Search(space), known)) or optimum(Search(space))
+    found = None if reached is None else optimum(Search(space), reached)
+    return found or optimum(Search(space))
 
 
-def optimum(search: Search, known: Mapping[str, int] | None = None) -> Solution | None:
+def optimum(search: Search, reached: int | None = None) -> Solution | None:
     """The same for a model that stands already; the model is used up."""
     space = search.space
     search.model.add_decision_strategy(*_strategy(search))
     best: Mapping[str, int] | None = None
     first: tuple[str, float, float] | None = None
     phases = _phases(search)
-    if known is not None:
-        search.fix(phases[0][0], phases[0][0].low, _reached(space, known))
+    if reached is not None:
+        search.fix(phases[0][0], phases[0][0].low, reached)
     for expression, yields in phases:
         solver, status = _minimise(search, expression, best, core=expression is phases[-1][0])
         if status == "INFEASIBLE" and best is None:
@@ -169,17 +167,6 @@ def optimum(search: Search, known: Mapping[str, int] | None = None) -> Solution 
         search.fix(expression, expression.low, value + (slip(value) if yields else 0))
     assert best is not None and first is not None
     return Solution(dict(best), first[0], first[1], first[2], time.perf_counter() - search.began)
-
-
-def _reached(space: Space, layout: Mapping[str, int]) -> int:
-    """What the first objective is for a layout, priced without the solver."""
-    case = space.case
-    columns = columns_of(case, {name: layout[name] for name in ORDER})
-    prices = price(case, columns)
-    totals = Totals(prices.step_ns, prices.bubble_ns, prices.memory_kib)
-    one_size = len(space.values("gpus")) == 1
-    value = minimised(Arrays(case, columns), totals, objectives(case)[0], one_size)
-    return int(np.ravel(value)[0])
 
 
 def _strategy(search: Search) -> tuple[Any, Any, Any]:

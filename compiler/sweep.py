@@ -36,6 +36,7 @@ class Swept:
     values: Mapping[str, Any]
     feasible: Any
 
+    @cached_property
     def order(self) -> Integers:
         """Feasible rows from best to worst: objectives, then smaller variables in a fixed order.
 
@@ -54,8 +55,13 @@ class Swept:
     @cached_property
     def best(self) -> dict[str, int] | None:
         """The best feasible layout, if there is one."""
-        order = self.order()
-        return self.layout(int(order[0])) if len(order) else None
+        return self.layout(int(self.order[0])) if len(self.order) else None
+
+    @cached_property
+    def reached(self) -> int | None:
+        """What the best feasible layout makes of the first objective, in the solver's integers."""
+        first = objectives(self.space.case)[0]
+        return int(score(first, self)[self.order[0]]) if len(self.order) else None
 
     def _preferred(self) -> list[Any]:
         goal = self.space.case.job.goal

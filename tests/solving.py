@@ -96,7 +96,7 @@ class Answers:
         """What the sweep ranks first; None when it finds no layout."""
         if not self.space.size or not self.swept.feasible.any():
             return None
-        row = self.swept.layout(int(self.swept.order()[0]))
+        row = self.swept.layout(int(self.swept.order[0]))
         return {name: row[name] for name in ORDER}
 
 

@@ -75,7 +75,7 @@ def totals_of(search: Search, layout: Mapping[str, int]) -> tuple[int, ...]:
 
 def some_rows(found: Answers) -> list[int]:
     """The best layout, the worst, and two between."""
-    order = found.swept.order()
+    order = found.swept.order
     return sorted({int(order[k * (len(order) - 1) // 3]) for k in range(4)})
 
 
@@ -144,7 +144,7 @@ def test_quantities_agree(name: str) -> None:
 def test_runners_up_are_other_layouts_and_no_better(name: str) -> None:
     for plan in compiled(name).plans:
         found = answered(name, plan.target)
-        order = found.swept.order()
+        order = found.swept.order
         assert len(plan.runners_up) == min(3, len(order) - 1)
         layouts = [estimate.layout for estimate in estimates(plan)]
         assert len(set(map(str, layouts))) == len(layouts)
@@ -164,6 +164,6 @@ def test_the_proof_speaks_of_the_plan(name: str) -> None:
         direction, quantity = proof.objective.split()
         assert quantity in ("mfu", "tokens_per_second") and direction == "maximize"
         assert proof.value == pytest.approx(proof.bound)
-        swept = found.swept.values[quantity][int(found.swept.order()[0])]
+        swept = found.swept.values[quantity][int(found.swept.order[0])]
         assert proof.value == pytest.approx(float(swept))
         assert getattr(plan.estimate, quantity) >= proof.value * (1 - 1e-9)

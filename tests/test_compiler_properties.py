@@ -125,7 +125,7 @@ def check_plan(chosen: Plan, found: Answers) -> None:
     job = found.case.job
     columns = columns_of(found.case, found.layout)
     assert all(np.all(holds(rule, job, columns)) for rule in predicates(found.case.target))
-    row = int(found.swept.order()[0])
+    row = int(found.swept.order[0])
     values = {name: np.ravel(column)[row] for name, column in found.swept.values.items()}
     for constraint in job.goal.constraints:
         met = bool(evaluate(constraint.expression, values))

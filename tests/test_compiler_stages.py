@@ -110,7 +110,7 @@ def test_a_placement_is_no_worse_than_the_even_one(name: str) -> None:
 def test_placements_of_small_pipelines(layers: int, model: dict[str, int]) -> None:
     job = job_of("require pp >= 2", model={**model, "layers": layers})
     space = Space(Case(job, target_of(job)))
-    order = sweep(space).order()
+    order = sweep(space).order
     for row in order[:: max(1, len(order) // 6)]:
         columns = {name: int(space.layouts[name][row]) for name in ORDER}
         check(space.case, columns)
