@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -25,9 +25,9 @@ CONSTANT_MODULES = (compute, communication, memory, ranks, flops, quantities)
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
 
 
-def filled(document: str, job: Job) -> str:
+def filled(document: str, tables: Mapping[str, str]) -> str:
     """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
-    for name, table in tables(job).items():
+    for name, table in tables.items():
         opening = f"<!-- table {name} -->\n"
         before, _, rest = document.partition(opening)
         _, end, after = rest.partition("<!-- end -->")
