@@ -42,7 +42,8 @@ PODS = {"671B": "h800_pod"}
 #: DeepSeek-V3 as its paper ran it (arXiv 2412.19437, 3.2): the largest size that guides name.
 PAPER = {
     "id": "deepseek-v3", "source": "DeepSeek-V3 paper", "model": "671B", "gpus": "2048",
-    "tp": "1", "pp": "16", "ep": "64", "dp": "128", "precision": "fp8", "zero_stage": "1", "notes": "DualPipe, which no target has",
+    "tp": "1", "pp": "16", "ep": "64", "dp": "128", "precision": "fp8", "zero_stage": "1",
+    "notes": "DualPipe, which no target has",
 }  # fmt: skip
 #: Measured runs near a row: parameters, GPUs and sequence length within these factors.
 NEAR = {"parameters": 1.5, "gpus": 4.0, "seq_len": 4.0}
