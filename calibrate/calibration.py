@@ -13,7 +13,7 @@ from ..dsl.job import Job
 from .codes import CONTRADICTORY, TOO_FEW
 from .fit import Finding, fit, predicted_seconds
 from .fragment import prior
-from .reading import read_logs
+from .reading import counted, read_logs
 from .runs import Run, run_of
 
 #: Different runs without which nothing is fitted: one would be met exactly, and tell of nothing.
@@ -72,7 +72,7 @@ def _runs(job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int
         except JobError as error:
             complaints += error.diagnostics
     if complaints:
-        raise JobError(complaints)
+        raise JobError([*complaints, counted(len(paths) - len(runs), len(paths))])
     return runs
 
 

@@ -48,7 +48,10 @@ TOLD = 0.5
 LOWEST, HIGHEST = 0.02, 1.0
 #: Finite difference, in logarithms.
 STEP = 0.02
-ITERATIONS = 40
+ITERATIONS = 20
+DAMPING = (1.0, 0.5, 0.25, 0.1)
+#: Decrease of the loss, in squares of standard deviations, that is not worth a step.
+SMALL = 1e-3
 DIGITS = 3
 
 
@@ -128,27 +131,27 @@ class Fit:
             )
         return np.array(columns).reshape(len(self.moving), len(self.runs)).T
 
-    def loss(self, moved: Floats) -> float:
-        return float(np.sum(self.residuals(moved) ** 2) + np.sum((moved / self.usual) ** 2))
+    def loss(self, residuals: Floats, moved: Floats) -> float:
+        return float(np.sum(residuals**2) + np.sum((moved / self.usual) ** 2))
 
-    def unknown(self, moved: Floats) -> Floats:
+    def unknown(self, slopes: Floats) -> Floats:
         """Standard deviation of each moving parameter's logarithm, given the runs."""
-        slopes = self.slopes(moved)
         return np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes + np.diag(self.usual**-2))))
 
     def solve(self) -> Floats:
         """Damped Gauss-Newton from the prior, within the bounds of a share."""
         low, high = self._bounds()
         moved = np.zeros(len(self.moving))
-        best = self.loss(moved)
+        residuals = self.residuals(moved)
         for _ in range(ITERATIONS):
-            slopes, residuals = self.slopes(moved), self.residuals(moved)
+            slopes, best = self.slopes(moved), self.loss(residuals, moved)
             push = slopes.T @ residuals + moved / self.usual**2
             step = np.linalg.solve(slopes.T @ slopes + np.diag(self.usual**-2), push)
-            for damping in (1.0, 0.5, 0.25, 0.1, 0.02):
+            for damping in DAMPING:
                 tried = np.clip(moved - damping * step, low, high)
-                if (loss := self.loss(tried)) < best - 1e-9:
-                    moved, best = tried, loss
+                found = self.residuals(tried)
+                if self.loss(found, tried) < best - SMALL:
+                    moved, residuals = tried, found
                     break
             else:
                 break
@@ -161,20 +164,33 @@ class Fit:
 
 def fit(runs: Sequence[Run], prior: Values) -> list[Finding]:
     """Every parameter. Fewer move than there are runs, so that residuals are left to judge by."""
-    moving: tuple[Parameter, ...] = PARAMETERS
+    everything = Fit(runs, prior, PARAMETERS)
+    moving = _told(everything, everything.slopes(np.zeros(len(PARAMETERS))))
     while moving:
         problem = Fit(runs, prior, moving)
         moved = problem.solve()
-        shares = problem.unknown(moved) / problem.usual
-        if len(moving) < len(runs) and max(shares) <= TOLD:
-            return _findings(problem, moved)
+        slopes = problem.slopes(moved)
+        if _told(problem, slopes) == moving:
+            return _findings(problem, moved, problem.unknown(slopes))
+        moving = _told(problem, slopes)
+    return _findings(Fit(runs, prior, ()), np.zeros(0), np.zeros(0))
+
+
+def _told(problem: Fit, slopes: Floats) -> tuple[Parameter, ...]:
+    """The moving parameters less, one by one, the one that the runs tell least of."""
+    moving = problem.moving
+    while moving:
+        columns = [problem.moving.index(each) for each in moving]
+        part = replace(problem, moving=moving)
+        shares = part.unknown(slopes[:, columns]) / part.usual
+        if len(moving) < len(problem.runs) and max(shares) <= TOLD:
+            break
         worst = int(np.argmax(shares))
         moving = (*moving[:worst], *moving[worst + 1 :])
-    return _findings(Fit(runs, prior, ()), np.zeros(0))
+    return moving
 
 
-def _findings(problem: Fit, moved: Floats) -> list[Finding]:
-    unknown = problem.unknown(moved) if problem.moving else np.zeros(0)
+def _findings(problem: Fit, moved: Floats, unknown: Floats) -> list[Finding]:
     spread = dict(zip((p.name for p in problem.moving), unknown, strict=True))
     values = problem.values(moved)
     return [

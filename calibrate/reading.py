@@ -26,8 +26,14 @@ def read_logs(job: Job, paths: Sequence[str]) -> list[RunLog]:
         except JobError as error:
             complaints += error.diagnostics
     if complaints:
-        raise JobError(complaints)
+        raise JobError([*complaints, counted(len(paths) - len(logs), len(paths))])
     return logs
+
+
+def counted(bad: int, all_of_them: int) -> Diagnostic:
+    """How many logs are of no use: none is left out in silence."""
+    message = f"{bad} of {all_of_them} logs cannot be used"
+    return Diagnostic(UNREADABLE, message, help="correct them or leave them out")
 
 
 def log_of(job: Job, path: str, text: str) -> RunLog:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from parc.calibrate import Calibration, Compared, names
+from parc.calibrate.fit import value_in
 from parc.compiler.estimate import columns_of, layout_of
 from parc.compiler.plan import Layout
 
@@ -24,19 +26,20 @@ def calibration_text(result: Calibration, output: str, changed: bool) -> str:
     lines += [f"  {line}" for line in _filled(result.compared)]
     if result.findings:
         lines += ["", *_columns([("parameter", "before", "fitted"), *_parameter_rows(result)])]
-    if result.complaints:
-        return "\n".join([*lines, "", f"{output} is not written"])
-    cluster, _ = names(result.job, output)
-    verb = "written" if changed else "nothing to change"
-    name = result.job.cluster.name or "NAME"
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f'{output}: {verb}; use it with `import "{output}"`',
-            f"  and `cluster {name} from {cluster} {{ nodes = ... }}`",
-        ]
-    )
+    end = f"{output} is not written" if result.complaints else _use(result, output, changed)
+    return "\n".join([*lines, "", end])
+
+
+def _use(result: Calibration, output: str, changed: bool) -> str:
+    """What became of the file, and how the job takes it up when it does not yet."""
+    job = result.job
+    state = "written" if changed else "nothing to change"
+    if all(value_in(job, found.parameter) == found.value for found in result.findings):
+        return f"{output}: {state}; the job uses it"
+    cluster, _ = names(job, output)
+    path = os.path.relpath(output, os.path.dirname(os.path.abspath(job.path)))
+    taken = f"cluster {job.cluster.name or 'NAME'} from {cluster} {{ nodes = ... }}"
+    return f'{output}: {state}; to use it, write in the job\n\n  import "{path}"\n  {taken}'
 
 
 _HEAD = ("run", "layout", "steps", "measured", "before", "after")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import parc
 from parc.backends import BACKENDS
+from parc.backends.deepspeed.emit import layout_facts
 from parc.calibrate.fit import predicted_seconds
 from parc.calibrate.runs import Run
 from parc.calibrate.steady import Steady
+from parc.commands.estimate import layout
 from parc.compiler.case import Case
 from parc.compiler.complete import complete
 from parc.compiler.plan import Layout
@@ -33,28 +37,33 @@ TRUE = {"matmul_efficiency": 0.62, "network_efficiency": 0.6}
 
 @dataclass(frozen=True)
 class Ran:
-    """One run: target, degrees, length and batch."""
+    """One run: target, layout as in `--layout`, length and batch."""
 
     target: str
-    degrees: Mapping[str, int]
+    degrees: str
     gpus: int = 8
     seq_len: int = 4096
     global_batch: int = 128
 
+    @property
+    def layout(self) -> Layout:
+        degrees = layout(self.degrees)
+        ways = prod(degrees.get(name, 1) for name in ("tp", "pp", "cp"))
+        shard = degrees.setdefault("dp_shard", 1)
+        return Layout(**degrees, dp_replicate=self.gpus // ways // shard)
 
-#: Runs that tell of products, attention and the network.
+
+#: Runs that tell of products, attention, the network and little of anything.
 RUNS = {
-    "tp1": Ran("megatron", dict(tp=1, micro_batch=1, zero=1, dp_shard=8, recompute=1)),
-    "tp2": Ran("megatron", dict(tp=2, micro_batch=2, zero=1, dp_shard=4, recompute=1)),
-    "long": Ran(
-        "megatron",
-        dict(tp=2, cp=2, micro_batch=1, zero=1, dp_shard=2, recompute=2),
-        seq_len=32_768,
-        global_batch=16,
-    ),
-    "wide": Ran("megatron", dict(tp=1, micro_batch=1, zero=1, dp_shard=32, recompute=1), gpus=32),
-    "fsdp": Ran("torchtitan", dict(zero=3, dp_shard=32, micro_batch=1, recompute=2), gpus=32),
-    "few": Ran("megatron", dict(tp=8, pp=4, micro_batch=1, zero=1, dp_shard=1, recompute=0), gpus=32),
+    "tp1": Ran("megatron", "zero=1,dp_shard=8,recompute=selective"),
+    "tp2": Ran("megatron", "tp=2,micro_batch=2,zero=1,dp_shard=4,recompute=selective"),
+    "long": Ran("megatron", "tp=2,cp=2,zero=1,dp_shard=2,recompute=full", 8, 32_768, 16),
+    "wide": Ran("megatron", "zero=1,dp_shard=32,recompute=selective", 32),
+    "spread": Ran("megatron", "tp=32,micro_batch=16,recompute=full", 32),
+    "short": Ran("megatron", "zero=1,dp_shard=64,recompute=selective", 64, 2048, 64),
+    "fsdp": Ran("torchtitan", "zero=3,dp_shard=32,recompute=full", 32),
+    "stages": Ran("torchtitan", "pp=2,zero=1,dp_shard=4,recompute=full"),
+    "zero3": Ran("deepspeed", "zero=3,dp_shard=8,micro_batch=2,recompute=full"),
 }
 
 
@@ -62,9 +71,7 @@ def job_of(ran: Ran, folder: Path) -> Job:
     path = folder / "job.par"
     path.write_text(JOB)
     job = parc.load(path)
-    train = job.train.model_copy(
-        update={"seq_len": ran.seq_len, "global_batch": ran.global_batch}
-    )
+    train = job.train.model_copy(update={"seq_len": ran.seq_len, "global_batch": ran.global_batch})
     cluster = job.cluster.model_copy(update={"nodes": (ran.gpus // 8,)})
     return job.model_copy(update={"goal": Goal(), "train": train, "cluster": cluster})
 
@@ -73,7 +80,7 @@ def true_seconds(ran: Ran, folder: Path, values: Mapping[str, float]) -> float:
     """What a step takes on a cluster with these parameters, as the cost model has it."""
     job = job_of(ran, folder)
     case = Case(job, BACKENDS[ran.target].target)
-    said = layout_of(ran).model_dump(exclude={"nodes", "dp_replicate", "microbatches"})
+    said = ran.layout.model_dump(exclude={"nodes", "dp_replicate", "microbatches"})
     layout = complete(case, said)
     even = split(case.model, layout["pp"], layout["vpp"])
     placement = even if ran.target == "megatron" else place(case, layout)
@@ -89,23 +96,20 @@ def noisy(seconds: float, noise: float, seed: int, count: int = 30) -> list[floa
 
 
 def log_text(ran: Ran, times: Sequence[float], model: Mapping[str, int] | None = None) -> str:
-    writers = {"megatron": megatron_text, "torchtitan": torchtitan_text, "deepspeed": deepspeed_text}
+    writers = {
+        "megatron": megatron_text,
+        "torchtitan": torchtitan_text,
+        "deepspeed": deepspeed_text,
+    }
     return writers[ran.target](ran, times, {**LLAMA, **(model or {})})
 
 
 LLAMA = {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336}
 
 
-def layout_of(ran: Ran) -> Layout:
-    degrees = dict(ran.degrees)
-    dp = ran.gpus // (degrees.get("tp", 1) * degrees.get("pp", 1) * degrees.get("cp", 1))
-    shard = degrees.setdefault("dp_shard", 1)
-    return Layout(**degrees, dp_replicate=dp // shard)
-
-
 def megatron_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -> str:
     """training/arguments.py:1909 and training/training.py:2847 of Megatron-core 0.19.2."""
-    layout = layout_of(ran)
+    layout = ran.layout
     arguments = {
         "bf16": True,
         "context_parallel_size": layout.cp,
@@ -156,26 +160,28 @@ def megatron_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) ->
 
 def torchtitan_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -> str:
     """As torchtitan 0.2.2 prints it, colours and both of two ranks included."""
-    layout = layout_of(ran)
+    layout = ran.layout
     mode = layout.recompute_name
+    names = {"dim": "hidden", "n_layers": "layers", "n_heads": "heads", "n_kv_heads": "kv_heads"}
+    sizes = {theirs: model[ours] for theirs, ours in names.items()}
     said = [
         "Starting job: llama3_8b",
         f"Building device mesh with parallelism: pp={layout.pp}, dp_replicate={layout.dp_replicate}, "
         f"dp_shard={layout.dp_shard}, cp={layout.cp}, tp={layout.tp}, ep={layout.ep}, etp={layout.etp}",
-        'Building llama3 parc_llama3_8bwith {\n  "dim": %d,\n  "n_layers": %d,\n  "n_heads": %d,\n'
-        '  "n_kv_heads": %d,\n  "vocab_size": 128256\n}'
-        % tuple(model[name] for name in ("hidden", "layers", "heads", "kv_heads")),
+        f"Building llama3 parc_llama3_8bwith {json.dumps(sizes, indent=2)}",
         "\x1b[34mModel llama3 parc_llama3_8b \x1b[31msize: 8,030,261,248 total parameters\x1b[39m",
         *([f"Applied {mode} activation checkpointing to the model"] if layout.recompute else []),
+        *_pipeline(ran),
         "Applied FSDP to the model",
-        f"Trainer is initialized with local batch size {layout.micro_batch}, global batch size "
+        f"Trainer is initialized with local batch size {_local_batch(ran)}, global batch size "
         f"{ran.global_batch}, gradient accumulation steps 4, sequence length {ran.seq_len}, "
         "total steps 1000 (warmup 200)",
     ]
     for step, seconds in enumerate(times):
         rate = ran.global_batch * ran.seq_len / seconds / ran.gpus
         said += [
-            f"\x1b[31mstep: {max(step * 10, 1):2}  \x1b[32mloss:  5.15074  \x1b[38;2;180;60;0mgrad_norm:  9.8248  "
+            f"\x1b[31mstep: {max(step * 10, 1):2}  \x1b[32mloss:  5.15074  "
+            "\x1b[38;2;180;60;0mgrad_norm:  9.8248  "
             "\x1b[38;2;54;234;195mmemory: 57.40GiB(72.51%)  "
             f"\x1b[34mtps: {round(rate):,}  \x1b[36mtflops: 280.50  \x1b[35mmfu: 28.36%\x1b[39m"
         ] * 2
@@ -183,17 +189,29 @@ def torchtitan_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) 
     return "".join(f"{stamp}{line}\n" for line in said)
 
 
+def _local_batch(ran: Ran) -> int:
+    """A pipeline takes all micro-batches of a replica at once."""
+    if ran.layout.pp == 1:
+        return ran.layout.micro_batch
+    return ran.global_batch // ran.layout.dp
+
+
+def _pipeline(ran: Ran) -> list[str]:
+    layout = ran.layout
+    if layout.pp == 1:
+        return []
+    count = _local_batch(ran) // layout.micro_batch
+    stages = layout.pp * layout.vpp
+    return [f"Using pipeline schedule 1F1B with {count} microbatches and {stages} stages."]
+
+
 def deepspeed_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -> str:
-    """parc's train.py; the configuration as DeepSpeed 0.19.8 prints it."""
-    layout = layout_of(ran)
+    """As parc's train.py prints it."""
+    layout = ran.layout
     tokens = ran.global_batch * ran.seq_len
     head = (
-        "[2026-11-20 09:07:20,162] [INFO] [config.py:664:print_user_config]   json = {\n"
-        f'    "train_batch_size": {ran.global_batch}, \n'
-        f'    "train_micro_batch_size_per_gpu": {layout.micro_batch}, \n'
-        '    "bf16": {\n        "enabled": true\n    }, \n'
-        '    "zero_optimization": {\n'
-        f'        "stage": {layout.zero}, \n        "allgather_bucket_size": 2.000000e+08\n    }}\n}}\n'
+        f"layout {layout_facts(layout)} gpus={ran.gpus} micro_batch={layout.micro_batch} "
+        f"global_batch={ran.global_batch} seq_len={ran.seq_len}\n"
     )
     return head + "".join(
         f"step {step}/1000 | loss 5.54967 | grad norm 0.6776 | lr 3.000e-03 | {seconds:.3f} s/step | "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ...compiler.plan import OFFLOAD
-from ..log import Pace, RunLog, Unit, json_after, merged, number, plain
+from ...compiler.plan import OFFLOAD, RECOMPUTE
+from ..log import Pace, RunLog, Unit, agreed, json_after, merged, number, plain, whole
 
 #: Ways in which a step is reported, the most exact first: parc's train.py (`report`), DeepSpeed 0.19.8's
 #: pipeline (runtime/pipe/engine.py:386) and its throughput timer (utils/timer.py:265).
@@ -30,6 +30,8 @@ LINES: tuple[tuple[Unit, re.Pattern[str]], ...] = (
 #: Sequences per second and tokens per second give what a step holds.
 SEQUENCES = re.compile(r"iter time \(s\): (\d+(?:\.\d+)?) samples/sec: (\d+(?:\.\d+)?)")
 TOKENS = re.compile(r"\| (\d+(?:\.\d+)?) s/step \| (\d[\d,]*) tokens/s")
+#: parc's train.py (`announce`).
+LAYOUT = re.compile(r"^layout ((?:\w+=\w+ ?)+)$", re.MULTILINE)
 #: runtime/config.py:664
 CONFIG = re.compile(r"json = (?=\{)")
 
@@ -42,14 +44,40 @@ def read_log(text: str) -> RunLog | None:
         return None
     unit, lines = reports[0]
     config = json_after(text, CONFIG)
+    announced, clashes = agreed(re.findall(r"(\w+)=(\w+)", " ".join(LAYOUT.findall(text))))
     return RunLog(
         target="deepspeed",
         unit=unit,
         paces=merged(Pace(int(step), number(value)) for step, value in lines),
-        layout=_layout(config),
-        train=_train(config, text),
+        layout=_layout(config) | _announced(announced, LAYOUT_NAMES),
+        train=_train(config, text) | _announced(announced, ("global_batch", "seq_len")),
+        clashes=clashes,
         step_tokens=_product(TOKENS, text, float),
     )
+
+
+LAYOUT_NAMES = (
+    "pp",
+    "cp",
+    "dp_shard",
+    "zero",
+    "hpz",
+    "gpus",
+    "micro_batch",
+    "recompute",
+    "offload",
+)
+WORDS = {"recompute": RECOMPUTE, "offload": OFFLOAD}
+
+
+def _announced(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
+    """What parc's train.py says of itself, words as their numbers."""
+    found: dict[str, int] = {}
+    for name in names:
+        text, words = said.get(name, ""), WORDS.get(name, ())
+        value = words.index(text) if text in words else whole(text)
+        found |= {} if value is None else {name: value}
+    return found
 
 
 def _layout(config: Mapping[str, Any]) -> dict[str, int]:
