@@ -33,7 +33,7 @@ def read_logs(job: Job, paths: Sequence[str]) -> list[RunLog]:
 def counted(bad: int, all_of_them: int) -> Diagnostic:
     """How many logs are of no use: none is left out in silence."""
     message = f"{bad} of {all_of_them} logs cannot be used"
-    return Diagnostic(UNREADABLE, message, help="correct them or leave them out")
+    return Diagnostic(UNREADABLE, message, severity="info", help="correct them or leave them out")
 
 
 def log_of(job: Job, path: str, text: str) -> RunLog:

@@ -42,7 +42,7 @@ def _use(result: Calibration, output: str, changed: bool) -> str:
     return f'{output}: {state}; to use it, write in the job\n\n  import "{path}"\n  {taken}'
 
 
-_HEAD = ("run", "layout", "steps", "measured", "before", "after")
+_HEAD = ("run", "layout", "reports", "measured", "before", "after")
 
 
 def _counts(result: Calibration) -> str:

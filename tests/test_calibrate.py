@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+import training_logs
 from training_logs import JOB, RUNS, TRUE, log_text, noisy, true_seconds
 
 import parc
 from parc.__main__ import main
 from parc.calibrate import is_ours
+from parc.calibrate.fit import PARAMETERS
 from parc.calibrate.written import quantity
 from parc.dsl.library import std_entries
 from parc.dsl.schema import rules
@@ -56,11 +59,7 @@ def calibrate(
 
 
 def record(*names: str, noise: float = 0.01, values: Mapping[str, float] = TRUE) -> list[str]:
-    """Logs of some of RUNS in the current folder, on a cluster with these parameters."""
-    for seed, name in enumerate(names):
-        seconds = true_seconds(RUNS[name], Path(), values)
-        Path(f"{name}.log").write_text(log_text(RUNS[name], noisy(seconds, noise, seed)))
-    return [f"{name}.log" for name in names]
+    return training_logs.record(Path(), names, noise, values)
 
 
 def test_the_parameters_come_back(calibrate: Calibrate) -> None:
@@ -158,6 +157,30 @@ def read_back(text: str) -> float:
     from parc.dsl.units import measure
 
     return float(measure(text, Span(Source("", text), 0, len(text))).value)
+
+
+def test_the_page_names_what_is_fitted() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "calibrate.md").read_text()
+    rows = {
+        row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `") and "%" in row
+    }
+    assert list(rows) == [each.name for each in PARAMETERS]
+    for each in PARAMETERS:
+        owner = "the GPU" if each.owner == "gpu" else "the cluster"
+        assert rows[each.name].endswith(f"| {owner} | {100 * each.usual:.0f} % |")
+
+
+def test_mutilated_logs_are_complained_of_or_used(calibrate: Calibrate) -> None:
+    """Random numbers in random places: a complaint or a result, never an exception."""
+    dice = random.Random(11)
+    whole, values = record("tp2"), ["0", "-1", "nan", "", "3", "99999999", "9" * 5000]
+    for name in ("tp1", "stages", "zero3"):
+        text = log_text(RUNS[name], [2.0] * 8)
+        for _ in range(6):
+            place = dice.choice(list(re.finditer(r"\d+(?:\.\d+)?", text)))
+            changed = text[: place.start()] + dice.choice(values) + text[place.end() :]
+            Path("x.log").write_text(changed)
+            assert calibrate("x.log", *whole).code in (0, 1, 2)
 
 
 def test_one_run_is_too_few(calibrate: Calibrate) -> None:

@@ -23,7 +23,7 @@ from parc.compiler.split import split
 from parc.compiler.stages import place
 from parc.dsl.job import Goal, Job
 
-JOB = """
+JOB = """\
 model llama3_8b from std.llama3_8b {}
 cluster pod from std.h100_pod { nodes = 1 }
 train { seq_len = 4096; global_batch = 128; steps = 1000 }
@@ -218,3 +218,16 @@ def deepspeed_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -
         f"{tokens / seconds:,.0f} tokens/s | 301.0 TFLOP/s per GPU | MFU 30.4%\n"
         for step, seconds in enumerate(times, 1)
     )
+
+
+def record(
+    folder: Path,
+    names: Sequence[str],
+    noise: float = 0.01,
+    values: Mapping[str, float] = TRUE,
+) -> list[str]:
+    """job.par and logs of some of RUNS in a folder, on a cluster with these parameters."""
+    for seed, name in enumerate(names):
+        seconds = true_seconds(RUNS[name], folder, values)
+        (folder / f"{name}.log").write_text(log_text(RUNS[name], noisy(seconds, noise, seed)))
+    return [f"{name}.log" for name in names]

@@ -107,7 +107,7 @@ def _sharding(arguments: Mapping[str, str], dp: int) -> dict[str, int]:
     if "use_megatron_fsdp" in given:
         zero = SHARDING.get(arguments.get("data_parallel_sharding_strategy", ""), 3)
     copies = _numbers(arguments, {"n": "num_distributed_optimizer_instances"}).get("n", 1)
-    return {"zero": zero, "dp_shard": max(dp // copies, 1) if zero else 1}
+    return {"zero": zero, "dp_shard": max(dp // max(copies, 1), 1) if zero else 1}
 
 
 def _train(arguments: Mapping[str, str], batch: str) -> dict[str, int | str]:

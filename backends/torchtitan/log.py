@@ -82,8 +82,8 @@ def _batches(local: int, pp: int, text: str) -> dict[str, int]:
     if pipeline is None or pp == 1:
         return {"micro_batch": local, "vpp": 1}
     return {
-        "micro_batch": max(local // int(pipeline[2]), 1),
-        "vpp": max(int(pipeline[3]) // pp, 1),
+        "micro_batch": max(local // max(int(pipeline[2]), 1), 1),
+        "vpp": max(int(pipeline[3]) // max(pp, 1), 1),
     }
 
 
