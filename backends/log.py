@@ -46,8 +46,9 @@ class RunLog:
 
 
 def plain(text: str) -> str:
-    """The text without colours; a carriage return begins a line, as progress bars use it."""
-    return _COLOUR.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    """The text without colours and names of ranks; a carriage return begins a line, as in progress bars."""
+    lines = _COLOUR.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return _RANK.sub("", lines)
 
 
 def merged(paces: Iterable[Pace]) -> tuple[Pace, ...]:
@@ -90,4 +91,6 @@ def json_after(text: str, mark: re.Pattern[str]) -> dict[str, Any]:
     return {}
 
 
+#: What torchrun (`[rank0]:`, `[default0]:`) and `srun --label` put before a line.
+_RANK = re.compile(r"^(?:\[(?:rank|default)\d{1,6}\]:| {0,6}\d{1,6}:) ?", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

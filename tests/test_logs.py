@@ -41,6 +41,16 @@ def test_only_its_own_framework_reads_a_log(name: str) -> None:
     assert [target for target in BACKENDS if BACKENDS[target].read_log(text)] == [ran.target]
 
 
+@pytest.mark.parametrize("prefix", ["[rank0]:", "[rank0]: ", "[default3]:", " 7: ", "12: "])
+@pytest.mark.parametrize("name", ["tp2", "fsdp", "zero3"])
+def test_names_of_ranks_and_other_line_ends_change_nothing(name: str, prefix: str) -> None:
+    ran = RUNS[name]
+    text = log_text(ran, [9.0, 2.0, 1.5, 1.25])
+    named = "\r\n".join(prefix + line for line in text.splitlines())
+    plain, other = read(ran.target, text), read(ran.target, named)
+    assert (other.paces, other.layout, other.train) == (plain.paces, plain.layout, plain.train)
+
+
 def test_a_real_log_of_torchtitan() -> None:
     """Two ranks on a CPU, torchtitan 0.2.2: both print every line, in colour."""
     log = read("torchtitan", (LOGS / "torchtitan.log").read_text())

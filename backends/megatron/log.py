@@ -15,7 +15,7 @@ LINE = re.compile(
     r"(?:.{0,400}?global batch size:\s+(\d{1,9}) )?"
 )
 #: training/arguments.py:1909 pads a name with dots to 48 characters.
-ARGUMENT = re.compile(r"^.{0,80}?  (\w+) \.+ (.*?)[^\S\n]*$", re.MULTILINE)
+ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*?)[^\S\n]*$", re.MULTILINE)
 
 LAYOUT = {
     "tp": "tensor_model_parallel_size",
