@@ -274,6 +274,14 @@ def test_a_layout_that_the_framework_cannot_run(calibrate: Calibrate) -> None:
     assert found.code == 2 and "odd.log:" in found.err and "tp 3" in found.err
 
 
+def test_what_the_target_does_not_price_is_refused(calibrate: Calibrate) -> None:
+    logs = record("tp1")
+    text = log_text(RUNS["fsdp"], [1.0] * 12)
+    Path("off.log").write_text(text.replace("Applied FSDP", "Applied CPU Offloading"))
+    found = calibrate(*logs, "off.log")
+    assert found.code == 2 and "off.log: `offload` is always none on torchtitan" in found.err
+
+
 def bare(name: str) -> str:
     """A log that lost its beginning: steps alone."""
     text = log_text(RUNS[name], noisy(true_seconds(RUNS[name], Path(), TRUE), 0.01, 5))

@@ -76,6 +76,26 @@ def test_a_real_log_of_deepspeed() -> None:
     assert timer.unit == "sequences/s" and timer.paces[0] == Pace(4, 220.02589636915076)
 
 
+def test_a_real_log_of_parcs_own_train_py() -> None:
+    """One process on a CPU, DeepSpeed 0.19.8: the line that says the layout, and eight steps."""
+    log = read("deepspeed", (LOGS / "deepspeed_parc.log").read_text())
+    assert log.layout == {
+        "pp": 1, "cp": 1, "dp_shard": 1, "zero": 1, "hpz": 1, "recompute": 2, "offload": 0,
+        "gpus": 1, "micro_batch": 2,
+    }  # fmt: skip
+    assert log.train == {"global_batch": 8, "seq_len": 64}
+    assert log.paces[:2] == (Pace(1, 0.281), Pace(2, 0.176)) and len(log.paces) == 8
+
+
+def test_offload_is_not_overlooked() -> None:
+    """The compiler does not price it on these targets: a log with it is then refused, not mispriced."""
+    text = log_text(RUNS["tp1"], [1.0] * 4)
+    more = text.replace("  fp16 ", f"  optimizer_cpu_offload {'.' * 27} True\n  fp16 ", 1)
+    assert read("megatron", more).layout["offload"] == 1
+    titan = log_text(RUNS["fsdp"], [1.0] * 4).replace("Applied FSDP", "Applied CPU Offloading")
+    assert read("torchtitan", titan).layout["offload"] == 2
+
+
 def test_deepspeed_pipelines_report_their_own_way() -> None:
     line = "steps: {} loss: 2.1234 iter time (s): 1.250 samples/sec: 102.400\n"
     log = read("deepspeed", "".join(line.format(step) for step in (10, 20)))

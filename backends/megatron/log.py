@@ -106,8 +106,11 @@ def _sharding(arguments: Mapping[str, str], dp: int) -> dict[str, int]:
     zero = 1 if "use_distributed_optimizer" in given else 0
     if "use_megatron_fsdp" in given:
         zero = SHARDING.get(arguments.get("data_parallel_sharding_strategy", ""), 3)
+    if "use_torch_fsdp2" in given:
+        zero = 2 if "torch_fsdp2_no_reshard_after_forward" in given else 3
     copies = _numbers(arguments, {"n": "num_distributed_optimizer_instances"}).get("n", 1)
-    return {"zero": zero, "dp_shard": max(dp // max(copies, 1), 1) if zero else 1}
+    offload = {"offload": 1} if "optimizer_cpu_offload" in given else {}
+    return offload | {"zero": zero, "dp_shard": max(dp // max(copies, 1), 1) if zero else 1}
 
 
 def _train(arguments: Mapping[str, str], batch: str) -> dict[str, int | str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...compiler.plan import RECOMPUTE
+from ...compiler.plan import OFFLOAD, RECOMPUTE
 from ..log import Pace, RunLog, agreed, json_after, merged, number, plain
 
 #: components/metrics.py:461 (torchtitan 0.2.2); tps is of one GPU.
@@ -24,7 +24,8 @@ PIPELINE = re.compile(
 )
 #: distributed/activation_checkpoint.py:249
 RECOMPUTED = re.compile(r"Applied (\w+) activation checkpointing")
-#: models/*/infra/parallelize.py:269
+#: models/*/infra/parallelize.py:147 and 269
+OFFLOADED = "Applied CPU Offloading to the model"
 COMPILED = "Compiling each TransformerBlock with torch.compile"
 #: train.py:143; job_config.py:1031, when job.print_config is set.
 MODEL_ARGS = re.compile(r"Building \w+ [^\s{]*?\s?with (?=\{)")
@@ -71,6 +72,7 @@ def _layout(mesh: dict[str, int], text: str) -> dict[str, int]:
         layout["dp_shard"] = mesh["dp_shard"]
         mode = next(iter(RECOMPUTED.findall(text)), "none")
         layout |= {"recompute": RECOMPUTE.index(mode)} if mode in RECOMPUTE else {}
+        layout |= {"offload": OFFLOAD.index("all")} if OFFLOADED in text else {}
     if trainer := TRAINER.search(text):
         layout |= _batches(int(trainer[1]), layout.get("pp", 1), text)
     return layout
