@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..compiler.plan import Plan
 from ..compiler.target import Codes, Target
+from .log import RunLog
 
 Value = bool | int | float | str
 
@@ -53,6 +54,7 @@ class Backend:
     `emit` raises `JobError` for what the framework cannot express. `facts(plan)` is what `read(emit(plan))`
     must give back. `entry` is the emitted script that starts the job on one node. It reads NNODES,
     NODE_RANK, MASTER_ADDR and MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable.
+    `read_log(text)` understands what a run printed; None for the log of another framework.
     """
 
     target: Target
@@ -60,6 +62,7 @@ class Backend:
     read: Callable[[Mapping[str, str]], LaunchConfig]
     facts: Callable[[Plan], dict[str, Value]]
     entry: str
+    read_log: Callable[[str], RunLog | None]
 
 
 @dataclass(frozen=True)

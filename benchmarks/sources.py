@@ -59,6 +59,8 @@ FRAMEWORKS = (
     ),
     Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
+    # gpu_torch.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
+    Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
     # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783,
     # 3.3.2).
     Framework("Llama 3 paper", "Meta Llama 3", "torchtitan", "torchtitan"),
@@ -209,6 +211,7 @@ MEMORY = (
     Gauge("torchtitan", GIB, whole=False),
     # max_memory_allocated.
     Gauge("SimuMax", GIB, whole=False),
+    Gauge("^own ", GIB, whole=False),
     # nvidia-smi, MiB / 1024.
     Gauge("DLPerf", GIB),
     # Unit not stated.

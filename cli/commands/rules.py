@@ -46,6 +46,7 @@ def run(arguments: Namespace) -> int:
 def all_rules() -> Iterator[Rule]:
     """Every complaint that parc can make, once for each origin."""
     from parc.backends import BACKENDS, LAUNCHERS
+    from parc.calibrate.codes import CODES as CALIBRATION
     from parc.compiler.codes import CODES as COMPILER
     from parc.compiler.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
@@ -54,6 +55,7 @@ def all_rules() -> Iterator[Rule]:
 
     yield from _listed(LANGUAGE, "language", "docs/language.md")
     yield from _listed(COMMANDS, "commands")
+    yield from _listed(CALIBRATION, "calibrate", "docs/calibrate.md")
     yield from _listed(COMPILER, "compiler")
     yield from _enforced(GENERAL, "all targets")
     for name, backend in BACKENDS.items():
