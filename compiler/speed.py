@@ -14,7 +14,7 @@ import numpy as np
 from . import communication as traffic
 from . import compute
 from .case import Case
-from .ranks import COMMON, EXPERTS, Load, kinds, role_load
+from .ranks import COMMON, EXPERTS, RANKS, Load, kinds, role_load
 from .split import ROLES
 from .terms import Algebra, term
 
@@ -319,14 +319,15 @@ def optimizer(x: Algebra) -> Any:
     return x.over(total, KIBI)
 
 
-def step_parts(x: Algebra, work: Parts) -> Parts:
-    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work`."""
+def step_parts(x: Algebra, work: Parts, others: Any) -> Parts:
+    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work` and those of all
+    other ranks together `others`."""
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
     handed = boundary(x)
     one = sum(work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, handed))
-    parts["bubble"] = x.over(x.times(pp - 1, one + handed), x.variable("vpp"))
+    parts["bubble"] = x.over(others + x.times(pp - 1, handed), x.variable("vpp"))
     _add(parts, "dp", step_traffic(x, one))
     parts["optimizer"] = optimizer(x)
     _add(parts, "other", round(x.case.traits.step_overhead * NANO))
@@ -335,8 +336,10 @@ def step_parts(x: Algebra, work: Parts) -> Parts:
 
 def step_time(x: Algebra) -> tuple[Any, Any]:
     """Nanoseconds of a step, and of its bubble."""
-    slowest = x.largest(*(sum(slot(x, role_load(x, role)).values()) for role in ROLES))
-    parts = step_parts(x, {"work": slowest})
+    slots = {role: sum(slot(x, role_load(x, role)).values()) for role in ROLES}
+    slowest = x.largest(*slots.values())
+    together = sum(x.times(x.term(RANKS[role]), slots[role]) for role in ROLES)
+    parts = step_parts(x, {"work": slowest}, x.excess(together, slowest))
     return sum(parts.values()), parts["bubble"]
 
 
