@@ -174,12 +174,12 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of output projection and cross entropy, forward and backward;
-    the loss streams fp32 logits six times."""
+    """Seconds of output projection and cross entropy, forward and backward."""
     vocab = case.vocab(tp) / tp
     rate = case.half_rate * case.gpu.matmul_efficiency
     product = matmul(case, tokens, vocab, case.model.hidden, rate)
-    return (1 + case.model.mtp_layers) * (3.0 * product + streamed(case, 24.0 * tokens * vocab))
+    loss = case.traits.loss_bytes * tokens * vocab / case.memory_rate
+    return (1 + case.model.mtp_layers) * (3.0 * product + loss)
 
 
 def embedding(case: Case, tp: Any, tokens: Any) -> Any:
