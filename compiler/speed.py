@@ -1,8 +1,9 @@
 """Time of one step: terms in nanoseconds of the critical path, and their sum.
 
-A step is `microbatches` slots of the slowest rank, the pipeline's bubble of (pp - 1) / vpp slots (Narayanan
-et al. 2021, arXiv 2104.04473, 2.2), gradient and weight traffic that nothing hides, the optimizer,
-and fixed overhead.
+A step is `microbatches` slots of the slowest rank, the pipeline's bubble, gradient and weight traffic that
+nothing hides, the optimizer, and fixed overhead. The first micro-batch passes every rank before the slowest
+one sets the pace, so the bubble is one slot of each other rank, or the vpp-th part of it interleaved; with
+equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from . import communication as traffic
 from . import compute
 from .case import Case
-from .ranks import COMMON, EXPERTS, RANKS, Load, kinds, role_load
+from .ranks import COMMON, EXPERTS, Load, all_ranks, kinds, role_load
 from .split import ROLES
 from .terms import Algebra, term
 
@@ -318,10 +319,12 @@ def step_traffic(x: Algebra, window: Any) -> Any:
 def _of_rank(x: Algebra, rates: Sequence[Parts]) -> Any:
     """Nanoseconds of traffic at some rates per Mi-parameter on the rank with most parameters."""
     most = {"common": COMMON, "experts": EXPERTS}
-    held = {kind: x.largest(*(x.term(most[kind][role]) for role in ROLES)) for rate in rates for kind in rate}
-    return x.over(
-        sum(x.times(held[kind], value) for rate in rates for kind, value in rate.items()), KIBI
-    )
+    total: Any = 0
+    for rate in rates:
+        for kind, value in rate.items():
+            held = x.largest(*(x.term(most[kind][role]) for role in ROLES))
+            total = total + x.times(held, value)
+    return x.over(total, KIBI)
 
 
 def _last_open(x: Algebra, behind: Any, window: Any, rates: Sequence[Any]) -> Any:
@@ -359,8 +362,7 @@ def step_time(x: Algebra) -> tuple[Any, Any]:
     """Nanoseconds of a step, and of its bubble."""
     slots = {role: sum(slot(x, role_load(x, role)).values()) for role in ROLES}
     slowest = x.largest(*slots.values())
-    together = sum(x.times(x.term(RANKS[role]), slots[role]) for role in ROLES)
-    parts = step_parts(x, {"work": slowest}, x.excess(together, slowest))
+    parts = step_parts(x, {"work": slowest}, x.excess(all_ranks(x, slots), slowest))
     return sum(parts.values()), parts["bubble"]
 
 

@@ -116,7 +116,7 @@ class Traits:
     gap_seconds: float = 0.0
     """GPU time between the kernels of one forward half-layer, however large they are, seconds."""
     blocking: bool = False
-    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1), so that the host's time adds to the GPU's."""
+    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1): the host's time adds to the GPU's."""
     micro_batch_overhead: float = 0.0
     """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0
