@@ -263,24 +263,36 @@ def launches(x: Algebra, load: Load, seconds: float) -> Any:
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
 
-def rank_traffic(x: Algebra, load: Load) -> Any:
-    """Nanoseconds per micro-batch of weight gathering and, where each micro-batch reduces, of gradients."""
-    common = x.term(gather_common) + x.times(x.term(reduces_each), x.term(reduce_common))
-    total = x.times(load.common, common)
+def slot(x: Algebra, load: Load) -> Parts:
+    """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
+    parts, traits = rank_work(x, load), x.case.traits
+    kinds_of_traffic = (
+        (any(map(traits.gathers, range(4))), traits.overlaps_gather, gathered_traffic),
+        (any(map(traits.reduces_each, range(4))), traits.overlaps_each, reduced_traffic),
+    )
+    shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
+    if shown:
+        work = sum(parts.values())
+        parts["dp"] = _beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
+        parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
+    return parts
+
+
+def gathered_traffic(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of weight gathering."""
+    total = x.times(load.common, x.term(gather_common))
     if x.case.model.moe:
-        routed = x.term(gather_experts) + x.times(x.term(reduces_each), x.term(reduce_experts))
-        total = total + x.times(load.experts, routed)
+        total = total + x.times(load.experts, x.term(gather_experts))
     return x.over(total, KIBI)
 
 
-def slot(x: Algebra, load: Load) -> Parts:
-    """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
-    parts = rank_work(x, load)
-    if any(x.case.traits.gathers(stage) or x.case.traits.reduces_each(stage) for stage in range(4)):
-        work = sum(parts.values())
-        behind = rank_traffic(x, load)
-        parts["dp"] = _beside(x, behind, work) if x.case.traits.overlaps_gather else behind
-    return parts
+def reduced_traffic(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of gradients where each micro-batch reduces."""
+    each = x.term(reduces_each)
+    total = x.times(load.common, x.times(each, x.term(reduce_common)))
+    if x.case.model.moe:
+        total = total + x.times(load.experts, x.times(each, x.term(reduce_experts)))
+    return x.over(total, KIBI)
 
 
 def _beside(x: Algebra, behind: Any, work: Any) -> Any:

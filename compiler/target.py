@@ -94,6 +94,8 @@ class Traits:
     """Gradient reduction runs beside the backward pass."""
     overlaps_gather: bool = True
     """Parameter gathering runs beside the computation."""
+    overlaps_each: bool = True
+    """So do gradient reductions after every micro-batch."""
     overlaps_regather: bool = True
     """So does the step's gathering of updated weights."""
     bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
