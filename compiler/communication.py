@@ -81,10 +81,16 @@ def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
 
 def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
-    """Seconds to hand one micro-batch's activations to the next stage;
-    sequence parallelism divides them by tp."""
-    message = 2.0 * tokens * case.model.hidden / tp
-    seconds = network.point_to_point(case.cluster, message, gpus // np.maximum(pp, 1))
+    """Seconds to hand one micro-batch's activations to the next stage, across nodes wherever one of the
+    boundaries is.
+
+    Sequence parallelism divides them by tp; without it ranks send a share each and gather the rest
+    (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
+    """
+    message = 2.0 * tokens * case.model.hidden
+    seconds = network.point_to_point(case.cluster, message / tp, gpus)
+    if not case.traits.sequence_parallel:
+        seconds = seconds + network.ring(case.cluster, message, tp, 1)
     return np.where(pp > 1, seconds, 0.0)
 
 
