@@ -13,13 +13,23 @@ from compiled import EXAMPLES
 
 import parc
 from parc.backends import BACKENDS
-from parc.compiler import communication, compute, flops, memory, network, quantities, ranks, speed
+from parc.compiler import (
+    communication,
+    compute,
+    exchange,
+    flops,
+    memory,
+    network,
+    quantities,
+    ranks,
+    speed,
+)
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
-TERM_MODULES = (speed, memory, ranks, quantities)
+TERM_MODULES = (speed, exchange, memory, ranks, quantities)
 CONSTANT_MODULES = (compute, communication, network, memory, ranks, flops, quantities)
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
