@@ -84,6 +84,7 @@ PARAMETERS = (
     efficiency("Hopper", "attention_efficiency", HOPPER, 35, 75),
     efficiency("Blackwell", "attention_efficiency", BLACKWELL, 35, 71),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60),
+    Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.02e-3, 0, 20),
 )
 #: Steps of each of PARAMETERS.
 Point = tuple[int, ...]

@@ -50,12 +50,26 @@ class Framework:
     traits: tuple[tuple[str, float], ...] = ()
 
 
+#: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
+#: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
+#: the six times of SC21's table 2 at three micro-batches say that gathers hide, reductions do not, and both
+#: reach one port of eight.
+OF_2021 = (
+    ("overlaps_reduce", False),
+    ("overlaps_regather", False),
+    ("overlaps_each", False),
+    ("wide_share", 1 / 8),
+)
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
     # gradient.
     Framework(
-        "llm-foundry", "llm-foundry", "torchtitan", "torchtitan", traits=(("logit_bytes", 4.0),)
+        "llm-foundry",
+        "llm-foundry",
+        "torchtitan",
+        "torchtitan",
+        traits=(("logit_bytes", 4.0), ("loss_bytes", 8.0)),
     ),
     Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
@@ -66,10 +80,30 @@ FRAMEWORKS = (
     Framework("Llama 3 paper", "Meta Llama 3", "torchtitan", "torchtitan"),
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
-    Framework("InternEvo", "InternEvo", "megatron", "torchtitan"),
-    Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed"),
+    # internlm/solver/optimizer/hybrid_zero_optim.py: gradients travel in 16 bits, updated weights after the
+    # step (overlap_sync_param is off in the test's configuration).
     Framework(
-        "BigScience|BLOOM|vTrain|Megatron-DeepSpeed", "Megatron-DeepSpeed", "megatron", "deepspeed"
+        "InternEvo",
+        "InternEvo",
+        "megatron",
+        "torchtitan",
+        traits=(("reduce_bytes", 2.0), ("overlaps_regather", False)),
+    ),
+    Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed", traits=OF_2021),
+    # tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1.
+    Framework(
+        "BigScience tr11|BLOOM",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=(*OF_2021, ("blocking", True)),
+    ),
+    Framework(
+        "BigScience|vTrain|Megatron-DeepSpeed",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=OF_2021,
     ),
     Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron"),
     Framework("NeMo", "NeMo", "megatron", "megatron"),
@@ -100,9 +134,10 @@ class Machine:
 #: Found in the source's name, else in the place and the notes; the default depends on the GPU.
 MACHINES = (
     # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and
-    # tr1-13B-base).
-    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 400 * GIGA_BITS),
-    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 400 * GIGA_BITS),
+    # tr1-13B-base), of which NCCL reached 135 Gb/s (experiments/README.md; in 2022 too: network/README.md of
+    # stas00/ml-engineering); the cluster's network_efficiency is in that figure already.
+    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 135 / 0.9 * GIGA_BITS),
+    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 135 / 0.9 * GIGA_BITS),
     # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
     Machine("InternEvo.*A[18]00", "dgx_a100", 400 * GIGA_BITS),
     # DLPerf's reports: one 100 Gb/s InfiniBand port per node.

@@ -95,12 +95,19 @@ def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     )
 
 
+def dropout_passes(case: Case) -> float:
+    """Passes over a tensor of 2 bytes that dropout adds: its mask of one byte, where one kernel adds bias,
+    drops and adds the residual (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
+    """
+    return 0.5 if case.fused else 3.0
+
+
 def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
     """Bytes of norm, rotary embedding, residual and dropout around attention, forward:
     reads and writes of 2 bytes."""
     model = case.model
     rotated = 4 * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
-    residual = (5 + (3 if case.train.dropout else 0)) * 2 * model.hidden
+    residual = (5 + (dropout_passes(case) if case.train.dropout else 0)) * 2 * model.hidden
     return tokens * (rotated / tp + residual / case.stream_ways(tp))
 
 
@@ -131,7 +138,7 @@ def _ffn_products(case: Case, width: Any, tokens: Any) -> Any:
 
 def ffn_streams(case: Case, tp: Any, tokens: Any, width: int) -> Any:
     """Bytes of norm, activation function, residual and dropout around a feed-forward of `width`, forward."""
-    residual = (5 + (3 if case.train.dropout else 0)) * 2 * case.model.hidden
+    residual = (5 + (dropout_passes(case) if case.train.dropout else 0)) * 2 * case.model.hidden
     return tokens * (residual / case.stream_ways(tp) + 2 * (_gated(case) + 1) * width / tp)
 
 
@@ -174,12 +181,12 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of output projection and cross entropy, forward and backward;
-    the loss streams fp32 logits six times."""
+    """Seconds of output projection and cross entropy, forward and backward."""
     vocab = case.vocab(tp) / tp
     rate = case.half_rate * case.gpu.matmul_efficiency
     product = matmul(case, tokens, vocab, case.model.hidden, rate)
-    return (1 + case.model.mtp_layers) * (3.0 * product + streamed(case, 24.0 * tokens * vocab))
+    loss = case.traits.loss_bytes * tokens * vocab / case.memory_rate
+    return (1 + case.model.mtp_layers) * (3.0 * product + loss)
 
 
 def embedding(case: Case, tp: Any, tokens: Any) -> Any:

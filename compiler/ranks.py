@@ -146,6 +146,23 @@ IN_FLIGHT = _by_role(
 )  # fmt: skip
 
 
+@term("1", of=("pp",))
+def leading_ranks(case: Case, pp: Any) -> Any:
+    """1 where the first rank is not the last."""
+    return np.minimum(pp - 1, 1)
+
+
+@term("1", of=("pp",))
+def inner_ranks(case: Case, pp: Any) -> Any:
+    return np.maximum(pp - 2, 0)
+
+
+def all_ranks(x: Algebra, values: Mapping[str, Any]) -> Any:
+    """Sum over all ranks of a pipeline of a value by role."""
+    first = x.times(x.term(leading_ranks), values["first"])
+    return first + x.times(x.term(inner_ranks), values["middle"]) + values["last"]
+
+
 @dataclass(frozen=True)
 class Load:
     """One rank as values of an algebra. `held` and `recomputed` blocks fill its memory, `paced` and

@@ -88,10 +88,21 @@ class Traits:
     """Bytes held per logit at the loss: copies in their dtypes, with gradient."""
     reduce_bytes: float
     """Bytes per gradient element on the wire."""
+    loss_bytes: float
+    """Bytes that the loss moves per logit, forward and backward."""
     overlaps_reduce: bool = True
     """Gradient reduction runs beside the backward pass."""
     overlaps_gather: bool = True
     """Parameter gathering runs beside the computation."""
+    overlaps_each: bool = True
+    """So do gradient reductions after every micro-batch."""
+    overlaps_regather: bool = True
+    """So does the step's gathering of updated weights."""
+    bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
+    """`bucket(job, ranks, ways)`: a rank's parameters in one collective of gradients or weights among
+    `ranks`, where tp or experts divide them by `ways`."""
+    wide_share: float = 1.0
+    """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
     sequence_parallel: bool = True
@@ -104,6 +115,10 @@ class Traits:
     """Fixed communication buffers in bytes."""
     host_seconds: float = 0.0
     """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
+    gap_seconds: float = 0.0
+    """GPU time between the kernels of one forward half-layer, however large they are, seconds."""
+    blocking: bool = False
+    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1): the host's time adds to the GPU's."""
     micro_batch_overhead: float = 0.0
     """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
@@ -79,6 +82,11 @@ def layer_parameters(job: Job) -> int:
     return parameters.dense_layer(job.model).total
 
 
+def bucket(job: Job, ranks: Any, ways: Any) -> Any:
+    """A bucket, or a weight alone that is larger: a quarter of a block, which has four products."""
+    return np.maximum(REDUCE_BUCKET, layer_parameters(job) / 4 / ways)
+
+
 TRAITS = Traits(
     state=state,
     # partitioned_param_coordinator.py: before a module's forward and again before its backward pass.
@@ -91,16 +99,23 @@ TRAITS = Traits(
     logit_bytes=12.0,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
+    bucket=bucket,
+    # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
+    # two (16), filled with zeros before (4), narrowed (6).
+    loss_bytes=44.0,
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
     overlaps_reduce=False,
     # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
     fused=False,
     buffers=buffer_bytes,
-    # Engine, module hooks and optimizer bookkeeping in Python; assumed until benchmarks fit them.
     # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
     host_seconds=0.4e-3,
+    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 8 us.
+    gap_seconds=0.12e-3,
+    # Assumed: schedule, loss and logging.
     micro_batch_overhead=2e-3,
-    step_overhead=20e-3,
+    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+    step_overhead=2e-3,
 )
 
 TARGET = Target(
