@@ -58,6 +58,8 @@ class StateBytes:
     """Bytes per parameter of one rank, each kept whole or divided by the shard group.
 
     `gathered` is a second, whole copy in compute precision that stays for the step (FSDP2 without reshard).
+    `gradients_stay` where they are buffers that live as long as the run; else the backward pass allocates
+    them and the update frees them. `step` comes and goes with the update, divided as the optimizer is.
     """
 
     weights: float
@@ -67,6 +69,8 @@ class StateBytes:
     gradients_sharded: bool
     optimizer_sharded: bool
     gathered: float = 0.0
+    gradients_stay: bool = True
+    step: float = 0.0
 
 
 @dataclass(frozen=True)

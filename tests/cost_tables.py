@@ -13,14 +13,14 @@ from compiled import EXAMPLES
 
 import parc
 from parc.backends import BACKENDS
-from parc.compiler import communication, compute, flops, memory, quantities, ranks, speed
+from parc.compiler import communication, compute, flops, memory, quantities, ranks, speed, states
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
-TERM_MODULES = (speed, memory, ranks, quantities)
-CONSTANT_MODULES = (compute, communication, memory, ranks, flops, quantities)
+TERM_MODULES = (speed, memory, states, ranks, quantities)
+CONSTANT_MODULES = (compute, communication, memory, states, ranks, flops, quantities)
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
 

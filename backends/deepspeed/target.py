@@ -55,6 +55,7 @@ def state(job: Job, zero: int) -> StateBytes:
     (bf16_optimizer.py:192), and `immediate_grad_update` frees the 16-bit one in the backward pass
     (bf16_optimizer.py:715); for fp16, stage_1_and_2.py:1237 does the same.
     Stage 2 keeps its part of the sum (stage_1_and_2.py:1268), stage 3 too (stage3.py:791).
+    Stages 1 and 2 cast their part of 16-bit gradients to fp32 for the update; stage 3 keeps a flat buffer.
     """
     return StateBytes(
         weights=2.0,
@@ -63,6 +64,8 @@ def state(job: Job, zero: int) -> StateBytes:
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
+        gradients_stay=zero == 3 or (zero == 1 and sums_in_fp32(job)),
+        step=4.0 if zero in (1, 2) and not sums_in_fp32(job) else 0.0,
     )
 
 

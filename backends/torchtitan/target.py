@@ -44,6 +44,7 @@ def state(job: Job, zero: int) -> StateBytes:
     (apply_ddp leaves gradient_as_bucket_view off). In a pipeline (zero 1) torch 2.13.0 accumulates whole
     gradients in the reduce dtype and keeps weights gathered until the last micro-batch
     (distributed/pipelining/stage.py:845, fsdp/_fully_shard/_fsdp_param.py:802). Zero 2 never frees them.
+    zero_grad sets gradients to None (train.py:train_step); the fused AdamW updates in place.
     """
     alone = job.cluster.gpus_per_node == 1 and max(job.cluster.nodes) == 1
     return StateBytes(
@@ -54,6 +55,7 @@ def state(job: Job, zero: int) -> StateBytes:
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
         gathered=0.0 if zero == 3 else 2.0,
+        gradients_stay=zero == 0 and not alone,
     )
 
 
