@@ -8,12 +8,11 @@ pip install torch==2.13.0 torchtitan==0.2.2. Then, in that environment:
 
 torchtitan's Trainer is built for every rank count at full size with a fake process group, its
 parameters on the meta device. Then rank 0 fills the optimizer's states and does a step under
-FakeTensorMode, and
-MemTracker follows every allocation: nothing is computed, no memory taken. What it cannot see: NCCL's
-and CUDA's own memory and the caching allocator's fragmentation. Two kernels stand for those of a GPU:
-attention is PyTorch's fused CPU kernel, which keeps its output and the statistics of its rows, as
-flash attention does; the norm is layer norm's, which keeps its input and statistics as the GPU's
-fused RMSNorm does, where the CPU would compute it in separate fp32 steps.
+FakeTensorMode, and MemTracker follows every allocation: nothing is computed, no memory taken. What it
+cannot see: NCCL's and CUDA's own memory and the caching allocator's gaps. Two kernels stand for those
+of a GPU: attention is PyTorch's fused CPU kernel, which keeps its output and the statistics of its
+rows, as flash attention does; the norm is layer norm's, which keeps its input and statistics as the
+GPU's fused RMSNorm does, where the CPU would compute it in separate fp32 steps.
 """
 
 from __future__ import annotations
@@ -37,25 +36,24 @@ LAYOUTS = (
     "8B fsdp=8 seq=8192 recompute=full",
     "8B fsdp=8 seq=8192 recompute=selective",
     "8B fsdp=8 seq=8192 recompute=none",
-    "70B fsdp=8 tp=8 seq=8192 recompute=full",
+    "8B hsdp=2 fsdp=8 seq=8192 recompute=selective",
     "70B fsdp=64 seq=8192 recompute=full",
     "8B fsdp=4 tp=2 seq=8192 recompute=full",
-    "8B fsdp=4 tp=2 seq=8192 recompute=selective",
-    "8B fsdp=4 tp=2 seq=8192 recompute=none",
-    "8B hsdp=2 fsdp=8 seq=8192 recompute=selective",
+    "8B fsdp=8 seq=8192 recompute=selective reshard=never",
     "8B fsdp=8 seq=4096 micro_batch=2 recompute=selective",
     "8B fsdp=8 seq=4096 recompute=none",
-    "70B fsdp=8 tp=8 seq=8192 recompute=selective",
     "70B fsdp=8 tp=8 seq=4096 recompute=none",
     "8B fsdp=64 seq=8192 micro_batch=2 recompute=full",
-    "8B hsdp=2 fsdp=8 seq=4096 recompute=full",
+    "8B fsdp=4 tp=2 seq=8192 recompute=selective",
+    "8B fsdp=4 tp=2 seq=8192 recompute=none",
     "70B fsdp=64 seq=4096 recompute=selective",
+    "8B hsdp=2 fsdp=8 seq=4096 recompute=full",
     "70B hsdp=2 fsdp=32 seq=8192 recompute=full",
-    "8B fsdp=8 seq=8192 recompute=selective reshard=never",
-    "8B fsdp=2 tp=4 seq=8192 recompute=selective",
-    "70B fsdp=16 tp=4 seq=4096 micro_batch=2 recompute=full",
-    "8B fsdp=8 seq=2048 recompute=full",
     "8B fsdp=8 seq=8192 microbatches=2 recompute=full",
+    "70B fsdp=8 tp=8 seq=8192 recompute=full",
+    "8B fsdp=2 tp=4 seq=8192 recompute=selective",
+    "70B fsdp=8 tp=8 seq=8192 recompute=selective",
+    "8B fsdp=8 seq=2048 recompute=full",
     "8B fsdp=4 tp=2 seq=4096 microbatches=2 recompute=selective",
 )
 COLUMNS = (

@@ -194,8 +194,13 @@ def memory_error(run: Scored) -> float | None:
     gauge = sources.first(sources.MEMORY, run.row.source)
     if not run.row.mem_gb or gauge.unit is None or run.row.oom:
         return None
-    predicted = run.prediction.bytes - (0 if gauge.whole else run.prediction.reserve)
-    return predicted / (run.row.mem_gb * gauge.unit) - 1
+    predicted = run.prediction
+    counted = {
+        "device": min(predicted.cached, predicted.capacity),
+        "reserved": predicted.cached - predicted.reserve,
+        "allocated": predicted.bytes - predicted.reserve - predicted.fragments,
+    }
+    return counted[gauge.counts] / (run.row.mem_gb * gauge.unit) - 1
 
 
 def memory(runs: Sequence[Scored]) -> Report:

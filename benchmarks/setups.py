@@ -10,6 +10,7 @@ from functools import cache
 from math import gcd
 from typing import Any
 
+import accounts
 import sources
 from measured import Row, Unusable
 from pydantic import ValidationError
@@ -33,7 +34,7 @@ class Asked:
     cluster: Cluster
     train: Train
     target: str
-    traits: tuple[tuple[str, float], ...]
+    traits: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -215,11 +216,10 @@ def setup_of(row: Row) -> Setup:
     )
 
 
-def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, float], ...]:
+def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, Any], ...]:
     """Traits of the target to replace: the framework's, and tensor parallelism as the row ran it."""
-    if row.sp == 0 and tp > 1:
-        return (*framework.traits, ("sequence_parallel", False))
-    return framework.traits
+    streams = (("sequence_parallel", False),) if row.sp == 0 and tp > 1 else ()
+    return (*framework.traits, *accounts.traits_of(row, framework), *streams)
 
 
 def _mesh(row: Row) -> dict[str, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 GIGA_BITS = 1e9 / 8
 GIB, GB = 2**30, 10**9
@@ -195,20 +195,20 @@ NAMED = {
 
 @dataclass(frozen=True)
 class Gauge:
-    """What a source's memory figure counts: bytes of its unit, and whether driver context and
-    communication
-    libraries are in it (what nvidia-smi shows) or the framework's allocator alone."""
+    """What a source's memory figure counts: bytes of its unit, and of what: tensors alone, what torch's
+    allocator holds for them, or all that nvidia-smi shows, driver context and libraries included.
+    """
 
     pattern: str
     unit: int | None
-    whole: bool = True
+    counts: Literal["allocated", "reserved", "device"] = "device"
 
 
 MEMORY = (
     # Maximum that torch's allocator reserved.
-    Gauge("torchtitan", GIB, whole=False),
+    Gauge("torchtitan", GIB, "reserved"),
     # max_memory_allocated.
-    Gauge("SimuMax", GIB, whole=False),
+    Gauge("SimuMax", GIB, "allocated"),
     # nvidia-smi, MiB / 1024.
     Gauge("DLPerf", GIB),
     # Unit not stated.

@@ -152,6 +152,7 @@ def stage_memory(x: Arrays, columns: Mapping[str, int], load: Load) -> dict[str,
         "activations": activations,
         "logits": beside if fullest == "logits" else 0,
         "workspace": 0 if fullest == "logits" else beside,
+        "fragments": total["fragments"],
         "buffers": total["buffers"],
     }
 

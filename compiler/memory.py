@@ -79,7 +79,7 @@ def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
 
 
 def boundary_bytes(case: Case, tp: Any, tokens: Any) -> Any:
-    """Bytes kept of a fully recomputed layer: its input."""
+    """Bytes of a layer's input or output on a rank."""
     return 2 * tokens * case.model.hidden / case.stream_ways(tp)
 
 
@@ -139,7 +139,19 @@ def moe_activation(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -
 
 @term("KiB", of=("tp", "tokens"))
 def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
+    """What is kept of a fully recomputed layer: its input, where the framework puts it."""
+    match case.traits.checkpoints:
+        case "divided":
+            return 2 * tokens * case.model.hidden / tp / KIB
+        case "host":
+            return 0.0 * tp * tokens
     return boundary_bytes(case, tp, tokens) / KIB
+
+
+@term("KiB", of=("tp", "tokens"))
+def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
+    """A stage's output, where the pipeline keeps it until its gradient arrives."""
+    return case.traits.keeps_outputs * boundary_bytes(case, tp, tokens) / KIB
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
@@ -171,10 +183,10 @@ def moe_again(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -> Any
 @term("KiB", of=("tp", "cp", "micro_batch"))
 def attention_workspace(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     """Gradients of what attention keeps, alive in its backward pass: query, key, value, output and,
-    when unfused, two 16-bit score matrices."""
+    when unfused, a 16-bit score matrix."""
     model, tokens = case.model, micro_batch * case.seq_len / cp
     heads = (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0)) * model.head_size
-    scores = 0.0 if case.train.attention == "flash" else 4.0 * model.heads / tp * case.seq_len
+    scores = 0.0 if case.train.attention == "flash" else 2.0 * model.heads / tp * case.seq_len
     return tokens * (2 * heads + scores + 2 * model.hidden / case.stream_ways(tp)) / KIB
 
 
@@ -199,6 +211,6 @@ def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
     local = case.vocab(tp) / tp
     freed = frees(case, zero)
     weights = np.where(freed, 2.0 * local * case.model.hidden, 0.0)
-    gradient = np.where(freed, (2.0 + case.traits.reduce_bytes) * local * case.model.hidden, 0.0)
+    gradient = np.where(freed, case.traits.layer_gradient_bytes * local * case.model.hidden, 0.0)
     loss = case.traits.logit_bytes * tokens * local
     return (weights + np.maximum(loss, 4.0 * tokens * local + gradient)) / KIB

@@ -16,6 +16,10 @@ from .split import ROLES
 from .states import KIB, SCALE
 from .terms import Algebra, Term
 
+#: One part in so many of what torch has allocated lies in gaps between blocks. SimuMax's B200 release v1.2
+#: prints allocated and reserved bytes of four layouts: 2.8, 2.9, 3.0 and 6.5 % apart.
+FRAGMENTS = 32
+
 
 def layer_activations(x: Algebra) -> dict[str, Any]:
     """KiB that one layer keeps for one micro-batch, by kind of block."""
@@ -36,6 +40,8 @@ def activations(x: Algebra, load: Load) -> Any:
             + x.times(x.largest(load.held[kind] - boundaries, 0), layer)
             + x.times(boundaries, boundary)
         )
+    if not load.last:
+        one = one + x.term(memory.stage_output)
     held = x.over(x.times(one, load.flight), FLIGHT)
     last = list(kept.values())[-1]
     return held + x.times(x.case.model.mtp_layers, last) if load.last else held
@@ -43,12 +49,12 @@ def activations(x: Algebra, load: Load) -> Any:
 
 def backward_moment(x: Algebra) -> Any:
     """KiB that come and go in the backward pass: the layer brought back, gradients of activations,
-    gathered weights and their gradient."""
+    gathered weights and their gradient. The feed-forward half is gone when attention's turn comes.
+    """
     again = {"dense": memory.dense_again, "moe": memory.moe_again}
-    halves = [x.term(again[kind]) for kind in kinds(x.case)]
-    gradients = x.largest(x.term(memory.workspace), x.term(memory.attention_workspace))
-    brought_back = x.term(memory.attention_again) + x.largest(*halves)
-    return brought_back + gradients + x.term(states.gathered)
+    feed_forward = x.largest(*(x.term(again[kind]) for kind in kinds(x.case)))
+    halves = x.largest(feed_forward + x.term(memory.workspace), x.term(memory.attention_workspace))
+    return x.term(memory.attention_again) + halves + x.term(states.gathered)
 
 
 def parameter_kib(x: Algebra, load: Load, common: Term, experts: Term) -> Any:
@@ -67,13 +73,11 @@ def unborn(x: Algebra, load: Load) -> Any:
 def moments(x: Algebra, load: Load) -> dict[str, Any]:
     """KiB beside states and buffers, by moment; the states count gradients even where they come later."""
     held = activations(x, load) - unborn(x, load)
-    found = {"workspace": held + backward_moment(x)}
-    if load.last:
-        found["logits"] = held + x.term(memory.loss_moment)
-    return {
-        **found,
+    found = {
+        "workspace": held + backward_moment(x),
         "update": parameter_kib(x, load, states.step_width, states.expert_step_width),
     }
+    return {**found, "logits": held + x.term(memory.loss_moment)} if load.last else found
 
 
 def fixed_kib(case: Case) -> int:
@@ -83,9 +87,13 @@ def fixed_kib(case: Case) -> int:
 
 def rank_memory(x: Algebra, load: Load) -> dict[str, Any]:
     """KiB on a rank at its fullest moment; their sum must stay below the GPU's memory."""
-    return {
+    allocated = {
         "states": parameter_kib(x, load, states.state_width, states.expert_state_width),
         "moment": x.largest(*moments(x, load).values()),
+    }
+    return {
+        **allocated,
+        "fragments": x.over(sum(allocated.values()), FRAGMENTS),
         "buffers": fixed_kib(x.case),
     }
 

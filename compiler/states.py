@@ -83,7 +83,7 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
     """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
     when weights are divided."""
     layer = layer_parameters(case, tp, expert_ways)
-    alive = LIVE_LAYERS * 2.0 * layer + case.traits.reduce_bytes * layer
+    alive = (LIVE_LAYERS * 2.0 + case.traits.layer_gradient_bytes) * layer
     return np.where(frees(case, zero), alive, 0.0) / KIB
 
 

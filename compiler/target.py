@@ -90,6 +90,8 @@ class Traits:
     """How context parallelism exchanges keys and values."""
     logit_bytes: float
     """Bytes held per logit at the loss: copies in their dtypes, with gradient."""
+    layer_gradient_bytes: float
+    """Bytes per parameter of a layer's whole gradient before it is reduced, where weights are gathered."""
     reduce_bytes: float
     """Bytes per gradient element on the wire."""
     overlaps_reduce: bool = True
@@ -98,6 +100,10 @@ class Traits:
     """Parameter gathering runs beside the computation."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
+    keeps_outputs: bool = False
+    """A pipeline keeps a stage's output until its gradient arrives."""
+    checkpoints: Literal["whole", "divided", "host"] = "whole"
+    """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
     fused: bool = True

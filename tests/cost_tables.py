@@ -13,14 +13,24 @@ from compiled import EXAMPLES
 
 import parc
 from parc.backends import BACKENDS
-from parc.compiler import communication, compute, flops, memory, quantities, ranks, speed, states
+from parc.compiler import (
+    communication,
+    compute,
+    flops,
+    memory,
+    peak,
+    quantities,
+    ranks,
+    speed,
+    states,
+)
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
 TERM_MODULES = (speed, memory, states, ranks, quantities)
-CONSTANT_MODULES = (compute, communication, memory, states, ranks, flops, quantities)
+CONSTANT_MODULES = (compute, communication, memory, states, peak, ranks, flops, quantities)
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
 
@@ -163,10 +173,13 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "selective": ("`recompute = selective`", _word),
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
+    "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
+    "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
+    "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),

@@ -92,6 +92,10 @@ TRAITS = Traits(
     context="ulysses",
     # train.py: fp32 log-softmax, its gradient and that of the loss together (12.06 measured, PyTorch 2.13).
     logit_bytes=12.0,
+    # pipe/engine.py: pipe_buffers["outputs"] until the backward pass of the micro-batch.
+    keeps_outputs=True,
+    # stage3.py: gradients leave for the reduction in buckets (`buffer_bytes`) as the layer goes.
+    layer_gradient_bytes=0.0,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.

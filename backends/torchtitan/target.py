@@ -75,6 +75,10 @@ TRAITS = Traits(
     # components/loss.py: the backward of log_softmax holds its fp32 output, gradient in and gradient out.
     # torch's MemTracker counts 12 bytes per logit, and 22 per local logit under tp's loss_parallel.
     logit_bytes=12.0,
+    # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
+    keeps_outputs=True,
+    # fsdp/_fully_shard/_fsdp_collectives.py: 16-bit gradients and the fp32 input of their reduce-scatter.
+    layer_gradient_bytes=6.0,
     # mixed_precision_reduce can be float32 alone.
     reduce_bytes=4.0,
     # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
