@@ -46,11 +46,16 @@ def summed_in_fp32(job: Job, zero: int) -> StateBytes:
     return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
 
 
-def bucket_bytes(job: Job) -> int:
-    """One flattened bucket of 16-bit gradients."""
+def bucket_of_16_bits(job: Job) -> int:
     return 2 * BUCKET
 
 
+def bucket_of_fp32(job: Job) -> int:
+    return 4 * BUCKET
+
+
+#: stage3_max_live_parameters, DeepSpeed's default and that of BigScience's script.
+DEEPSPEED_3: Traits = (("live_parameters", 1e9),)
 #: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
 #: (core/tensor_parallel/cross_entropy.py of 2021).
 OLD_LOGITS: Traits = (("logit_bytes", 10.0),)
@@ -58,16 +63,18 @@ OLD_LOGITS: Traits = (("logit_bytes", 10.0),)
 
 def traits_of(row: Row, framework: Framework) -> Traits:
     """Memory traits of a row's framework that differ from the target's that prices it."""
+    if row.source == "Megatron SC21 Table 2" and row.zero_stage == 3:
+        return (("state", deepspeed_16_bits), *DEEPSPEED_3)
     if framework.name != "Megatron-DeepSpeed":
         return ()
     if row.zero_stage == 3:
-        return (("state", deepspeed_16_bits), *_checkpoints(row))
+        return (("state", deepspeed_16_bits), *DEEPSPEED_3, *_checkpoints(row))
     if row.zero_stage == 0:
         return (("state", megatron_2021), ("keeps_outputs", True), *OLD_LOGITS)
     fp32 = "fp32 gradient accumulation (not sharded" in row.notes
     return (
         ("state", summed_in_fp32 if fp32 else deepspeed_16_bits),
-        ("buffers", bucket_bytes),
+        ("buffers", bucket_of_fp32 if fp32 else bucket_of_16_bits),
         ("keeps_outputs", True),
         *OLD_LOGITS,
     )

@@ -211,6 +211,9 @@ MEMORY = (
     Gauge("SimuMax", GIB, "allocated"),
     # nvidia-smi, MiB / 1024.
     Gauge("DLPerf", GIB),
+    # Not stated how taken. Its FSDP rows fall by 27 to 30 bytes per parameter with the ranks, beyond any
+    # state of the framework: caches are in it, or the update's temporaries.
+    Gauge("InternEvo memory", None),
     # Unit not stated.
     Gauge("Primus", None),
     Gauge("", GB),

@@ -212,5 +212,7 @@ def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
     freed = frees(case, zero)
     weights = np.where(freed, 2.0 * local * case.model.hidden, 0.0)
     gradient = np.where(freed, case.traits.layer_gradient_bytes * local * case.model.hidden, 0.0)
-    loss = case.traits.logit_bytes * tokens * local
+    whole, divided = case.traits.logit_bytes, case.traits.local_logit_bytes
+    held = np.where(np.asarray(tp) > 1, whole if divided is None else divided, whole)
+    loss = held * tokens * local
     return (weights + np.maximum(loss, 4.0 * tokens * local + gradient)) / KIB

@@ -19,6 +19,8 @@ KIB = 1024
 SCALE = 4096
 #: Layers whose gathered weights are alive at once under ZeRO 3: the running one and the prefetched one.
 LIVE_LAYERS = 2
+#: Share of a layer in its largest matrix: one of a feed-forward's two.
+LARGEST_MODULE = 1 / 3
 KINDS = ("weights", "gradients", "optimizer")
 
 
@@ -83,7 +85,10 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
     """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
     when weights are divided."""
     layer = layer_parameters(case, tp, expert_ways)
-    alive = (LIVE_LAYERS * 2.0 + case.traits.layer_gradient_bytes) * layer
+    live = LIVE_LAYERS * layer
+    if case.traits.live_parameters is not None:
+        live = np.minimum(live, np.maximum(case.traits.live_parameters, LARGEST_MODULE * layer))
+    alive = 2.0 * live + case.traits.layer_gradient_bytes * layer
     return np.where(frees(case, zero), alive, 0.0) / KIB
 
 

@@ -90,6 +90,10 @@ class Traits:
     """How context parallelism exchanges keys and values."""
     logit_bytes: float
     """Bytes held per logit at the loss: copies in their dtypes, with gradient."""
+    local_logit_bytes: float | None = field(default=None, kw_only=True)
+    """The same where tp divides the vocabulary, if it differs."""
+    live_parameters: float | None = field(default=None, kw_only=True)
+    """Gathered parameters at once where the framework gathers by module; None where by layer."""
     layer_gradient_bytes: float
     """Bytes per parameter of a layer's whole gradient before it is reduced, where weights are gathered."""
     reduce_bytes: float

@@ -166,6 +166,14 @@ def _multiple(value: int) -> str:
     return f"{value} tp" if value > 1 else "1"
 
 
+def _or_same(value: float | None) -> str:
+    return "the same" if value is None else _plain(value)
+
+
+def _or_layers(value: float | None) -> str:
+    return f"{states.LIVE_LAYERS} layers" if value is None else _plain(value)
+
+
 #: What is said of each field of `Traits`, and how; `state` has a table of its own.
 SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
@@ -173,6 +181,8 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "selective": ("`recompute = selective`", _word),
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
+    "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
+    "live_parameters": ("gathered parameters at once", _or_layers),
     "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
