@@ -7,12 +7,12 @@ pip install torch==2.13.0 torchtitan==0.2.2. Then, in that environment:
     python benchmarks/measure_torchtitan_memory.py "8B fsdp=8 tp=2 seq=8192 recompute=selective"
 
 torchtitan's Trainer is built for every rank count at full size with a fake process group, its
-parameters on the meta device. Then rank 0 fills the optimizer's states and does a step under
-FakeTensorMode, and MemTracker follows every allocation: nothing is computed, no memory taken. What it
-cannot see: NCCL's and CUDA's own memory and the caching allocator's gaps. Two kernels stand for those
-of a GPU: attention is PyTorch's fused CPU kernel, which keeps its output and the statistics of its
-rows, as flash attention does; the norm is layer norm's, which keeps its input and statistics as the
-GPU's fused RMSNorm does, where the CPU would compute it in separate fp32 steps.
+parameters on the meta device. Then rank 0 fills the optimizer's states and runs a step's
+micro-batches under FakeTensorMode, and MemTracker follows every allocation: nothing is computed, no
+memory taken. What it cannot see: NCCL's and CUDA's own memory and the caching allocator's gaps. Two
+kernels stand for those of a GPU: attention is PyTorch's fused CPU kernel, which keeps its output and
+the statistics of its rows, as flash attention does; the norm is layer norm's, which keeps its input and
+statistics as the GPU's fused RMSNorm does, where the CPU would compute it in separate fp32 steps.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import gc
 import json
 import os
 import subprocess
@@ -202,23 +203,23 @@ def peak(built: Any, allocate: Any, run: dict[str, str]) -> dict[str, int]:
         model = built.model_parts[0]
         allocate(model, device="cpu")
         optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+        for each in model.parameters():
+            each.grad = torch.zeros_like(each)
+        optimizer.step()
+        optimizer.zero_grad()
+        gc.collect()
         tracker = MemTracker()
         tracker.track_external(model, optimizer)
         with tracker:
-            for each in model.parameters():
-                each.grad = torch.zeros_like(each)
-            optimizer.step()
-            optimizer.zero_grad()
-            _step(built, model, optimizer, shape, int(run["microbatches"]), tracker)
+            _step(built, model, shape, int(run["microbatches"]), tracker)
         found = tracker.get_tracker_snapshot("peak")
     fullest = max(found.values(), key=lambda kinds: sum(kinds.values()))
     return {str(getattr(kind, "value", kind)): int(size) for kind, size in fullest.items()}
 
 
-def _step(
-    built: Any, model: Any, optimizer: Any, shape: tuple[int, int], microbatches: int, tracker: Any
-) -> None:
-    """A step's micro-batches and its update in the order of torchtitan's train_step."""
+def _step(built: Any, model: Any, shape: tuple[int, int], microbatches: int, tracker: Any) -> None:
+    """A step's micro-batches in the order of torchtitan's train_step. The fused update that follows works
+    in place."""
     import torch
 
     for _ in range(microbatches):
@@ -230,8 +231,6 @@ def _step(
                 loss = built.loss_fn(predicted, labels) / float(shape[0] * shape[1] * microbatches)
             del predicted
             loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
 
 
 def measure(layout: str, depth: int) -> dict[str, Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from setups import Asked, case_of
 
@@ -55,3 +58,15 @@ def errors(path: Path = DATA) -> Iterator[tuple[dict[str, str], float]]:
         priced = estimate(row)
         outside = std_cluster("dgx_h100").gpu.reserve + priced.fullest.memory["fragments"]
         yield row, (priced.memory_bytes - outside) / int(row["peak_bytes"]) - 1
+
+
+def score(path: Path = DATA) -> dict[str, Any]:
+    """Number of layouts, signed median, median and largest |error|."""
+    signed = np.array([error for _, error in errors(path)])
+    size = np.abs(signed)
+    return {
+        "n": len(signed),
+        "bias": float(np.median(signed)),
+        "median_ape": float(np.median(size)),
+        "max_ape": float(size.max()),
+    }

@@ -88,8 +88,8 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
     in the framework's own meaning of the word.
 
     core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of
-    every second matmul and of attention (torchtitan 0.2.2, distributed/activation_checkpoint.py);
-    feed_forward leaves attention alone.
+    every second matmul, of attention and of reduce-scatters, the last matmul's before its reduction
+    (torchtitan 0.2.2, distributed/activation_checkpoint.py); feed_forward leaves attention alone.
     """
     none = attention_bytes(case, tp, cp, micro_batch)
     tokens = micro_batch * case.seq_len / cp
@@ -101,11 +101,16 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
             2 * case.model.head_size * (2 * case.model.heads / tp + keys)
             + 4 * case.model.heads / tp
         )
-        selective = tokens * wide + boundary_bytes(case, tp, tokens)
+        selective = tokens * wide + (1 + scatters(tp)) * boundary_bytes(case, tp, tokens)
         selective = selective + score_bytes(case, tp, cp, micro_batch)
     else:
         selective = none
     return np.where(recompute == 1, np.minimum(selective, none), none)
+
+
+def scatters(tp: Any) -> Any:
+    """1 where a half-layer ends in a reduce-scatter."""
+    return (np.asarray(tp) > 1).astype(np.float64)
 
 
 def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: bool) -> Any:
@@ -114,7 +119,9 @@ def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: b
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
-        selective = hidden + 2 * tokens * inner / tp + (4 * hidden * case.model.topk if moe else 0)
+        whole = 2 * tokens * case.model.hidden
+        selective = whole + scatters(tp) * hidden + 2 * tokens * inner / tp
+        selective = selective + (4 * hidden * case.model.topk if moe else 0)
     elif case.traits.selective == "feed_forward":
         selective = hidden
     else:
