@@ -223,6 +223,8 @@ def _step(built: Any, model: Any, shape: tuple[int, int], microbatches: int, tra
     import torch
 
     for _ in range(microbatches):
+        # Fake tensors of DTensor's loss refer to each other; torchtitan has turned the collector off.
+        gc.collect()
         tracker.reset_mod_stats()
         inputs, labels = torch.randint(0, 256, shape), torch.randint(0, 256, shape)
         with built.train_context():

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from setups import Asked, case_of
 
 from parc.compiler.estimate import estimate_layout

@@ -18,7 +18,7 @@ from parc.compiler.target import NEUTRAL
 from parc.dsl.job import Train
 
 GIB = 2**30
-#: arXiv 2205.05198, table 3: layers, hidden, heads, pp, vpp, micro-batch, batch; all tp 8, dp 1, 2,048 tokens.
+#: arXiv 2205.05198, table 3: layers, hidden, heads, pp, vpp, micro-batch, batch; tp 8, dp 1, 2,048 tokens.
 MODELS = {
     "22B": (48, 6144, 64, 1, 1, 4, 4),
     "175B": (96, 12288, 96, 8, 3, 1, 64),
