@@ -174,6 +174,20 @@ def kernels_as_on_gpu() -> None:
     )
 
 
+def shapes_uncounted() -> None:
+    """DTensor finds the shapes of its results with fake tensors of global size, which no GPU holds."""
+    from torch.distributed.tensor._sharding_prop import ShardingPropagator
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    infer = ShardingPropagator._propagate_tensor_meta_non_cached
+
+    def uncounted(self: Any, schema: Any) -> Any:
+        with _disable_current_modes():
+            return infer(self, schema)
+
+    ShardingPropagator._propagate_tensor_meta_non_cached = uncounted
+
+
 def trainer(run: dict[str, str], folder: str) -> tuple[Any, Any]:
     """torchtitan's Trainer with parameters on the meta device, and the method that would allocate them."""
     import torch
@@ -189,6 +203,7 @@ def trainer(run: dict[str, str], folder: str) -> tuple[Any, Any]:
     torch.nn.Module.to_empty = lambda self, **_: self
     Transformer.init_weights = lambda self, *_, **__: None
     kernels_as_on_gpu()
+    shapes_uncounted()
     return Trainer(config), allocate
 
 

@@ -73,10 +73,10 @@ TRAITS = Traits(
     # torch rotates by all-gather; 0.2.2 sets another method in validation alone (components/validate.py:207).
     context="all_gather",
     # components/loss.py: the backward of log_softmax holds its fp32 output, gradient in and gradient out.
-    # torch's MemTracker counts 12 bytes per logit, and 22 per local logit under tp's loss_parallel, which
-    # takes the softmax in steps (tensor/parallel/loss.py).
+    # Under tp's loss_parallel: that output, zeros for the gradient, its exponential and their sum
+    # (torch 2.13.0, distributed/tensor/parallel/loss.py).
     logit_bytes=12.0,
-    local_logit_bytes=22.0,
+    local_logit_bytes=16.0,
     # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
     keeps_outputs=True,
     # fsdp/_fully_shard/_fsdp_collectives.py: 16-bit gradients and the fp32 input of their reduce-scatter.
