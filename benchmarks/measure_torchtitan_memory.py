@@ -41,23 +41,16 @@ LAYOUTS = (
     "8B fsdp=8 seq=8192 recompute=selective",
     "70B fsdp=64 seq=8192 recompute=full",
     "8B fsdp=4 tp=2 seq=8192 recompute=full",
-    "70B fsdp=8 tp=8 seq=8192 microbatches=2 recompute=full",
     "8B fsdp=4 tp=2 seq=8192 recompute=selective",
     "70B fsdp=64 seq=4096 recompute=selective",
     "8B fsdp=8 seq=8192 recompute=selective reshard=never",
     "8B fsdp=8 seq=4096 micro_batch=2 recompute=selective",
-    "70B fsdp=8 tp=8 seq=4096 microbatches=2 recompute=none",
     "8B fsdp=8 seq=4096 recompute=none",
     "70B fsdp=8 tp=8 seq=8192 microbatches=2 recompute=selective",
     "8B fsdp=4 tp=2 seq=8192 recompute=none",
     "70B hsdp=2 fsdp=32 seq=8192 recompute=full",
     "8B fsdp=64 seq=8192 micro_batch=2 recompute=full",
     "8B fsdp=8 seq=8192 microbatches=2 recompute=full",
-    "70B fsdp=64 seq=4096 recompute=none",
-    "8B hsdp=2 fsdp=8 seq=4096 recompute=full",
-    "8B fsdp=2 tp=4 seq=8192 recompute=selective",
-    "8B fsdp=4 tp=2 seq=4096 microbatches=2 recompute=selective",
-    "70B fsdp=16 tp=4 seq=4096 microbatches=2 recompute=full",
 )
 LAYERS = {"8B": 32, "70B": 80}
 #: Depths at which a layout is measured, unless it says others, to be continued to the model's own in a

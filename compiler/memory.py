@@ -30,11 +30,9 @@ def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         wide = (4 * query_key + 4 * model.heads * model.v_head_dim) / tp + compressed
     else:
         wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
-    residual = (4 + (1 if case.train.dropout else 0)) * model.hidden
     statistics = 4 * model.heads / tp
-    return tokens * (wide + residual / case.stream_ways(tp) + statistics) + score_bytes(
-        case, tp, cp, micro_batch
-    )
+    residual = _residual_bytes(case, tp, tokens)
+    return tokens * (wide + statistics) + residual + score_bytes(case, tp, cp, micro_batch)
 
 
 def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -58,8 +56,10 @@ def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
 
 
 def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
-    kept = (4 + (1 if case.train.dropout else 0)) * case.model.hidden
-    return tokens * kept / case.stream_ways(tp)
+    """The norm's input and output, and the dropout's mask; the output whole where it is gathered for good."""
+    ways = case.stream_ways(tp)
+    output = 2 / (np.ones_like(tp) if case.traits.keeps_gathered else ways)
+    return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
 
 
 def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:

@@ -106,6 +106,8 @@ class Traits:
     """The vocabulary is padded to a multiple of this times tp."""
     keeps_outputs: bool = False
     """A pipeline keeps a stage's output until its gradient arrives."""
+    keeps_gathered: bool = False
+    """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
     checkpoints: Literal["whole", "divided", "host"] = "whole"
     """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True

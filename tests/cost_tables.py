@@ -189,6 +189,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
+    "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
     "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "fused": ("elementwise kernels are fused", _plain),

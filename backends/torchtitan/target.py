@@ -79,6 +79,8 @@ TRAITS = Traits(
     local_logit_bytes=16.0,
     # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
     keeps_outputs=True,
+    # tensor/parallel/style.py, PrepareModuleInput: the gathered input is what autograd saves.
+    keeps_gathered=True,
     # fsdp/_fully_shard/_fsdp_collectives.py: 16-bit gradients and the fp32 input of their reduce-scatter.
     layer_gradient_bytes=6.0,
     # mixed_precision_reduce can be float32 alone.
