@@ -10,6 +10,7 @@ from functools import cache
 from math import gcd
 from typing import Any
 
+import accounts
 import sources
 from measured import Row, Unusable
 from pydantic import ValidationError
@@ -33,7 +34,7 @@ class Asked:
     cluster: Cluster
     train: Train
     target: str
-    traits: tuple[tuple[str, float], ...]
+    traits: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -215,13 +216,13 @@ def setup_of(row: Row) -> Setup:
     )
 
 
-def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, float], ...]:
+def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, Any], ...]:
     """Traits of the target to replace: the framework's, and what the row says of its run.
 
     fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
     source says.
     """
-    traits = framework.traits
+    traits = (*framework.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
         traits = (*traits, ("sequence_parallel", False))
     if row.precision == "fp16":

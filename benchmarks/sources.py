@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 GIGA_BITS = 1e9 / 8
 GIB, GB = 2**30, 10**9
@@ -232,23 +232,26 @@ NAMED = {
 
 @dataclass(frozen=True)
 class Gauge:
-    """What a source's memory figure counts: bytes of its unit, and whether driver context and
-    communication
-    libraries are in it (what nvidia-smi shows) or the framework's allocator alone."""
+    """What a source's memory figure counts: bytes of its unit, and of what: tensors alone, what torch's
+    allocator holds for them, or all that nvidia-smi shows, driver context and libraries included.
+    """
 
     pattern: str
     unit: int | None
-    whole: bool = True
+    counts: Literal["allocated", "reserved", "device"] = "device"
 
 
 MEMORY = (
     # Maximum that torch's allocator reserved.
-    Gauge("torchtitan", GIB, whole=False),
+    Gauge("torchtitan", GIB, "reserved"),
     # max_memory_allocated.
-    Gauge("SimuMax", GIB, whole=False),
-    Gauge("^own ", GIB, whole=False),
+    Gauge("SimuMax", GIB, "allocated"),
+    Gauge("^own ", GIB, "allocated"),
     # nvidia-smi, MiB / 1024.
     Gauge("DLPerf", GIB),
+    # Not stated how taken. Its FSDP rows fall by 27 to 30 bytes per parameter with the ranks, beyond any
+    # state of the framework: caches are in it, or the update's temporaries.
+    Gauge("InternEvo memory", None),
     # Unit not stated.
     Gauge("Primus", None),
     Gauge("", GB),

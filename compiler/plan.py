@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
+from .risk import out_of_memory
 
 RECOMPUTE = tuple(VALUES["recompute"])
 OFFLOAD = tuple(VALUES["offload"])
@@ -110,6 +111,11 @@ class Estimate(Frozen):
     @property
     def memory_bytes(self) -> int:
         return self.fullest.memory_bytes
+
+    @property
+    def out_of_memory(self) -> float:
+        """The chance, 0 to 1, that the run needs more than the GPU has."""
+        return out_of_memory(self.memory_bytes, self.capacity_bytes)
 
 
 class Proof(Frozen):

@@ -58,6 +58,8 @@ class StateBytes:
     """Bytes per parameter of one rank, each kept whole or divided by the shard group.
 
     `gathered` is a second, whole copy in compute precision that stays for the step (FSDP2 without reshard).
+    `gradients_stay` where they are buffers that live as long as the run; else the backward pass allocates
+    them and the update frees them. `step` comes and goes with the update, divided as the optimizer is.
     """
 
     weights: float
@@ -67,6 +69,8 @@ class StateBytes:
     gradients_sharded: bool
     optimizer_sharded: bool
     gathered: float = 0.0
+    gradients_stay: bool = True
+    step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,12 @@ class Traits:
     """How context parallelism exchanges keys and values."""
     logit_bytes: float
     """Bytes held per logit at the loss: copies in their dtypes, with gradient."""
+    local_logit_bytes: float | None = field(default=None, kw_only=True)
+    """The same where tp divides the vocabulary, if it differs."""
+    live_parameters: float | None = field(default=None, kw_only=True)
+    """Gathered parameters at once where the framework gathers by module; None where by layer."""
+    layer_gradient_bytes: float
+    """Bytes per parameter of a layer's whole gradient before it is reduced, where weights are gathered."""
     reduce_bytes: float
     """Bytes per gradient element on the wire."""
     loss_bytes: float
@@ -105,6 +115,12 @@ class Traits:
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
+    keeps_outputs: bool = False
+    """A pipeline keeps a stage's output until its gradient arrives."""
+    keeps_gathered: bool = False
+    """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
+    checkpoints: Literal["whole", "divided", "host"] = "whole"
+    """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
     fused: bool = True

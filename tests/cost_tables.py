@@ -20,17 +20,21 @@ from parc.compiler import (
     flops,
     memory,
     network,
+    peak,
     quantities,
     ranks,
     speed,
+    states,
 )
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
-TERM_MODULES = (speed, exchange, memory, ranks, quantities)
-CONSTANT_MODULES = (compute, communication, network, memory, ranks, flops, quantities)
+TERM_MODULES = (speed, exchange, memory, states, ranks, quantities)
+CONSTANT_MODULES = (
+    compute, communication, network, memory, states, peak, ranks, flops, quantities,
+)  # fmt: skip
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
 
@@ -170,6 +174,14 @@ def _multiple(value: int) -> str:
     return f"{value} tp" if value > 1 else "1"
 
 
+def _or_same(value: float | None) -> str:
+    return "the same" if value is None else _plain(value)
+
+
+def _or_layers(value: float | None) -> str:
+    return f"{states.LIVE_LAYERS} layers" if value is None else _plain(value)
+
+
 #: What is said of each field of `Traits`, and how; `state` has a table of its own.
 SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
@@ -177,6 +189,9 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "selective": ("`recompute = selective`", _word),
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
+    "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
+    "live_parameters": ("gathered parameters at once", _or_layers),
+    "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
     "loss_bytes": ("bytes that the loss moves per logit", _plain),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
@@ -186,6 +201,9 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),
     "wide_share": ("share of the network that ZeRO 3's collectives reach", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
+    "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
+    "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
+    "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),

@@ -58,6 +58,7 @@ def state(job: Job, zero: int) -> StateBytes:
     (bf16_optimizer.py:192), and `immediate_grad_update` frees the 16-bit one in the backward pass
     (bf16_optimizer.py:715); for fp16, stage_1_and_2.py:1237 does the same.
     Stage 2 keeps its part of the sum (stage_1_and_2.py:1268), stage 3 too (stage3.py:791).
+    Stages 1 and 2 cast their part of 16-bit gradients to fp32 for the update; stage 3 keeps a flat buffer.
     """
     return StateBytes(
         weights=2.0,
@@ -66,6 +67,8 @@ def state(job: Job, zero: int) -> StateBytes:
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
+        gradients_stay=zero == 3 or (zero == 1 and sums_in_fp32(job)),
+        step=4.0 if zero in (1, 2) and not sums_in_fp32(job) else 0.0,
     )
 
 
@@ -97,6 +100,10 @@ TRAITS = Traits(
     context="ulysses",
     # train.py: fp32 log-softmax, its gradient and that of the loss together (12.06 measured, PyTorch 2.13).
     logit_bytes=12.0,
+    # pipe/engine.py: pipe_buffers["outputs"] until the backward pass of the micro-batch.
+    keeps_outputs=True,
+    # stage3.py: gradients leave for the reduction in buckets (`buffer_bytes`) as the layer goes.
+    layer_gradient_bytes=0.0,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
     bucket=bucket,

@@ -78,6 +78,8 @@ TRAITS = Traits(
     context="ring",
     # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
     logit_bytes=6.0,
+    # megatron_fsdp/param_and_grad_buffer.py: an fp32 bucket per layer, filled from 16-bit gradients.
+    layer_gradient_bytes=6.0,
     # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
     reduce_bytes=4.0,
     # core/distributed/distributed_data_parallel.py: 40 M, or 1 M for each rank of a large group.
