@@ -63,6 +63,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     value: dict[str, Any] = rounded(estimate.model_dump())
     value["memory_bytes"] = estimate.memory_bytes
     value["out_of_memory"] = rounded(estimate.out_of_memory)
+    value["mfu_band"] = rounded(estimate.mfu_band)
     value["gpus"] = estimate.layout.gpus
     return value
 

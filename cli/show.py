@@ -88,7 +88,7 @@ def _ranking(planned: Planned) -> list[str]:
     rows = [(plan.target, layout_text(plan.layout)) for plan in planned.plans]
     name, layout = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = [
-        f"  {target:<{name}}  {text:<{layout}}  MFU {plan.estimate.mfu:6.1%}"
+        f"  {target:<{name}}  {text:<{layout}}  MFU {_mfu(plan.estimate):<13}".rstrip()
         for (target, text), plan in zip(rows, planned.plans, strict=True)
     ]
     if len(lines) > 1:
@@ -140,7 +140,7 @@ def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
     train = job.train
     length = f"{_short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     parts = [
-        f"MFU {estimate.mfu:.1%}",
+        f"MFU {_mfu(estimate)}",
         f"{estimate.tokens_per_second:,.0f} tokens/s",
         f"{length} in {_duration(estimate.days)}",
     ]
@@ -152,6 +152,12 @@ def _proof(plan: Plan) -> str:
     chosen = "best" if proof.status == "OPTIMAL" else f"{proof.status.lower()}, chosen"
     text = f"{chosen} of {proof.layouts:,} layouts, {proof.seconds:.2f} s"
     return f"{text} · binding: {', '.join(plan.binding)}" if plan.binding else text
+
+
+def _mfu(estimate: Estimate) -> str:
+    """The predicted MFU and the whole percents between which four of five runs lie."""
+    low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
+    return f"{estimate.mfu:.1%} ({low}–{high})"
 
 
 def _risk(chance: float) -> str:

@@ -92,6 +92,7 @@ def estimate_layout(
         cost=values["cost"],
         energy_joules=values["energy"],
         bubble=values["bubble"],
+        step_spread=case.gpu.step_spread,
     )
 
 

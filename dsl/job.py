@@ -146,6 +146,9 @@ class Gpu(Frozen):
     ] = 0.8
     link_efficiency: Annotated[Share, Doc("share of the fast link that collectives reach")] = 0.75
     kernel_launch: Annotated[Seconds, Doc("time to start one kernel")] = 4e-6
+    step_spread: Annotated[
+        Share, Doc("how far measured step times lie from predicted ones: the deviation of their ratio")
+    ] = 0.2
     reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = (
         2 * 2**30
     )
