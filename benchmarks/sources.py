@@ -50,14 +50,20 @@ class Framework:
     traits: tuple[tuple[str, float], ...] = ()
 
 
+#: FSDP of PyTorch 1 gathers flat parameters into place (torch/distributed/fsdp/_flat_param.py).
+FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
     # gradient.
     Framework(
-        "llm-foundry", "llm-foundry", "torchtitan", "torchtitan", traits=(("logit_bytes", 4.0),)
+        "llm-foundry",
+        "llm-foundry",
+        "torchtitan",
+        "torchtitan",
+        traits=(("logit_bytes", 4.0), ("loss_bytes", 10.0), *FLAT),
     ),
-    Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
+    Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True, traits=FLAT),
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
     # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783,
     # 3.3.2).
@@ -146,6 +152,24 @@ PARTS = (
     # torchtitan, benchmarks/llama3_h100_202412_torchtitan.md: 95 GiB HBM2e at 2.4 TB/s, 500 W.
     Part("HBM2e lower-TDP H100", {"memory": 95 * GIB, "memory_bandwidth": 2.4e12, "power": 500.0}),
     Part("", {}),
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Fused attention older than the one that the GPU's figure stands for: its share of peak, by what the
+    GPU's kernels are built for."""
+
+    pattern: str
+    efficiency: dict[str, float]
+
+
+#: Found in the source's name, else in the place and the notes.
+KERNELS = (
+    # scripts/train/benchmarking/submit_benchmarks.py: attn_impl triton, a kernel of FlashAttention-1's kind,
+    # 25-40 % of peak on A100 (Dao 2023, arXiv 2307.08691).
+    Kernel("llm-foundry", {"sm80": 0.40}),
+    Kernel("", {}),
 )
 
 

@@ -43,9 +43,19 @@ def dense_forward(case: Case, tp: Any, tokens: Any) -> Any:
     return NANO * compute.dense_ffn(case, tp, tokens)
 
 
+@term("ns", of=("tp", "tokens"))
+def dense_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * compute.dense_ffn_backward(case, tp, tokens)
+
+
 @term("ns", of=("tp", "tokens", "ep", "etp"))
 def moe_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     return NANO * compute.moe_ffn(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def moe_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * compute.moe_ffn_backward(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "tokens"))
@@ -172,6 +182,12 @@ def reduces_each(case: Case, zero: Any) -> Any:
     return np.array([bool(case.traits.reduces_each(stage)) for stage in range(4)])[np.asarray(zero)]
 
 
+@term("ns/Mi", of=("zero",))
+def copies(case: Case, zero: Any) -> Any:
+    """Per parameter of a rank and micro-batch."""
+    return NANO * MEBI * compute.copies(case, zero)
+
+
 @term("ns/Mi", of=("zero", "shard", "offload"))
 def optimizer_common(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
     return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, shard), offload)
@@ -214,9 +230,11 @@ def layer_forward(x: Algebra, kind: str) -> Parts:
 def layer_both(x: Algebra, kind: str) -> Parts:
     """Forward and backward nanoseconds of one block by part, selective recompute included."""
     forward = layer_forward(x, kind)
-    feed_forward = x.term(dense_forward if kind == "dense" else moe_forward)
+    backward = x.term(attention_backward) + x.term(
+        dense_backward if kind == "dense" else moe_backward
+    )
     parts = {part: 2 * value for part, value in forward.items()}
-    parts["compute"] = forward["compute"] + x.term(attention_backward) + 2 * feed_forward
+    parts["compute"] = forward["compute"] + backward
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":
@@ -240,6 +258,9 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     if load.last and x.case.model.mtp_layers:
         for part, value in layer_both(x, kinds(x.case)[-1]).items():
             _add(parts, part, x.times(x.case.model.mtp_layers, value))
+    if x.case.traits.gather_copy_bytes or x.case.traits.reduce_copy_bytes:
+        held = load.common + load.experts if x.case.model.moe else load.common
+        _add(parts, "compute", x.over(x.times(held, x.term(copies)), KIBI))
     _add(parts, "host", x.excess(host(x, load), sum(parts.values())))
     _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
     return parts

@@ -92,6 +92,12 @@ class Traits:
     """Gradient reduction runs beside the backward pass."""
     overlaps_gather: bool = True
     """Parameter gathering runs beside the computation."""
+    gather_copy_bytes: float = 0.0
+    """Bytes that the GPU moves per parameter to lay out what one gather brought, beside the gather itself."""
+    reduce_copy_bytes: float = 0.0
+    """The same for one gradient reduction after a micro-batch."""
+    loss_bytes: float = 40.0
+    """Bytes that the loss moves per logit, forward and backward."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
     sequence_parallel: bool = True

@@ -76,6 +76,9 @@ TRAITS = Traits(
     context="ring",
     # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
     logit_bytes=6.0,
+    # The same file: cast (6), maximum (4), subtraction (8), exponential (8), sum (4), division (8);
+    # backward a product (8) and a cast (6).
+    loss_bytes=52.0,
     # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
     reduce_bytes=4.0,
     vocab_multiple=128,

@@ -75,6 +75,12 @@ TRAITS = Traits(
     logit_bytes=12.0,
     # mixed_precision_reduce can be float32 alone.
     reduce_bytes=4.0,
+    # torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather_copy_out reads and writes the
+    # gathered weights in 16 bits; foreach_reduce packs 16-bit gradients in the reduce dtype.
+    gather_copy_bytes=4.0,
+    reduce_copy_bytes=6.0,
+    # components/loss.py in eager PyTorch: cast to fp32 (6), log_softmax (12), its backward (16), cast back (6).
+    loss_bytes=40.0,
     # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
     fused=False,
     compiles=True,
