@@ -111,8 +111,10 @@ def rank_slots(case: Case, columns: Mapping[str, Any], placement: Split) -> list
 
 def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> dict[str, int]:
     """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
-    work = max(rank_slots(case, columns, placement), key=lambda parts: sum(parts.values()))
-    parts = _ints(speed.step_parts(Arrays(case, columns), work))
+    slots = rank_slots(case, columns, placement)
+    slowest = max(range(len(slots)), key=lambda rank: sum(slots[rank].values()))
+    others = sum(sum(parts.values()) for parts in slots) - sum(slots[slowest].values())
+    parts = _ints(speed.step_parts(Arrays(case, columns), slots[slowest], others))
     return {part: value for part, value in parts.items() if value}
 
 

@@ -145,6 +145,12 @@ IN_FLIGHT = _by_role(
     lambda case, placement, rank, pp, vpp, microbatches: FLIGHT * in_flight(pp, vpp, microbatches, rank),
 )  # fmt: skip
 
+#: Ranks that a role stands for; a lone stage is the last.
+RANKS = {
+    "first": term("1", ("pp",))(lambda case, pp: np.minimum(pp - 1, 1)),
+    "middle": term("1", ("pp",))(lambda case, pp: np.maximum(pp - 2, 0)),
+    "last": term("1", ("pp",))(lambda case, pp: np.ones_like(pp)),
+}
 
 @dataclass(frozen=True)
 class Load:

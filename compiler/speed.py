@@ -14,7 +14,7 @@ import numpy as np
 from . import communication as traffic
 from . import compute
 from .case import Case
-from .ranks import COMMON, EXPERTS, Load, kinds, role_load
+from .ranks import COMMON, EXPERTS, RANKS, Load, kinds, role_load
 from .split import ROLES
 from .terms import Algebra, term
 
@@ -245,37 +245,45 @@ def layer_both(x: Algebra, kind: str) -> Parts:
 def rank_work(x: Algebra, load: Load) -> Parts:
     """Nanoseconds of one micro-batch on a rank by part, before weight gathering."""
     parts: Parts = {}
-    for kind in kinds(x.case):
+    for kind, both in blocks(x, load):
         for part, value in layer_both(x, kind).items():
-            _add(parts, part, x.times(load.paced[kind], value))
-        _add(parts, "recompute", x.times(load.repeated[kind], sum(layer_forward(x, kind).values())))
+            _add(parts, part, x.times(both, value))
+    busy = parts["compute"] + parts["recompute"]
+    for kind in kinds(x.case):
+        again = layer_forward(x, kind)
+        repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
+        busy = busy + repeated["compute"]
+        _add(parts, "recompute", sum(repeated.values()))
+    _add(parts, "host", x.excess(host(x, load), busy))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     elif load.last:
         _add(parts, "compute", x.times(x.term(one_stage), x.term(embedding_both)))
     if load.last:
         _add(parts, "compute", x.term(head_both))
-    if load.last and x.case.model.mtp_layers:
-        for part, value in layer_both(x, kinds(x.case)[-1]).items():
-            _add(parts, part, x.times(x.case.model.mtp_layers, value))
     if x.case.traits.gather_copy_bytes or x.case.traits.reduce_copy_bytes:
         held = load.common + load.experts if x.case.model.moe else load.common
         _add(parts, "compute", x.over(x.times(held, x.term(copies)), KIBI))
-    _add(parts, "host", x.excess(host(x, load), sum(parts.values())))
     _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
     return parts
 
 
-def host(x: Algebra, load: Load) -> Any:
-    """Nanoseconds in which a rank's host launches one micro-batch: the forward pass, a backward pass of
-    twice as many kernels, and what is recomputed."""
-    total: Any = 0
-    for kind in kinds(x.case):
-        forward = HALVES[kind] * round(x.case.traits.host_seconds * NANO)
-        total = total + x.times(3 * load.paced[kind] + load.repeated[kind], forward)
+def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
+    """Kinds of blocks and how many of each pace a rank, those of MTP included."""
+    found = [(kind, load.paced[kind]) for kind in kinds(x.case)]
     if load.last and x.case.model.mtp_layers:
-        total = total + 3 * x.case.model.mtp_layers * forward
-    return total
+        found.append((kinds(x.case)[-1], x.case.model.mtp_layers))
+    return found
+
+
+def host(x: Algebra, load: Load) -> Any:
+    """Nanoseconds in which a rank's host launches the blocks of one micro-batch: the forward pass, a
+    backward pass of twice as many kernels, and what is recomputed."""
+    forward = {
+        kind: HALVES[kind] * round(x.case.traits.host_seconds * NANO) for kind in kinds(x.case)
+    }
+    total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
+    return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
 
 def rank_traffic(x: Algebra, load: Load) -> Any:
@@ -340,14 +348,15 @@ def optimizer(x: Algebra) -> Any:
     return x.over(total, KIBI)
 
 
-def step_parts(x: Algebra, work: Parts) -> Parts:
-    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work`."""
+def step_parts(x: Algebra, work: Parts, others: Any) -> Parts:
+    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work` and those of all
+    other ranks together `others`."""
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
     handed = boundary(x)
     one = sum(work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, handed))
-    parts["bubble"] = x.over(x.times(pp - 1, one + handed), x.variable("vpp"))
+    parts["bubble"] = x.over(others + x.times(pp - 1, handed), x.variable("vpp"))
     _add(parts, "dp", step_traffic(x, one))
     parts["optimizer"] = optimizer(x)
     _add(parts, "other", round(x.case.traits.step_overhead * NANO))
@@ -356,8 +365,10 @@ def step_parts(x: Algebra, work: Parts) -> Parts:
 
 def step_time(x: Algebra) -> tuple[Any, Any]:
     """Nanoseconds of a step, and of its bubble."""
-    slowest = x.largest(*(sum(slot(x, role_load(x, role)).values()) for role in ROLES))
-    parts = step_parts(x, {"work": slowest})
+    slots = {role: sum(slot(x, role_load(x, role)).values()) for role in ROLES}
+    slowest = x.largest(*slots.values())
+    together = sum(x.times(x.term(RANKS[role]), slots[role]) for role in ROLES)
+    parts = step_parts(x, {"work": slowest}, x.excess(together, slowest))
     return sum(parts.values()), parts["bubble"]
 
 
