@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compute, network
+from . import compute, network, products
 from .case import Case
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
@@ -64,7 +64,7 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         network.hop_latency(cluster, np.minimum(cp, 2), tp) + RING_KERNELS * case.gpu.kernel_launch
     )
     merged = MERGE_BYTES * tokens * model.heads * model.head_size / tp
-    hops = hops + np.maximum(cp - 1, 0) * compute.streamed(case, merged)
+    hops = hops + np.maximum(cp - 1, 0) * products.streamed(case, merged)
     return np.where(
         cp > 1,
         np.maximum(seconds - compute.attention_core(case, tp, cp, micro_batch), 0.0) + hops,

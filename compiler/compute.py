@@ -16,6 +16,7 @@ import numpy as np
 from ..dsl.job import Model
 from . import flops
 from .case import Case
+from .products import TILE, grouped, matmul, matmul_backward, streamed
 
 #: Columns of a product's result, and what it sums over.
 Shape = tuple[Any, Any]
@@ -23,13 +24,12 @@ Shape = tuple[Any, Any]
 #: Backward passes in forward ones: a product for the input's gradient and one for the weights'.
 BACKWARD = 2.0
 #: The same of fused attention: 2.5 times the FLOP, since it computes its scores again (Dao 2023,
-#: arXiv 2307.08691, 3.1), at 0.83 of the rate (SimuMax, configs/system: FlashAttention 2 on A100 0.50 for 0.60,
-#: cuDNN on B200 0.37 for 0.44).
-FLASH_BACKWARD = 3.0
-#: Rows of a tile of a matrix product.
-TILE = 128
-#: Queries of one block of fused attention (FlashAttention 1 to 3: 64 to 128 rows).
-QUERY_BLOCK = 128
+#: arXiv 2307.08691, 3.1), at 0.78 of the rate (SimuMax, configs/system, 64 and 128 heads: FlashAttention 2 on
+#: A100 0.50 of peak for 0.59 forward, cuDNN on B200 0.42 for 0.50).
+FLASH_BACKWARD = 3.2
+#: Waves of blocks that fused attention loses to cores that wait for the longest of them, forward and
+#: backward: what SimuMax's measurements of 4 to 128 heads on A100 and B200 choose.
+FORWARD_WAVES, BACKWARD_WAVES = 1.5, 0.5
 #: Keys' worth of time that a block of queries takes beyond its unmasked keys: half of a diagonal block is
 #: masked, and a pipeline fills and drains.
 BLOCK_KEYS = 256
@@ -47,58 +47,6 @@ GATE_BYTES, EAGER_GATE_BYTES = 6, 10
 SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 4, 6
 #: The same of dropout in either direction: read 2, write 2 and a byte of mask.
 DROPOUT_BYTES = 5
-#: Bytes that an operand of an fp8 product costs: read in 16 bits, written in 8 and, transposed, in 8 again
-#: (Transformer Engine, cast_transpose).
-CAST_BYTES = 4.0
-
-
-def matmul(case: Case, rows: Any, columns: Any, inner: Any, half: bool = False) -> Any:
-    """Seconds of one rows x inner by inner x columns product, in the job's precision or in 16 bits."""
-    seconds = product(case, rows, columns, inner, half)
-    return seconds if half else seconds + casts(case, rows * inner)
-
-
-def matmul_backward(case: Case, rows: Any, columns: Any, inner: Any, half: bool = False) -> Any:
-    """Seconds of the gradients of its input and of its weights, which are added to the sum of the step."""
-    seconds = product(case, rows, inner, columns, half)
-    seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
-    return seconds if half else seconds + casts(case, rows * columns)
-
-
-def product(
-    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float = 2.0
-) -> Any:
-    """Seconds of a matrix product, its kernel's start included.
-
-    Half a wave more than its FLOP, since the last wave of tiles is half full on average (NVIDIA, Matrix
-    Multiplication Background, wave quantization).
-    """
-    rate = case.half_linear_rate if half else case.linear_rate
-    operations = 2.0 * rows * columns * inner / rate + half_wave(case, inner, rate)
-    moved = product_bytes(case, rows, columns, inner, half, result_bytes)
-    return np.maximum(operations, moved / case.memory_rate) + case.gpu.kernel_launch
-
-
-def product_bytes(
-    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float
-) -> Any:
-    width = 2.0 if half else case.operand_bytes
-    return width * (rows * inner + inner * columns) + result_bytes * rows * columns
-
-
-def half_wave(case: Case, inner: Any, rate: float) -> Any:
-    """Seconds of half a wave: every core works on one tile of the result."""
-    return 0.5 * case.gpu.sms * 2.0 * case.gpu.tile * inner / rate
-
-
-def casts(case: Case, elements: Any) -> Any:
-    """Seconds to cast so many elements to fp8; none for products in 16 bits."""
-    return CAST_BYTES * elements / case.memory_rate if case.operand_bytes == 1 else 0.0
-
-
-def streamed(case: Case, moved_bytes: Any) -> Any:
-    """Seconds of elementwise kernels that move so many bytes."""
-    return moved_bytes / case.memory_rate
 
 
 def projections(case: Case, tp: Any, tokens: Any) -> Any:
@@ -138,7 +86,7 @@ def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     """Seconds of softmax(QK^T)V, forward."""
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
-        return _flash(case, tokens * case.model.heads / tp, cp)
+        return _flash(case, tokens * case.model.heads / tp, cp, FORWARD_WAVES)
     return _unfused(case, tokens * case.model.heads / tp, 1, SOFTMAX_BYTES)
 
 
@@ -146,7 +94,8 @@ def attention_core_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> A
     """Seconds of the gradients of queries, keys and values."""
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
-        return FLASH_BACKWARD * _flash(case, tokens * case.model.heads / tp, cp)
+        queries = tokens * case.model.heads / tp
+        return FLASH_BACKWARD * _flash(case, queries, cp, BACKWARD_WAVES)
     return _unfused(case, tokens * case.model.heads / tp, 2, SOFTMAX_BACKWARD_BYTES)
 
 
@@ -161,17 +110,17 @@ def _unfused(case: Case, queries: Any, pairs: int, softmax_bytes: int) -> Any:
     )
 
 
-def _flash(case: Case, queries: Any, cp: Any) -> Any:
-    """Seconds of fused attention over so many queries of one head.
+def _flash(case: Case, queries: Any, cp: Any, waves: float) -> Any:
+    """Seconds of fused attention over so many queries of one head, forward.
 
     Each block of queries takes BLOCK_KEYS beyond the keys that the mask leaves, once for every part of a
-    ring; the last wave of blocks is half full; narrow heads wait for exponentials.
+    ring; a core takes as many queries at once as rows of a tile; narrow heads wait for exponentials.
     """
     width = flops.score_widths(case.model) / 2
     parts = cp if case.traits.context == "ring" else 1
     keys = flops.keys_seen(case.model, case.seq_len) + BLOCK_KEYS * parts
     narrow = (1 + EXPONENTIAL_WIDTH / width) / (1 + EXPONENTIAL_WIDTH / HEAD_WIDTH)
-    filled = queries + 0.5 * case.gpu.sms * QUERY_BLOCK
+    filled = queries + waves * case.gpu.sms * case.gpu.tile / TILE
     operations = 4.0 * width * keys * filled * narrow
     return operations / (case.half_rate * case.gpu.attention_efficiency)
 
@@ -268,15 +217,6 @@ def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any
         for shape in _ffn_shapes(case, model.shared_experts * width / tp):
             seconds = seconds + kind(case, tokens, *shape)
     return seconds
-
-
-def grouped(case: Case, kind: Any, groups: Any, rows: Any, columns: Any, inner: Any) -> Any:
-    """Seconds of equal products, one for each of `groups` experts, each with a start of its own. Their rows
-    fill whole tiles, half a tile too many on average."""
-    alone = kind(case, rows + 0.5 * TILE, columns, inner)
-    waves = half_wave(case, inner, case.linear_rate)
-    waves = waves if kind is matmul else half_wave(case, columns + rows, case.linear_rate)
-    return groups * (alone - waves) + waves
 
 
 def moe_streams(case: Case, tp: Any, tokens: Any) -> Any:

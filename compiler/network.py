@@ -69,7 +69,9 @@ def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any
     slow = cluster.network * cluster.network_efficiency
     near = sent_bytes * (inside - 1) / size / fast
     far = sent_bytes * (size - inside) / size / slow
-    return np.where(size > 1, np.maximum(near, far) + START + hop_latency(cluster, size, stride), 0.0)
+    return np.where(
+        size > 1, np.maximum(near, far) + START + hop_latency(cluster, size, stride), 0.0
+    )
 
 
 def point_to_point(cluster: Cluster, message_bytes: Any, distance: Any) -> Any:

@@ -152,6 +152,7 @@ RANKS = {
     "last": term("1", ("pp",))(lambda case, pp: np.ones_like(pp)),
 }
 
+
 @dataclass(frozen=True)
 class Load:
     """One rank as values of an algebra. `held` and `recomputed` blocks fill its memory, `paced` and

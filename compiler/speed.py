@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import communication as traffic
-from . import compute
+from . import compute, products
 from .case import Case
 from .ranks import COMMON, EXPERTS, RANKS, Load, kinds, role_load
 from .split import ROLES
@@ -81,7 +81,7 @@ def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recomput
     repeated = {
         "core_attention": lambda: compute.attention_core(case, tp, cp, micro_batch),
         "per_op": lambda: compute.projections(case, tp, tokens) / 2
-        + compute.streamed(case, compute.attention_streams(case, tp, tokens)),
+        + products.streamed(case, compute.attention_streams(case, tp, tokens)),
         "feed_forward": lambda: 0.0 * tokens * tp,
     }[case.traits.selective]()
     return np.where(recompute == 1, NANO * repeated, 0.0)

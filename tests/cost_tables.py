@@ -13,14 +13,14 @@ from compiled import EXAMPLES
 
 import parc
 from parc.backends import BACKENDS
-from parc.compiler import communication, compute, flops, memory, quantities, ranks, speed
+from parc.compiler import communication, compute, flops, memory, products, quantities, ranks, speed
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
 TERM_MODULES = (speed, memory, ranks, quantities)
-CONSTANT_MODULES = (compute, communication, memory, ranks, flops, quantities)
+CONSTANT_MODULES = (products, compute, communication, memory, ranks, flops, quantities)
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
 
@@ -163,7 +163,10 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "selective": ("`recompute = selective`", _word),
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
+    "loss_bytes": ("bytes per logit that the loss moves", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
+    "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
+    "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
