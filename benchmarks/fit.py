@@ -29,7 +29,7 @@ from parc.compiler.case import Case
 from parc.dsl import std_gpu
 
 #: Rows of a source that are fitted to, evenly spaced: more of them weigh no more.
-MOST_ROWS = 30
+MOST_ROWS = 20
 #: Error from which on the loss grows with it and not with its square.
 HUBER = 0.1
 #: Steps of the descent, in units of a parameter's own.
@@ -87,10 +87,11 @@ PARAMETERS = (
     efficiency("Hopper", "fp8_efficiency", HOPPER, 50, 80),
     efficiency("Hopper", "attention_efficiency", HOPPER, 35, 75),
     efficiency("Hopper", "memory_efficiency", HOPPER, 50, 92),
-    efficiency("Blackwell", "matmul_efficiency", BLACKWELL + ULTRA, 40, 77),
+    efficiency("Blackwell", "matmul_efficiency", BLACKWELL, 40, 77),
     efficiency("Blackwell", "fp8_efficiency", BLACKWELL, 40, 77),
     efficiency("Blackwell", "attention_efficiency", BLACKWELL + ULTRA, 35, 71),
     efficiency("Blackwell", "memory_efficiency", BLACKWELL + ULTRA, 50, 92),
+    efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 40, 77),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 40, 90),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60),
 )
