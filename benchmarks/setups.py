@@ -220,10 +220,17 @@ def setup_of(row: Row) -> Setup:
 
 
 def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, float], ...]:
-    """Traits of the target to replace: the framework's, and tensor parallelism as the row ran it."""
+    """Traits of the target to replace: the framework's, and what the row says of its run.
+
+    fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
+    source says.
+    """
+    traits = framework.traits
     if row.sp == 0 and tp > 1:
-        return (*framework.traits, ("sequence_parallel", False))
-    return framework.traits
+        traits = (*traits, ("sequence_parallel", False))
+    if row.precision == "fp16":
+        traits = (*traits, ("reduce_bytes", 2.0))
+    return traits
 
 
 def _mesh(row: Row) -> dict[str, int]:

@@ -52,6 +52,9 @@ class Framework:
 
 #: FSDP of PyTorch 1 gathers flat parameters into place (torch/distributed/fsdp/_flat_param.py).
 FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
+#: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
+#: (megatron/model/distributed.py), updated weights after the step.
+OF_2021 = (("overlaps_reduce", False), ("overlaps_regather", False))
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
@@ -70,10 +73,30 @@ FRAMEWORKS = (
     Framework("Llama 3 paper", "Meta Llama 3", "torchtitan", "torchtitan"),
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
-    Framework("InternEvo", "InternEvo", "megatron", "torchtitan"),
-    Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed"),
+    # internlm/solver/optimizer/hybrid_zero_optim.py: gradients travel in 16 bits, updated weights after the
+    # step (overlap_sync_param is off in the test's configuration).
     Framework(
-        "BigScience|BLOOM|vTrain|Megatron-DeepSpeed", "Megatron-DeepSpeed", "megatron", "deepspeed"
+        "InternEvo",
+        "InternEvo",
+        "megatron",
+        "torchtitan",
+        traits=(("reduce_bytes", 2.0), ("overlaps_regather", False)),
+    ),
+    Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed", traits=OF_2021),
+    # tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1.
+    Framework(
+        "BigScience tr11|BLOOM",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=(*OF_2021, ("blocking", True)),
+    ),
+    Framework(
+        "BigScience|vTrain|Megatron-DeepSpeed",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=OF_2021,
     ),
     Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron"),
     Framework("NeMo", "NeMo", "megatron", "megatron"),

@@ -92,25 +92,20 @@ def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offl
     """Seconds per parameter of gathering weights for one micro-batch;
     hpz serves the second gather from the node."""
     passes = _per_stage(case, zero, lambda stage: case.traits.gathers(stage))
-    wide = _per_parameter(case, 2.0, size, stride)
-    near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride), wide)
+    share = _wide_share(case, zero)
+    wide = _per_parameter(case, 2.0, size, stride, share)
+    near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
     fetched = np.where(offload == 2, passes * 2.0 / np.maximum(size, 1) / case.gpu.pcie, 0.0)
     return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
 
 
-def reduce_seconds(
-    case: Case, size: Any, stride: Any, replicate: Any, shards_gradients: Any
-) -> Any:
+def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
     """Seconds per parameter of one gradient reduction: reduce-scatter over shards, all-reduce where
     gradients stay whole, and an all-reduce of the shards over replicas."""
-    scatter = _per_parameter(case, case.traits.reduce_bytes, size, stride)
-    whole = np.where(shards_gradients, scatter, 2.0 * scatter)
-    across = (
-        2.0
-        * _per_parameter(case, case.traits.reduce_bytes, replicate, stride * size)
-        / np.maximum(size, 1)
-    )
-    return whole + across
+    width = case.traits.reduce_bytes
+    scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
+    whole = np.where(zero >= 1, scatter, _all_reduce(case, width, size, stride))
+    return whole + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
 
 
 def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
@@ -127,11 +122,33 @@ def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
     return owned_share * np.where(offload > 0, on_host, on_gpu)
 
 
-def _per_parameter(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
-    """Seconds per parameter of one ring pass, bandwidth alone:
-    latency is paid per bucket and hides behind its neighbours."""
+def _per_parameter(
+    case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0
+) -> Any:
+    """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
     size = np.maximum(size, 1)
-    return width_bytes * (size - 1) / size / network.bus_bandwidth(case.cluster, size, stride)
+    latency = network.ring_latency(case.cluster, size, stride)
+    return _streamed(case, width_bytes, size, stride, share) + latency / case.traits.bucket(
+        case.job, size, stride
+    )
+
+
+def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
+    """The same of an all-reduce: two passes, with the latency of trees."""
+    size = np.maximum(size, 1)
+    latency = network.hop_latency(case.cluster, size, stride) + network.START * (size > 1)
+    bucket = case.traits.bucket(case.job, size, stride)
+    return 2.0 * (_streamed(case, width_bytes, size, stride) + latency / bucket)
+
+
+def _streamed(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
+    rate = network.bus_bandwidth(case.cluster, size, stride)
+    inside = size * stride <= case.cluster.domain
+    return width_bytes * (size - 1) / size / (rate * np.where(inside, 1.0, share))
+
+
+def _wide_share(case: Case, zero: Any) -> Any:
+    return np.where(np.asarray(zero) == 3, case.traits.wide_share, 1.0)
 
 
 def _per_stage(case: Case, zero: Any, value: Any) -> Any:

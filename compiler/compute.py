@@ -229,8 +229,7 @@ def moe_streams(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of output projection and cross entropy, forward and backward;
-    the loss streams fp32 logits six times."""
+    """Seconds of output projection and cross entropy, forward and backward."""
     vocab = case.vocab(tp) / tp
     products = matmul(case, tokens, vocab, case.model.hidden, half=True)
     products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)

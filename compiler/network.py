@@ -52,6 +52,15 @@ def hop_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
     ) * cluster.network_latency
 
 
+def ring_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Seconds of latency of one all-gather or reduce-scatter of large tensors: a ring of size - 1 hops, which
+    NCCL uses at any size (until 2.23 it has no trees for them)."""
+    inside = per_domain(cluster, size, stride)
+    domains = -(-size // inside)
+    hops = (size - domains) * cluster.gpu.nvlink_latency + (domains - 1) * cluster.network_latency
+    return np.where(size > 1, START + hops, 0.0)
+
+
 def ring(cluster: Cluster, message_bytes: Any, size: Any, stride: Any) -> Any:
     """Seconds of one all-gather or reduce-scatter whose full tensor has `message_bytes`;
     an all-reduce is two."""

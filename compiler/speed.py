@@ -7,6 +7,7 @@ and fixed overhead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -145,17 +146,12 @@ def gather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -
 
 @term("ns/Mi", of=("tp", "shard", "dp_replicate", "zero"))
 def reduce_common(case: Case, tp: Any, shard: Any, dp_replicate: Any, zero: Any) -> Any:
-    sharded = np.asarray(zero) >= 1
-    return NANO * MEBI * traffic.reduce_seconds(case, shard, tp, dp_replicate, sharded)
+    return NANO * MEBI * traffic.reduce_seconds(case, zero, shard, tp, dp_replicate)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_group", "zero"))
 def reduce_experts(case: Case, expert_ways: Any, expert_group: Any, zero: Any) -> Any:
-    return (
-        NANO
-        * MEBI
-        * traffic.reduce_seconds(case, expert_group, expert_ways, 1, np.asarray(zero) >= 1)
-    )
+    return NANO * MEBI * traffic.reduce_seconds(case, zero, expert_group, expert_ways, 1)
 
 
 @term("ns/Mi", of=("tp", "shard", "zero"))
@@ -254,7 +250,10 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
         busy = busy + repeated["compute"]
         _add(parts, "recompute", sum(repeated.values()))
-    _add(parts, "host", x.excess(host(x, load), busy))
+    gaps = launches(x, load, x.case.traits.gap_seconds)
+    launched = launches(x, load, x.case.traits.host_seconds)
+    _add(parts, "host", gaps)
+    _add(parts, "host", launched if x.case.traits.blocking else x.excess(launched, busy + gaps))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     elif load.last:
@@ -276,12 +275,10 @@ def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
     return found
 
 
-def host(x: Algebra, load: Load) -> Any:
-    """Nanoseconds in which a rank's host launches the blocks of one micro-batch: the forward pass, a
-    backward pass of twice as many kernels, and what is recomputed."""
-    forward = {
-        kind: HALVES[kind] * round(x.case.traits.host_seconds * NANO) for kind in kinds(x.case)
-    }
+def launches(x: Algebra, load: Load, seconds: float) -> Any:
+    """Nanoseconds of one micro-batch when a forward half-layer takes `seconds`: the forward pass, a backward
+    pass of twice as many kernels, and what is recomputed."""
+    forward = {kind: HALVES[kind] * round(seconds * NANO) for kind in kinds(x.case)}
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
@@ -323,20 +320,36 @@ def boundary(x: Algebra) -> Any:
 def step_traffic(x: Algebra, window: Any) -> Any:
     """Exposed nanoseconds per step of gradient reduction and weight gathering.
 
-    They run beside the last backward and the first forward pass (`window`), all but the last bucket.
+    What a framework overlaps runs beside the last backward and the first forward pass (`window`), all but
+    the last bucket, and takes cores from them.
     """
-    once = 1 - x.term(reduces_each)
-    rates = {"common": x.times(once, x.term(reduce_common)) + x.term(regather_common)}
-    held = {"common": x.largest(*(x.term(COMMON[role]) for role in ROLES))}
+    traits, once = x.case.traits, 1 - x.term(reduces_each)
+    reduced = {"common": x.times(once, x.term(reduce_common))}
+    regathered = {"common": x.term(regather_common)}
     if x.case.model.moe:
-        rates["experts"] = x.times(once, x.term(reduce_experts)) + x.term(regather_experts)
-        held["experts"] = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
-    total = x.over(sum(x.times(held[kind], rates[kind]) for kind in rates), KIBI)
-    if not x.case.traits.overlaps_reduce:
-        return total
-    bucket = x.over(x.times(rates["common"], traffic.BUCKET_PARAMETERS // KIBI), KIBI)
-    last = 0 - x.largest(0 - total, 0 - bucket)
-    return last + x.excess(total - last, window)
+        reduced["experts"] = x.times(once, x.term(reduce_experts))
+        regathered["experts"] = x.term(regather_experts)
+    rates = ((reduced, traits.overlaps_reduce), (regathered, traits.overlaps_regather))
+    behind = _of_rank(x, [rate for rate, overlaps in rates if overlaps])
+    return _of_rank(x, [rate for rate, overlaps in rates if not overlaps]) + _last_open(
+        x, behind, window, [rate["common"] for rate, overlaps in rates if overlaps]
+    )
+
+
+def _of_rank(x: Algebra, rates: Sequence[Parts]) -> Any:
+    """Nanoseconds of traffic at some rates per Mi-parameter on the rank with most parameters."""
+    most = {"common": COMMON, "experts": EXPERTS}
+    held = {kind: x.largest(*(x.term(most[kind][role]) for role in ROLES)) for rate in rates for kind in rate}
+    return x.over(
+        sum(x.times(held[kind], value) for rate in rates for kind, value in rate.items()), KIBI
+    )
+
+
+def _last_open(x: Algebra, behind: Any, window: Any, rates: Sequence[Any]) -> Any:
+    """Nanoseconds that traffic of a step costs beside its window: the last bucket, and what outlasts it."""
+    bucket = x.over(x.times(sum(rates), traffic.BUCKET_PARAMETERS // KIBI), KIBI)
+    last = 0 - x.largest(0 - behind, 0 - bucket)
+    return last + _beside(x, behind - last, window)
 
 
 def optimizer(x: Algebra) -> Any:

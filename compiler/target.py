@@ -88,6 +88,8 @@ class Traits:
     """Bytes held per logit at the loss: copies in their dtypes, with gradient."""
     reduce_bytes: float
     """Bytes per gradient element on the wire."""
+    loss_bytes: float
+    """Bytes that the loss moves per logit, forward and backward."""
     overlaps_reduce: bool = True
     """Gradient reduction runs beside the backward pass."""
     overlaps_gather: bool = True
@@ -96,8 +98,13 @@ class Traits:
     """Bytes that the GPU moves per parameter to lay out what one gather brought, beside the gather itself."""
     reduce_copy_bytes: float = 0.0
     """The same for one gradient reduction after a micro-batch."""
-    loss_bytes: float = 40.0
-    """Bytes that the loss moves per logit, forward and backward."""
+    overlaps_regather: bool = True
+    """So does the step's gathering of updated weights."""
+    bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
+    """`bucket(job, ranks, ways)`: a rank's parameters in one collective of gradients or weights among
+    `ranks`, where tp or experts divide them by `ways`."""
+    wide_share: float = 1.0
+    """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
     sequence_parallel: bool = True
@@ -110,6 +117,10 @@ class Traits:
     """Fixed communication buffers in bytes."""
     host_seconds: float = 0.0
     """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
+    gap_seconds: float = 0.0
+    """GPU time between the kernels of one forward half-layer, however large they are, seconds."""
+    blocking: bool = False
+    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1), so that the host's time adds to the GPU's."""
     micro_batch_overhead: float = 0.0
     """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0

@@ -91,16 +91,23 @@ TRAITS = Traits(
     logit_bytes=12.0,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
+    bucket=lambda job, ranks, ways: REDUCE_BUCKET,
+    # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
+    # two (16), filled with zeros before (4), narrowed (6).
+    loss_bytes=44.0,
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
     overlaps_reduce=False,
     # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
     fused=False,
     buffers=buffer_bytes,
-    # Engine, module hooks and optimizer bookkeeping in Python; assumed until benchmarks fit them.
     # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
     host_seconds=0.4e-3,
+    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 8 us.
+    gap_seconds=0.12e-3,
+    # Assumed: schedule, loss and logging.
     micro_batch_overhead=2e-3,
-    step_overhead=20e-3,
+    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+    step_overhead=2e-3,
 )
 
 TARGET = Target(

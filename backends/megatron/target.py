@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
 from .. import extra
@@ -76,18 +78,23 @@ TRAITS = Traits(
     context="ring",
     # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
     logit_bytes=6.0,
-    # The same file: cast (6), maximum (4), subtraction (8), exponential (8), sum (4), division (8);
-    # backward a product (8) and a cast (6).
-    loss_bytes=52.0,
     # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
     reduce_bytes=4.0,
+    # distributed_data_parallel_config.py: 40 M, or 1 M for each rank of a large group.
+    bucket=lambda job, ranks, ways: np.maximum(40e6, 1e6 * ranks),
+    # tensor_parallel/cross_entropy.py: widened (6), maximum (4), shifted, exponentiated and divided in place
+    # (8 each), summed (4), scaled by the gradient (8), narrowed (6).
+    loss_bytes=52.0,
     vocab_multiple=128,
     buffers=workspace_bytes,
-    # Data loader, schedule and loss bookkeeping on the host; assumed until benchmarks fit them.
     # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
     host_seconds=0.4e-3,
+    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 8 us.
+    gap_seconds=0.12e-3,
+    # Assumed: schedule, loss and logging.
     micro_batch_overhead=1e-3,
-    step_overhead=20e-3,
+    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+    step_overhead=2e-3,
 )
 
 
