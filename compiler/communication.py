@@ -122,9 +122,7 @@ def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
     return owned_share * np.where(offload > 0, on_host, on_gpu)
 
 
-def _per_parameter(
-    case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0
-) -> Any:
+def _per_parameter(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
     """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
     size = np.maximum(size, 1)
     latency = network.ring_latency(case.cluster, size, stride)

@@ -42,9 +42,9 @@ NORM_BYTES, RESIDUAL_BYTES = 4, 6
 #: Bytes per element that eager kernels move, for those that a fused one does: RMSNorm is one kernel too.
 ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
 GATE_BYTES, EAGER_GATE_BYTES = 6, 10
-#: Bytes per score that the softmax of unfused attention moves, forward and backward: read and write 2;
-#: read 2 and 2, write 2 (Megatron-core fusions/fused_softmax.py).
-SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 4, 6
+#: Bytes per score that the softmax of unfused attention moves, forward and backward: it reads the half that
+#: the mask leaves and writes all, 2 bytes each (Megatron-LM, scaled_upper_triang_masked_softmax.h).
+SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
 #: The same of dropout in either direction: read 2, write 2 and a byte of mask.
 DROPOUT_BYTES = 5
 

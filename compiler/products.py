@@ -35,7 +35,7 @@ def matmul_backward(case: Case, rows: Any, columns: Any, inner: Any, half: bool 
 def product(
     case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float = 2.0
 ) -> Any:
-    """Seconds of a matrix product, its kernel's start included.
+    """Seconds of a matrix product.
 
     Half a wave more than its FLOP, since the last wave of tiles is half full on average (NVIDIA, Matrix
     Multiplication Background, wave quantization).
@@ -43,7 +43,7 @@ def product(
     rate = case.half_linear_rate if half else case.linear_rate
     operations = 2.0 * rows * columns * inner / rate + half_wave(case, inner, rate)
     moved = product_bytes(case, rows, columns, inner, half, result_bytes)
-    return np.maximum(operations, moved / case.memory_rate) + case.gpu.kernel_launch
+    return np.maximum(operations, moved / case.memory_rate)
 
 
 def product_bytes(
@@ -74,4 +74,4 @@ def grouped(case: Case, kind: Any, groups: Any, rows: Any, columns: Any, inner: 
     alone = kind(case, rows + 0.5 * TILE, columns, inner)
     waves = half_wave(case, inner, case.linear_rate)
     waves = waves if kind is matmul else half_wave(case, columns + rows, case.linear_rate)
-    return groups * (alone - waves) + waves
+    return groups * (alone - waves + case.gpu.kernel_launch) + waves

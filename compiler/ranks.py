@@ -145,12 +145,22 @@ IN_FLIGHT = _by_role(
     lambda case, placement, rank, pp, vpp, microbatches: FLIGHT * in_flight(pp, vpp, microbatches, rank),
 )  # fmt: skip
 
-#: Ranks that a role stands for; a lone stage is the last.
-RANKS = {
-    "first": term("1", ("pp",))(lambda case, pp: np.minimum(pp - 1, 1)),
-    "middle": term("1", ("pp",))(lambda case, pp: np.maximum(pp - 2, 0)),
-    "last": term("1", ("pp",))(lambda case, pp: np.ones_like(pp)),
-}
+
+@term("1", of=("pp",))
+def leading_ranks(case: Case, pp: Any) -> Any:
+    """1 where the first rank is not the last."""
+    return np.minimum(pp - 1, 1)
+
+
+@term("1", of=("pp",))
+def inner_ranks(case: Case, pp: Any) -> Any:
+    return np.maximum(pp - 2, 0)
+
+
+def all_ranks(x: Algebra, values: Mapping[str, Any]) -> Any:
+    """Sum over all ranks of a pipeline of a value by role."""
+    first = x.times(x.term(leading_ranks), values["first"])
+    return first + x.times(x.term(inner_ranks), values["middle"]) + values["last"]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Time of one step: terms in nanoseconds of the critical path, and their sum.
 
-A step is `microbatches` slots of the slowest rank, the pipeline's bubble of (pp - 1) / vpp slots (Narayanan
-et al. 2021, arXiv 2104.04473, 2.2), gradient and weight traffic that nothing hides, the optimizer,
-and fixed overhead.
+A step is `microbatches` slots of the slowest rank, the pipeline's bubble, gradient and weight traffic that
+nothing hides, the optimizer, and fixed overhead. The first micro-batch passes every rank before the slowest
+one sets the pace, so the bubble is one slot of each other rank, or the vpp-th part of it interleaved; with
+equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from . import communication as traffic
 from . import compute, products
 from .case import Case
-from .ranks import COMMON, EXPERTS, RANKS, Load, kinds, role_load
+from .ranks import COMMON, EXPERTS, Load, all_ranks, kinds, role_load
 from .split import ROLES
 from .terms import Algebra, term
 
@@ -283,24 +284,36 @@ def launches(x: Algebra, load: Load, seconds: float) -> Any:
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
 
-def rank_traffic(x: Algebra, load: Load) -> Any:
-    """Nanoseconds per micro-batch of weight gathering and, where each micro-batch reduces, of gradients."""
-    common = x.term(gather_common) + x.times(x.term(reduces_each), x.term(reduce_common))
-    total = x.times(load.common, common)
+def slot(x: Algebra, load: Load) -> Parts:
+    """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
+    parts, traits = rank_work(x, load), x.case.traits
+    kinds_of_traffic = (
+        (any(map(traits.gathers, range(4))), traits.overlaps_gather, gathered_traffic),
+        (any(map(traits.reduces_each, range(4))), traits.overlaps_each, reduced_traffic),
+    )
+    shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
+    if shown:
+        work = sum(parts.values())
+        parts["dp"] = _beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
+        parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
+    return parts
+
+
+def gathered_traffic(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of weight gathering."""
+    total = x.times(load.common, x.term(gather_common))
     if x.case.model.moe:
-        routed = x.term(gather_experts) + x.times(x.term(reduces_each), x.term(reduce_experts))
-        total = total + x.times(load.experts, routed)
+        total = total + x.times(load.experts, x.term(gather_experts))
     return x.over(total, KIBI)
 
 
-def slot(x: Algebra, load: Load) -> Parts:
-    """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
-    parts = rank_work(x, load)
-    if any(x.case.traits.gathers(stage) or x.case.traits.reduces_each(stage) for stage in range(4)):
-        work = sum(parts.values())
-        behind = rank_traffic(x, load)
-        parts["dp"] = _beside(x, behind, work) if x.case.traits.overlaps_gather else behind
-    return parts
+def reduced_traffic(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of gradients where each micro-batch reduces."""
+    each = x.term(reduces_each)
+    total = x.times(load.common, x.times(each, x.term(reduce_common)))
+    if x.case.model.moe:
+        total = total + x.times(load.experts, x.times(each, x.term(reduce_experts)))
+    return x.over(total, KIBI)
 
 
 def _beside(x: Algebra, behind: Any, work: Any) -> Any:
@@ -339,10 +352,12 @@ def step_traffic(x: Algebra, window: Any) -> Any:
 def _of_rank(x: Algebra, rates: Sequence[Parts]) -> Any:
     """Nanoseconds of traffic at some rates per Mi-parameter on the rank with most parameters."""
     most = {"common": COMMON, "experts": EXPERTS}
-    held = {kind: x.largest(*(x.term(most[kind][role]) for role in ROLES)) for rate in rates for kind in rate}
-    return x.over(
-        sum(x.times(held[kind], value) for rate in rates for kind, value in rate.items()), KIBI
-    )
+    total: Any = 0
+    for rate in rates:
+        for kind, value in rate.items():
+            held = x.largest(*(x.term(most[kind][role]) for role in ROLES))
+            total = total + x.times(held, value)
+    return x.over(total, KIBI)
 
 
 def _last_open(x: Algebra, behind: Any, window: Any, rates: Sequence[Any]) -> Any:
@@ -380,8 +395,7 @@ def step_time(x: Algebra) -> tuple[Any, Any]:
     """Nanoseconds of a step, and of its bubble."""
     slots = {role: sum(slot(x, role_load(x, role)).values()) for role in ROLES}
     slowest = x.largest(*slots.values())
-    together = sum(x.times(x.term(RANKS[role]), slots[role]) for role in ROLES)
-    parts = step_parts(x, {"work": slowest}, x.excess(together, slowest))
+    parts = step_parts(x, {"work": slowest}, x.excess(all_ranks(x, slots), slowest))
     return sum(parts.values()), parts["bubble"]
 
 

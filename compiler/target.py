@@ -98,6 +98,8 @@ class Traits:
     """Bytes that the GPU moves per parameter to lay out what one gather brought, beside the gather itself."""
     reduce_copy_bytes: float = 0.0
     """The same for one gradient reduction after a micro-batch."""
+    overlaps_each: bool = True
+    """So do gradient reductions after every micro-batch."""
     overlaps_regather: bool = True
     """So does the step's gathering of updated weights."""
     bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
@@ -120,7 +122,7 @@ class Traits:
     gap_seconds: float = 0.0
     """GPU time between the kernels of one forward half-layer, however large they are, seconds."""
     blocking: bool = False
-    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1), so that the host's time adds to the GPU's."""
+    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1): the host's time adds to the GPU's."""
     micro_batch_overhead: float = 0.0
     """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0

@@ -13,14 +13,33 @@ from compiled import EXAMPLES
 
 import parc
 from parc.backends import BACKENDS
-from parc.compiler import communication, compute, flops, memory, products, quantities, ranks, speed
+from parc.compiler import (
+    communication,
+    compute,
+    flops,
+    memory,
+    network,
+    products,
+    quantities,
+    ranks,
+    speed,
+)
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
 TERM_MODULES = (speed, memory, ranks, quantities)
-CONSTANT_MODULES = (products, compute, communication, memory, ranks, flops, quantities)
+CONSTANT_MODULES = (
+    products,
+    compute,
+    communication,
+    network,
+    memory,
+    ranks,
+    flops,
+    quantities,
+)
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
 
@@ -152,6 +171,10 @@ def _mebibytes(size: float) -> str:
     return f"{size / 2**20:,.0f} MiB"
 
 
+def _million(parameters: float) -> str:
+    return f"{parameters / 1e6:,.0f} M"
+
+
 def _multiple(value: int) -> str:
     return f"{value} tp" if value > 1 else "1"
 
@@ -167,16 +190,29 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
     "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
+    "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
-    "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
+    "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
+    "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
+    "overlaps_regather": ("the step's gathering of updated weights too", _plain),
+    "wide_share": ("share of the network that ZeRO 3's collectives reach", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
+    "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
+    "blocking": ("every launch waits for its kernel", _plain),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
     "step_overhead": ("host work per step", _milliseconds),
+}
+
+
+#: Fields that are functions, asked about a job.
+OF_JOB: dict[str, Callable[[Any, Job], Any]] = {
+    "buffers": lambda value, job: value(job),
+    "bucket": lambda value, job: value(job, 64, 1),
 }
 
 
@@ -185,7 +221,10 @@ def _traits(job: Job) -> str:
     for field, (words, say) in SAID.items():
         values = [getattr(backend.target.traits, field) for backend in BACKENDS.values()]
         rows.append(
-            (words, *(say(value(job) if field == "buffers" else value) for value in values))
+            (
+                words,
+                *(say(OF_JOB[field](value, job) if field in OF_JOB else value) for value in values),
+            )
         )
     return _table(("", *(f"`{name}`" for name in BACKENDS)), rows)
 

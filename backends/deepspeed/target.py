@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
@@ -79,6 +82,12 @@ def layer_parameters(job: Job) -> int:
     return parameters.dense_layer(job.model).total
 
 
+def bucket(job: Job, ranks: Any, ways: Any) -> Any:
+    """A bucket, or a weight alone that is larger (stage3.py:1310; stage_1_and_2.py:1036): a quarter of a block,
+    which has four products."""
+    return np.maximum(REDUCE_BUCKET, layer_parameters(job) / 4 / ways)
+
+
 TRAITS = Traits(
     state=state,
     # partitioned_param_coordinator.py: before a module's forward and again before its backward pass.
@@ -91,7 +100,7 @@ TRAITS = Traits(
     logit_bytes=12.0,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
-    bucket=lambda job, ranks, ways: REDUCE_BUCKET,
+    bucket=bucket,
     # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
     # two (16), filled with zeros before (4), narrowed (6).
     loss_bytes=44.0,
