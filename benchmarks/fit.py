@@ -29,12 +29,12 @@ from parc.compiler.case import Case
 from parc.dsl import std_gpu
 
 #: Rows of a source that are fitted to, evenly spaced: more of them weigh no more.
-MOST_ROWS = 20
+MOST_ROWS = 12
 #: Error from which on the loss grows with it and not with its square.
 HUBER = 0.1
 #: Steps of the descent, in units of a parameter's own.
-STRIDES = (4, 1)
-PASSES = 6
+STRIDES = (3, 1)
+PASSES = 3
 
 #: Chips that share efficiencies.
 VOLTA = ("v100_16", "v100_32")
@@ -94,6 +94,7 @@ PARAMETERS = (
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 40, 77),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 40, 90),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60),
+    Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.01e-3, 0, 20),
 )
 #: Steps of each of PARAMETERS.
 Point = tuple[int, ...]

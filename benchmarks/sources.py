@@ -112,7 +112,14 @@ FRAMEWORKS = (
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
     Framework(
-        "Megatron|SC21|Korthikanti|MegaScale|SimuMax|DeepSeek",
+        "SC21|Korthikanti|README Jan 2021|README GPT-3",
+        "Megatron-LM",
+        "megatron",
+        "megatron",
+        traits=OF_2021,
+    ),
+    Framework(
+        "Megatron|MegaScale|SimuMax|DeepSeek",
         "Megatron-LM",
         "megatron",
         "megatron",
