@@ -55,13 +55,15 @@ FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
 #: the six times of SC21's table 2 at three micro-batches say that gathers hide, reductions do not, and both
-#: reach about one port of eight.
+#: reach one port of eight.
 OF_2021 = (
     ("overlaps_reduce", False),
     ("overlaps_regather", False),
     ("overlaps_each", False),
-    ("wide_share", 0.11),
+    ("wide_share", 1 / 8),
 )
+#: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
+PIECES = (("overlaps_tensor", True),)
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
@@ -105,8 +107,12 @@ FRAMEWORKS = (
         "deepspeed",
         traits=OF_2021,
     ),
-    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron"),
-    Framework("NeMo", "NeMo", "megatron", "megatron"),
+    # scripts/performance: tp_comm_overlap with user buffers.
+    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron", traits=PIECES),
+    # docs/source/performance: the same.
+    Framework("NeMo", "NeMo", "megatron", "megatron", traits=PIECES),
+    # The table's text: --tp-comm-overlap.
+    Framework("README H100", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     Framework(r"\(OneFlow\)", "OneFlow", "megatron", "megatron"),
     Framework("nanotron", "nanotron", "megatron", "megatron"),
     Framework("Primus", "Primus", "megatron", "megatron"),

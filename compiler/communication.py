@@ -34,9 +34,16 @@ HOST_MEMORY_RATE = 150e9
 
 def tensor(case: Case, tp: Any, tokens: Any) -> Any:
     """Seconds of one half-layer's tensor-parallel collectives, forward;
-    backward is as much (its third gather overlaps)."""
+    backward is as much (its third gather overlaps).
+
+    In pieces beside their products, one of tp pieces stays in the open, and what outlasts the products
+    around attention, the smaller half (Transformer Engine, userbuffers.md: ring exchange)."""
     message = 2.0 * tokens * case.model.hidden
-    return TP_FORWARD * network.ring(case.cluster, message, tp, 1)
+    seconds = TP_FORWARD * network.ring(case.cluster, message, tp, 1)
+    if not case.traits.overlaps_tensor:
+        return seconds
+    beside = compute.projections(case, tp, tokens)
+    return np.maximum(seconds / np.asarray(tp), seconds - beside)
 
 
 def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -81,10 +88,16 @@ def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
 
 def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
-    """Seconds to hand one micro-batch's activations to the next stage;
-    sequence parallelism divides them by tp."""
-    message = 2.0 * tokens * case.model.hidden / tp
-    seconds = network.point_to_point(case.cluster, message, gpus // np.maximum(pp, 1))
+    """Seconds to hand one micro-batch's activations to the next stage, across nodes wherever one of the
+    boundaries is.
+
+    Sequence parallelism divides them by tp; without it ranks send a share each and gather the rest
+    (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
+    """
+    message = 2.0 * tokens * case.model.hidden
+    seconds = network.point_to_point(case.cluster, message / tp, gpus)
+    if not case.traits.sequence_parallel:
+        seconds = seconds + network.ring(case.cluster, message, tp, 1)
     return np.where(pp > 1, seconds, 0.0)
 
 

@@ -39,6 +39,9 @@ EXPONENTIAL_WIDTH = 40
 HEAD_WIDTH = 128
 #: Bytes per element, 16 bits each: a norm reads and writes, a residual sum reads two and writes.
 NORM_BYTES, RESIDUAL_BYTES = 4, 6
+#: Bytes per element that dropout adds to a residual sum: its mask, where one kernel adds bias, drops and adds
+#: (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
+FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
 #: Bytes per element that eager kernels move, for those that a fused one does: RMSNorm is one kernel too.
 ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
 GATE_BYTES, EAGER_GATE_BYTES = 6, 10
@@ -137,8 +140,9 @@ def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 def residual_bytes(case: Case) -> int:
-    """Bytes per element of norm and residual around half a layer, forward, and of a dropout mask."""
-    return NORM_BYTES + RESIDUAL_BYTES + (1 if case.train.dropout else 0)
+    """Bytes per element of norm, residual and dropout around half a layer, forward."""
+    dropped = FUSED_DROPOUT_BYTES if case.fused else EAGER_DROPOUT_BYTES
+    return NORM_BYTES + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
 
 
 def attention(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:

@@ -83,11 +83,10 @@ def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any
     )
 
 
-def point_to_point(cluster: Cluster, message_bytes: Any, distance: Any) -> Any:
-    """Seconds to send to a rank `distance` away."""
-    near = distance < cluster.domain
+def point_to_point(cluster: Cluster, message_bytes: Any, span: Any) -> Any:
+    """Seconds to send to a neighbour in a chain that spans so many ranks: within the domain, or beyond."""
     fast = cluster.gpu.nvlink_latency + message_bytes / (
         cluster.gpu.nvlink * cluster.gpu.link_efficiency
     )
     slow = cluster.network_latency + message_bytes / (cluster.network * cluster.network_efficiency)
-    return np.where(near, fast, slow)
+    return np.where(span <= cluster.domain, fast, slow)

@@ -100,6 +100,8 @@ class Traits:
     """The same for one gradient reduction after a micro-batch."""
     overlaps_each: bool = True
     """So do gradient reductions after every micro-batch."""
+    overlaps_tensor: bool = False
+    """Tensor-parallel collectives travel in pieces beside the products that need or make them."""
     overlaps_regather: bool = True
     """So does the step's gathering of updated weights."""
     bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)

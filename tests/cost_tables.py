@@ -192,6 +192,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
+    "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),

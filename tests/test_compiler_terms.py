@@ -86,8 +86,8 @@ def test_all_to_all(size: int, stride: int, seconds: float) -> None:
 
 
 def test_point_to_point() -> None:
-    assert float(network.point_to_point(CLUSTER, 4e9, 4)) == pytest.approx(1e-2 + 1e-6)
-    assert float(network.point_to_point(CLUSTER, 4e9, 8)) == pytest.approx(1e-1 + 10e-6)
+    assert float(network.point_to_point(CLUSTER, 4e9, 8)) == pytest.approx(1e-2 + 1e-6)
+    assert float(network.point_to_point(CLUSTER, 4e9, 16)) == pytest.approx(1e-1 + 10e-6)
 
 
 def test_a_rack_wide_link_is_fast_across_nodes() -> None:

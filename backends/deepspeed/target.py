@@ -83,8 +83,7 @@ def layer_parameters(job: Job) -> int:
 
 
 def bucket(job: Job, ranks: Any, ways: Any) -> Any:
-    """A bucket, or a weight alone that is larger (stage3.py:1310; stage_1_and_2.py:1036): a quarter of a block,
-    which has four products."""
+    """A bucket, or a weight alone that is larger: a quarter of a block, which has four products."""
     return np.maximum(REDUCE_BUCKET, layer_parameters(job) / 4 / ways)
 
 

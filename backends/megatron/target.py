@@ -80,7 +80,7 @@ TRAITS = Traits(
     logit_bytes=6.0,
     # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
     reduce_bytes=4.0,
-    # distributed_data_parallel_config.py: 40 M, or 1 M for each rank of a large group.
+    # core/distributed/distributed_data_parallel.py: 40 M, or 1 M for each rank of a large group.
     bucket=lambda job, ranks, ways: np.maximum(40e6, 1e6 * ranks),
     # tensor_parallel/cross_entropy.py: widened (6), maximum (4), shifted, exponentiated and divided in place
     # (8 each), summed (4), scaled by the gradient (8), narrowed (6).
