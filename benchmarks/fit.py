@@ -33,8 +33,8 @@ MOST_ROWS = 12
 #: Error from which on the loss grows with it and not with its square.
 HUBER = 0.1
 #: Steps of the descent, in units of a parameter's own.
-STRIDES = (3, 1)
-PASSES = 3
+STRIDES = (1,)
+PASSES = 4
 
 #: Chips that share efficiencies.
 VOLTA = ("v100_16", "v100_32")
@@ -165,13 +165,19 @@ def loss(sources: Mapping[str, Sequence[Sample]], point: Point) -> float:
     return mean(mean(map(huber, errors_at(found, point))) for found in sources.values())
 
 
-def fit(sources: Mapping[str, Sequence[Sample]], start: Point, strides: Sequence[int]) -> Point:
-    """The best point that single steps lead to; a parameter that no source tells of keeps its start."""
+def fit(
+    sources: Mapping[str, Sequence[Sample]],
+    start: Point,
+    strides: Sequence[int],
+    numbers: Sequence[int] = range(len(PARAMETERS)),
+) -> Point:
+    """The best point that single steps of the parameters with these numbers lead to; a parameter that no
+    source tells of keeps its start."""
     point, best = start, loss(sources, start)
     for stride in strides:
         for _ in range(PASSES):
             before = point
-            for number in range(len(PARAMETERS)):
+            for number in numbers:
                 point, best = _line(sources, point, best, number, stride)
             if point == before:
                 break
@@ -206,12 +212,15 @@ def median_error(members: Sequence[Sample], point: Point) -> float:
 
 
 def left_out(sources: Mapping[str, Sequence[Sample]], fitted: Point) -> dict[str, Point]:
-    """For every source the fit to all others."""
+    """For every source the fit of the parameters that it tells of to all others."""
     return {
         name: fit(
-            {other: found for other, found in sources.items() if other != name}, fitted, (2, 1)
+            {other: found for other, found in sources.items() if other != name},
+            fitted,
+            STRIDES,
+            sorted({number for it in members for number in it.concerned}),
         )
-        for name in sources
+        for name, members in sources.items()
     }
 
 

@@ -211,7 +211,7 @@ def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any
     """Seconds of the products of routed experts, of the router and of shared experts; `kind` is `matmul` or
     `matmul_backward`."""
     model = case.model
-    experts = model.experts / ep
+    experts = max(model.experts, 1) / ep
     rows = tokens * model.topk / tp * etp / experts
     width = model.expert_width
     seconds = kind(case, tokens / tp, model.experts, model.hidden, half=True)

@@ -76,8 +76,8 @@ TRAITS = Traits(
     logit_bytes=12.0,
     # mixed_precision_reduce can be float32 alone.
     reduce_bytes=4.0,
-    # torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather_copy_out reads and writes the
-    # gathered weights in 16 bits; foreach_reduce packs 16-bit gradients in the reduce dtype.
+    # torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather_copy_out reads and writes
+    # the gathered weights in 16 bits; foreach_reduce packs 16-bit gradients in the reduce dtype.
     gather_copy_bytes=4.0,
     reduce_copy_bytes=6.0,
     # apply_fsdp: one transformer block is one unit.
