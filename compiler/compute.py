@@ -42,8 +42,9 @@ NORM_BYTES, RESIDUAL_BYTES = 4, 6
 #: Bytes per element that dropout adds to a residual sum: its mask, where one kernel adds bias, drops and adds
 #: (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
 FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
-#: Bytes per element that eager kernels move, for those that a fused one does: RMSNorm is one kernel too.
+#: Bytes per element that a fused rotary embedding moves, and eager PyTorch's in fp32.
 ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
+#: The same of a gated activation: two read and one written; two kernels.
 GATE_BYTES, EAGER_GATE_BYTES = 6, 10
 #: Bytes per score that the softmax of unfused attention moves, forward and backward: it reads the half that
 #: the mask leaves and writes all, 2 bytes each (Megatron-LM, scaled_upper_triang_masked_softmax.h).
