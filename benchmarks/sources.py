@@ -147,9 +147,10 @@ class Machine:
 #: Found in the source's name, else in the place and the notes; the default depends on the GPU.
 MACHINES = (
     # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and
-    # tr1-13B-base).
-    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 400 * GIGA_BITS),
-    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 400 * GIGA_BITS),
+    # tr1-13B-base), of which NCCL reached 135 Gb/s (experiments/README.md; in 2022 too: network/README.md of
+    # stas00/ml-engineering); the cluster's network_efficiency is in that figure already.
+    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 135 / 0.9 * GIGA_BITS),
+    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 135 / 0.9 * GIGA_BITS),
     # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
     Machine("InternEvo.*A[18]00", "dgx_a100", 400 * GIGA_BITS),
     # DLPerf's reports: one 100 Gb/s InfiniBand port per node.

@@ -16,6 +16,7 @@ from parc.backends import BACKENDS
 from parc.compiler import (
     communication,
     compute,
+    exchange,
     flops,
     memory,
     network,
@@ -29,7 +30,7 @@ from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
-TERM_MODULES = (speed, memory, ranks, quantities)
+TERM_MODULES = (speed, exchange, memory, ranks, quantities)
 CONSTANT_MODULES = (
     products,
     compute,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solving import LATENT, TARGETS, job_of, target_of
 
-from parc.compiler import memory, network, quantities, ranks, speed
+from parc.compiler import exchange, memory, network, quantities, ranks, speed
 from parc.compiler.algebra import Bounded, Solver, constant
 from parc.compiler.case import Case
 from parc.compiler.solver import run
@@ -109,7 +109,7 @@ def terms_in(value: object) -> Iterator[Term]:
 
 TERMS = {
     found.name: found
-    for module in (memory, speed, ranks, quantities)
+    for module in (memory, speed, exchange, ranks, quantities)
     for value in vars(module).values()
     for found in terms_in(value)
 }
