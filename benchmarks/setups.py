@@ -63,13 +63,17 @@ def gpu_of(row: Row) -> Gpu:
     name = sources.GPUS.get(row.gpu.upper()) or sources.GPUS.get(row.gpu)
     if name is None:
         raise Unusable(f"unknown GPU `{row.gpu}`" if row.gpu else "GPU not stated")
-    return _part(name, sources.first(sources.PARTS, row.notes).pattern)
+    kernel = sources.first(sources.KERNELS, row.source, row.about)
+    return _part(name, sources.first(sources.PARTS, row.notes).pattern, kernel.pattern)
 
 
 @cache
-def _part(name: str, pattern: str) -> Gpu:
+def _part(name: str, pattern: str, kernel: str) -> Gpu:
     change = next(part.change for part in sources.PARTS if part.pattern == pattern)
-    return std_gpu(name).model_copy(update={"name": name, **change})
+    gpu = std_gpu(name).model_copy(update={"name": name, **change})
+    older = next(each.efficiency for each in sources.KERNELS if each.pattern == kernel)
+    share = older.get(gpu.arch, gpu.attention_efficiency)
+    return gpu.model_copy(update={"attention_efficiency": min(share, gpu.attention_efficiency)})
 
 
 def cluster_of(row: Row) -> Cluster:

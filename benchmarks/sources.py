@@ -50,6 +50,8 @@ class Framework:
     traits: tuple[tuple[str, float], ...] = ()
 
 
+#: FSDP of PyTorch 1 gathers flat parameters into place (torch/distributed/fsdp/_flat_param.py).
+FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
 #: the six times of SC21's table 2 at three micro-batches say that gathers hide, reductions do not, and both
@@ -60,6 +62,8 @@ OF_2021 = (
     ("overlaps_each", False),
     ("wide_share", 1 / 8),
 )
+#: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
+PIECES = (("overlaps_tensor", True),)
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
@@ -69,9 +73,9 @@ FRAMEWORKS = (
         "llm-foundry",
         "torchtitan",
         "torchtitan",
-        traits=(("logit_bytes", 4.0), ("loss_bytes", 8.0)),
+        traits=(("logit_bytes", 4.0), ("loss_bytes", 10.0), *FLAT),
     ),
-    Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
+    Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True, traits=FLAT),
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
     # gpu_torch.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
     Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
@@ -105,14 +109,25 @@ FRAMEWORKS = (
         "deepspeed",
         traits=OF_2021,
     ),
-    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron"),
-    Framework("NeMo", "NeMo", "megatron", "megatron"),
+    # scripts/performance: tp_comm_overlap with user buffers.
+    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron", traits=PIECES),
+    # docs/source/performance: the same.
+    Framework("NeMo", "NeMo", "megatron", "megatron", traits=PIECES),
+    # The table's text: --tp-comm-overlap.
+    Framework("README H100", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     Framework(r"\(OneFlow\)", "OneFlow", "megatron", "megatron"),
     Framework("nanotron", "nanotron", "megatron", "megatron"),
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
     Framework(
-        "Megatron|SC21|Korthikanti|MegaScale|SimuMax|DeepSeek",
+        "SC21|Korthikanti|README Jan 2021|README GPT-3",
+        "Megatron-LM",
+        "megatron",
+        "megatron",
+        traits=OF_2021,
+    ),
+    Framework(
+        "Megatron|MegaScale|SimuMax|DeepSeek",
         "Megatron-LM",
         "megatron",
         "megatron",
@@ -183,6 +198,24 @@ PARTS = (
     # torchtitan, benchmarks/llama3_h100_202412_torchtitan.md: 95 GiB HBM2e at 2.4 TB/s, 500 W.
     Part("HBM2e lower-TDP H100", {"memory": 95 * GIB, "memory_bandwidth": 2.4e12, "power": 500.0}),
     Part("", {}),
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Fused attention older than the one that the GPU's figure stands for: its share of peak, by what the
+    GPU's kernels are built for."""
+
+    pattern: str
+    efficiency: dict[str, float]
+
+
+#: Found in the source's name, else in the place and the notes.
+KERNELS = (
+    # scripts/train/benchmarking/submit_benchmarks.py: attn_impl triton, a kernel of FlashAttention-1's kind,
+    # 25-40 % of peak on A100 (Dao 2023, arXiv 2307.08691).
+    Kernel("llm-foundry", {"sm80": 0.40}),
+    Kernel("", {}),
 )
 
 

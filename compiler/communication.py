@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compute, network
+from . import compute, network, products
 from .case import Case
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
@@ -34,9 +34,16 @@ HOST_MEMORY_RATE = 150e9
 
 def tensor(case: Case, tp: Any, tokens: Any) -> Any:
     """Seconds of one half-layer's tensor-parallel collectives, forward;
-    backward is as much (its third gather overlaps)."""
+    backward is as much (its third gather overlaps).
+
+    In pieces beside their products, one of tp pieces stays in the open, and what outlasts the products
+    around attention, the smaller half (Transformer Engine, userbuffers.md: ring exchange)."""
     message = 2.0 * tokens * case.model.hidden
-    return TP_FORWARD * network.ring(case.cluster, message, tp, 1)
+    seconds = TP_FORWARD * network.ring(case.cluster, message, tp, 1)
+    if not case.traits.overlaps_tensor:
+        return seconds
+    beside = compute.projections(case, tp, tokens)
+    return np.maximum(seconds / np.asarray(tp), seconds - beside)
 
 
 def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -64,7 +71,7 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         network.hop_latency(cluster, np.minimum(cp, 2), tp) + RING_KERNELS * case.gpu.kernel_launch
     )
     merged = MERGE_BYTES * tokens * model.heads * model.head_size / tp
-    hops = hops + np.maximum(cp - 1, 0) * compute.streamed(case, merged)
+    hops = hops + np.maximum(cp - 1, 0) * products.streamed(case, merged)
     return np.where(
         cp > 1,
         np.maximum(seconds - compute.attention_core(case, tp, cp, micro_batch), 0.0) + hops,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import communication as traffic
+from . import compute
 from .case import Case
 from .ranks import COMMON, EXPERTS, Load
 from .split import ROLES
@@ -64,6 +65,12 @@ def _once(case: Case, zero: Any) -> Any:
 def reduces_each(case: Case, zero: Any) -> Any:
     """1 where gradients travel after every micro-batch."""
     return np.array([bool(case.traits.reduces_each(stage)) for stage in range(4)])[np.asarray(zero)]
+
+
+@term("ns/Mi", of=("zero",))
+def copies(case: Case, zero: Any) -> Any:
+    """Per parameter of a rank and micro-batch."""
+    return NANO * MEBI * compute.copies(case, zero)
 
 
 @term("ns/Mi", of=("zero", "shard", "offload"))
@@ -147,3 +154,11 @@ def optimizer(x: Algebra) -> Any:
         most = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
         total = total + x.times(most, x.term(optimizer_experts))
     return x.over(total, KIBI)
+
+
+def laid_out(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of laying out gathered weights and gradients to be reduced."""
+    if not (x.case.traits.gather_copy_bytes or x.case.traits.reduce_copy_bytes):
+        return 0
+    held = load.common + load.experts if x.case.model.moe else load.common
+    return x.over(x.times(held, x.term(copies)), KIBI)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from . import communication as traffic
-from . import compute
+from . import compute, products
 from .case import Case
-from .exchange import beside, gathered_traffic, optimizer, reduced_traffic, step_traffic
+from .exchange import beside, gathered_traffic, laid_out, optimizer, reduced_traffic, step_traffic
 from .ranks import Load, all_ranks, kinds, role_load
 from .split import ROLES
 from .terms import Algebra, term
@@ -43,9 +43,19 @@ def dense_forward(case: Case, tp: Any, tokens: Any) -> Any:
     return NANO * compute.dense_ffn(case, tp, tokens)
 
 
+@term("ns", of=("tp", "tokens"))
+def dense_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * compute.dense_ffn_backward(case, tp, tokens)
+
+
 @term("ns", of=("tp", "tokens", "ep", "etp"))
 def moe_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     return NANO * compute.moe_ffn(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def moe_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * compute.moe_ffn_backward(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "tokens"))
@@ -71,7 +81,7 @@ def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recomput
     repeated = {
         "core_attention": lambda: compute.attention_core(case, tp, cp, micro_batch),
         "per_op": lambda: compute.projections(case, tp, tokens) / 2
-        + compute.streamed(case, compute.attention_streams(case, tp, tokens)),
+        + products.streamed(case, compute.attention_streams(case, tp, tokens)),
         "feed_forward": lambda: 0.0 * tokens * tp,
     }[case.traits.selective]()
     return np.where(recompute == 1, NANO * repeated, 0.0)
@@ -148,9 +158,11 @@ def layer_forward(x: Algebra, kind: str) -> Parts:
 def layer_both(x: Algebra, kind: str) -> Parts:
     """Forward and backward nanoseconds of one block by part, selective recompute included."""
     forward = layer_forward(x, kind)
-    feed_forward = x.term(dense_forward if kind == "dense" else moe_forward)
+    backward = x.term(attention_backward) + x.term(
+        dense_backward if kind == "dense" else moe_backward
+    )
     parts = {part: 2 * value for part, value in forward.items()}
-    parts["compute"] = forward["compute"] + x.term(attention_backward) + 2 * feed_forward
+    parts["compute"] = forward["compute"] + backward
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":
@@ -180,6 +192,7 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         _add(parts, "compute", x.times(x.term(one_stage), x.term(embedding_both)))
     if load.last:
         _add(parts, "compute", x.term(head_both))
+    _add(parts, "compute", laid_out(x, load))
     _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
     return parts
 

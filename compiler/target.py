@@ -104,8 +104,14 @@ class Traits:
     """Gradient reduction runs beside the backward pass."""
     overlaps_gather: bool = True
     """Parameter gathering runs beside the computation."""
+    gather_copy_bytes: float = 0.0
+    """Bytes that the GPU moves per parameter to lay out what one gather brought, beside the gather itself."""
+    reduce_copy_bytes: float = 0.0
+    """The same for one gradient reduction after a micro-batch."""
     overlaps_each: bool = True
     """So do gradient reductions after every micro-batch."""
+    overlaps_tensor: bool = False
+    """Tensor-parallel collectives travel in pieces beside the products that need or make them."""
     overlaps_regather: bool = True
     """So does the step's gathering of updated weights."""
     bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)

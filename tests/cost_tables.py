@@ -21,6 +21,7 @@ from parc.compiler import (
     memory,
     network,
     peak,
+    products,
     quantities,
     ranks,
     speed,
@@ -33,7 +34,7 @@ from parc.dsl.job import Job
 
 TERM_MODULES = (speed, exchange, memory, states, ranks, quantities)
 CONSTANT_MODULES = (
-    compute, communication, network, memory, states, peak, ranks, flops, quantities,
+    products, compute, communication, network, memory, states, peak, ranks, flops, quantities,
 )  # fmt: skip
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
@@ -192,10 +193,13 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
     "live_parameters": ("gathered parameters at once", _or_layers),
     "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
+    "loss_bytes": ("bytes per logit that the loss moves", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
-    "loss_bytes": ("bytes that the loss moves per logit", _plain),
+    "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
+    "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
+    "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),

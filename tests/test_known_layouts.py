@@ -39,11 +39,14 @@ def test_long_sequences_are_divided(target: str) -> None:
 
 
 def test_llama3_405b_as_meta_ran_it() -> None:
+    """Meta recomputed nothing (arXiv 2407.21783, 3.3.2), which parc's memory terms do not fit into 80 GB."""
     job = parc.load("examples/llama3_405b.par")
-    published = parc.estimate(job, {"tp": 8, "pp": 16}, "megatron")
+    degrees = {"tp": 8, "pp": 16}
+    published = parc.estimate(job, {**degrees, "vpp": 8, "recompute": 0}, "megatron")
     assert published.layout.dp == 128
-    assert abs(published.mfu - PUBLISHED_MFU) <= 0.04
-    assert plan_of("llama3_405b", "megatron").estimate.step_seconds <= published.step_seconds
+    assert abs(published.mfu - PUBLISHED_MFU) <= 0.02
+    plan = plan_of("llama3_405b", "megatron")
+    assert plan.estimate.step_seconds <= parc.estimate(job, degrees, "megatron").step_seconds
 
 
 def test_llama3_405b_takes_a_layer_from_both_ends() -> None:

@@ -86,6 +86,10 @@ TRAITS = Traits(
     layer_gradient_bytes=6.0,
     # mixed_precision_reduce can be float32 alone.
     reduce_bytes=4.0,
+    # torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather_copy_out reads and writes
+    # the gathered weights in 16 bits; foreach_reduce packs 16-bit gradients in the reduce dtype.
+    gather_copy_bytes=4.0,
+    reduce_copy_bytes=6.0,
     # apply_fsdp: one transformer block is one unit.
     bucket=lambda job, ranks, ways: parameters.dense_layer(job.model).total / ways,
     # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
@@ -96,8 +100,8 @@ TRAITS = Traits(
     compiles=True,
     # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
     host_seconds=0.4e-3,
-    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 8 us.
-    gap_seconds=0.12e-3,
+    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 5 us.
+    gap_seconds=0.08e-3,
     # Assumed: schedule, loss and logging.
     micro_batch_overhead=1e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
