@@ -79,9 +79,15 @@ FRAMEWORKS = (
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
     # gpu_torch.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
     Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
-    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783,
-    # 3.3.2).
-    Framework("Llama 3 paper", "Meta Llama 3", "torchtitan", "torchtitan"),
+    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them, but inputs and outputs of stages
+    # and whatever else the backward pass does not need are freed at once (arXiv 2407.21783, 3.3.2).
+    Framework(
+        "Llama 3 paper",
+        "Meta Llama 3",
+        "torchtitan",
+        "torchtitan",
+        traits=(("keeps_outputs", False), ("keeps_gathered", False)),
+    ),
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
     # internlm/solver/optimizer/hybrid_zero_optim.py: gradients travel in 16 bits, updated weights after the

@@ -119,8 +119,8 @@ def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: b
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
-        whole = 2 * tokens * case.model.hidden
-        selective = whole + scatters(tp) * hidden + 2 * tokens * inner / tp
+        gathered = 2 * tokens * case.model.hidden if case.traits.keeps_gathered else hidden
+        selective = gathered + scatters(tp) * hidden + 2 * tokens * inner / tp
         selective = selective + (4 * hidden * case.model.topk if moe else 0)
     elif case.traits.selective == "feed_forward":
         selective = hidden
