@@ -79,8 +79,8 @@ FRAMEWORKS = (
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
     # gpu_torch.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
     Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
-    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them, but inputs and outputs of stages
-    # and whatever else the backward pass does not need are freed at once (arXiv 2407.21783, 3.3.2).
+    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them, but inputs and outputs of
+    # stages and whatever else the backward pass does not need are freed at once (arXiv 2407.21783, 3.3.2).
     Framework(
         "Llama 3 paper",
         "Meta Llama 3",

@@ -155,7 +155,8 @@ class Gpu(Frozen):
     link_efficiency: Annotated[Share, Doc("share of the fast link that collectives reach")] = 0.75
     kernel_launch: Annotated[Seconds, Doc("time to start one kernel")] = 4e-6
     step_spread: Annotated[
-        Share, Doc("how far measured step times lie from predicted ones: the deviation of their ratio")
+        Share,
+        Doc("how far measured step times lie from predicted ones: the deviation of their ratio"),
     ] = 0.2
     reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = (
         2 * 2**30
