@@ -46,6 +46,12 @@ def summed_in_fp32(job: Job, zero: int) -> StateBytes:
     return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
 
 
+def of_performance_recipes(job: Job, zero: int) -> StateBytes:
+    """Megatron-LM's state with gradients in 16 bits: grad_reduce_in_fp32 is off in NeMo's and
+    Megatron-Bridge's performance recipes, and examples/llama sets --grad-reduce-in-bf16."""
+    return StateBytes(2.0, 2.0, 12.0, zero >= 3, zero >= 2, zero >= 1)
+
+
 def bucket_of_16_bits(job: Job) -> int:
     return 2 * BUCKET
 
@@ -65,6 +71,8 @@ def traits_of(row: Row, framework: Framework) -> Traits:
     """Memory traits of a row's framework that differ from the target's that prices it."""
     if row.source == "Megatron SC21 Table 2" and row.zero_stage == 3:
         return (("state", deepspeed_16_bits), *DEEPSPEED_3)
+    if framework.name in ("NeMo", "Megatron-Bridge") or "examples/llama" in row.source:
+        return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
     if framework.name != "Megatron-DeepSpeed":
         return ()
     if row.zero_stage == 3:

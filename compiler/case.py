@@ -81,6 +81,11 @@ class Case:
         """Bytes per element of what the layers' products read."""
         return 1 if self.train.precision in ("fp8", "mxfp8") else 2
 
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of an element that a linear layer keeps of its input for the backward pass."""
+        return 1 if self.traits.saves_fp8 and "fp8" in self.train.precision else 2
+
     @cached_property
     def half_rate(self) -> float:
         """Peak FLOP/s in 16 bits: what attention, the head and the router run in, fp8 jobs included."""

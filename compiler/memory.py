@@ -30,9 +30,16 @@ def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         wide = (4 * query_key + 4 * model.heads * model.v_head_dim) / tp + compressed
     else:
         wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
+        wide = wide + _in_fp8(case) * model.head_size * model.heads / tp
     statistics = 4 * model.heads / tp
     residual = _residual_bytes(case, tp, tokens)
     return tokens * (wide + statistics) + residual + score_bytes(case, tp, cp, micro_batch)
+
+
+def _in_fp8(case: Case) -> int:
+    """Bytes per element of what fp8 keeps a second time: attention's output, in 16 bits for attention's
+    backward pass and in 8 for the projection's."""
+    return case.input_bytes % 2
 
 
 def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -48,7 +55,7 @@ def _ffn_inner(case: Case) -> int:
     """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated)
     and its output; eager gated ones also keep what the activation function returns."""
     gated = case.model.gated
-    return 2 * ((2 if gated else 1) + 1 + (1 if gated and not case.fused else 0))
+    return case.input_bytes + 2 * ((2 if gated else 1) + (1 if gated and not case.fused else 0))
 
 
 def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
@@ -58,7 +65,7 @@ def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
 def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
     """The norm's input and output, and the dropout's mask; the output whole where it is gathered for good."""
     ways = case.stream_ways(tp)
-    output = 2 / (np.ones_like(tp) if case.traits.keeps_gathered else ways)
+    output = case.input_bytes / (np.ones_like(tp) if case.traits.keeps_gathered else ways)
     return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
 
 
@@ -75,7 +82,12 @@ def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
     inner = _ffn_inner(case) * model.expert_width / etp
     shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
     router = 8 * tokens * model.experts / case.stream_ways(tp)
-    return _residual_bytes(case, tp, tokens) + copies * (4 * model.hidden + inner) + shared + router
+    return (
+        _residual_bytes(case, tp, tokens)
+        + copies * ((2 + case.input_bytes) * model.hidden + inner)
+        + shared
+        + router
+    )
 
 
 def boundary_bytes(case: Case, tp: Any, tokens: Any) -> Any:

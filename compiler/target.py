@@ -125,6 +125,8 @@ class Traits:
     """A pipeline keeps a stage's output until its gradient arrives."""
     keeps_gathered: bool = False
     """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
+    saves_fp8: bool = False
+    """In fp8, linear layers keep their inputs as they multiply them, in 8 bits."""
     checkpoints: Literal["whole", "divided", "host"] = "whole"
     """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True

@@ -207,6 +207,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
     "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
+    "saves_fp8": ("fp8 keeps inputs of linear layers in 8 bits", _plain),
     "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "fused": ("elementwise kernels are fused", _plain),

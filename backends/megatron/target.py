@@ -75,6 +75,8 @@ TRAITS = Traits(
     # megatron_fsdp.py: optim_grads and optim_grads_params reduce-scatter in each backward pass.
     reduces_each=lambda zero: zero >= 2,
     selective="core_attention",
+    # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
+    saves_fp8=True,
     context="ring",
     # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
     logit_bytes=6.0,
