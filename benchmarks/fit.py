@@ -42,6 +42,7 @@ AMPERE = ("a100_80", "a100_40", "a800")
 HOPPER = ("h100_sxm", "h200", "h800")
 BLACKWELL = ("b200", "gb200")
 ULTRA = ("b300", "gb300")
+GENERATIONS = {"Volta": VOLTA, "Ampere": AMPERE, "Hopper": HOPPER, "Blackwell": BLACKWELL + ULTRA}
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,24 @@ def report(sources: Mapping[str, Sequence[Sample]], start: Point, fitted: Point)
         lines.append(f"{name:52}{len(found):5}" + "".join(f"{100 * each:7.1f} %" for each in row))
     middle = [100 * float(np.median(column)) for column in zip(*table, strict=True)]
     lines.append(f"{'median of sources':57}" + "".join(f"{each:7.1f} %" for each in middle))
+    lines.append(f"\n{'step_spread of left-out sources':52}{'sources':>8}")
+    for label, found in sorted(spreads(sources, others).items()):
+        lines.append(f"{label:52}{len(found):8}{float(np.median(found)):9.2f}")
     return "\n".join(lines)
+
+
+def spreads(
+    sources: Mapping[str, Sequence[Sample]], others: Mapping[str, Point]
+) -> dict[str, list[float]]:
+    """By generation of GPUs, for every source left out the root mean square of log(predicted / measured)."""
+    found: dict[str, list[float]] = {}
+    for name, members in sources.items():
+        for label, gpus in GENERATIONS.items():
+            of_them = [it for it in members if it.setup.asked.cluster.gpu.name in gpus]
+            errors = errors_at(of_them, others[name])
+            if errors:
+                found.setdefault(label, []).append(float(np.sqrt(np.mean(np.square(errors)))))
+    return found
 
 
 def main(given: Sequence[str] | None = None) -> int:

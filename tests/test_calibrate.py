@@ -65,9 +65,9 @@ def record(*names: str, noise: float = 0.01, values: Mapping[str, float] = TRUE)
 def test_the_parameters_come_back(calibrate: Calibrate) -> None:
     found = calibrate(*record(*RUNS), "--json")
     assert found.code == 0
-    assert found.parameter("matmul_efficiency")["fitted"] == pytest.approx(0.62, rel=0.03)
+    assert found.parameter("matmul_efficiency")["fitted"] == pytest.approx(0.53, rel=0.03)
     assert found.parameter("network_efficiency")["fitted"] == pytest.approx(0.60, rel=0.05)
-    assert found.parameter("attention_efficiency")["fitted"] == pytest.approx(0.55, rel=0.05)
+    assert found.parameter("attention_efficiency")["fitted"] == pytest.approx(0.68, rel=0.05)
     runs = found.json["runs"]
     assert max(abs(run["error_before"]) for run in runs) > 0.2
     assert max(abs(run["error_after"]) for run in runs) < 0.02
@@ -76,10 +76,10 @@ def test_the_parameters_come_back(calibrate: Calibrate) -> None:
 
 
 def test_attention_comes_back_where_sequences_are_long(calibrate: Calibrate) -> None:
-    values = {**TRUE, "attention_efficiency": 0.4}
+    values = {**TRUE, "attention_efficiency": 0.5}
     found = calibrate(*record("tp1", "tp2", "long", values=values, noise=0.002), "--json")
-    assert found.parameter("attention_efficiency")["fitted"] == pytest.approx(0.4, rel=0.05)
-    assert found.parameter("matmul_efficiency")["fitted"] == pytest.approx(0.62, rel=0.03)
+    assert found.parameter("attention_efficiency")["fitted"] == pytest.approx(0.5, rel=0.05)
+    assert found.parameter("matmul_efficiency")["fitted"] == pytest.approx(0.53, rel=0.03)
 
 
 def test_two_runs_move_one_parameter_and_leave_what_they_do_not_tell(calibrate: Calibrate) -> None:
@@ -98,7 +98,7 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
     first = Path("site.par").read_text()
     Path("new.par").write_text('import "site.par"\n' + JOB.replace("std.h100_pod", "site"))
     job = parc.load("new.par")
-    assert job.cluster.gpu.matmul_efficiency == pytest.approx(0.62, rel=0.03)
+    assert job.cluster.gpu.matmul_efficiency == pytest.approx(0.53, rel=0.03)
     assert job.cluster.network_efficiency == pytest.approx(0.60, rel=0.05)
     old = parc.load("job.par")
     same = {"name", "matmul_efficiency", "attention_efficiency"}
@@ -367,4 +367,4 @@ def test_a_name_that_is_no_name_still_gives_a_file(calibrate: Calibrate) -> None
     Path("new.par").write_text(
         'import "3rd/8 nodes.par"\n' + JOB.replace("std.h100_pod", "site_8_nodes")
     )
-    assert parc.load("new.par").cluster.gpu.matmul_efficiency != 0.73
+    assert parc.load("new.par").cluster.gpu.matmul_efficiency != 0.62

@@ -24,7 +24,9 @@ def test_tensor_parallelism_stays_on_the_fast_link(example: str) -> None:
 
 @pytest.mark.parametrize("example", ["llama3_8b", "gpt_125m"])
 def test_small_models_on_a_fast_link_need_no_pipeline(example: str) -> None:
-    assert {plan.layout.pp for plan in compiled(example).plans} == {1}
+    """torchtitan keeps more for the backward pass: two stages spare it the recomputation of an 8B model."""
+    plans = [plan for plan in compiled(example).plans if plan.target != "torchtitan"]
+    assert {plan.layout.pp for plan in plans} == {1}
 
 
 def test_gpt3_as_the_papers_ran_it_fills_the_node_with_tp() -> None:

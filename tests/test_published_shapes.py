@@ -14,9 +14,9 @@ import pytest
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.estimate import estimate_layout
-from parc.compiler.memory import state_widths
 from parc.compiler.plan import Estimate
 from parc.compiler.space import ORDER
+from parc.compiler.states import state_widths
 from parc.compiler.target import NEUTRAL, StateBytes
 from parc.dsl import std_cluster, std_gpu
 from parc.dsl.job import Job, Model, TargetSpec, Train
