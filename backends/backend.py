@@ -13,9 +13,16 @@ Value = bool | int | float | str
 
 @dataclass(frozen=True)
 class Unknown:
-    """A fact that the text does not decide, and why."""
+    """A fact that the text does not decide, and why.
+
+    `alternatives` are the values that it may have, where they can be listed. `unset` names the variable that
+    nothing sets, if that is the reason; `nonempty` says that it has a value, though nobody can say which.
+    """
 
     reason: str
+    alternatives: tuple[str, ...] = ()
+    unset: str = ""
+    nonempty: bool = False
 
 
 @dataclass(frozen=True)

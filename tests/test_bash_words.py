@@ -1,13 +1,14 @@
-"""The reader of emitted bash: words, positions, variables, and what it does not decide."""
+"""Words of a launched command: quotes, expansions, positions, and what is not decided."""
 
 from __future__ import annotations
 
+from launched import command, launches, said
+
 from parc.backends.backend import Unknown
-from parc.backends.shell import read_script
 
 
 def words(text: str) -> list[str]:
-    return [word.text if isinstance(word.text, str) else "?" for word in read_script(text).command]
+    return said(command(text))
 
 
 def test_variables_and_defaults():
@@ -21,7 +22,7 @@ def test_arrays_with_comments_and_continuations():
 
 
 def test_positions_are_those_of_the_source():
-    found = read_script('N=8\nARGS=(\n    --flag  value\n)\ntorchrun "$N" "${ARGS[@]}"\n').command
+    found = command('N=8\nARGS=(\n    --flag  value\n)\ntorchrun "$N" "${ARGS[@]}"\n')
     assert [(word.line, word.column) for word in found] == [(5, 1), (5, 10), (3, 5), (3, 13)]
 
 
@@ -38,7 +39,7 @@ def test_quotes_and_escapes():
 def test_last_program_counts_and_others_do_not():
     text = "mkdir -p x\npython prepare.py\nFOO=1 /opt/bin/torchrun a.py && echo done\n"
     assert words(text) == ["/opt/bin/torchrun", "a.py"]
-    assert read_script("echo hello\n").command == ()
+    assert command("echo hello\n") == ()
 
 
 def test_redirects_and_pipes_end_the_words():
@@ -48,7 +49,7 @@ def test_redirects_and_pipes_end_the_words():
 
 def test_what_runs_is_unknown():
     text = 'A=$(hostname)\nif [ x ]; then\n  B=1\nfi\ntorchrun "$A" "$B" "$C" `date`\n'
-    found = read_script(text).command[1:]
+    found = command(text)[1:]
     reasons = [word.text.reason for word in found if isinstance(word.text, Unknown)]
     assert len(reasons) == 4
     assert "hostname" in reasons[0] and "branch" in reasons[1] and "outside" in reasons[2]
@@ -61,4 +62,4 @@ def test_arithmetic_and_unquoted_splitting():
 
 def test_broken_text_never_raises():
     for text in ('A=("', "torchrun ${", "torchrun $(", "'", "torchrun \\", "((", "fi\n;;)"):
-        read_script(text)
+        launches(text)

@@ -1,0 +1,19 @@
+"""A source -> its syntax tree. Parts that are no bash are error nodes, with readable statements around them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from .source import Source
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def parse(source: Source) -> Node:
+    return _parser().parse(source.parsable).root_node
