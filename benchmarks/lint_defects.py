@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parc.backends.backend import LaunchConfig
+from parc.lint.engine import Options, judge
 
 _CODE = re.compile(r"PAR\d{3}")
 
@@ -49,4 +50,12 @@ class Defects:
 
 
 def defects_of(row: Mapping[str, str], configs: Sequence[LaunchConfig]) -> Defects:
-    return Defects.none(row)
+    """What the rules say of every job in a file; hints (`info`) count where the manifest asks for them."""
+    found = [each for judged in judge(configs, Options()) for each in judged.findings]
+    wanted = frozenset(_CODE.findall(row.get("defects", "")))
+    codes = {
+        level: frozenset(each.code for each in found if each.severity == level)
+        for level in ("error", "warning", "info")
+    }
+    hints = codes["info"] & wanted
+    return Defects(wanted, codes["error"], codes["warning"] | hints)

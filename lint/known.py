@@ -136,7 +136,9 @@ def _head_size(known: Known) -> int:
 
 
 def _precision(known: Known) -> str:
-    return str(known.fact("precision"))
+    """`bf16+fp8` is fp8: the narrowest of the matrix products."""
+    text = str(known.fact("precision"))
+    return next((name for name in ("mxfp8", "fp8") if name in text), text)
 
 
 def _mla(known: Known) -> bool:
@@ -217,13 +219,19 @@ def _replicated(known: Known) -> int:
 
 def _context(known: Known) -> int:
     """Ulysses is DeepSpeed's context parallelism."""
-    if known.launch.number("ulysses_sp") is not None:
+    if (known.launch.number("ulysses_sp") or 1) > 1 or "cp" not in known.launch.facts:
         return known.number("ulysses_sp")
     return known.number("cp")
 
 
 def _expert_tensor(known: Known) -> int:
     return known.number("etp" if "etp" in known.launch.facts else "tp")
+
+
+def _sharding(known: Known) -> int:
+    """The ZeRO stage, or what Megatron-LM's own sharding amounts to."""
+    staged = known.launch.number("zero_stage") is not None or "sharding" not in known.launch.facts
+    return known.number("zero_stage" if staged else "sharding")
 
 
 COLUMNS: dict[str, Callable[[Known], int]] = {
@@ -237,7 +245,7 @@ COLUMNS: dict[str, Callable[[Known], int]] = {
     "gpus": _fact("world"),
     "micro_batch": _fact("mbs"),
     "microbatches": _microbatches,
-    "zero": _fact("zero_stage"),
+    "zero": _sharding,
     "hpz": _fact("hpz"),
     "dp_shard": _sharded,
     "dp_replicate": _replicated,

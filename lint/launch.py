@@ -39,6 +39,11 @@ class Launch:
         return self.framework == "megatron" and "deepspeed" not in self.kind
 
     @property
+    def trains(self) -> bool:
+        """Whether the options are those of training, and not of inference or conversion."""
+        return self.given("--train-iters", "--train-samples", "--lr")
+
+    @property
     def path(self) -> str:
         return next(iter(self.config.texts), "")
 

@@ -1,7 +1,5 @@
 """A chain of jobs that continues only after success.
 
-
-
 Why:
 A job that reaches its time limit has not succeeded, nor has a launcher that was told to stop: the next one
 waits for ever with DependencyNeverSatisfied. `singleton` or `afterany` go on.

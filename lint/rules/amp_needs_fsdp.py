@@ -1,7 +1,5 @@
 """torchtitan turns mixed precision off where tensor or pipeline parallelism run without FSDP.
 
-
-
 Why:
 The log says so once; the job trains in fp32, at half the speed and twice the memory.
 

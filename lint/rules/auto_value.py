@@ -1,7 +1,5 @@
 """"auto" is filled in by the Hugging Face Trainer. Megatron-DeepSpeed's programs hand it on as it is.
 
-
-
 Why:
 `TypeError: '>' not supported between instances of 'str' and 'int'`; or, in a checked section, the default
 is taken without a word: "stage": "auto" becomes 0.
@@ -10,14 +8,18 @@ Bad:
 --- ds_config.json
 {"train_batch_size": 64, "train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 1}}
 --- launch.sh
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --no-pipeline-parallel --deepspeed \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
+    --no-pipeline-parallel \\
+    --deepspeed \\
     --deepspeed_config ds_config.json
 
 Good:
 --- ds_config.json
 {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 1}}
 --- launch.sh
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --no-pipeline-parallel --deepspeed \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
+    --no-pipeline-parallel \\
+    --deepspeed \\
     --deepspeed_config ds_config.json
 """
 

@@ -1,7 +1,5 @@
 """A step's batch is made of micro-batches on dp replicas, so micro-batch * dp must divide the global batch.
 
-
-
 Why:
 Megatron-LM and torchtitan stop at start; the message of recent Megatron-LM speaks of the evaluation batch.
 

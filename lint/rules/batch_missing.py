@@ -1,7 +1,5 @@
 """A DeepSpeed config must give train_batch_size or train_micro_batch_size_per_gpu.
 
-
-
 Why:
 DeepSpeed stops at start. Megatron-DeepSpeed fills in neither.
 

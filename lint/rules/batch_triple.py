@@ -1,8 +1,6 @@
 """DeepSpeed wants train_batch_size = train_micro_batch_size_per_gpu * gradient_accumulation_steps * dp. Of
 two given values it computes the third by whole division, and then checks the product.
 
-
-
 Why:
 Every rank stops in deepspeed.initialize. It is the most frequent failure of all.
 
@@ -13,7 +11,7 @@ Bad:
   "train_micro_batch_size_per_gpu": 128
 }
 --- launch.sh
-deepspeed --num_gpus 8 train.py --deepspeed_config ds_config.json
+deepspeed --num_nodes 1 --num_gpus 8 train.py --deepspeed_config ds_config.json
 
 Good:
 --- ds_config.json
@@ -22,7 +20,7 @@ Good:
   "train_micro_batch_size_per_gpu": 128
 }
 --- launch.sh
-deepspeed --num_gpus 8 train.py --deepspeed_config ds_config.json
+deepspeed --num_nodes 1 --num_gpus 8 train.py --deepspeed_config ds_config.json
 """
 
 from __future__ import annotations

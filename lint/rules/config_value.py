@@ -1,8 +1,6 @@
 """A value that DeepSpeed does not take: a ZeRO stage above 3, an unknown device, a text for a number, a
 batch below 1.
 
-
-
 Why:
 DeepSpeed stops with a message of its schema.
 
@@ -54,11 +52,18 @@ TOP = {
 def check(launch: Launch) -> Iterator[Complaint]:
     for setting in launch.all("json"):
         value = setting.values[0] if len(setting.values) == 1 else None
-        if isinstance(value, Unknown) or value is None or value == "auto":
+        if isinstance(value, Unknown) or value is None or value == "auto" or _template(value):
             continue
         said = _wrong(setting.name, value)
         if said is not None:
             yield Complaint(f"{setting.name} {_shown(value)}: {said[0]}", setting, help=said[1])
+
+
+def _template(value: Value) -> bool:
+    """A word that a script replaces before DeepSpeed reads it."""
+    return (
+        isinstance(value, str) and re.search(r"^[A-Z][A-Z0-9_]{2,}$|[${}<>@]|%s", value) is not None
+    )
 
 
 def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:

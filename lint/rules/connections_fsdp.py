@@ -1,7 +1,5 @@
 """FSDP overlaps its gathers with computation only when CUDA_DEVICE_MAX_CONNECTIONS is unset or above 1.
 
-
-
 Why:
 Megatron-LM asserts it; torchtitan and others run slowly without a word. The setting is often copied from a
 script for tensor parallelism.

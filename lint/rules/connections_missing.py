@@ -1,18 +1,18 @@
 """With tensor or context parallelism Megatron-LM wants CUDA_DEVICE_MAX_CONNECTIONS=1, so that transfers
 start in the order in which they overlap. Blackwell, other vendors' devices and FSDP do without.
 
-
-
 Why:
 It is an assertion at start on Hopper and older GPUs. The image or the site may set the variable, so this is
 a warning.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --num-attention-heads 32
+torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-parallel-size 2 \\
+    --num-attention-heads 32
 
 Good:
 export CUDA_DEVICE_MAX_CONNECTIONS=1
-torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --num-attention-heads 32
+torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-parallel-size 2 \\
+    --num-attention-heads 32
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...dsl.diagnostics import Severity
 from ..finding import Complaint
 from ..launch import Launch, text_of
+from ..vocabulary import megatron_removed
+from .removed_option import REFUSED
 
 CODE = "PAR304"
 NAME = "connections-missing"
@@ -39,7 +42,12 @@ FSDP = ("--use-megatron-fsdp", "--use-torch-fsdp2", "--use-custom-fsdp")
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
-    if not launch.megatron or launch.given(*FSDP) or launch.given("--use-cpu-initialization"):
+    if (
+        not launch.megatron
+        or not launch.trains
+        or launch.given(*FSDP)
+        or launch.given("--use-cpu-initialization")
+    ):
         return
     if launch.cluster is not None and launch.cluster.gpu.arch.startswith("sm1"):
         return
@@ -55,7 +63,15 @@ def check(launch: Launch) -> Iterator[Complaint]:
     number = launch.number(wide)
     said = f"is {text_of(at)}" if at else "is not set"
     message = f"{NAME_OF_VARIABLE} {said}, and {wide} {number} needs 1 before Blackwell"
-    yield Complaint(message, at or launch.facts[wide], help=f"export {NAME_OF_VARIABLE}=1")
+    severity: Severity | None = "info" if _old(launch) else None
+    help_text = f"export {NAME_OF_VARIABLE}=1"
+    yield Complaint(message, at or launch.facts[wide], help=help_text, severity=severity)
+
+
+def _old(launch: Launch) -> bool:
+    """Whether options of releases before 2024 are used, not all of which asked for it."""
+    lasts = (megatron_removed().get(setting.name, "") for setting in launch.all("argument"))
+    return launch.given(*REFUSED) or any(last.startswith("20") for last in lasts)
 
 
 def _whole(launch: Launch) -> bool:

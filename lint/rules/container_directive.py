@@ -1,7 +1,5 @@
 """Container options as directives.
 
-
-
 Why:
 They belong to srun, where pyxis adds them: sbatch itself runs the script in the container, in which srun
 and scontrol are missing, or does not know the option.

@@ -1,8 +1,6 @@
 """Context parallelism by all-to-all gives every rank whole heads: what tp leaves of heads and key-value
 heads must be a multiple of cp.
 
-
-
 Why:
 Megatron-LM accepts the arguments; Transformer Engine fails in the first step.
 

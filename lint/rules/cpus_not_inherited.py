@@ -1,7 +1,5 @@
 """Since SLURM 22.05 a step does not take --cpus-per-task from the job.
 
-
-
 Why:
 The step gets one CPU for each task, and data loading crawls. A site may restore the old behaviour.
 

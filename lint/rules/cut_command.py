@@ -1,7 +1,5 @@
 """A comment, or a blank behind the backslash, between the lines of one command.
 
-
-
 Why:
 The command ends there. The options below run as commands of their own ("--bf16: command not found"), and
 the job trains without them.

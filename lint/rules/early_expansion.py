@@ -1,7 +1,5 @@
 """A variable that differs from task to task is expanded by the batch shell, which is task 0 of node 0.
 
-
-
 Why:
 `$SLURM_PROCID`, `$SLURM_NODEID` and `$SLURM_LOCALID` become 0 for every task: all nodes call themselves the
 first, and the rendezvous hangs or fails with EADDRINUSE. With c10d rendezvous the rank is not used, so it

@@ -1,7 +1,5 @@
 """An option of the layout whose value is empty because a variable was never set.
 
-
-
 Why:
 The next option is taken for the value, or the parser stops; the message names neither variable nor option.
 
@@ -55,7 +53,8 @@ def _empty(value: Value | Unknown) -> bool:
 
 def _unset(setting: Setting) -> str | None:
     for value in setting.values:
-        if isinstance(value, Unknown) and value.unset:
+        # What the caller of a script leaves out is no slip of the script.
+        if isinstance(value, Unknown) and value.unset and not value.unset.isdigit():
             return value.unset
     return None
 

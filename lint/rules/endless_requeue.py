@@ -1,7 +1,5 @@
 """A script that requeues itself without counting.
 
-
-
 Why:
 A job that fails at once is started again for ever.
 

@@ -1,8 +1,6 @@
 """A variable that nobody sets is read: RANK where the launcher means NODE_RANK, or a SLURM variable that
 does not exist.
 
-
-
 Why:
 The number of the node is empty or wrong, so every node calls itself the first. LLaMA-Factory reads
 NODE_RANK; torchrun sets RANK for each process itself.

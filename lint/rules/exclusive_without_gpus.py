@@ -1,7 +1,5 @@
 """--exclusive takes a whole node, but its GPUs only when they are asked for.
 
-
-
 Why:
 Where SLURM manages GPUs, the steps of the job see none: CUDA_VISIBLE_DEVICES and SLURM_GPUS_ON_NODE are
 unset.

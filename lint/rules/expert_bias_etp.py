@@ -1,7 +1,5 @@
 """Experts with biases cannot be divided by expert tensor parallelism.
 
-
-
 Why:
 Megatron-LM refuses biases in experts unless etp is 1, and biases are its default.
 
@@ -32,5 +30,5 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/transformer/transformer_conf
 
 
 def check(launch: Launch) -> Iterator[Complaint | Skipped]:
-    if launch.number("experts"):
+    if launch.number("experts") and launch.megatron:
         yield from enforced(CODE, launch)

@@ -1,8 +1,6 @@
 """Experts have a grid of their own: etp * ep * pp must divide the number of GPUs. Without
 `--expert-tensor-parallel-size` etp is tp. Expert parallelism need not divide dp.
 
-
-
 Why:
 Megatron-LM finds it out only after every rank is up, in the creation of the process groups.
 

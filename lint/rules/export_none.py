@@ -1,7 +1,5 @@
 """--export=NONE leaves the step without an environment, unless srun is told otherwise.
 
-
-
 Why:
 The step fails with "execve(): bash: No such file or directory".
 

@@ -1,7 +1,5 @@
 """A pipeline of pp stages is full only with at least pp micro-batches in a step.
 
-
-
 Why:
 With fewer, stages stand idle for most of the step. torchtitan's 1F1B schedule refuses it.
 

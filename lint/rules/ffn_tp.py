@@ -1,7 +1,5 @@
 """Tensor parallelism divides the width of the feed-forward block, so tp must divide it.
 
-
-
 Why:
 No option parser checks it: Megatron-LM fails while it builds the model, after all processes have started.
 

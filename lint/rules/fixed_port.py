@@ -1,7 +1,5 @@
 """A rendezvous port that is the same for every job.
 
-
-
 Why:
 Two jobs on one node want the same port: the second fails with EADDRINUSE; and with the same host, port and
 --rdzv-id the two even became one world. A job that has its nodes for itself cannot meet another.
@@ -54,7 +52,8 @@ def check(launch: Launch) -> Iterator[Complaint]:
         on_slurm = any(True for _ in batches(launch))
         if alone:
             return
-        severity: Severity = "warning" if on_slurm else "info"
+        one_node = (launch.number("nodes") or 1) == 1
+        severity: Severity = "warning" if on_slurm and one_node else "info"
         help_text = "$((20000 + SLURM_JOB_ID % 10000)), or --standalone on one node"
         yield Complaint(
             f"port {port} is the same for every job", setting, help=help_text, severity=severity

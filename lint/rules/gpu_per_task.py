@@ -1,7 +1,5 @@
 """A task that sees one GPU, and a program that chooses its device by local rank.
 
-
-
 Why:
 With --gpus-per-task=1 every task sees its GPU as device 0, so `set_device(LOCAL_RANK)` fails with "invalid
 device ordinal"; and a launcher finds one GPU where it should start several processes.

@@ -1,7 +1,5 @@
 """GPUs are asked for twice, with different numbers.
 
-
-
 Why:
 sbatch takes the job; the step fails: "Step requested gres_per_node=gpu:8 is more than the job's
 gres_per_node=gpu:4".

@@ -1,7 +1,5 @@
 """SLURM_GPUS_PER_NODE is no safe number: it is unset under --gres, and "a100:4" where a type was named.
 
-
-
 Why:
 The script fails, or starts one process, on a site that asks for GPUs in the other way. SLURM_GPUS_ON_NODE
 is a number in both.

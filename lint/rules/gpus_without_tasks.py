@@ -1,7 +1,5 @@
 """--gpus-per-task without a number of tasks or of GPUs.
 
-
-
 Why:
 SLURM 22.05 takes it, 23.11 refuses it: "--gpus-per-task or --tres-per-task used without either --gpus or
 -n/--ntasks is not allowed".

@@ -1,7 +1,5 @@
 """A head size that is no multiple of 8.
 
-
-
 Why:
 Tensor cores take sides in multiples of 8; other sizes are padded or run on slower kernels, and fused
 attention may refuse them.

@@ -1,7 +1,5 @@
 """Tensor parallelism gives every rank the same number of attention heads, so tp must divide the heads.
 
-
-
 Why:
 Megatron-LM stops at start, torchtitan in the first forward pass, others build a wrong model.
 

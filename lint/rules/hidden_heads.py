@@ -1,7 +1,5 @@
 """Without --kv-channels a head is hidden / heads wide, so the heads must divide the hidden size.
 
-
-
 Why:
 Megatron-LM stops with a bare assertion that names neither number.
 

@@ -1,8 +1,6 @@
 """The secondary partition of ZeRO++ (zero_hpz_partition_size) keeps a copy of the weights on a node: it
 needs ZeRO 3, and must divide the ranks into several equal parts.
 
-
-
 Why:
 DeepSpeed accepts anything, and trains without it or with uneven groups.
 

@@ -1,7 +1,5 @@
 """A key that does nothing at this ZeRO stage, or beside another key.
 
-
-
 Why:
 DeepSpeed loads it without a word: quantized weights below ZeRO 3 are not quantized; bf16 beside
 torch_autocast trains in one of the two; without data_parallel_size a sequence_parallel_size builds no

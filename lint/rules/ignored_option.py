@@ -1,7 +1,5 @@
 """The option is parsed and then ignored.
 
-
-
 Why:
 The job trains, but not as its script says. A batch ramp that does not happen changes the loss curve.
 

@@ -1,7 +1,5 @@
 """srun waits for the other tasks when one has failed, unless it is told to end them.
 
-
-
 Why:
 A rank that died leaves the others hanging in a collective until the wall time. A failed task ended the step
 at once with --kill-on-bad-exit=1.

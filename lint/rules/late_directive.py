@@ -1,8 +1,6 @@
 """A directive below the first command. SLURM stops looking for directives at the first line that is neither
 blank nor a comment.
 
-
-
 Why:
 It is ignored without a word: a job that asks for two nodes runs on one. `--fix` moves it up.
 

@@ -1,8 +1,6 @@
 """mpirun starts the ranks, and nothing hands PyTorch their rank and number: OpenMPI's own variables have
 other names.
 
-
-
 Why:
 Every process believes that it is alone: DeepSpeed then finds a batch that does not multiply, or all ranks
 train the same data.

@@ -2,8 +2,6 @@
 counted as layers, the first and last stage given their own numbers, or the whole split written as a layout
 string.
 
-
-
 Why:
 Megatron-LM stops at start; old versions dropped the layers that were left over without a word.
 

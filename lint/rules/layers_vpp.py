@@ -1,8 +1,6 @@
 """Interleaving cuts the layers of a stage into equal chunks, so the layers of a virtual stage, or their
 number, must divide the layers of a stage.
 
-
-
 Why:
 Megatron-LM stops at start; old versions rounded down and built a smaller model without a word.
 

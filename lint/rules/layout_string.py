@@ -1,8 +1,6 @@
 """A layout string places every layer: E first, the decoder's layers t, prediction layers m behind them, L
 last; and its stages are a multiple of pp.
 
-
-
 Why:
 Megatron-LM stops at start.
 

@@ -1,15 +1,13 @@
 """The smallest learning rate cannot be above the largest.
 
-
-
 Why:
 Megatron-LM stops with a bare assertion.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --lr 1e-5 --min-lr 1e-4
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 --lr 1e-5 --min-lr 1e-4
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --lr 1e-4 --min-lr 1e-5
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 --lr 1e-4 --min-lr 1e-5
 """
 
 from __future__ import annotations

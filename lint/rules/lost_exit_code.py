@@ -1,7 +1,5 @@
 """Commands follow srun, and nothing keeps its exit code.
 
-
-
 Why:
 The batch script ends with the code of its last command: a job whose training failed is COMPLETED, and
 whatever depends on it goes on.

@@ -1,8 +1,6 @@
 """torchtitan multiplies its degrees: dp_replicate * dp_shard * cp * tp * pp must be the number of GPUs. One
 of them, data_parallel_shard_degree, may be -1 and takes the ranks that are left.
 
-
-
 Why:
 torchtitan stops at start on every rank.
 

@@ -1,7 +1,5 @@
 """A section of the top level inside zero_optimization or another section.
 
-
-
 Why:
 DeepSpeed stops: "aio extra fields not permitted".
 

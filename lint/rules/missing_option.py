@@ -1,7 +1,5 @@
 """An option that Megatron-LM cannot do without is missing.
 
-
-
 Why:
 It stops at start with a bare assertion.
 
@@ -23,6 +21,7 @@ from collections.abc import Iterator
 from ...backends.backend import Unknown
 from ..finding import Complaint, Place
 from ..launch import Launch
+from .option_value import lacks_values
 
 CODE = "PAR374"
 NAME = "missing-option"
@@ -55,7 +54,7 @@ TRAINERS = ("pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py")
 
 def check(launch: Launch) -> Iterator[Complaint]:
     options = launch.all("argument")
-    if not launch.megatron or launch.given(*ELSEWHERE) or not options or launch.config.unread:
+    if not launch.megatron or launch.given(*ELSEWHERE) or not options or lacks_values(launch):
         return
     if any(
         option.name == "" or any(isinstance(v, Unknown) for v in option.values)
@@ -64,7 +63,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
         return
     missing = [names[0] for names in NEEDED if not launch.given(*names)]
     # A command that gives few of them leaves them to a wrapper.
-    if not missing or len(missing) > 2 or not _trains(launch):
+    if not missing or len(missing) > 2 or not starts_megatron(launch):
         return
     first = options[0]
     place = Place(first.path, first.line, first.column, len(first.name))
@@ -73,7 +72,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
     )
 
 
-def _trains(launch: Launch) -> bool:
+def starts_megatron(launch: Launch) -> bool:
     """Whether Megatron-LM's own program is started, and nothing else may add options."""
     texts = "\n".join(launch.config.texts.values())
     return any(name in texts for name in TRAINERS)

@@ -1,7 +1,5 @@
 """A comment that looks like a directive and is none: `# SBATCH`, `#sbatch`, `#Sbatch`.
 
-
-
 Why:
 SLURM wants `#SBATCH` at the start of the line, in capitals. Anything else is a comment, and the option is
 not set. `##SBATCH` is how people switch a directive off; it is not reported.

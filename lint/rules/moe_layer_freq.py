@@ -1,17 +1,15 @@
 """A list given to --moe-layer-freq says for each layer whether it has experts, so it has as many entries as
 layers.
 
-
-
 Why:
 Megatron-LM finds out when it builds the model, after all processes have started.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 28 --num-experts 64 \\
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 28 --num-experts 64 \\
     --moe-layer-freq "([0]*1+[1]*26)"
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 28 --num-experts 64 \\
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 28 --num-experts 64 \\
     --moe-layer-freq "([0]*1+[1]*27)"
 """
 

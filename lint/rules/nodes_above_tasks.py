@@ -1,7 +1,5 @@
 """More nodes than tasks: SLURM quietly takes fewer nodes.
 
-
-
 Why:
 "can't run 1 processes on 2 nodes, setting nnodes to 1": the job runs on one node, and ends with success.
 

@@ -1,8 +1,6 @@
 """The batch script runs on the first node alone: a launcher that is started there without srun reaches no
 other.
 
-
-
 Why:
 The other nodes stay idle, and the rendezvous waits for them until it times out.
 

@@ -1,7 +1,5 @@
 """Offload to NVMe without the folder to use.
 
-
-
 Why:
 DeepSpeed loads the config and fails when it opens the first file.
 

@@ -1,7 +1,5 @@
 """The last digits of a job's number inside `$(( ))`: with a leading zero they are an octal number.
 
-
-
 Why:
 "10000 + 0099: value too great for base": the script fails for some jobs and works for others.
 

@@ -1,8 +1,6 @@
 """DeepSpeed's optimizer offload needs DeepSpeed's CPU optimizer, and Megatron-DeepSpeed builds a GPU one
 unless --cpu-optimizer is given.
 
-
-
 Why:
 DeepSpeed stops: "You are using ZeRO-Offload with a client provided optimizer".
 
@@ -13,7 +11,9 @@ Bad:
   "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}
 }
 --- launch.sh
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --no-pipeline-parallel --deepspeed \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
+    --no-pipeline-parallel \\
+    --deepspeed \\
     --zero-stage 3 --deepspeed_config ds_config.json
 
 Good:
@@ -23,7 +23,9 @@ Good:
   "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}
 }
 --- launch.sh
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --no-pipeline-parallel --deepspeed \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
+    --no-pipeline-parallel \\
+    --deepspeed \\
     --zero-stage 3 --deepspeed_config ds_config.json --cpu-optimizer
 """
 

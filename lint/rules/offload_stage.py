@@ -1,8 +1,6 @@
 """Offload of the weights works with ZeRO 3 alone, offload of the optimizer from ZeRO 1 on; partial offload
 (`ratio` below 1) needs ZeRO 3.
 
-
-
 Why:
 DeepSpeed accepts the pair and does not offload, so the job runs out of memory that it was meant to save.
 

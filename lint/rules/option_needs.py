@@ -1,7 +1,5 @@
 """An option works only together with another one, which is missing.
 
-
-
 Why:
 Megatron-LM stops at start, or goes on as if the option had not been given.
 
@@ -24,6 +22,7 @@ from ..finding import Complaint
 from ..launch import Launch, number_of, text_of
 from ..versions import older
 from .megatron_pairs import NEEDS, Above, Need
+from .option_value import lacks_values
 
 CODE = "PAR311"
 NAME = "option-needs"
@@ -36,7 +35,7 @@ SOURCE = (
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
-    if not launch.megatron:
+    if not launch.megatron or lacks_values(launch):
         return
     version = launch.versions.get("megatron")
     for need in NEEDS:

@@ -1,16 +1,16 @@
 """An option has a value of the wrong kind: a word for a number, none of the legal words, no value at all,
 or too many.
 
-
-
 Why:
 Megatron-LM's parser ends the job before it starts. Often a variable was empty, or a quote was lost.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers thirty-two --moe-token-dispatcher-type alltoall_seq
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers thirty-two \\
+    --moe-token-dispatcher-type alltoall_seq
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --moe-token-dispatcher-type alltoall
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \\
+    --moe-token-dispatcher-type alltoall
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ WORDS = {
     ),
     "--cp-comm-type": ("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
 }  # fmt: skip
+#: Options whose words forks add to.
+EXTENDED = ("--tokenizer-type", "--dataloader-type", "--optimizer", "--transformer-impl")
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
@@ -59,8 +61,9 @@ def _check(launch: Launch, setting: Setting, option: Option) -> Iterator[Complai
     if any(isinstance(value, Unknown) for value in values):
         return
     texts = [str(value) for value in values]
-    if not texts and option.kind != "switch" and option.count in ("1", "+"):
-        yield Complaint(f"{option.name} has no value", setting)
+    if not texts and option.count in ("1", "+"):
+        if (option.kind in _NUMBERS or option.choices) and not _expanded(launch, setting):
+            yield Complaint(f"{option.name} has no value", setting)
     elif option.kind == "switch" and texts and launch.megatron:
         yield Complaint(f"{option.name} is a switch and takes no value, not `{texts[0]}`", setting)
     elif option.count == "1" and len(texts) > 1:
@@ -68,12 +71,16 @@ def _check(launch: Launch, setting: Setting, option: Option) -> Iterator[Complai
             f"{option.name} takes one value, not {len(texts)}: {' '.join(texts[:6])}", setting
         )
     else:
-        yield from _each(setting, option, texts)
+        yield from _each(launch, setting, option, texts)
 
 
-def _each(setting: Setting, option: Option, texts: list[str]) -> Iterator[Complaint]:
+def _each(
+    launch: Launch, setting: Setting, option: Option, texts: list[str]
+) -> Iterator[Complaint]:
     pattern = _NUMBERS.get(option.kind)
     legal = WORDS.get(option.name, option.choices)
+    if not launch.megatron or option.name in EXTENDED:
+        legal = ()
     for text in texts:
         if not text or any(mark in text for mark in "<>$`"):
             continue
@@ -83,3 +90,24 @@ def _each(setting: Setting, option: Option, texts: list[str]) -> Iterator[Compla
         elif legal and text not in legal:
             help_text = did_you_mean(text, legal) or f"{option.name} in {{{', '.join(legal)}}}"
             yield Complaint(f"{option.name} has no value `{text}`", setting, help=help_text)
+
+
+def _expanded(launch: Launch, setting: Setting) -> bool:
+    """Whether a variable stands where the value should: what it holds is another rule's business."""
+    span = launch.span(setting)
+    if span is None:
+        return True
+    behind = span.source.text[span.start + len(setting.name) :][:40]
+    return re.match(r"[=\s]*[\"'\\]*[$`]", behind) is not None or not behind.strip()
+
+
+def lacks_values(launch: Launch) -> bool:
+    """Whether values come from the script's caller, who was not asked: options may then be missing too."""
+    options = megatron_options()
+    return any(
+        not setting.values
+        and (option := options.get(setting.name)) is not None
+        and option.count == "1"
+        and option.kind != "switch"
+        for setting in launch.all("argument")
+    )

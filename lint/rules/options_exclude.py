@@ -1,7 +1,5 @@
 """Two options contradict each other.
 
-
-
 Why:
 Megatron-LM stops at start, some of these with a bare assertion that says nothing.
 

@@ -1,7 +1,5 @@
 """The job's output goes to a folder that only the script itself creates.
 
-
-
 Why:
 SLURM opens the output before the script runs. If the folder is not there the job fails and leaves no log at
 all.

@@ -1,7 +1,5 @@
 """`scontrol show hostnames | head -n 1` under `set -o pipefail`.
 
-
-
 Why:
 With a long list of nodes scontrol dies of SIGPIPE when head has read its line, and the script ends with
 141: never up to 512 nodes, now and then at 1024.

@@ -1,7 +1,5 @@
 """The command line and the DeepSpeed config name different precisions.
 
-
-
 Why:
 Hugging Face stops: "--mixed_precision arg cannot be set to bf16 when fp16 is set in the DeepSpeed config
 file". Others convert back and forth.

@@ -1,7 +1,5 @@
 """More processes on a node than it has GPUs.
 
-
-
 Why:
 Two ranks share a GPU, and NCCL refuses: "Duplicate GPU detected".
 

@@ -1,7 +1,5 @@
 """Words in a directive that are neither an option nor its value. A comment behind `#` is allowed.
 
-
-
 Why:
 SLURM refuses the script: "Invalid directive found in batch script".
 

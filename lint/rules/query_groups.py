@@ -1,7 +1,5 @@
 """--num-query-groups counts only together with --group-query-attention. Query groups must divide the heads.
 
-
-
 Why:
 Without the switch Megatron-LM builds full multi-head attention and says nothing: Llama 3 8B grows from 8.0
 to 8.8 billion parameters, and no checkpoint of the intended model loads.

@@ -1,7 +1,5 @@
 """A ramp of the batch starts at one size and grows by steps: each must be a multiple of micro-batch * dp.
 
-
-
 Why:
 Megatron-LM stops when the ramp reaches a size that does not divide. A run that was resumed beyond its ramp,
 or that grew its nodes along it, never meets such a size; so this is a warning.

@@ -1,7 +1,5 @@
 """A port that each task draws for itself, or one outside the range that is free on every host.
 
-
-
 Why:
 Tasks that draw their own port do not meet. Ports above 32767 are given to outgoing connections, and ports
 below 1024 belong to the system.

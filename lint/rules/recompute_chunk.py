@@ -1,18 +1,18 @@
 """Uniform recomputation stores the input of every N-th layer, so N must divide the layers of a stage; block
 recomputation cannot recompute more layers than a stage has.
 
-
-
 Why:
 Before the fix Megatron-LM failed with `IndexError: list index out of range`; today it recomputes something
 else than was asked for.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 24 --recompute-granularity full \\
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
+    --recompute-granularity full \\
     --recompute-method uniform --recompute-num-layers 7
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 24 --recompute-granularity full \\
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
+    --recompute-granularity full \\
     --recompute-method uniform --recompute-num-layers 6
 """
 

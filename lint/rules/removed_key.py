@@ -1,7 +1,5 @@
 """A key that DeepSpeed 0.19 removed or replaced.
 
-
-
 Why:
 0.19 stops with an error that names the key; older releases took it. Which release runs is not in the file:
 name it with `--framework-version deepspeed=0.19`. Keys that are only deprecated still work.

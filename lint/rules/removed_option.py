@@ -1,18 +1,16 @@
 """The option no longer exists: Megatron-LM renamed or removed it.
 
-
-
 Why:
 Its parser takes no abbreviations and no unknown options, so the job ends at once. Which release runs a
 script is not in the script: name it with `--framework-version megatron=0.19` to make this an error, or an
 older release to silence it. `--fix` renames what has a new name with the same meaning.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --use-custom-fsdp \\
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 --use-custom-fsdp \\
     --data-parallel-sharding-strategy optim_grads
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --use-megatron-fsdp \\
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 --use-megatron-fsdp \\
     --ckpt-format fsdp_dtensor --data-parallel-sharding-strategy optim_grads
 """
 

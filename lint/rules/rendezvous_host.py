@@ -1,8 +1,6 @@
 """The nodes of a job do not agree on their meeting point: each names itself, or a host that the others
 cannot reach.
 
-
-
 Why:
 With several nodes `localhost` is another host on each of them. SLURM_LAUNCH_NODE_IPADDR is the host where
 srun was called, which can be a login node. The job hangs until the rendezvous times out.

@@ -1,7 +1,5 @@
 """The same key twice in one object.
 
-
-
 Why:
 DeepSpeed stops: "Duplicate keys in DeepSpeed config". Other readers silently take the last one.
 

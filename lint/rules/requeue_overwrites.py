@@ -1,7 +1,5 @@
 """A job that is started again overwrites the log of its first attempt.
 
-
-
 Why:
 The reason of the failure is in that log. --open-mode=append keeps both.
 

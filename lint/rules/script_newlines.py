@@ -1,7 +1,5 @@
 """Lines that end in CR LF, or an sbatch file without `#!`.
 
-
-
 Why:
 sbatch refuses both: "DOS line breaks", and "This does not look like a batch script". bash takes the CR for
 a part of every last word. `--fix` repairs both.

@@ -1,7 +1,5 @@
 """--segment divides the nodes of a job into equal blocks that share NVLink, so it must divide the nodes.
 
-
-
 Why:
 SLURM refuses the job: "Invalid --segment specification"; and a block smaller than the groups of the layout
 lets them leave NVLink.

@@ -1,7 +1,5 @@
 """The position table must reach as far as the sequence: --max-position-embeddings at least --seq-length.
 
-
-
 Why:
 Megatron-LM stops at start.
 

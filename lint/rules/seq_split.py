@@ -1,8 +1,6 @@
 """A sequence is cut into equal parts: by sequence parallelism into tp, by context parallelism into 2 cp.
 Together it must be a multiple of cp * lcm(2, tp). torchtitan always wants a multiple of 2 cp tp.
 
-
-
 Why:
 Megatron-LM checks context parallelism at start and sequence parallelism only in the first step.
 

@@ -1,7 +1,5 @@
 """The warning signal comes at or before the start of the job.
 
-
-
 Why:
 --signal=USR1@300 in a job of five minutes was sent at once, and ended it after seconds.
 

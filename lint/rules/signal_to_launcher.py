@@ -1,7 +1,5 @@
 """A signal to the step reaches torchrun, which dies of it or kills its workers after 30 seconds.
 
-
-
 Why:
 A checkpoint that takes longer is lost. torchrun must be told to pass the signal on, and to wait.
 

@@ -1,7 +1,5 @@
 """--signal=B: sends the signal to the batch shell, which dies of it unless it has a trap.
 
-
-
 Why:
 The job ends before it has saved anything: "died by signal: 10".
 

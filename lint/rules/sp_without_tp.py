@@ -1,16 +1,16 @@
 """Sequence parallelism divides what tensor parallelism leaves whole, so with tp 1 it does nothing.
 
-
-
 Why:
 Megatron-LM switches it off with a warning, and some wrappers fail. The flag misleads whoever reads the
 script.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 1 --sequence-parallel
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 1 --sequence-parallel
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 1
 """
 
 from __future__ import annotations

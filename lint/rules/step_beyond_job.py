@@ -1,7 +1,5 @@
 """srun asks for more than the job has, or for tasks per node without saying how many tasks.
 
-
-
 Why:
 "More processors requested than permitted"; and --ntasks-per-node on srun alone is a limit, not a request.
 

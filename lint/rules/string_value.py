@@ -1,7 +1,5 @@
 """A truth value or a number in quotes.
 
-
-
 Why:
 DeepSpeed's hand-read keys take any text for true, and compare texts with numbers: `TypeError: '>' not
 supported between instances of 'str' and 'int'`. `--fix` takes the quotes away.

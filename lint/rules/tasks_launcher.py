@@ -2,8 +2,6 @@
 need one task per node, while a Python program that srun starts needs one task per GPU. A count of tasks
 must agree with nodes and tasks per node.
 
-
-
 Why:
 With more tasks torchrun runs several times on a node: the first node's agents form the world alone, and the
 others are not used. With a wrong --ntasks the job is refused.

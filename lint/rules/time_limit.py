@@ -1,7 +1,5 @@
 """A wall time that SLURM cannot read, or reads otherwise than it looks: `24:00` is 24 minutes.
 
-
-
 Why:
 Hours and minutes are written with seconds, 24:00:00. A job that should run a day ends after 24 minutes.
 

@@ -1,8 +1,6 @@
 """A value of the wrong kind, or a word that torchtitan does not know: a text for a number, a schedule or a
 checkpointing mode that does not exist.
 
-
-
 Why:
 torchtitan does not check its TOML values: the error comes late, and elsewhere.
 

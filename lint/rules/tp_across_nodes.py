@@ -1,8 +1,6 @@
 """Tensor parallelism exchanges activations inside every layer. With tp above the GPUs of a node those
 exchanges leave the fast link.
 
-
-
 Why:
 The network between nodes is about ten times slower than NVLink. Systems that join several nodes by NVLink
 are the exception: suppress the rule there, or name the cluster with --cluster.

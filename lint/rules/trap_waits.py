@@ -1,7 +1,5 @@
 """A trap runs only between commands: while srun runs in the foreground, the shell cannot answer the signal.
 
-
-
 Why:
 The trap ran when srun had ended, which is too late to save. srun in the background and `wait` let it run at
 once.

@@ -1,7 +1,5 @@
 """fp16 and bf16 are both switched on.
 
-
-
 Why:
 DeepSpeed stops: "bfloat16 and fp16 modes cannot be simultaneously enabled". Megatron-LM has a bare
 assertion.

@@ -1,7 +1,5 @@
 """The same quantity is given twice, in the DeepSpeed config and on the command line, with different values.
 
-
-
 Why:
 DeepSpeed trains with the config's value or stops; the framework above it counts with the other one, so
 schedules and logs are wrong.
@@ -10,7 +8,7 @@ Bad:
 --- ds_config.json
 {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8}
 --- launch.sh
-deepspeed --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \\
     --no-pipeline-parallel \\
     --micro-batch-size 8 --global-batch-size 1024
 
@@ -18,7 +16,7 @@ Good:
 --- ds_config.json
 {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8}
 --- launch.sh
-deepspeed --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \\
     --no-pipeline-parallel \\
     --micro-batch-size 8 --global-batch-size 64
 """

@@ -1,18 +1,18 @@
 """Ulysses gives every rank whole heads and an equal part of the sequence: the degree must divide the heads
 and the sequence, and divide the key-value heads or be a multiple of them.
 
-
-
 Why:
 The all-to-all exchanges tensors of equal sizes; others fail in the first step or are cut.
 
 Bad:
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 12 \\
-    --seq-length 4096 --ds-sequence-parallel-size 8
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 1536 \\
+    --num-attention-heads 12 \\
+    --seq-length 4096 --ds-sequence-parallel-size 8 --deepspeed
 
 Good:
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 \\
-    --seq-length 4096 --ds-sequence-parallel-size 8
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 \\
+    --num-attention-heads 16 \\
+    --seq-length 4096 --ds-sequence-parallel-size 8 --deepspeed
 """
 
 from __future__ import annotations

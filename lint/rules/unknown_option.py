@@ -1,16 +1,16 @@
 """The option is none of Megatron-LM's, and resembles one that is.
 
-
-
 Why:
 Megatron-LM takes no abbreviations and no unknown options: the job ends before it starts. Options that
 resemble nothing are taken for a fork's own, and not reported.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-parallel-sise 8
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \\
+    --tensor-model-parallel-sise 8
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-parallel-size 8
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \\
+    --tensor-model-parallel-size 8
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ...backends.backend import Setting
 from ..finding import Complaint
 from ..launch import Launch
 from ..vocabulary import megatron_known, megatron_options
+from .missing_option import starts_megatron
 from .removed_option import renaming
 
 CODE = "PAR372"
@@ -31,12 +32,12 @@ SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py (allow_abbrev=False)"
 
 
-#: How alike a word must be to be taken for a slip; forks add options of their own.
-_ALIKE = 0.88
+#: How alike two words must be to be taken for the same; forks add options of their own.
+_ALIKE = 0.66
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
-    if launch.framework != "megatron":
+    if not launch.megatron or not starts_megatron(launch):
         return
     for setting in launch.all("argument"):
         name = setting.name.partition("=")[0]
@@ -61,8 +62,28 @@ def _underscores(launch: Launch, setting: Setting, name: str) -> Iterator[Compla
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str | None:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
-    return near[0] if near else _abbreviated(name, known)
+    """The option for which a name is a slip: the same words but one, and that one alike."""
+    near = [option for option in known if _slip(name, option)]
+    return near[0] if len(near) == 1 else _closest(name, near) or _abbreviated(name, known)
+
+
+def _closest(name: str, near: list[str]) -> str | None:
+    found = difflib.get_close_matches(name, near, n=1, cutoff=0)
+    return found[0] if found else None
+
+
+def _slip(name: str, option: str) -> bool:
+    words, others = name.split("-"), option.split("-")
+    if len(words) != len(others):
+        return name.replace("-", "") == option.replace("-", "")
+    differing = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and _alike(*differing[0])
+
+
+def _alike(word: str, other: str) -> bool:
+    if min(len(word), len(other)) < 2:
+        return False
+    return difflib.SequenceMatcher(None, word, other).ratio() >= _ALIKE
 
 
 def _abbreviated(name: str, known: tuple[str, ...]) -> str | None:

@@ -1,8 +1,6 @@
 """A key that DeepSpeed does not know, in a section that it checks: zero_optimization, its offload sections,
 bf16, fp16, compile, tensor_parallel, comms_logger.
 
-
-
 Why:
 DeepSpeed stops: "Extra inputs are not permitted". Keys of stage 3 may be written with and without their
 prefix.

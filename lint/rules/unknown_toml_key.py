@@ -1,7 +1,5 @@
 """A section or a key that torchtitan does not know.
 
-
-
 Why:
 torchtitan stops at load: "Invalid field names". Earlier releases had other names; a file in one of their
 forms is judged as that form.

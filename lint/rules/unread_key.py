@@ -1,7 +1,5 @@
 """A key at the top level that DeepSpeed does not read.
 
-
-
 Why:
 DeepSpeed ignores it without a word: with `zero_optimisation` a job trains as plain data parallelism. What
 resembles a key of DeepSpeed is a warning, anything else may belong to the program above it.

@@ -7,12 +7,14 @@ mistake.
 Bad:
 # parc: ignore[PAR104] measured: 16 is faster on this fabric
 set -e
-torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 8
 
 Good:
 # parc: ignore[PAR104] measured: 16 is faster on this fabric
 set -e
-torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 16
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 16
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """A shell variable in a directive.
 
-
-
 Why:
 SLURM reads directives itself, before any shell runs, so `$NODES` is taken literally and the job is refused.
 Patterns such as %j are meant for file names.

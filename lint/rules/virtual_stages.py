@@ -1,8 +1,6 @@
 """torchtitan cuts the layers, with embedding and output counted, into stages of `layers_per_stage`: their
 number must be a multiple of pp, one per rank for 1F1B and GPipe, at least two for interleaved schedules.
 
-
-
 Why:
 torchtitan stops while it splits the model.
 

@@ -1,17 +1,17 @@
 """A padded vocabulary that is given outright must be a multiple of tp: tensor parallelism divides the
 embedding.
 
-
-
 Why:
 Megatron-LM pads by itself, to a multiple of 128 tp, unless the padded size is given; one that does not
 divide stops it, and a checkpoint padded for another tp does not load.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --padded-vocab-size 151669
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 4 --padded-vocab-size 151669
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --padded-vocab-size 152064
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 4 --padded-vocab-size 152064
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Interleaving deals micro-batches to the stages in rounds of pp, so there must be a multiple of pp of
 them.
 
-
-
 Why:
 Megatron-LM accepts the arguments and fails in the first step.
 

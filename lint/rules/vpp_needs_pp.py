@@ -1,15 +1,15 @@
 """Interleaving shortens the bubble of a pipeline, so it needs one: virtual stages with pp 1 mean nothing.
 
-
-
 Why:
 Megatron-LM refuses them. Before 0.6 it wanted pp above 2.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --num-layers-per-virtual-pipeline-stage 4
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \\
+    --num-layers-per-virtual-pipeline-stage 4
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --num-layers-per-virtual-pipeline-stage 4 \\
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \\
+    --num-layers-per-virtual-pipeline-stage 4 \\
     --pipeline-model-parallel-size 4
 """
 

@@ -1,8 +1,6 @@
 """The nodes and GPUs that a launcher counts are not those that the job asks for, or a GPU count is written
 twice.
 
-
-
 Why:
 Fewer processes than GPUs leave GPUs idle; more nodes than the job has wait for each other until the
 rendezvous times out. A number that stands twice will differ one day.

@@ -1,8 +1,6 @@
 """Every rank belongs to one tensor, pipeline and context group, so tp * pp * cp must divide the number of
 GPUs.
 
-
-
 Why:
 All processes start, and then all of them stop with an error.
 

@@ -2,17 +2,17 @@
 ZeRO must be 0 or 1. Megatron-DeepSpeed uses the pipeline engine even with pp 1, unless it is told --no-
 pipeline-parallel.
 
-
-
 Why:
 DeepSpeed stops: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism".
 
 Bad:
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --pipeline-model-parallel-size 2 --deepspeed \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
+    --pipeline-model-parallel-size 2 --deepspeed \\
     --zero-stage 2
 
 Good:
-deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --pipeline-model-parallel-size 2 --deepspeed \\
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
+    --pipeline-model-parallel-size 2 --deepspeed \\
     --zero-stage 1
 """
 
