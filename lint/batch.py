@@ -195,7 +195,8 @@ def is_command(line: str) -> bool:
 
 
 def _statements(lines: list[str]) -> Iterator[tuple[int, str]]:
-    number, parts = 0, []
+    number = 0
+    parts: list[str] = []
     for index, line in enumerate(lines, 1):
         if not parts and not is_command(line):
             continue

@@ -110,7 +110,8 @@ def _finding(launch: Launch, rule: Rule, said: Complaint) -> Finding:
     severity = said.severity or rule.severity
     span = launch.span(said.at)
     diagnostic = Diagnostic(rule.code, said.message, span, severity, notes, said.help)
-    return Finding(rule.name, diagnostic, said.at.path or launch.path, said.edits)
+    path = span.source.name if span else launch.path
+    return Finding(rule.name, diagnostic, path, said.edits)
 
 
 def _order(found: Finding) -> tuple[str, int, int, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..backends.backend import Fact, Setting
-from ..dsl.diagnostics import Diagnostic, Severity
+from ..dsl.diagnostics import Diagnostic, Severity, Span
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Place:
     length: int = 1
 
 
-At = Fact | Setting | Place
+#: A span is a place in a file that is not among those judged, such as the job.
+At = Fact | Setting | Place | Span
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,8 @@ class Launch:
 
     def span(self, at: At) -> Span | None:
         """Where a fact, a setting or a place stands; None in a file whose text is not at hand."""
+        if isinstance(at, Span):
+            return at
         if at.path not in self._sources:
             return None
         source, starts = self._sources[at.path]
@@ -118,7 +120,7 @@ class Launch:
         start = min(starts[line - 1] + at.column - 1, len(source.text))
         return Span(source, start, start + self._length(at, source.text, start))
 
-    def _length(self, at: At, text: str, start: int) -> int:
+    def _length(self, at: Fact | Setting | Place, text: str, start: int) -> int:
         if isinstance(at, Fact):
             word = _WORD.match(text, start)
             return len(word[0]) if word else 1

@@ -10,6 +10,7 @@ import numpy as np
 from ..backends import BACKENDS
 from ..compiler.target import Predicate
 from ..compiler.validity import GENERAL
+from ..dsl.diagnostics import Span
 from .finding import At, Complaint, Related, Skipped
 from .known import Known, Missing
 from .launch import Launch
@@ -80,7 +81,7 @@ def places(known: Known) -> tuple[At, tuple[Related, ...]]:
 
 
 def _position(at: At) -> tuple[str, int, int]:
-    return at.path, at.line, at.column
+    return at.source.name if isinstance(at, Span) else at.path, at.line, at.column
 
 
 def _legal(predicate: Predicate, known: Known, columns: Mapping[str, int], vary: str) -> str | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from ..backends.deepspeed.options import KNOWN_KEYS
+
 MEGATRON = "0.19.2"
 DEEPSPEED = "0.19.8"
 
@@ -75,20 +77,8 @@ def deepspeed_keys() -> dict[str, dict[str, Key]]:
     return found
 
 
-_DEEPSPEED_TOP_WORDS = """
-    activation_checkpointing aio autotuning bf16 bfloat16 checkpoint comet comms_logger
-    communication_data_type compile csv_monitor data_efficiency data_parallel_size data_types
-    dataloader_drop_last datastates_ckpt disable_allgather disable_python_gc dump_state
-    expert_parallel flops_profiler fp16 gradient_accumulation_steps gradient_allreduce_op
-    gradient_clipping gradient_predivide_factor hybrid_engine log_level
-    managed_gradient_accumulation memory_breakdown optimizer pipeline prescale_gradients scheduler
-    seq_parallel_communication_data_type sequence_parallel_size steps_per_print tensor_parallel
-    tensorboard timers torch_autocast train_batch_size train_micro_batch_size_per_gpu
-    use_data_before_expert_parallelism vocabulary_size wall_clock_breakdown wandb
-    weight_quantization zero_allow_untested_optimizer zero_force_ds_cpu_optimizer zero_optimization
-"""
-#: Top-level keys that DeepSpeed 0.19.8 looks up: runtime/config.py, __init__.py and the launcher.
-DEEPSPEED_TOP = frozenset(_DEEPSPEED_TOP_WORDS.split())
+#: Top-level keys that DeepSpeed looks up, and those that others read: __init__.py, and constants.py:95.
+DEEPSPEED_TOP = KNOWN_KEYS | {"data_parallel_size", "bfloat16"}
 _DEEPSPEED_REMOVED_WORDS = """
     nebula compression_training amp quantize_training sparse_gradients sparse_attention eigenvalue
     elasticity graph_harvesting curriculum_learning progressive_layer_drop

@@ -48,14 +48,15 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
     settings = {name: launch.key(name) for name in (TOTAL, MICRO, STEPS)}
     numbers = {name: number_of(setting) for name, setting in settings.items()}
     at = settings[TOTAL]
-    if at is None or numbers[TOTAL] is None:
+    total = numbers[TOTAL]
+    if at is None or total is None:
         return
     if any(setting is not None and numbers[name] is None for name, setting in settings.items()):
         return
     dp = ranks(launch)
     if dp is None and launch.unknown("dp"):
         yield Skipped(frozenset({"dp"}))
-    said = _wrong(numbers[TOTAL], numbers[MICRO], numbers[STEPS], dp)
+    said = _wrong(total, numbers[MICRO], numbers[STEPS], dp)
     if said is None:
         return
     related = [Related(f"{name} {numbers[name]}", each) for name, each in settings.items() if each]

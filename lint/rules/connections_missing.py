@@ -23,8 +23,7 @@ from collections.abc import Iterator
 from ...dsl.diagnostics import Severity
 from ..finding import Complaint
 from ..launch import Launch, text_of
-from ..vocabulary import megatron_removed
-from .removed_option import REFUSED
+from .started import is_old
 
 CODE = "PAR304"
 NAME = "connections-missing"
@@ -63,17 +62,6 @@ def check(launch: Launch) -> Iterator[Complaint]:
     number = launch.number(wide)
     said = f"is {text_of(at)}" if at else "is not set"
     message = f"{NAME_OF_VARIABLE} {said}, and {wide} {number} needs 1 before Blackwell"
-    severity: Severity | None = "info" if _old(launch) else None
+    severity: Severity | None = "info" if is_old(launch) else None
     help_text = f"export {NAME_OF_VARIABLE}=1"
     yield Complaint(message, at or launch.facts[wide], help=help_text, severity=severity)
-
-
-def _old(launch: Launch) -> bool:
-    """Whether options of releases before 2024 are used, not all of which asked for it."""
-    lasts = (megatron_removed().get(setting.name, "") for setting in launch.all("argument"))
-    return launch.given(*REFUSED) or any(last.startswith("20") for last in lasts)
-
-
-def _whole(launch: Launch) -> bool:
-    """Whether the script sets its own environment; a part of one may leave that to its caller."""
-    return bool(launch.all("launcher"))

@@ -45,6 +45,6 @@ def check(launch: Launch) -> Iterator[Complaint]:
         whole = gpu_count(total) if total else None
         if total and per_node and nodes and whole and whole != per_node * nodes:
             at = one or other
-            related = (Related(f"{per_node} per node", at.place),) if at else ()
+            others = (Related(f"{per_node} per node", at.place),) if at else ()
             message = f"--gpus {whole} is not {nodes} nodes * {per_node} = {nodes * per_node}"
-            yield Complaint(message, total.place, related)
+            yield Complaint(message, total.place, others)

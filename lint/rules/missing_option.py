@@ -22,6 +22,7 @@ from ...backends.backend import Unknown
 from ..finding import Complaint, Place
 from ..launch import Launch
 from .option_value import lacks_values
+from .started import starts_megatron
 
 CODE = "PAR374"
 NAME = "missing-option"
@@ -49,7 +50,6 @@ ELSEWHERE = (
     "--retro-project-dir",
     "--args-file",
 )
-TRAINERS = ("pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py")
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
@@ -70,9 +70,3 @@ def check(launch: Launch) -> Iterator[Complaint]:
     yield Complaint(
         f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing", place
     )
-
-
-def starts_megatron(launch: Launch) -> bool:
-    """Whether Megatron-LM's own program is started, and nothing else may add options."""
-    texts = "\n".join(launch.config.texts.values())
-    return any(name in texts for name in TRAINERS)

@@ -33,8 +33,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...dsl.diagnostics import Severity
 from ..finding import Complaint
 from ..launch import Launch, text_of
+from .started import is_old
 
 CODE = "PAR402"
 NAME = "offload-optimizer"
@@ -55,7 +57,8 @@ def check(launch: Launch) -> Iterator[Complaint]:
         return
     message = f"offload_optimizer {text_of(at)}, and the script builds an optimizer for the GPU"
     help_text = '--cpu-optimizer, or "zero_force_ds_cpu_optimizer": false'
-    yield Complaint(message, at, help=help_text)
+    severity: Severity | None = "warning" if is_old(launch) else None
+    yield Complaint(message, at, help=help_text, severity=severity)
 
 
 def _forced_off(launch: Launch) -> bool:

@@ -23,6 +23,7 @@ from ...dsl.diagnostics import did_you_mean
 from ..finding import Complaint
 from ..launch import Launch
 from ..vocabulary import Option, megatron_options
+from .started import starts_megatron
 
 CODE = "PAR373"
 NAME = "option-value"
@@ -66,7 +67,7 @@ def _check(launch: Launch, setting: Setting, option: Option) -> Iterator[Complai
             yield Complaint(f"{option.name} has no value", setting)
     elif option.kind == "switch" and texts and launch.megatron:
         yield Complaint(f"{option.name} is a switch and takes no value, not `{texts[0]}`", setting)
-    elif option.count == "1" and len(texts) > 1:
+    elif option.count == "1" and len(texts) > 1 and launch.megatron and not _template(texts):
         yield Complaint(
             f"{option.name} takes one value, not {len(texts)}: {' '.join(texts[:6])}", setting
         )
@@ -79,7 +80,7 @@ def _each(
 ) -> Iterator[Complaint]:
     pattern = _NUMBERS.get(option.kind)
     legal = WORDS.get(option.name, option.choices)
-    if not launch.megatron or option.name in EXTENDED:
+    if not launch.megatron or option.name in EXTENDED or not starts_megatron(launch):
         legal = ()
     for text in texts:
         if not text or any(mark in text for mark in "<>$`"):
@@ -111,3 +112,8 @@ def lacks_values(launch: Launch) -> bool:
         and option.kind != "switch"
         for setting in launch.all("argument")
     )
+
+
+def _template(texts: list[str]) -> bool:
+    """Whether a placeholder with blanks stands for one value."""
+    return any("<" in text or ">" in text for text in texts)

@@ -22,8 +22,8 @@ from ...backends.backend import Setting
 from ..finding import Complaint
 from ..launch import Launch
 from ..vocabulary import megatron_known, megatron_options
-from .missing_option import starts_megatron
 from .removed_option import renaming
+from .started import starts_megatron
 
 CODE = "PAR372"
 NAME = "unknown-option"

@@ -21,9 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...dsl.diagnostics import Severity
 from ..finding import Complaint, Related, Skipped
 from ..launch import Launch
 from ..layout import enforced
+from .started import is_old
 
 CODE = "PAR401"
 NAME = "zero-pp"
@@ -44,9 +46,9 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
     if pp == 1 and "megatron-deepspeed" in launch.kind and _pipelined(launch):
         related = (Related("pp 1 still uses the pipeline engine", launch.facts["pp"]),)
         message = f"zero {stage} with Megatron-DeepSpeed's pipeline engine, which pp 1 uses too"
-        yield Complaint(
-            message, launch.facts["zero_stage"], related, "--no-pipeline-parallel, or zero 1"
-        )
+        severity: Severity | None = "warning" if is_old(launch) else None
+        help_text = "--no-pipeline-parallel, or zero 1"
+        yield Complaint(message, launch.facts["zero_stage"], related, help_text, severity)
 
 
 def _pipelined(launch: Launch) -> bool:
