@@ -57,7 +57,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
     if any(ELSEWHERE.search(text) for text in launch.config.texts.values()):
         return
     reads = any(NAME_OF_VARIABLE in text for text in launch.config.texts.values())
-    if at is None and (reads or not launch.all("argument") or not _whole(launch)):
+    if at is None and (reads or not launch.all("argument") or not launch.all("launcher")):
         return
     number = launch.number(wide)
     said = f"is {text_of(at)}" if at else "is not set"
