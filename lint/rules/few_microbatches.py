@@ -40,7 +40,12 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
             yield Skipped(frozenset({missing.name}))
         return
     vpp = launch.number("vpp") or 1
-    if pp <= 1 or microbatches >= pp or (vpp > 1 and launch.framework == "megatron"):
+    if (
+        pp <= 1
+        or microbatches >= pp
+        or launch.generated
+        or (vpp > 1 and launch.framework == "megatron")
+    ):
         return
     idle = (pp - 1) / vpp
     share = idle / (microbatches + idle)

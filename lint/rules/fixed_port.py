@@ -22,6 +22,7 @@ srun torchrun --nproc-per-node 4 --standalone pretrain_gpt.py --num-layers 32
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ...backends.backend import Setting
@@ -46,7 +47,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
     if launch.given("--standalone") or launch.setting("launcher", "--standalone"):
         return
     for setting, port in _ports(launch):
-        if not port.isdecimal() or port == "0":
+        if not port.isdecimal() or port == "0" or _default(launch, port):
             continue
         alone = any(_alone(batch) for batch in batches(launch))
         on_slurm = any(True for _ in batches(launch))
@@ -80,3 +81,9 @@ def _alone(batch: Batch) -> bool:
         or batch.value("mem") == "0"
         or (gpus is not None and gpus[0] >= 8)
     )
+
+
+def _default(launch: Launch, port: str) -> bool:
+    """Whether the port is only what a script takes when its caller names none."""
+    pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{port}\b")
+    return any(pattern.search(text) for text in launch.config.texts.values())

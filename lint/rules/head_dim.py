@@ -29,7 +29,7 @@ FILE = "train.sh"
 def check(launch: Launch) -> Iterator[Complaint]:
     hidden, heads = launch.number("hidden"), launch.number("heads")
     channels = launch.option("--kv-channels")
-    if channels is not None or not hidden or not heads or hidden % heads:
+    if channels is not None or launch.generated or not hidden or not heads or hidden % heads:
         return
     if launch.given("--multi-latent-attention") or (hidden // heads) % 8 == 0:
         return

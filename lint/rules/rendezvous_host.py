@@ -43,6 +43,7 @@ _LOCAL = re.compile(r"^(?:localhost|127\.0\.0\.1|::1|0\.0\.0\.0)(?::|$)")
 _BAD_SOURCE = re.compile(
     r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?(SLURM_LAUNCH_NODE_IPADDR)"
 )
+_FALLBACK = re.compile(r"\|\|\s*echo\s+[\"']?(?:localhost|127\.0\.0\.1)")
 _OWN_NAME = re.compile(
     r"(?:MASTER_ADDR=|--master[-_]addr[= ]|--rdzv[-_]endpoint[= ])[\"']?"
     r"(?:\$\(\s*hostname\b|`\s*hostname\b|\$\{?HOSTNAME\b|\$\{?SLURMD_NODENAME\b)"
@@ -60,13 +61,17 @@ def check(launch: Launch) -> Iterator[Complaint]:
     )
     for setting in _settings(launch):
         text = text_of(setting)
-        if text and _LOCAL.match(text):
+        if text and _LOCAL.match(text) and not _default(launch, text):
             message = f"{nodes} nodes meet at {text}, which is another host on each of them"
             yield Complaint(message, setting, related, help_text)
     for path, number, line in launch.lines():
         if line.lstrip().startswith("#"):
             continue
-        if match := _BAD_SOURCE.search(line):
+        if match := _FALLBACK.search(line):
+            place = Place(path, number, match.start() + 1, len(match[0]))
+            message = "where scontrol is missing, every node takes itself for the meeting point"
+            yield Complaint(message, place, related, help_text)
+        elif match := _BAD_SOURCE.search(line):
             place = Place(path, number, match.start(1) + 1, len(match[1]))
             message = f"{match[1]} is the host that called srun, which other nodes may not reach"
             yield Complaint(message, place, related, help_text)
@@ -82,6 +87,13 @@ def _settings(launch: Launch) -> list[Setting]:
     if not any(found):
         found.append(launch.setting("environment", "MASTER_ADDR"))
     return [setting for setting in found if setting is not None]
+
+
+def _default(launch: Launch, text: str) -> bool:
+    """Whether the host is only what a script takes when its caller names none."""
+    host = re.escape(text.partition(":")[0])
+    pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{host}|:=[\"']?{host}")
+    return any(pattern.search(found) for found in launch.config.texts.values())
 
 
 def _nodes(launch: Launch) -> int | None:

@@ -36,7 +36,7 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
         return
     domain = launch.cluster.domain if launch.cluster else gpus
     nodes = launch.number("nodes")
-    if tp <= max(domain, gpus) or nodes == 1:
+    if tp <= max(domain, gpus) or nodes == 1 or launch.generated:
         return
     related = (Related(f"{gpus} GPUs per node", launch.facts["gpus_per_node"]),)
     message = f"tp {tp} is larger than the {max(domain, gpus)} GPUs of a node"
