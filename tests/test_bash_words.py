@@ -23,7 +23,7 @@ def test_arrays_with_comments_and_continuations():
 
 def test_positions_are_those_of_the_source():
     found = command('N=8\nARGS=(\n    --flag  value\n)\ntorchrun "$N" "${ARGS[@]}"\n')
-    assert [(word.line, word.column) for word in found] == [(5, 1), (5, 10), (3, 5), (3, 13)]
+    assert [(word.line, word.column) for word in found] == [(5, 1), (1, 3), (3, 5), (3, 13)]
 
 
 def test_quotes_and_escapes():
@@ -48,11 +48,11 @@ def test_redirects_and_pipes_end_the_words():
 
 
 def test_what_runs_is_unknown():
-    text = 'A=$(hostname)\nif [ x ]; then\n  B=1\nfi\ntorchrun "$A" "$B" "$C" `date`\n'
+    text = 'A=$(hostname)\nif [ -d x ]; then\n  B=1\nfi\ntorchrun "$A" "$B" "$C" `date`\n'
     found = command(text)[1:]
     reasons = [word.text.reason for word in found if isinstance(word.text, Unknown)]
     assert len(reasons) == 4
-    assert "hostname" in reasons[0] and "branch" in reasons[1] and "outside" in reasons[2]
+    assert "hostname" in reasons[0] and "`[ -d x ]` on line 2 is not decided" in reasons[1] and "nothing sets" in reasons[2]
 
 
 def test_arithmetic_and_unquoted_splitting():

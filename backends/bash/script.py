@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,14 +47,36 @@ def read_script(
     folder: Folder = no_folder,
 ) -> Script:
     """Follow a script from its first line to its last; `texts` are the files handed over with it."""
-    world = World(_finder(texts or {}, folder))
     if reason := unreadable(text):
         return Script((), {}, (Unread(reason, path, 1),), {}, ())
     text = text.replace("\r\n", "\n")
+    given: dict[str, str | Unknown] = dict(environment or {})
+    find = _finder(texts or {}, folder)
+    script = _followed(path, text, given, arguments, find)
+    if not script.launches and re.search(r"\bexit\b", text):
+        outside = {name: Unknown(f"`{name}` is given from outside") for name in OUTSIDE}
+        again = _followed(path, text, {**outside, **given}, arguments, find)
+        return again if again.launches else script
+    return script
+
+
+#: How many nodes there are, in a script that runs on each: it may stop where its default is not the number it
+#: was written for, and starts when it is told.
+OUTSIDE = ("NNODES", "NUM_NODES", "WORLD_SIZE")
+
+
+def _followed(
+    path: str,
+    text: str,
+    environment: Mapping[str, str | Unknown],
+    arguments: Sequence[str],
+    find: Finder,
+) -> Script:
+    world = World(find)
     shell = Shell(world, path, scripts=(path,))
     shell.positional = tuple(word(value, "(arguments)").pieces for value in arguments)
     enter_job(shell, list(directives.header(path, text)))
-    for name, value in (environment or {}).items():
+    for name, value in environment.items():
         shell.variables[name] = Variable(word(value, "(environment)").pieces, None, True)
     _run(shell, path, text)
     return Script(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..backend import Unknown
@@ -23,14 +24,27 @@ _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirec
 def command(shell: Shell, source: Source, node: Node) -> Status:
     redirects = [child for child in node.children if child.type in _REDIRECTS]
     if redirects:
-        return _with_redirects(shell, source, redirects, lambda: _command(shell, source, node))
-    return _command(shell, source, node)
+        extra = _behind_files(redirects)
+        return _with_redirects(
+            shell, source, redirects, lambda: _command(shell, source, node, extra)
+        )
+    return _command(shell, source, node, [])
 
 
-def _command(shell: Shell, source: Source, node: Node) -> Status:
+def _behind_files(redirects: list[Node]) -> list[Node]:
+    """Words behind the file of a redirection, which the grammar takes for further files."""
+    found: list[Node] = []
+    for redirect in redirects:
+        if redirect.type == "file_redirect":
+            named = [child for child in redirect.children if child.is_named]
+            found += [child for child in named if child.type != "file_descriptor"][1:]
+    return found
+
+
+def _command(shell: Shell, source: Source, node: Node, extra: list[Node]) -> Status:
     prefixes: list[Node] = []
     found: list[Word] = []
-    for child in node.children:
+    for child in [*node.children, *extra]:
         if not child.is_named or child.type in _REDIRECTS or child.type == "comment":
             continue
         if child.type == "variable_assignment":
@@ -182,10 +196,18 @@ def redirected(shell: Shell, source: Source, node: Node) -> Status:
     bodies = [
         child for child in node.children if child.is_named and child.type not in _REDIRECTS
     ]
+    extra = _behind_files(redirects)
+    if extra and len(bodies) == 1 and bodies[0].type == "command":
+        body = bodies[0]
+        return _with_redirects(
+            shell, source, redirects, lambda: _command(shell, source, body, extra)
+        )
     return _with_redirects(shell, source, redirects, lambda: run_all(shell, source, bodies))
 
 
-def _with_redirects(shell, source, redirects, body) -> Status:  # type: ignore[no-untyped-def]
+def _with_redirects(
+    shell: Shell, source: Source, redirects: list[Node], body: Callable[[], Status]
+) -> Status:
     before = shell.stdin
     targets: list[tuple[Text, bool]] = []
     after: list[Node] = []

@@ -44,16 +44,21 @@ class Word(NamedTuple):
         return "".join(reversed([*_known(reversed(self.pieces))]))
 
     @property
+    def origin(self) -> Piece:
+        """The first piece that has characters: where the text was written."""
+        return next((piece for piece in self.pieces if piece.text != ""), self.pieces[0])
+
+    @property
     def path(self) -> str:
-        return self.pieces[0].path
+        return self.origin.path
 
     @property
     def line(self) -> int:
-        return self.pieces[0].line
+        return self.origin.line
 
     @property
     def column(self) -> int:
-        return self.pieces[0].column
+        return self.origin.column
 
     @property
     def hidden(self) -> Unknown | None:

@@ -70,7 +70,14 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
             found += _config(there.path, table)
     found = _replaced(found, list(_trainer(given)))
     found += _program(launch, given, texts, folder, files)
-    found += [fact for fact in together(found) if fact.name not in {known.name for known in found}]
+    derived = {fact.name: fact for fact in together(found)}
+    found = [
+        fact
+        for fact in found
+        if fact.name not in derived or not isinstance(fact.value, Unknown)
+    ]
+    names = {fact.name for fact in found}
+    found += [fact for name, fact in derived.items() if name not in names]
     return Job("deepspeed-bash", "deepspeed", tuple(found), tuple(told), tuple(unread), files)
 
 

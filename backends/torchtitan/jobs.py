@@ -135,9 +135,15 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
     facts = [
         fact
         for fact in ([] if unread else _facts(overridden, models, start))
-        if fact.name not in shape
+        if fact.name not in shape or isinstance(shape[fact.name][0], Unknown)
     ]
-    facts += [_fact(name, value, _place(place)) for name, (value, place) in shape.items()]
+    known = {fact.name for fact in facts if not isinstance(fact.value, Unknown)}
+    facts = [fact for fact in facts if fact.name in known or fact.name not in shape]
+    facts += [
+        _fact(name, value, _place(place))
+        for name, (value, place) in shape.items()
+        if name not in known
+    ]
     kind = "torchtitan-python" if settings.path.endswith(".py") else "torchtitan-toml"
     return Job(f"{kind}-bash", "torchtitan", tuple(facts), tuple(told), unread, files)
 

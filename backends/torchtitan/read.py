@@ -212,7 +212,7 @@ class Reader:
 def _published(settings: Settings, missing: Unknown) -> Registered | Unknown:
     """A flavor that torchtitan ships, with the sizes that the standard library has for it."""
     name = FLAVORS.get((str(settings.value("model.name")), str(settings.value("model.flavor"))))
-    if name is None or not settings.given("model.flavor"):
+    if name is None or not settings.given("model.name"):
         return missing
     model = std_model(name)
     arguments: dict[str, Any] = {
