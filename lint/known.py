@@ -135,12 +135,6 @@ def _head_size(known: Known) -> int:
     return given or known.number("hidden") // max(known.number("heads"), 1)
 
 
-def _precision(known: Known) -> str:
-    """`bf16+fp8` is fp8: the narrowest of the matrix products."""
-    text = str(known.fact("precision"))
-    return next((name for name in ("mxfp8", "fp8") if name in text), text)
-
-
 def _mla(known: Known) -> bool:
     return known.launch.given("--multi-latent-attention")
 
@@ -188,7 +182,7 @@ MODEL: dict[str, Callable[[Known], Any]] = {
 TRAIN: dict[str, Callable[[Known], Any]] = {
     "seq_len": _fact("seq_len"),
     "global_batch": _fact("gbs"),
-    "precision": _precision,
+    "precision": lambda known: str(known.fact("precision")),
     "attention": _attention,
 }
 CLUSTER: dict[str, Callable[[Known], Any]] = {"gpus_per_node": _fact("gpus_per_node")}
@@ -228,12 +222,6 @@ def _expert_tensor(known: Known) -> int:
     return known.number("etp" if "etp" in known.launch.facts else "tp")
 
 
-def _sharding(known: Known) -> int:
-    """The ZeRO stage, or what Megatron-LM's own sharding amounts to."""
-    staged = known.launch.number("zero_stage") is not None or "sharding" not in known.launch.facts
-    return known.number("zero_stage" if staged else "sharding")
-
-
 COLUMNS: dict[str, Callable[[Known], int]] = {
     "tp": _fact("tp"),
     "pp": _fact("pp"),
@@ -245,7 +233,7 @@ COLUMNS: dict[str, Callable[[Known], int]] = {
     "gpus": _fact("world"),
     "micro_batch": _fact("mbs"),
     "microbatches": _microbatches,
-    "zero": _sharding,
+    "zero": _fact("zero_stage"),
     "hpz": _fact("hpz"),
     "dp_shard": _sharded,
     "dp_replicate": _replicated,

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from ..backends.backend import Fact, LaunchConfig, Setting, Unknown, Value
 from ..backends.deepspeed.options import KNOWN_KEYS
+from ..backends.facts import in_plan_words
 from ..dsl.diagnostics import Source, Span
 from ..dsl.job import Cluster, Job
 from .finding import At, Place
@@ -56,8 +57,9 @@ class Launch:
 
     @cached_property
     def facts(self) -> dict[str, Fact]:
+        """By name, in the words of a plan: `fp8` where a file says `bf16+fp8`."""
         found: dict[str, Fact] = {}
-        for fact in self.config.facts:
+        for fact in in_plan_words(self.config.facts):
             found.setdefault(fact.name, fact)
         return found
 

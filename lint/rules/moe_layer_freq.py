@@ -15,9 +15,9 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 28 -
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ..expert_layers import length_of
 from ..finding import Complaint, Related
 from ..launch import Launch, text_of
 
@@ -28,9 +28,6 @@ SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/models/gpt/gpt_layer_specs.py:653"
 
 
-_TERM = re.compile(r"\[([01](?:,[01])*)\](?:\*(\d+))?")
-
-
 def check(launch: Launch) -> Iterator[Complaint]:
     at, layers = launch.option("--moe-layer-freq"), launch.number("layers")
     text = (text_of(at) or "").replace(" ", "").strip("()")
@@ -38,11 +35,3 @@ def check(launch: Launch) -> Iterator[Complaint]:
     if launch.framework == "megatron" and at and layers and length is not None and length != layers:
         related = (Related(f"layers {layers}", launch.facts["layers"]),)
         yield Complaint(f"--moe-layer-freq lists {length} layers, not {layers}", at, related)
-
-
-def length_of(text: str) -> int | None:
-    """Entries of a sum of lists such as [0]*3+[1]*58; None for anything else."""
-    terms = [_TERM.fullmatch(term) for term in text.split("+")]
-    if not text.startswith("[") or not all(terms):
-        return None
-    return sum(len(term[1].split(",")) * int(term[2] or 1) for term in terms if term)
