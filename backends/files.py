@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,16 +39,25 @@ def text_of(path: Path) -> Read:
 
 def folder_below(*roots: Path) -> Callable[[str], str | None]:
     """Gives the texts of files below these folders, by their path from there."""
-    known = [root.resolve() for root in roots]
+    known = [os.path.realpath(root) for root in roots]
+    found: dict[str, str | None] = {}
 
     def read(path: str) -> str | None:
-        for root in known:
-            try:
-                target = (root / path).resolve()
-            except (OSError, ValueError, RuntimeError):
-                continue
-            if target.is_relative_to(root) and target.is_file():
-                return text_of(target).text
-        return None
+        if path not in found:
+            found[path] = next((text for root in known if (text := _below(root, path))), None)
+        return found[path]
 
     return read
+
+
+def _below(root: str, path: str) -> str | None:
+    """The text of one file, unless a link leads out of the folder."""
+    try:
+        whole = os.path.join(root, path)
+        if not os.path.isfile(whole):
+            return None
+        target = os.path.realpath(whole)
+    except (OSError, ValueError):
+        return None
+    inside = target.startswith(root.rstrip(os.sep) + os.sep)
+    return text_of(Path(target)).text if inside else None

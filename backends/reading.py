@@ -132,8 +132,7 @@ def _nameless(launch: Started) -> Job:
 
 
 def _arguments(launch: Started) -> Iterator[Setting]:
-    entry = launch.entry or launch.launch.words[0]
-    yield from options(entry, launch.arguments).settings("argument")
+    yield from launch.options().settings("argument")
 
 
 def _facts(launch: Started, job: Job) -> Iterator[Fact]:

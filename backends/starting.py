@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .backend import Unknown
 from .bash import directives
 from .bash.launching import PYTHONS, program
 from .bash.shell import Launch
 from .bash.values import Text, Word, plain, word
-from .command import Options, launcher_options, whole
+from .command import Options, launcher_options, options, whole
 
 Number = int | Unknown
 Found = tuple[str, Number, Word]
@@ -43,6 +43,14 @@ class Started:
     entry: Word | None
     arguments: tuple[Word, ...]
     launch: Launch
+    _read: dict[frozenset[str], Options] = field(default_factory=dict, repr=False)
+
+    def options(self, switches: frozenset[str] = frozenset()) -> Options:
+        """The program's own options; `switches` take no value."""
+        if switches not in self._read:
+            entry = self.entry or self.launch.words[0]
+            self._read[switches] = options(entry, self.arguments, switches)
+        return self._read[switches]
 
     @property
     def shape(self) -> dict[str, tuple[Number, Word]]:

@@ -17,10 +17,13 @@ _TOKEN = re.compile(
     r"\s*(?:(\d+#\w+|0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*(?:\[[^\]]*\])?)|"
     r"(<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),])|([\U000f0000-\U000ffffd])|(\S))"
 )
-_LEVELS: tuple[frozenset[str], ...] = tuple(
-    frozenset(level.split())
-    for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
-)
+_STRENGTH = {
+    operator: level
+    for level, row in enumerate(
+        ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
+    )
+    for operator in row.split()
+}
 _ASSIGNMENTS = frozenset("= += -= *= /= %= <<= >>= &= ^= |=".split())
 #: Longer expressions, and deeper ones, are not worth a number.
 LONGEST = 4000
@@ -140,16 +143,16 @@ class _Expression:
         self.idle -= idle
         return value
 
-    def binary(self, level: int) -> Number:
-        if level == len(_LEVELS):
-            return self.power()
-        left = self.binary(level + 1)
-        while self.peek() in _LEVELS[level] and self.tokens[self.position][0] == "operator":
+    def binary(self, least: int) -> Number:
+        """Operators that bind at least so strongly, from left to right."""
+        left = self.power()
+        while (level := _STRENGTH.get(self.peek(), -1)) >= least:
             operator = self.peek()
             self.position += 1
-            decided = operator == "&&" and left == 0 or operator == "||" and left not in (0,)
-            decided = decided and not isinstance(left, Unknown)
-            right = self.guarded(decided, lambda: self.binary(level + 1))
+            decided = not isinstance(left, Unknown) and (
+                (operator == "&&" and left == 0) or (operator == "||" and left != 0)
+            )
+            right = self.guarded(decided, lambda level=level: self.binary(level + 1))  # type: ignore[misc]
             left = int(operator == "||") if decided else _apply(operator, left, right)
         return left
 

@@ -10,7 +10,7 @@ from . import conditions
 from .expand import arithmetic_value, joined, pieces, unbroken, words
 from .patterns import matches
 from .scan import after_brace, after_dollar, after_double
-from .shell import DEEPEST, OutOfSteps, Shell, Variable, merged, text_key
+from .shell import DEEPEST, Shell, merged
 from .source import Source
 from .tree import parse
 from .values import Piece, Text, Word, lenient, unknown_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Status = bool | None
 #: A loop runs no longer than this; then what it assigns is unknown.
-MOST_ROUNDS = 3000
+MOST_ROUNDS = 300
 
 
 class Exit(Exception):
@@ -310,11 +310,12 @@ def _there(text: Text) -> bool:
 
 
 def _rounds(shell: Shell, source: Source, body: Node, name: str, texts: list[Text]) -> Status:
+    if len(texts) > MOST_ROUNDS:
+        shell.world.note(f"a loop over {len(texts)} words is not followed", source.place(body.start_byte))
+        return _maybe(shell, source, body, f"the loop over {len(texts)} words", name)
     shell.leaving.append([])
     try:
-        for index, text in enumerate(texts):
-            if index >= MOST_ROUNDS:
-                raise OutOfSteps
+        for text in texts:
             shell.set(name, text)
             if _round(shell, source, body):
                 break

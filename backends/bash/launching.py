@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..backend import Unknown
 from . import directives
 from .evaluate import run_text
-from .shell import DEEPEST, MOST_LAUNCHES, Launch, Shell, Variable
+from .shell import DEEPEST, MOST_LAUNCHES, Launch, OutOfSteps, Shell, Variable
 from .source import Source, file_source, text_source
 from .values import Piece, Text, Word, plain
 
@@ -249,9 +249,9 @@ def _record(shell: Shell, words: list[Word]) -> bool:
         shell.scripts,
         shell.cwd,
     )
-    if len(known) < MOST_LAUNCHES and all(
-        item.words != found.words or item.directives != found.directives for item in known
-    ):
+    if all(item.words != found.words or item.directives != found.directives for item in known):
+        if len(known) == MOST_LAUNCHES:
+            raise OutOfSteps
         known.append(found)
     if shell.output is not None:
         unknown = Unknown(f"what `{program(words[0])}` prints is not known before it runs")

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+_IN_QUOTES = re.compile(r'["\\$`]')
+_IN_BRACES = re.compile(r"""["'}\\$`]""")
+_IN_PARENS = re.compile(r"""["'#()\\$`]""")
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+
 #: Brackets nested deeper than this are taken to end with the text.
 DEEPEST = 60
 
@@ -14,9 +21,9 @@ def after_single(text: str, position: int, end: int) -> int:
 
 def after_double(text: str, position: int, end: int, depth: int = 0) -> int:
     """From behind an opening `"`."""
-    while position < end:
-        character = text[position]
-        if character == '"':
+    while match := _IN_QUOTES.search(text, position, end):
+        position = match.start()
+        if match[0] == '"':
             return position + 1
         position = _step(text, position, end, depth)
     return end
@@ -34,9 +41,8 @@ def after_dollar(text: str, position: int, end: int, depth: int = 0) -> int:
     stop = position + 1
     if following.isdigit() or following in ("@", "*", "#", "?", "$", "!", "-"):
         return min(stop + 1, end)
-    while stop < end and (text[stop].isalnum() or text[stop] == "_") and text[stop].isascii():
-        stop += 1
-    return stop
+    match = _NAME.match(text, stop, end)
+    return match.end() if match else stop
 
 
 def after_backquote(text: str, position: int, end: int) -> int:
@@ -51,8 +57,8 @@ def after_brace(text: str, position: int, end: int, depth: int = 0) -> int:
     """From behind `${`."""
     if depth > DEEPEST:
         return end
-    while position < end:
-        character = text[position]
+    while match := _IN_BRACES.search(text, position, end):
+        position, character = match.start(), match[0]
         if character == "}":
             return position + 1
         if character == '"':
@@ -70,8 +76,8 @@ def after_paren(text: str, position: int, end: int, depth: int = 0) -> int:
     if depth > DEEPEST:
         return end
     nested = 1
-    while position < end:
-        character = text[position]
+    while match := _IN_PARENS.search(text, position, end):
+        position, character = match.start(), match[0]
         if character == "'":
             position = after_single(text, position + 1, end)
             continue

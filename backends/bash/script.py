@@ -97,7 +97,7 @@ def _run(shell: Shell, path: str, text: str) -> None:
     try:
         evaluation.run_text(shell, file_source(path, text))
     except OutOfSteps:
-        shell.world.note("it takes more steps than a reader goes along", (path, 1, 1))
+        shell.world.note("it takes more steps, or starts more jobs, than a reader goes along", (path, 1, 1))
     except RecursionError:
         shell.world.note("it is nested too deep", (path, 1, 1))
 

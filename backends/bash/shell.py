@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..backend import Unknown, Unread
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from .source import Source
 
 #: Statements and pieces of text that one reading may take.
-MOST_STEPS = 400_000
+MOST_STEPS = 60_000
 MOST_CHARACTERS = 8_000_000
-MOST_LAUNCHES = 200
+MOST_LAUNCHES = 40
 #: Scripts that start scripts, functions and strings that are parsed again.
 DEEPEST = 24
 
@@ -123,14 +124,13 @@ class Shell:
 
     def fork(self) -> Shell:
         """A copy whose changes stay in it; what all share is shared."""
-        return replace(
-            self,
-            variables=dict(self.variables),
-            functions=dict(self.functions),
-            files=dict(self.files),
-            hidden=[dict(names) for names in self.hidden],
-            output=None if self.output is None else list(self.output),
-        )
+        other = copy(self)
+        other.variables = dict(self.variables)
+        other.functions = dict(self.functions)
+        other.files = dict(self.files)
+        other.hidden = [dict(names) for names in self.hidden]
+        other.output = None if self.output is None else list(self.output)
+        return other
 
     def take(self, other: Shell) -> None:
         """Go on in the state of a copy."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
@@ -16,4 +16,9 @@ def _parser() -> Parser:
 
 
 def parse(source: Source) -> Node:
-    return _parser().parse(source.parsable).root_node
+    return _parsed(source.parsable)
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: bytes) -> Node:
+    return _parser().parse(text).root_node

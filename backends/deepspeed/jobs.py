@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
 from ..bash.source import file_source
 from ..bash.values import Word
-from ..command import Options, options, spelled
+from ..command import Options, spelled
 from ..job import Folder, Job, linked
 from ..starting import Started
 from . import settings
@@ -41,8 +41,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
 
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
-    entry = launch.entry or launch.launch.words[0]
-    plain = options(entry, launch.arguments)
+    plain = launch.options()
     given = spelled(plain)
     name = next((name for name in CONFIGS if given.given(name)), None)
     if name is None:

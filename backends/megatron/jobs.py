@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from ..backend import Fact, Unread
 from ..bash.values import Piece, Word
-from ..command import Options, options
+from ..command import Options
 from ..deepspeed import settings
 from ..deepspeed.document import NotADocument, Table, document
 from ..job import Folder, Job, linked
 from ..starting import Started
+from . import spelling
 from .arguments import DeepSpeed
 from .read import NO_CONFIG, given_to, job_facts, recognised
 
@@ -22,8 +23,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
     if not recognised(launch):
         return None
     given = given_to(launch)
-    entry = launch.entry or launch.launch.words[0]
-    told = list(options(entry, launch.arguments).settings("argument"))
+    told = list(launch.options(spelling.SWITCHES).settings("argument"))
     if not given.given("--deepspeed") and not given.given("--deepspeed-config"):
         return Job("megatron-bash", "megatron", tuple(job_facts(launch)), tuple(told))
     found, unread = config(launch, given, texts, folder)

@@ -8,7 +8,7 @@ from ...compiler.plan import Plan
 from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
 from ..bash.script import read_script
 from ..bash.values import Word
-from ..command import Options, options, spelled
+from ..command import Options, spelled
 from ..facts import in_plan_words, plan_facts
 from ..starting import Started, started
 from . import arguments, spelling
@@ -38,9 +38,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
 
 def given_to(launch: Started) -> Options:
     """The arguments of the training program, under today's names."""
-    entry = launch.entry or launch.launch.words[0]
-    switches = spelling.SWITCHES
-    return spelled(options(entry, launch.arguments, switches), spelling.NAMES)
+    return spelled(launch.options(spelling.SWITCHES), spelling.NAMES)
 
 
 def recognised(launch: Started) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..backend import Fact, LaunchConfig, Setting, Unknown, Unread, Value
 from ..bash.values import Word
-from ..command import Options, options
+from ..command import Options
 from ..job import Folder, Job, linked
 from ..starting import Started
 from . import python_config
@@ -116,7 +116,7 @@ def _fact(name: str, value: Value | Unknown, place: Place) -> Fact:
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
     entry = launch.entry or launch.launch.words[0]
-    given = options(entry, launch.arguments)
+    given = launch.options()
     name = entry.tail
     if not given.given(CONFIG) and not any(part in name for part in _SCRIPTS):
         return None
