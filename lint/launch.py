@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..backends.backend import Fact, LaunchConfig, Setting, Unknown, Value
@@ -61,7 +61,19 @@ class Launch:
         found: dict[str, Fact] = {}
         for fact in in_plan_words(self.config.facts):
             found.setdefault(fact.name, fact)
-        return found
+        return found | self._pipeline_batch(found)
+
+    def _pipeline_batch(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
+        """torchtitan's `mbs` is the local batch, which a pipeline cuts into micro-batches."""
+        pp, mbs = found.get("pp"), found.get("mbs")
+        if self.framework != "torchtitan" or mbs is None or pp is None or pp.value == 1:
+            return {}
+        setting = self.setting("toml", "parallelism.pipeline_parallel_microbatch_size")
+        if setting is None:
+            return {"mbs": replace(mbs, value=1)}
+        size = number_of(setting)
+        value: Value | Unknown = Unknown("it is no number") if size is None else size
+        return {"mbs": Fact("mbs", value, setting.path, setting.line, setting.column)}
 
     def value(self, name: str) -> Value | None:
         """A fact's value when it is known."""

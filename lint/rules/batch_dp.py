@@ -34,10 +34,17 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
         yield from _micro_batches(launch)
     if launch.framework == "deepspeed":
         return
-    for said in enforced(CODE, launch):
+    for said in enforced(CODE, launch, adjust=_local):
         if isinstance(said, Complaint):
             said = replace(said, help=_nearest(launch))
         yield said
+
+
+def _local(launch: Launch, name: str) -> int | None:
+    """What torchtitan's global batch must be a multiple of is the local batch, cut by a pipeline or not."""
+    if name != "micro_batch" or launch.framework != "torchtitan":
+        return None
+    return number_of(launch.setting("toml", "training.local_batch_size", "training.batch_size"))
 
 
 def _nearest(launch: Launch) -> str | None:
