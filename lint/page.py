@@ -9,7 +9,7 @@ def page(rule: Rule) -> str:
     """The page in Markdown."""
     parts = [
         f"# {rule.code} {rule.name}",
-        f"{rule.title[0].upper()}{rule.title[1:]}. Level: {rule.severity}.",
+        f"{rule.title} ({rule.severity})",
         rule.page["What"],
         "## Why",
         rule.page["Why"].strip(),
@@ -29,7 +29,7 @@ def _files(rule: Rule, heading: str) -> str:
 
 def _language(name: str) -> str:
     kind = name.rpartition(".")[2]
-    return {"sh": "bash", "sbatch": "bash"}.get(kind, kind)
+    return {"sh": "bash", "sbatch": "bash", "par": "text"}.get(kind, kind)
 
 
 def _suppressing(rule: Rule) -> str:

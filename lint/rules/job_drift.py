@@ -7,10 +7,30 @@ Why:
 Somebody changed one and not the other. The files train something else than was planned and priced.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 31 --hidden-size 4096 --num-attention-heads 32
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 31 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
 """
 
 from __future__ import annotations

@@ -8,11 +8,29 @@ The job runs out of memory at start, or, with fp16, at its first unskipped step.
 change that fits and costs the least time.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --num-attention-heads 64
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 8 --bf16
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --num-attention-heads 64 \\
-    --tensor-model-parallel-size 8 --use-distributed-optimizer
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
 """
 
 from __future__ import annotations

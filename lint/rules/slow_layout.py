@@ -6,11 +6,30 @@ Why:
 The difference is paid for on every step. The message names both layouts and what the change is worth.
 
 Bad:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
-    --num-attention-heads 32 --tensor-model-parallel-size 8
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --tensor-model-parallel-size 8 --sequence-parallel --use-distributed-optimizer
 
 Good:
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
 """
 
 from __future__ import annotations
