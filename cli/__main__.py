@@ -78,8 +78,8 @@ def _interruptions(pressed: list[int]) -> Iterator[None]:
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """What stands behind `--` of `parc lint` belongs to the scripts."""
-    if "--" not in argv or argv[0] != "lint":
+    """What stands behind `--` of `parc lint` and `parc import` belongs to the scripts."""
+    if "--" not in argv or argv[0] not in ("lint", "import"):
         return argv, ()
     index = argv.index("--")
     return argv[:index], argv[index + 1 :]

@@ -39,7 +39,7 @@ def read_texts(paths: Iterable[str | os.PathLike[str]]) -> Texts:
     """Every file named, and in folders every launch file. A path that is not there raises `JobError`."""
     texts: dict[str, str] = {}
     complaints: list[Diagnostic] = []
-    for path in (os.fspath(given) for given in paths):
+    for path in (os.path.normpath(os.fspath(given)) for given in paths):
         for name in _within(path) if os.path.isdir(path) else [path]:
             try:
                 texts[name] = _text(name)

@@ -33,9 +33,7 @@ by_code = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
 def judged(folder: Path, rule: Rule) -> list[Judged]:
     """The jobs of a case, read from the current folder so that paths are short."""
-    options = Options(
-        versions=VERSIONS.get(rule.code, {}), require_complete=rule is UNKNOWN_FACT
-    )
+    options = Options(versions=VERSIONS.get(rule.code, {}), require_complete=rule is UNKNOWN_FACT)
     job = folder / "job.par"
     if job.exists():
         options = replace(options, job=parc.load("job.par"))
