@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .backend import Setting, Unknown, Value
-from .bash.values import Word
+from .bash.values import Word, whole
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,6 @@ class Options:
 def setting(scope: str, name: str, word: Word, values: tuple[Value | Unknown, ...]) -> Setting:
     """A setting at the place of a word."""
     return Setting(scope, name, values, word.path, word.line, word.column, max(1, len(name)))
-
-
-def whole(text: str) -> int | None:
-    """A number as Python's `int` reads it: `6_000_000` is one."""
-    if not 0 < len(text) <= 30:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        return None
 
 
 def options(command: Word, words: Sequence[Word], switches: Collection[str] = ()) -> Options:

@@ -38,9 +38,12 @@ def in_plan_words(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """The facts of launch files as a plan would say them.
 
     `bf16+fp8` and `bf16=True` are the plan's `fp8` and `bf16`; without DeepSpeed the plan's `zero_stage` is what
-    Megatron's own options shard; what a trainer fills in later (`auto`) is unknown.
+    Megatron's own options shard; the micro-batch is what a pipeline's stage takes; what a trainer fills in later (`auto`) is unknown.
     """
     given = {fact.name: fact for fact in facts}
+    small = given.pop("pp_microbatch", None)
+    if small is not None:
+        given["mbs"] = Fact("mbs", small.value, small.path, small.line, small.column)
     sharding = given.pop("sharding", None)
     if sharding is not None and given.get("zero_stage", sharding).value in ("none", sharding.value):
         given["zero_stage"] = Fact(

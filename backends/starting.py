@@ -9,8 +9,8 @@ from .backend import Unknown
 from .bash import directives
 from .bash.launching import PYTHONS, program
 from .bash.shell import Launch
-from .bash.values import Text, Word, plain, word
-from .command import Options, launcher_options, options, whole
+from .bash.values import Text, Word, plain, whole, word
+from .command import Options, launcher_options, options
 
 Number = int | Unknown
 Found = tuple[str, Number, Word]

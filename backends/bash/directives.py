@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..backend import Unknown
 from .shell import Directive
-from .values import Piece, Text, Word, plain
+from .values import Piece, Text, Word, plain, whole
 
 SHORT = {
     "A": "account",
@@ -109,9 +109,8 @@ def count(directives: Sequence[Directive], name: str) -> int | Unknown | None:
     if isinstance(text, Unknown):
         return text
     text = text.split(":")[-1] if name.startswith("gpus") else text
-    if text.isdecimal():
-        return int(text)
-    return Unknown(f"`{directive.written} {text}` is not one number")
+    number = whole(text)
+    return Unknown(f"`{directive.written} {text[:40]}` is not one number") if number is None else number
 
 
 def gpus_per_node(directives: Sequence[Directive]) -> tuple[int | Unknown, Directive] | None:
@@ -127,7 +126,7 @@ def gpus_per_node(directives: Sequence[Directive]) -> tuple[int | Unknown, Direc
             kind, *rest = part.split(":")
             if kind == "gpu":
                 number = rest[-1].partition("(")[0] if rest else "1"
-                return (int(number) if number.isdecimal() else 1), directive
+                return whole(number) or 1, directive
     per_task, tasks = count(directives, "gpus-per-task"), count(directives, "ntasks-per-node")
     if isinstance(per_task, int) and isinstance(tasks, int):
         found = last(directives, "gpus-per-task")

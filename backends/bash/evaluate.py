@@ -429,6 +429,7 @@ def _while(
             if step is not None:
                 arithmetic_value(shell, source, *step, strict=False)
             if (shell.variables, shell.positional) == before:
+                shell.world.note(f"{where} does not end", source.place(node.start_byte))
                 break
         else:
             shell.world.note(f"{where} does not end", source.place(node.start_byte))

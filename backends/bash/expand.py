@@ -69,7 +69,7 @@ def pieces(
     """`quoted` reads as between double quotes, `heredoc` takes `"` for itself there."""
     found: list[Piece] = []
     text, position = source.text, start
-    shell.world.budget.spend()
+    shell.world.budget.spend_words()
     while position < end:
         if not quoted and position in source.placeholders:
             stop = min(source.placeholders[position], end)

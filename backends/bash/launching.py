@@ -147,6 +147,7 @@ def _interpreted(shell: Shell, words: list[Word]) -> bool:
         index += 1
         if not lead.startswith("--") and "c" in lead and index < len(words):
             arguments = words[index + 1 :]
+            shell.name = arguments[0].pieces if arguments else words[0].pieces
             return _child_text(shell, words[index].pieces, arguments[1:])
         if lead in ("-o", "+o", "-O", "--rcfile", "--init-file"):
             index += 1
@@ -195,6 +196,7 @@ def _follow(shell: Shell, script: Word, arguments: Sequence[Word]) -> bool:
         return True
     child = _child(shell, arguments)
     child.path = path
+    child.name = (Piece(path, path, 1, 1),)
     child.scripts = (*shell.scripts, path)
     shell.world.read[path] = text
     run_text(child, file_source(path, text))

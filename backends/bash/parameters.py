@@ -79,7 +79,7 @@ SPECIAL: dict[str, Callable[[Shell], str | Unknown]] = {
 
 def _positional(shell: Shell, number: int) -> Text | None:
     if number == 0:
-        return (Piece(shell.path, shell.path, 1, 1),)
+        return shell.name or (Piece(shell.path, shell.path, 1, 1),)
     return shell.positional[number - 1] if number <= len(shell.positional) else None
 
 

@@ -31,6 +31,8 @@ class Script:
     unread: tuple[Unread, ...]
     read: Mapping[str, str]
     directives: tuple[directives.Directive, ...]
+    #: Whether it was too much to be followed to its end.
+    cut: bool = False
 
 
 def no_folder(path: str) -> str | None:
@@ -53,7 +55,7 @@ def read_script(
     given: dict[str, str | Unknown] = dict(environment or {})
     find = _finder(texts or {}, folder)
     script = _followed(path, text, given, arguments, find)
-    if not script.launches and re.search(r"\bexit\b", text):
+    if not script.launches and not script.cut and re.search(r"\bexit\b", text):
         outside = {name: Unknown(f"`{name}` is given from outside") for name in OUTSIDE}
         again = _followed(path, text, {**outside, **given}, arguments, find)
         return again if again.launches else script
@@ -73,14 +75,19 @@ def _followed(
     find: Finder,
 ) -> Script:
     world = World(find)
-    shell = Shell(world, path, scripts=(path,))
+    shell = Shell(world, path, (Piece(path, path, 1, 1),), scripts=(path,))
     shell.positional = tuple(word(value, "(arguments)").pieces for value in arguments)
     enter_job(shell, list(directives.header(path, text)))
     for name, value in environment.items():
         shell.variables[name] = Variable(word(value, "(environment)").pieces, None, True)
     _run(shell, path, text)
     return Script(
-        tuple(world.launches), shell.variables, tuple(world.unread), world.read, shell.directives
+        tuple(world.launches),
+        shell.variables,
+        tuple(world.unread),
+        world.read,
+        shell.directives,
+        world.cut,
     )
 
 
@@ -97,8 +104,10 @@ def _run(shell: Shell, path: str, text: str) -> None:
     try:
         evaluation.run_text(shell, file_source(path, text))
     except OutOfSteps:
+        shell.world.cut = True
         shell.world.note("it takes more steps, or starts more jobs, than a reader goes along", (path, 1, 1))
     except RecursionError:
+        shell.world.cut = True
         shell.world.note("it is nested too deep", (path, 1, 1))
 
 

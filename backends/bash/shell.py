@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..backend import Unknown, Unread
-from .values import Piece, Text, Word, plain, size
+from .values import Piece, Text, Word, lenient, plain, size, unknown_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from .source import Source
 
-#: Statements and pieces of text that one reading may take.
+#: What one reading may take: statements, words of them, and what variables are given (`values.size`).
 MOST_STEPS = 60_000
-MOST_CHARACTERS = 8_000_000
+MOST_WORDS = 400_000
+MOST_STORED = 1_500_000
 MOST_LAUNCHES = 40
 #: Scripts that start scripts, functions and strings that are parsed again.
 DEEPEST = 24
@@ -38,16 +39,27 @@ class OutOfSteps(Exception):
 @dataclass
 class Budget:
     steps: int = MOST_STEPS
-    characters: int = MOST_CHARACTERS
+    words: int = MOST_WORDS
+    stored: int = MOST_STORED
 
-    def spend(self, steps: int = 1) -> None:
-        self.steps -= steps
+    def spend(self) -> None:
+        self.steps -= 1
         if self.steps < 0:
             raise OutOfSteps
 
+    def spend_words(self, count: int = 1) -> None:
+        self.words -= count
+        if self.words < 0:
+            raise OutOfSteps
+
     def store(self, text: Text) -> None:
-        self.characters -= size(text)
-        if self.characters < 0:
+        self.stored -= size(text)
+        if self.stored < 0:
+            raise OutOfSteps
+
+    def store_elements(self, count: int) -> None:
+        self.stored -= 3 * count
+        if self.stored < 0:
             raise OutOfSteps
 
 
@@ -93,6 +105,8 @@ class World:
     launches: list[Launch] = field(default_factory=list)
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
+    #: Whether the script was too much to be followed to its end.
+    cut: bool = False
 
     def note(self, reason: str, place: tuple[str, int, int]) -> None:
         if len(self.unread) < 1000:
@@ -103,6 +117,8 @@ class World:
 class Shell:
     world: World
     path: str
+    #: What `$0` is; `path` is the file that is read, which `source` changes.
+    name: Text = ()
     variables: dict[str, Variable] = field(default_factory=dict)
     functions: dict[str, tuple[Source, Node]] = field(default_factory=dict)
     files: dict[FileKey, Text] = field(default_factory=dict)
@@ -150,7 +166,7 @@ class Shell:
             self.variables[name] = Variable(value, None, flag)
 
     def set_elements(self, name: str, elements: Mapping[str, Text]) -> None:
-        self.world.budget.spend(len(elements) // 20)
+        self.world.budget.store_elements(len(elements))
         old = self.variables.get(name)
         self.variables[name] = Variable((), elements, old is not None and old.exported)
 
@@ -224,7 +240,10 @@ def _merged_variable(one: Variable | None, two: Variable | None, reason: str) ->
 
 
 def merged_text(one: Text, two: Text, reason: str) -> Text:
-    """What both begin with, something unknown, what both end with."""
+    """What both begin with, something unknown, what both end with; or the one text that both are."""
+    texts = [lenient(text) for text in (one, two)]
+    if texts[0] == texts[1] and isinstance(texts[0], str) and unknown_of(one) is None:
+        return one
     start = _common(one, two)
     end = _common(one[start:][::-1], two[start:][::-1])
     middles = [text[start : len(text) - end] for text in (one, two)]
@@ -232,13 +251,16 @@ def merged_text(one: Text, two: Text, reason: str) -> Text:
     known = tuple(dict.fromkeys(options)) if None not in options else ()
     place = next(middle[0] for middle in [*middles, one, two, (Piece("", "", 1, 1),)] if middle)
     unknown = Unknown(reason, tuple(text for text in known if text is not None)[:16])
-    return (*one[:start], place._replace(text=unknown), *one[len(one) - end :])
+    before = one[:start]
+    if before and isinstance(before[-1].text, Unknown) and before[-1].split == place.split:
+        before, unknown = before[:-1], Unknown(before[-1].text.reason)
+    return (*before, place._replace(text=unknown), *one[len(one) - end :])
 
 
 def _alternatives(text: Text) -> Iterable[str | None]:
     if len(text) == 1 and isinstance(text[0].text, Unknown) and text[0].text.alternatives:
         return text[0].text.alternatives
-    value = plain(text) if text else ""
+    value = lenient(text)
     return (value,) if isinstance(value, str) else (None,)
 
 

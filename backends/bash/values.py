@@ -201,4 +201,16 @@ def joined(words: Sequence[Word], separator: str = " ") -> Text:
 
 
 def size(text: Text) -> int:
-    return sum(len(piece.text) if isinstance(piece.text, str) else 1 for piece in text) + len(text)
+    """What a value costs to keep and to look at: its pieces, and its characters a little."""
+    characters = sum(len(piece.text) for piece in text if isinstance(piece.text, str))
+    return 3 * len(text) + characters // 10
+
+
+def whole(text: str) -> int | None:
+    """A number as Python's `int` reads it: `6_000_000` is one."""
+    if not 0 < len(text) <= 30:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return None
