@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from ..backends.backend import LaunchConfig
 from ..backends.reading import read_jobs
 from ..dsl.diagnostics import JobError
 from .engine import Judged, Options, judge
@@ -32,8 +34,20 @@ def lint_texts(
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
     """Files beside those named may be followed, as `source` and `--deepspeed_config` name them."""
+    return judge(read_configs(texts, environment, arguments), options)
+
+
+def read_configs(
+    texts: Mapping[str, str], environment: Mapping[str, str], arguments: Sequence[str] = ()
+) -> list[LaunchConfig]:
+    """The jobs in these files, each with the text of every file that a fact comes from."""
     configs = read_jobs(texts, environment=environment, arguments=arguments, folder=beside)
-    return judge(configs, options)
+    return [_with_texts(config, texts) for config in configs]
+
+
+def _with_texts(config: LaunchConfig, texts: Mapping[str, str]) -> LaunchConfig:
+    used = {fact.path: texts[fact.path] for fact in config.facts if fact.path in texts}
+    return replace(config, texts={**config.texts, **used})
 
 
 def beside(path: str) -> str | None:

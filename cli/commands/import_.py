@@ -25,23 +25,17 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from parc.backends.reading import read_jobs
     from parc.lint.cluster import cluster_named
     from parc.lint.files import read_texts
     from parc.lint.imported import imported
     from parc.lint.launch import Launch
-    from parc.lint.run import beside
+    from parc.lint.run import read_configs
 
     cluster = cluster_named(arguments.cluster).name if arguments.cluster else None
     texts = read_texts(arguments.paths)
     if texts.unreadable:
         raise JobError(texts.unreadable)
-    configs = read_jobs(
-        texts.texts,
-        environment=dict(arguments.env),
-        arguments=tuple(arguments.script),
-        folder=beside,
-    )
+    configs = read_configs(texts.texts, dict(arguments.env), tuple(arguments.script))
     jobs = [Launch(config) for config in configs if config.facts]
     if len(jobs) != 1:
         raise JobError([_not_one(jobs)])
