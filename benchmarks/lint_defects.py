@@ -15,7 +15,7 @@ _CODE = re.compile(r"PAR\d{3}")
 
 @dataclass(frozen=True)
 class Defects:
-    """Codes that a file has, and codes that were reported as errors and as warnings; None before there are rules."""
+    """Codes that a file has, and codes that were reported as errors and as warnings; None where nothing was."""
 
     wanted: frozenset[str]
     errors: frozenset[str] | None

@@ -33,7 +33,8 @@ def described_model(launch: Launch) -> Values:
         "deepspeed": _deepspeed_model,
         "torchtitan": _torchtitan_model,
     }
-    found |= readers.get(launch.framework, lambda launch: {})(launch)
+    if launch.framework in readers:
+        found |= readers[launch.framework](launch)
     if found.get("kv_heads") == found.get("heads"):
         found.pop("kv_heads", None)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
@@ -46,7 +47,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _not_one(jobs: list[object]) -> Diagnostic:
+def _not_one(jobs: Sequence[object]) -> Diagnostic:
     if not jobs:
         message, help_text = "these files start no training", "name the script that does"
     else:

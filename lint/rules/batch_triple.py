@@ -26,8 +26,9 @@ deepspeed --num_nodes 1 --num_gpus 8 train.py --deepspeed_config ds_config.json
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from ...dsl.diagnostics import Severity
 from ..finding import Complaint, Related, Skipped
 from ..launch import Launch, number_of
 
@@ -63,14 +64,26 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
     world = launch.facts.get("world") or launch.facts.get("gpus_per_node")
     if dp is not None and world is not None:
         related.append(Related(f"dp {dp}", world))
-    yield Complaint(said[0], at, tuple(related[1:]), said[1])
+    severity: Severity | None = "warning" if _explained(launch, numbers) else None
+    yield Complaint(said[0], at, tuple(related[1:]), said[1], severity)
+
+
+def _explained(launch: Launch, numbers: Mapping[str, int | None]) -> bool:
+    """Whether a pipeline or tensor parallelism of the program's own would make the three multiply."""
+    total, micro, steps = (numbers[name] for name in (TOTAL, MICRO, STEPS))
+    world = launch.number("world")
+    if "pp" in launch.facts or not (total and micro and steps and world):
+        return False
+    ranks_wanted, rest = divmod(total, micro * steps)
+    return rest == 0 and 0 < ranks_wanted < world and world % ranks_wanted == 0
 
 
 def ranks(launch: Launch) -> int | None:
     """Ranks among which DeepSpeed shares the batch: tensor-parallel ones of AutoTP count too."""
     if launch.key("tensor_parallel.autotp_size") is not None:
         return launch.number("world")
-    return launch.number("dp") or _divided_world(launch)
+    # A reader takes dp from the batch itself where nothing else says it, so the world goes first.
+    return _divided_world(launch) or launch.number("dp")
 
 
 def _divided_world(launch: Launch) -> int | None:

@@ -43,6 +43,8 @@ _LOCAL = re.compile(r"^(?:localhost|127\.0\.0\.1|::1|0\.0\.0\.0)(?::|$)")
 _BAD_SOURCE = re.compile(
     r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?(SLURM_LAUNCH_NODE_IPADDR)"
 )
+#: A command that is told that it is one of several nodes.
+_SEVERAL = re.compile(r"\bNNODES=(?:[2-9]|[1-9]\d+)\s+\S")
 _FALLBACK = re.compile(r"\|\|\s*echo\s+[\"']?(?:localhost|127\.0\.0\.1)")
 _OWN_NAME = re.compile(
     r"(?:MASTER_ADDR=|--master[-_]addr[= ]|--rdzv[-_]endpoint[= ])[\"']?"
@@ -53,13 +55,14 @@ NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
 
 def check(launch: Launch) -> Iterator[Complaint]:
     nodes = launch.number("nodes") or _nodes(launch)
-    if nodes is None or nodes < 2:
+    several = any(_SEVERAL.search(line) for _, _, line in launch.lines())
+    if (nodes is None or nodes < 2) and not several:
         return
     related = tuple(Related(f"{nodes} nodes", fact) for fact in [launch.facts.get("nodes")] if fact)
     help_text = (
         'the first host of $SLURM_JOB_NODELIST: scontrol show hostnames "$SLURM_JOB_NODELIST"'
     )
-    for setting in _settings(launch):
+    for setting in _settings(launch) if nodes and nodes > 1 else ():
         text = text_of(setting)
         if text and _LOCAL.match(text) and not _default(launch, text):
             message = f"{nodes} nodes meet at {text}, which is another host on each of them"
@@ -75,7 +78,9 @@ def check(launch: Launch) -> Iterator[Complaint]:
             place = Place(path, number, match.start(1) + 1, len(match[1]))
             message = f"{match[1]} is the host that called srun, which other nodes may not reach"
             yield Complaint(message, place, related, help_text)
-        elif (match := _OWN_NAME.search(line)) and _in_task(line, match.start()):
+        elif (match := _OWN_NAME.search(line)) and (
+            _in_task(line, match.start()) or _on_each_node(launch, line)
+        ):
             place = Place(path, number, match.start() + 1, len(match[0]))
             yield Complaint(
                 "every node names itself as the meeting point", place, related, help_text
@@ -103,3 +108,10 @@ def _nodes(launch: Launch) -> int | None:
 def _in_task(line: str, start: int) -> bool:
     """Whether the place is inside what srun starts on every node; the batch shell runs on the first alone."""
     return "srun" in line[:start]
+
+
+def _on_each_node(launch: Launch, line: str) -> bool:
+    """Whether the line itself starts the node's part of a job of several nodes."""
+    return _SEVERAL.search(line) is not None and not any(
+        "#SBATCH" in text for text in launch.config.texts.values()
+    )
