@@ -42,7 +42,7 @@ TEXTS = {
     "doubling": "A=xxxxxxxxxx\nfor i in {1..200}; do A=$A$A; done" + LAUNCH,
     "doubling array": "A=(x)\nfor i in {1..200}; do A+=(\"${A[@]}\"); done" + LAUNCH,
     "array": "A=(" + "word " * 100_000 + ")\nB=(\"${A[@]}\")" + LAUNCH,
-    "assignments": "A=1\n" * 40_000 + LAUNCH,
+    "assignments": "A=1\n" * 20_000 + LAUNCH,
     "appends": "A=\"$A --flag value\"\n" * 5000 + "torchrun a.py $A\n",
     "ranges": "for i in {1..999999999}; do B=$i; done\nfor j in $(seq 999999999); do B=$j; done" + LAUNCH,
     "cartesian": "for a in {1..99}; do for b in {1..99}; do for c in {1..99}; do D=$a$b$c; done; done; done",

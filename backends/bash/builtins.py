@@ -104,11 +104,14 @@ def _source(shell: Shell, source: Source, words: list[Word]) -> Status:
             shell.outside = Unknown(f"`{shown}`, which is sourced on line {place[1]}, may set it")
         return None
     path, text = found
+    if path in shell.sourcing:
+        shell.world.note(f"`{shown}` sources itself", place)
+        return None
     shell.world.read[path] = text
-    before, arguments = shell.path, shell.positional
+    before, arguments, outer = shell.path, shell.positional, shell.sourcing
     if len(words) > 2:
         shell.positional = tuple(word.pieces for word in words[2:])
-    shell.path = path
+    shell.path, shell.sourcing = path, (*outer, path)
     shell.depth += 3
     try:
         from .evaluate import run_all
@@ -119,7 +122,9 @@ def _source(shell: Shell, source: Source, words: list[Word]) -> Status:
     except Return:
         return None
     finally:
-        shell.path, shell.positional = before, arguments
+        shell.path, shell.sourcing = before, outer
+        if len(words) > 2:
+            shell.positional = arguments
         shell.depth -= 3
 
 

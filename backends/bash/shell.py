@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from .source import Source
 
 #: What one reading may take: statements, words of them, and what variables are given (`values.size`).
-MOST_STEPS = 60_000
+MOST_STEPS = 30_000
 MOST_WORDS = 400_000
 MOST_STORED = 1_500_000
 MOST_LAUNCHES = 40
+#: Pieces of one value: a longer one is unknown.
+MOST_PIECES = 20_000
 #: Scripts that start scripts, functions and strings that are parsed again.
 DEEPEST = 24
 
@@ -129,6 +131,8 @@ class Shell:
     directives: tuple[Directive, ...] = ()
     wrappers: tuple[tuple[Word, ...], ...] = ()
     scripts: tuple[str, ...] = ()
+    #: Files that are being sourced, outermost first.
+    sourcing: tuple[str, ...] = ()
     #: Where output goes that something reads; None when nothing does.
     output: list[Piece] | None = None
     stdin: Text | None = None
@@ -158,6 +162,8 @@ class Shell:
 
     def set(self, name: str, value: Text, exported: bool | None = None) -> None:
         self.world.budget.store(value)
+        if len(value) > MOST_PIECES:
+            value = (value[0]._replace(text=Unknown(f"`{name}` is too long"), split=False),)
         old = self.variables.get(name)
         flag = (old is not None and old.exported) if exported is None else exported
         if old is not None and old.elements is not None:
