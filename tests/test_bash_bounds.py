@@ -40,28 +40,30 @@ TEXTS = {
     "nested endless": "while :; do " * 12 + "A=$((A+1)); " + "done; " * 12 + LAUNCH,
     "recursion": "f() { f; f; }; f" + LAUNCH,
     "doubling": "A=xxxxxxxxxx\nfor i in {1..200}; do A=$A$A; done" + LAUNCH,
-    "doubling array": "A=(x)\nfor i in {1..200}; do A+=(\"${A[@]}\"); done" + LAUNCH,
-    "array": "A=(" + "word " * 100_000 + ")\nB=(\"${A[@]}\")" + LAUNCH,
+    "doubling array": 'A=(x)\nfor i in {1..200}; do A+=("${A[@]}"); done' + LAUNCH,
+    "array": "A=(" + "word " * 100_000 + ')\nB=("${A[@]}")' + LAUNCH,
     "assignments": "A=1\n" * 20_000 + LAUNCH,
-    "appends": "A=\"$A --flag value\"\n" * 5000 + "torchrun a.py $A\n",
-    "ranges": "for i in {1..999999999}; do B=$i; done\nfor j in $(seq 999999999); do B=$j; done" + LAUNCH,
+    "appends": 'A="$A --flag value"\n' * 5000 + "torchrun a.py $A\n",
+    "ranges": "for i in {1..999999999}; do B=$i; done\nfor j in $(seq 999999999); do B=$j; done"
+    + LAUNCH,
     "cartesian": "for a in {1..99}; do for b in {1..99}; do for c in {1..99}; do D=$a$b$c; done; done; done",
-    "eval": "A='eval \"$A\"'\neval \"$A\"" + LAUNCH,
-    "bash": "A='bash -c \"$A\"'\nexport A\nbash -c \"$A\"" + LAUNCH,
+    "eval": 'A=\'eval "$A"\'\neval "$A"' + LAUNCH,
+    "bash": 'A=\'bash -c "$A"\'\nexport A\nbash -c "$A"' + LAUNCH,
     "sources itself": ". ./job.sh\nsource job.sh" + LAUNCH,
     "starts itself": "bash job.sh\nsbatch job.sh\nsrun ./job.sh" + LAUNCH,
     "patterns": "A=" + "a" * 900 + "\nB=${A//" + "*a" * 200 + "b/}\nC=${A##" + "*a" * 200 + "b}\n"
     "[[ $A == " + "*a" * 200 + "b ]]\n[[ $A =~ (a+)+b ]]" + LAUNCH,
     "heredoc": "cat <<EOF\n" + "$A ${B} `c` $(d)\n" * 5000 + "EOF" + LAUNCH,
     "open heredoc": "cat <<EOF > x\n" + "text\n" * 5000,
-    "open quote": "A=\"" + "text $B\n" * 5000,
+    "open quote": 'A="' + "text $B\n" * 5000,
     "carriage returns": f"GPUS=8\r\n{LAUNCH}".replace("\n", "\r\n"),
     "many launches": "for i in {1..200}; do torchrun $i.py --num-layers $i --hidden-size 8; done",
     "case": "case x in " + "a) A=1 ;; " * 5000 + "esac" + LAUNCH,
     "long line": "torchrun a.py " + "--flag value " * 20_000,
     "directives": "#SBATCH --nodes=" + "9" * 5000 + "\n#SBATCH --gres=gpu:" + ":" * 3000 + LAUNCH,
     "numbers": f"torchrun a.py --num-layers {'9' * 100_000} --hidden-size {'9' * 4000}",
-    "layout": "torchrun a.py --num-layers 4 --hidden-size 4 --pipeline-model-parallel-layout '(t|)*999999999'",
+    "layout": "torchrun a.py --num-layers 4 --hidden-size 4 "
+    "--pipeline-model-parallel-layout '(t|)*999999999'",
 }
 
 

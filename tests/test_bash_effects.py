@@ -46,7 +46,8 @@ echo $((arr[$(touch made-by-arithmetic)]))
 ssh host touch made-by-ssh
 sbatch other.sh; srun touch made-by-srun; mpirun touch made-by-mpirun
 export PATH=.:$PATH LD_PRELOAD=./evil.so PYTHONPATH=. BASH_ENV=./other.sh
-torchrun --nproc_per_node $A train.py --num-layers 4 --hidden-size 8 --deepspeed --deepspeed_config existing.json
+torchrun --nproc_per_node $A train.py --num-layers 4 --hidden-size 8 \\
+    --deepspeed --deepspeed_config existing.json
 """
 
 
@@ -79,7 +80,9 @@ print(training.value("layers"), training.value("zero_stage"))
 
 def test_nothing_happens(tmp_path: Path) -> None:
     (tmp_path / "job.sh").write_text(SCRIPT)
-    (tmp_path / "other.sh").write_text("touch made-by-source\necho $1 > made-by-redirection-there\n")
+    (tmp_path / "other.sh").write_text(
+        "touch made-by-source\necho $1 > made-by-redirection-there\n"
+    )
     (tmp_path / "existing").write_text("kept\n")
     (tmp_path / "existing.json").write_text('{"zero_optimization": {"stage": 2}}')
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -95,10 +98,18 @@ def test_nothing_happens(tmp_path: Path) -> None:
 
 
 def test_the_guard_sees_effects(tmp_path: Path) -> None:
-    for effect in ("open('x', 'w')", "os.system('true')", "os.mkdir('x')", "os.kill(os.getpid(), 0)"):
+    for effect in (
+        "open('x', 'w')",
+        "os.system('true')",
+        "os.mkdir('x')",
+        "os.kill(os.getpid(), 0)",
+    ):
         text = GUARDED.split("jobs = ")[0] + effect
         done = subprocess.run(
-            [sys.executable, "-c", text, str(tmp_path)], cwd=tmp_path, capture_output=True, timeout=60
+            [sys.executable, "-c", text, str(tmp_path)],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=60,
         )
         assert done.returncode in (3, 4), effect
 
@@ -111,7 +122,14 @@ def test_only_files_below_the_folder_are_read(tmp_path: Path) -> None:
     os.mkfifo(inside / "pipe.sh")
     text = "\n".join(
         f"source {name}"
-        for name in (tmp_path / "secret.sh", "../secret.sh", "link.sh", "pipe.sh", "/dev/zero", "/etc/passwd")
+        for name in (
+            tmp_path / "secret.sh",
+            "../secret.sh",
+            "link.sh",
+            "pipe.sh",
+            "/dev/zero",
+            "/etc/passwd",
+        )
     )
     text += "\ntorchrun a.py --num-layers ${LAYERS:-24} --hidden-size 8\n"
     job = read_jobs({"job.sh": text}, folder=folder_below(inside))[0]
