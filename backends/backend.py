@@ -70,7 +70,8 @@ class Unread:
 class LaunchConfig:
     """What a reader understood of the launch files of one job, and what it could not read.
 
-    `framework` is "megatron", "deepspeed", "torchtitan" or None when nothing tells; `texts` are the files read.
+    `framework` is "megatron", "deepspeed", "torchtitan" or None when nothing tells; `texts` are the files
+    read.
     """
 
     kind: str

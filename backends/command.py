@@ -36,7 +36,9 @@ class Options:
 
     def place(self, *names: str) -> Word:
         """Where the first of these options that is given stands: its value, else its name."""
-        return next((self.values[name].place for name in names if name in self.values), self.command)
+        return next(
+            (self.values[name].place for name in names if name in self.values), self.command
+        )
 
     def given(self, name: str) -> bool:
         return name in self.values
@@ -81,7 +83,9 @@ class Options:
 
     def settings(self, scope: str) -> Iterator[Setting]:
         for option in self.every:
-            yield setting(scope, option.name, option.word, tuple(word.text for word in option.values))
+            yield setting(
+                scope, option.name, option.word, tuple(word.text for word in option.values)
+            )
 
 
 def setting(scope: str, name: str, word: Word, values: tuple[Value | Unknown, ...]) -> Setting:

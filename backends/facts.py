@@ -37,8 +37,9 @@ def plan_facts(plan: Plan) -> dict[str, Value]:
 def in_plan_words(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """The facts of launch files as a plan would say them.
 
-    `bf16+fp8` and `bf16=True` are the plan's `fp8` and `bf16`; without DeepSpeed the plan's `zero_stage` is what
-    Megatron's own options shard; the micro-batch is what a pipeline's stage takes; what a trainer fills in later (`auto`) is unknown.
+    `bf16+fp8` and `bf16=True` are the plan's `fp8` and `bf16`; without DeepSpeed the plan's `zero_stage` is
+    what Megatron's own options shard; the micro-batch is what a pipeline's stage takes; what a trainer fills
+    in later (`auto`) is unknown.
     """
     given = {fact.name: fact for fact in facts}
     small = given.pop("pp_microbatch", None)

@@ -1,4 +1,4 @@
-"""Files on disk -> text, in bounded time: nothing large, nothing binary, no device, no link out of a folder."""
+"""Files on disk -> text, in bounded time: nothing large or binary, no device, no link out of a folder."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ def text_of(path: Path) -> Read:
         if not stat.S_ISREG(status.st_mode):
             return Read(None, "it is no regular file")
         if status.st_size > MOST_BYTES:
-            return Read(None, f"it has {status.st_size:,} bytes, and a launch file has a few thousand")
+            return Read(
+                None, f"it has {status.st_size:,} bytes, and a launch file has a few thousand"
+            )
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         return Read(None, getattr(error, "strerror", None) or str(error))
     if b"\0" in data or len(data) > MOST_BYTES:
         return Read(None, "it is binary" if b"\0" in data else "it is too large")
-    return Read(data.decode("utf-8", errors="replace"))
+    return Read(data.decode("utf-8-sig", errors="replace"))
 
 
 def folder_below(*roots: Path) -> Callable[[str], str | None]:

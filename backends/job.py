@@ -18,7 +18,7 @@ Folder = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Job:
-    """`kind` is the manifest's word without the launcher of the nodes; `texts` are files the command names."""
+    """`kind` says what the files are, without the launcher of the nodes; `texts` are files it names."""
 
     kind: str
     framework: str | None
@@ -37,9 +37,7 @@ class Linked:
     text: str | None
 
 
-def linked(
-    launch: Started, path: Text, texts: Mapping[str, str], folder: Folder
-) -> Linked | None:
+def linked(launch: Started, path: Text, texts: Mapping[str, str], folder: Folder) -> Linked | None:
     """The file that a launched command names, as it finds it."""
     written = launch.launch.files.get(text_key(path))
     script = launch.launch.scripts[-1]

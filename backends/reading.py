@@ -84,7 +84,9 @@ class _Reading:
         known = [(launch, job) for launch in launches if (job := self._framework(launch))]
         if known:
             return [self._config(launch, job) for launch, job in known]
-        spread = [launch for launch in launches if launch.launcher != "none" or launch.launch.wrappers]
+        spread = [
+            launch for launch in launches if launch.launcher != "none" or launch.launch.wrappers
+        ]
         if spread or not self.script.directives:
             others = spread or (launches if self.script.directives else [])
             if others:

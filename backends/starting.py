@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .backend import Unknown
 from .bash import directives
 from .bash.launching import PYTHONS, program
-from .bash.shell import Launch
+from .bash.shell import Directive, Launch
 from .bash.values import Text, Word, plain, whole, word
 from .command import Options, launcher_options, options
 
@@ -26,11 +26,10 @@ MODULES = {
     "accelerate": "accelerate",
 }
 #: Options of launchers that take no value.
-SWITCHES = frozenset(
-    """--standalone --no-python --run-path --use-env --force-multi --no-local-rank --no-ssh --save-pid
-    --enable-each-rank-log --no-ssh-check --multi-gpu --use-deepspeed --use-fsdp --use-megatron-lm --same-network
-    --debug --quiet -q""".split()
-)
+_SWITCHES_WORDS = """--standalone --no-python --run-path --use-env --force-multi --no-local-rank --no-ssh
+    --save-pid --enable-each-rank-log --no-ssh-check --multi-gpu --use-deepspeed --use-fsdp --use-megatron-lm
+    --same-network --debug --quiet -q"""
+SWITCHES = frozenset(_SWITCHES_WORDS.split())
 _PYTHON_VALUES = ("-X", "-W")
 
 
@@ -119,7 +118,9 @@ def _entry(words: Sequence[Word]) -> int:
         name, sign, _ = item.lead.partition("=")
         plain_name = name.replace("_", "-")
         if plain_name in ("-m", "--module"):
-            rest = next((i for i, w in enumerate(words[index + 1 :], index + 1) if w.lead[:1] != "-"), 0)
+            rest = next(
+                (i for i, w in enumerate(words[index + 1 :], index + 1) if w.lead[:1] != "-"), 0
+            )
             return rest or len(words)
         if name.startswith("-"):
             index += 1 if sign or plain_name in SWITCHES else 2
@@ -217,7 +218,9 @@ def _tasks(started: Started) -> Iterator[Found]:
     if total is None and each is None and isinstance(nodes, int) and gpus is None:
         total = None
     yield "nodes", unknown if nodes is None else nodes, _placed(given, command, "nodes")
-    yield "world", unknown if total is None else total, _placed(given, command, "ntasks", "ntasks-per-node")
+    yield "world", unknown if total is None else total, _placed(
+        given, command, "ntasks", "ntasks-per-node"
+    )
     if gpus is not None:
         yield "gpus_per_node", gpus[0], _word(gpus[1])
     else:
@@ -226,12 +229,12 @@ def _tasks(started: Started) -> Iterator[Found]:
         )
 
 
-def _placed(given: Sequence[directives.Directive], command: Word, *names: str) -> Word:
+def _placed(given: Sequence[Directive], command: Word, *names: str) -> Word:
     found = directives.last(given, *names)
     return command if found is None else _word(found)
 
 
-def _word(directive: directives.Directive) -> Word:
+def _word(directive: Directive) -> Word:
     return Word(directive.value) if directive.value else directive.word
 
 
@@ -240,7 +243,9 @@ _EACH = ("-ppn", "--ppn", "-npernode", "--npernode", "-N", "--ntasks-per-node", 
 
 
 def _mpi(started: Started) -> Iterator[Found]:
-    wrapper = next(w for w in started.launch.wrappers if program(w[0])[:3] in ("mpi", "ort", "pru", "apr"))
+    wrapper = next(
+        w for w in started.launch.wrappers if program(w[0])[:3] in ("mpi", "ort", "pru", "apr")
+    )
     total, each = _behind(wrapper, _TOTAL), _behind(wrapper, _EACH)
     unknown = Unknown("mpirun is not told it")
     world = unknown if total is None else _number(total.pieces)

@@ -44,7 +44,7 @@ _WORD_FOR_ONE = {"none": 0, "off": 0, "false": 0, "0": 0, "true": 1, "on": 1, "y
 
 @dataclass
 class Facts:
-    """`numbers` by quantity, `words` by their own name, `lines` as they stand in files, `remarks` the rest."""
+    """`numbers` by quantity, `words` by their own name, `lines` of files, `remarks`: all of the text."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)

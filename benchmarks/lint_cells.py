@@ -1,7 +1,8 @@
 """One cell of the lint manifest and what the readers say -> right, unknown or wrong.
 
-The manifest writes values as a person would: `none` and `no`, `full(uniform; old flag ...)`, `bf16 (default)`,
-`fp16=auto+bf16=auto`, `replicate 1 x shard -1`, `absent`, `invalid`. Both sides are brought to one form.
+The manifest writes values as a person would: `none` and `no`, `full(uniform; old flag ...)`,
+`bf16 (default)`, `fp16=auto+bf16=auto`, `replicate 1 x shard -1`, `absent`, `invalid`. Both sides are brought
+to one form.
 """
 
 from __future__ import annotations
@@ -28,9 +29,7 @@ def verdict(name: str, wanted: str, values: Mapping[str, Value | Unknown]) -> tu
     return answer, "right" if form(name, answer) == form(name, wanted) else "wrong"
 
 
-def _replicas(
-    match: re.Match[str], values: Mapping[str, Value | Unknown]
-) -> tuple[Answer, str]:
+def _replicas(match: re.Match[str], values: Mapping[str, Value | Unknown]) -> tuple[Answer, str]:
     found = values.get("dp_replicate"), values.get("dp_shard")
     if not all(isinstance(value, int) for value in found):
         return values.get("dp"), "unknown"

@@ -15,47 +15,44 @@ _CODE = re.compile(r"PAR\d{3}")
 
 @dataclass(frozen=True)
 class Defects:
-    """Codes that a file has, and codes that were reported as errors and as warnings; None where nothing was."""
+    """Codes that a file has, and codes that were reported of it as errors and as warnings."""
 
     wanted: frozenset[str]
-    errors: frozenset[str] | None
-    warnings: frozenset[str] | None
-
-    @classmethod
-    def none(cls, row: Mapping[str, str]) -> Defects:
-        return cls(frozenset(_CODE.findall(row.get("defects", ""))), frozenset(), frozenset())
-
-    @staticmethod
-    def summary(found: Sequence[Defects]) -> dict[str, int]:
-        return {
-            "found": sum(len(item.wanted & item.reported) for item in found),
-            "total": sum(len(item.wanted) for item in found),
-            "false_errors": sum(len((item.errors or frozenset()) - item.wanted) for item in found),
-            "false_warnings": sum(
-                len((item.warnings or frozenset()) - item.wanted) for item in found
-            ),
-        }
+    errors: frozenset[str] = frozenset()
+    warnings: frozenset[str] = frozenset()
+    hints: frozenset[str] = frozenset()
 
     @property
     def reported(self) -> frozenset[str]:
-        return (self.errors or frozenset()) | (self.warnings or frozenset())
+        return self.errors | self.warnings | self.hints
 
     def record(self) -> dict[str, Any]:
         return {
             "defects": sorted(self.wanted),
             "missed": sorted(self.wanted - self.reported),
-            "false_errors": sorted((self.errors or frozenset()) - self.wanted),
-            "false_warnings": sorted((self.warnings or frozenset()) - self.wanted),
+            "false_errors": sorted(self.errors - self.wanted),
+            "false_warnings": sorted(self.warnings - self.wanted),
         }
 
 
+def wanted(row: Mapping[str, str]) -> Defects:
+    """What the manifest says, with nothing reported."""
+    return Defects(frozenset(_CODE.findall(row.get("defects", ""))))
+
+
 def defects_of(row: Mapping[str, str], configs: Sequence[LaunchConfig]) -> Defects:
-    """What the rules say of every job in a file; hints (`info`) count where the manifest asks for them."""
-    found = [each for judged in judge(configs, Options()) for each in judged.findings]
-    wanted = frozenset(_CODE.findall(row.get("defects", "")))
-    codes = {
-        level: frozenset(each.code for each in found if each.severity == level)
-        for level in ("error", "warning", "info")
+    """What the rules report of a file, without a job to compare it with."""
+    by_severity: dict[str, set[str]] = {"error": set(), "warning": set(), "info": set()}
+    for judged in judge(configs, Options()):
+        for finding in judged.findings:
+            by_severity[finding.diagnostic.severity].add(finding.code)
+    return Defects(wanted(row).wanted, *map(frozenset, by_severity.values()))
+
+
+def summary(found: Sequence[Defects]) -> dict[str, int]:
+    return {
+        "found": sum(len(item.wanted & item.reported) for item in found),
+        "total": sum(len(item.wanted) for item in found),
+        "false_errors": sum(len(item.errors - item.wanted) for item in found),
+        "false_warnings": sum(len(item.warnings - item.wanted) for item in found),
     }
-    hints = codes["info"] & wanted
-    return Defects(wanted, codes["error"], codes["warning"] | hints)

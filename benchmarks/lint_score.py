@@ -2,9 +2,10 @@
 
     python benchmarks/lint_score.py --manifest CSV --root DIR [--data DIR] [--json FILE]
 
-DIR holds checkouts named `owner+name/`; a row whose `copy` column names a file is read from --data, which is the
-manifest's own folder unless it is given. A cell is right when the readers say the same, unknown when they say that
-the text does not decide it, and wrong otherwise; where the manifest says `unknown(...)`, unknown is right.
+DIR holds checkouts named `owner+name/`; a row whose `copy` column names a file is read from --data, which is
+the manifest's own folder unless it is given. A cell is right when the readers say the same, unknown when they
+say that the text does not decide it, and wrong otherwise; where the manifest says `unknown(...)`, unknown is
+right.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from typing import Any
 
 from lint_cells import Answer, verdict
 from lint_defects import Defects, defects_of
+from lint_defects import summary as defect_summary
+from lint_defects import wanted as wanted_defects
 
 from parc.backends.backend import LaunchConfig, Unknown
 from parc.backends.files import folder_below, text_of
 from parc.backends.reading import read_jobs
 
 #: Columns that hold facts; the others say which file it is.
-FACTS = (
-    "nodes gpus_per_node world tp pp vpp cp ep etp ulysses_sp dp zero_stage mbs gbs rampup seq_len layers hidden "
-    "heads kv_heads experts precision recompute seq_parallel dist_opt"
-).split()
+_COLUMNS = """nodes gpus_per_node world tp pp vpp cp ep etp ulysses_sp dp zero_stage mbs gbs rampup
+    seq_len layers hidden heads kv_heads experts precision recompute seq_parallel dist_opt"""
+FACTS = tuple(_COLUMNS.split())
 Row = Mapping[str, str]
 
 
@@ -56,7 +58,7 @@ def score(row: Row, root: Path, data: Path) -> Scored:
     name = row.get("copy") or row["path"]
     read = text_of(base / name)
     if read.text is None:
-        return Scored(row, (), Defects.none(row), f"{base / name}: {read.problem}")
+        return Scored(row, (), wanted_defects(row), f"{base / name}: {read.problem}")
     arguments = row.get("invocation", "").split() if not row.get("copy") else []
     configs = read_jobs({name: read.text}, arguments=arguments, folder=folder_below(base))
     cells = tuple(_cells(row, configs))
@@ -94,7 +96,7 @@ def summary(scored: Sequence[Scored]) -> dict[str, Any]:
     }
     return {
         "facts": facts,
-        "defects": Defects.summary([item.defects for item in scored]),
+        "defects": defect_summary([item.defects for item in scored]),
         "by_file": [_file(item) for item in scored],
     }
 

@@ -35,7 +35,10 @@ def shown(word: Word) -> str:
 def test_words_are_those_of_the_case(path: Path, update: bool) -> None:
     text = path.read_text()
     found = launches(text, arguments=arguments(text))
-    commands = ["\n".join(f"{word.line}:{word.column} {shown(word)}" for word in launch.words) for launch in found]
+    commands = [
+        "\n".join(f"{word.line}:{word.column} {shown(word)}" for word in launch.words)
+        for launch in found
+    ]
     expected = path.with_suffix(".txt")
     if update:
         expected.write_text("\n\n".join(commands) + "\n")
@@ -48,7 +51,11 @@ def test_words_are_those_of_the_case(path: Path, update: bool) -> None:
     ids=lambda path: path.stem,
 )
 def test_bash_passes_the_same_words(path: Path, tmp_path: Path) -> None:
-    for name, program in (("torchrun", RECORDER), ("srun", STEP), ("nohup", '#!/bin/sh\nexec "$@"\n')):
+    for name, program in (
+        ("torchrun", RECORDER),
+        ("srun", STEP),
+        ("nohup", '#!/bin/sh\nexec "$@"\n'),
+    ):
         (tmp_path / name).write_text(program)
         (tmp_path / name).chmod(0o755)
     text = path.read_text()

@@ -52,7 +52,11 @@ def test_what_runs_is_unknown():
     found = command(text)[1:]
     reasons = [word.text.reason for word in found if isinstance(word.text, Unknown)]
     assert len(reasons) == 4
-    assert "hostname" in reasons[0] and "`[ -d x ]` on line 2 is not decided" in reasons[1] and "nothing sets" in reasons[2]
+    assert (
+        "hostname" in reasons[0]
+        and "`[ -d x ]` on line 2 is not decided" in reasons[1]
+        and "nothing sets" in reasons[2]
+    )
 
 
 def test_arithmetic_and_unquoted_splitting():

@@ -24,7 +24,8 @@ _STRENGTH = {
     )
     for operator in row.split()
 }
-_ASSIGNMENTS = frozenset("= += -= *= /= %= <<= >>= &= ^= |=".split())
+_ASSIGNMENTS_WORDS = "= += -= *= /= %= <<= >>= &= ^= |="
+_ASSIGNMENTS = frozenset(_ASSIGNMENTS_WORDS.split())
 #: Longer expressions, and deeper ones, are not worth a number.
 LONGEST = 4000
 DEEPEST = 60

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from ..backend import Unknown
 from .conditions import test_words
-from .evaluate import Break, Exit, Return, Status, run_text
+from .control import Break, Exit, Return, Status
+from .evaluate import run_all
 from .expand import arithmetic_text
 from .shell import DEEPEST, Shell
 from .source import Source, file_source, text_source
+from .tree import parse
 from .values import Piece, Text, Word, joined, lenient, plain, unknown_of
 
 Builtin = Callable[[Shell, Source, list[Word]], Status]
@@ -78,9 +80,6 @@ def _eval(shell: Shell, source: Source, words: list[Word]) -> Status:
 
 def again(shell: Shell, text: Text) -> Status:
     """A text as a script of its own, in this state."""
-    from .evaluate import run_all
-    from .tree import parse
-
     if shell.depth > 3 * DEEPEST:
         return None
     inner = text_source(text, shell.path)
@@ -104,29 +103,32 @@ def _source(shell: Shell, source: Source, words: list[Word]) -> Status:
             shell.outside = Unknown(f"`{shown}`, which is sourced on line {place[1]}, may set it")
         return None
     path, text = found
+    if path in shell.sourcing:
+        shell.world.note(f"`{shown}` sources itself", place)
+        return None
     shell.world.read[path] = text
-    before, arguments = shell.path, shell.positional
+    before, arguments, outer = shell.path, shell.positional, shell.sourcing
     if len(words) > 2:
         shell.positional = tuple(word.pieces for word in words[2:])
-    shell.path = path
+    shell.path, shell.sourcing = path, (*outer, path)
     shell.depth += 3
     try:
-        from .evaluate import run_all
-        from .tree import parse
-
         inner = file_source(path, text)
         return run_all(shell, inner, parse(inner).children)
     except Return:
         return None
     finally:
-        shell.path, shell.positional = before, arguments
+        shell.path, shell.sourcing = before, outer
+        if len(words) > 2:
+            shell.positional = arguments
         shell.depth -= 3
 
 
 #: Files that set up a machine and no job.
-HARMLESS = frozenset(
-    "activate .bashrc .bash_profile .profile .zshrc setvars.sh set_env.sh conda.sh modules.sh bash".split()
+_HARMLESS_WORDS = (
+    "activate .bashrc .bash_profile .profile .zshrc setvars.sh set_env.sh conda.sh modules.sh bash"
 )
+HARMLESS = frozenset(_HARMLESS_WORDS.split())
 
 
 def _read(shell: Shell, source: Source, words: list[Word]) -> Status:
@@ -163,7 +165,9 @@ def _mapfile(shell: Shell, source: Source, words: list[Word]) -> Status:
     given = plain(shell.stdin) if shell.stdin else None
     if name.isidentifier():
         unknown = Unknown("it is read when the script runs")
-        lines = given.splitlines() if isinstance(given, str) else [unknown]
+        lines: list[str | Unknown] = [unknown]
+        if isinstance(given, str):
+            lines = [*given.splitlines()]
         shell.set_elements(
             name,
             {
@@ -220,11 +224,6 @@ def _unset(shell: Shell, source: Source, words: list[Word]) -> Status:
     for word in words[1:]:
         shell.variables.pop(str(word.text), None)
     return True
-
-
-def run_string(shell: Shell, text: Text) -> Status:
-    """A text as a script of a process of its own."""
-    return run_text(shell, text_source(text, shell.path))
 
 
 BUILTINS: dict[str, Builtin] = {

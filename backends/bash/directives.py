@@ -43,12 +43,12 @@ SHORT = {
     "u": "unbuffered",
     "W": "wait",
 }
-SWITCHES = frozenset(
-    """hold overcommit quiet no-kill oversubscribe verbose exclusive requeue no-requeue parsable test-only
+_SWITCHES_WORDS = """hold overcommit quiet no-kill oversubscribe verbose exclusive requeue no-requeue
+    parsable test-only
     spread-job use-min-nodes contiguous wait kill-on-bad-exit label unbuffered overlap pty multi-prog
     preserve-env container-remap-root no-container-remap-root container-mount-home no-container-mount-home
-    container-writable no-container-entrypoint container-readonly reboot ignore-pbs disable-status""".split()
-)
+    container-writable no-container-entrypoint container-readonly reboot ignore-pbs disable-status"""
+SWITCHES = frozenset(_SWITCHES_WORDS.split())
 _LINE = re.compile(r"#SBATCH[ \t]+([^\n]*)")
 _WORD = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'#]|(?<=\S)#)+|#.*")
 
@@ -86,10 +86,10 @@ def options(words: Sequence[Word]) -> tuple[list[Directive], list[Word]]:
         else:
             written, long = lead[:2], SHORT.get(lead[1:2], lead[1:2])
             value = word.cut(2 + lead[2:].startswith("=")).pieces if len(lead) > 2 else None
-        if value is None and long not in SWITCHES and index < len(words):
-            if not words[index].lead.startswith("-") or long in ("nice",):
-                value = words[index].pieces
-                index += 1
+        takes_next = value is None and long not in SWITCHES and index < len(words)
+        if takes_next and not words[index].lead.startswith("-"):
+            value = words[index].pieces
+            index += 1
         found.append(Directive(long, value, word, written))
     return found, list(words[index:])
 
@@ -110,7 +110,11 @@ def count(directives: Sequence[Directive], name: str) -> int | Unknown | None:
         return text
     text = text.split(":")[-1] if name.startswith("gpus") else text
     number = whole(text)
-    return Unknown(f"`{directive.written} {text[:40]}` is not one number") if number is None else number
+    return (
+        Unknown(f"`{directive.written} {text[:40]}` is not one number")
+        if number is None
+        else number
+    )
 
 
 def gpus_per_node(directives: Sequence[Directive]) -> tuple[int | Unknown, Directive] | None:

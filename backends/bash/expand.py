@@ -6,6 +6,7 @@ import re
 
 from ..backend import Unknown
 from . import arithmetic
+from .evaluate import run_text
 from .parameters import parameter
 from .scan import after_dollar, after_double, after_single
 from .shell import DEEPEST, Shell
@@ -178,15 +179,13 @@ def _tagged(text: Text, quoted: bool) -> list[Piece]:
     return with_split(text, not quoted)
 
 
-def substituted(
-    shell: Shell, source: Source, start: int, end: int, outer: int, stop: int
-) -> Text:
+def substituted(shell: Shell, source: Source, start: int, end: int, outer: int, stop: int) -> Text:
     """The output of a command, where it can be told without running it."""
-    from .evaluate import run_text
-
     place = source.place(outer)
     shown = " ".join(source.text[outer:stop].split())
-    reason = f"`{shown if len(shown) <= 80 else shown[:77] + '...'}` is decided when the script runs"
+    reason = (
+        f"`{shown if len(shown) <= 80 else shown[:77] + '...'}` is decided when the script runs"
+    )
     if shell.depth > DEEPEST:
         return (Piece(Unknown(reason), *place),)
     inner = shell.fork()
@@ -194,9 +193,11 @@ def substituted(
     body = source.pieces(start, end)
     if source.text[outer] == "`":
         body = [
-            piece._replace(text=re.sub(r"\\([$`\\])", r"\1", piece.text))
-            if isinstance(piece.text, str)
-            else piece
+            (
+                piece._replace(text=re.sub(r"\\([$`\\])", r"\1", piece.text))
+                if isinstance(piece.text, str)
+                else piece
+            )
             for piece in body
         ]
     run_text(inner, text_source(tuple(body), source.path))
@@ -206,9 +207,11 @@ def substituted(
 def _output(output: list[Piece], reason: str, place: tuple[str, int, int]) -> Text:
     """Without the blank lines at its end; what is unknown in it is told by the whole command."""
     kept = [
-        piece._replace(text=Unknown(reason, piece.text.alternatives))
-        if isinstance(piece.text, Unknown) and not piece.text.unset
-        else piece
+        (
+            piece._replace(text=Unknown(reason, piece.text.alternatives))
+            if isinstance(piece.text, Unknown) and not piece.text.unset
+            else piece
+        )
         for piece in output
     ]
     while kept and isinstance(kept[-1].text, str):

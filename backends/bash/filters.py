@@ -1,15 +1,13 @@
-"""Programs whose output follows from their words and their input: `echo`, `dirname`, `seq`, `sed s///`, `bc`."""
+"""Programs whose output follows from their words and their input: `echo`, `dirname`, `seq`, `sed s///`."""
 
 from __future__ import annotations
 
-import ast
-import math
-import operator
 import posixpath
 import re
 from collections.abc import Callable
 
 from ..backend import Unknown
+from .calculate import calculate
 from .expand import pieces
 from .shell import Shell, text_key
 from .source import text_source
@@ -21,10 +19,9 @@ Filter = Callable[[Shell, list[Word]], Output]
 LONGEST = 200_000
 
 #: Programs that print nothing that anyone reads.
-SILENT = frozenset(
-    """mkdir rm cd sleep module conda chmod touch cp mv ln wait trap pip kill scancel export ulimit clear
-    deactivate pushd popd modprobe sysctl""".split()
-)
+_SILENT_WORDS = """mkdir rm cd sleep module conda chmod touch cp mv ln wait trap pip kill scancel export
+    ulimit clear deactivate pushd popd modprobe sysctl"""
+SILENT = frozenset(_SILENT_WORDS.split())
 
 
 def _printed(shell: Shell, text: str) -> list[Piece]:
@@ -173,62 +170,15 @@ def _awk(shell: Shell, words: list[Word]) -> Output:
     texts = [word.text for word in words]
     if len(texts) != 1 or not isinstance(texts[0], str):
         return None
-    match = re.fullmatch(r"\s*BEGIN\s*\{\s*print\s+(?:int)?(\([\d\s+\-*/%()]+\)|\d+)\s*;?\s*\}\s*", texts[0])
+    match = re.fullmatch(
+        r"\s*BEGIN\s*\{\s*print\s+(?:int)?(\([\d\s+\-*/%()]+\)|\d+)\s*;?\s*\}\s*", texts[0]
+    )
     return _calculated(shell, match[1], whole="int" in texts[0]) if match else None
 
 
 def _calculated(shell: Shell, text: str, whole: bool) -> Output:
     value = calculate(text, whole)
     return None if value is None else _printed(shell, f"{value}\n")
-
-
-_OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-_FUNCTIONS: dict[str, Callable[..., float]] = {
-    "int": int,
-    "round": round,
-    "max": max,
-    "min": min,
-    "ceil": math.ceil,
-    "floor": math.floor,
-}
-
-
-def calculate(text: str, whole: bool = False) -> float | None:
-    """The value of an arithmetic expression of numbers; None for anything else. Nothing is evaluated by Python."""
-    if len(text) > 300:
-        return None
-    try:
-        value = _value(ast.parse(text.strip(), mode="eval").body, whole)
-    except (ValueError, ArithmeticError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return None
-    return value
-
-
-def _value(node: ast.expr, whole: bool) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as number) if abs(number) < 1e30:
-            return number
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_value(inner, whole)
-        case ast.BinOp(left=left, op=kind, right=right) if type(kind) in _OPERATIONS:
-            one, two = _value(left, whole), _value(right, whole)
-            if whole and isinstance(kind, ast.Div):
-                return int(one / two)
-            return _OPERATIONS[type(kind)](one, two)
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments):
-            return _FUNCTIONS.get(name, _no_function)(*(_value(item, whole) for item in arguments))
-    raise ValueError("it is no arithmetic")
-
-
-def _no_function(*numbers: float) -> float:
-    raise ValueError("it is no function of numbers")
 
 
 def _known_input(shell: Shell, words: list[Word]) -> str | None:
@@ -277,7 +227,9 @@ def _head(shell: Shell, words: list[Word]) -> Output:
     match = re.fullmatch(r"-n ?(\d+)|-(\d+)|", flags)
     if text is None or match is None:
         return None
-    return _printed(shell, "".join(text.splitlines(keepends=True)[: int(match[1] or match[2] or 10)]))
+    return _printed(
+        shell, "".join(text.splitlines(keepends=True)[: int(match[1] or match[2] or 10)])
+    )
 
 
 def _sed(shell: Shell, words: list[Word]) -> Output:
@@ -344,7 +296,9 @@ def _envsubst(shell: Shell, words: list[Word]) -> Output:
     flat = text_source(shell.stdin, shell.path)
     if "`" in flat.text or "$(" in flat.text or "\\" in flat.text:
         return None
-    return [piece._replace(split=False) for piece in pieces(shell, flat, 0, len(flat.text), True, True)]
+    return [
+        piece._replace(split=False) for piece in pieces(shell, flat, 0, len(flat.text), True, True)
+    ]
 
 
 def _command_lookup(shell: Shell, words: list[Word]) -> Output:

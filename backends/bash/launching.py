@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..backend import Unknown
 from . import directives
 from .evaluate import run_text
-from .shell import DEEPEST, MOST_LAUNCHES, Launch, OutOfSteps, Shell, Variable
+from .shell import DEEPEST, MOST_LAUNCHES, Directive, Launch, OutOfSteps, Shell, Variable
 from .source import Source, file_source, text_source
 from .values import Piece, Text, Word, plain
 
@@ -15,15 +15,23 @@ SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 PYTHONS = frozenset({"python", "python3", "python2", "pypy3"})
 #: Programs that start a training program, or are one.
 LAUNCHERS = frozenset(
-    {"torchrun", "deepspeed", "accelerate", "megatron", "swift", "torchrun_main", "ds", "colossalai"}
+    {
+        "torchrun",
+        "deepspeed",
+        "accelerate",
+        "megatron",
+        "swift",
+        "torchrun_main",
+        "ds",
+        "colossalai",
+    }
 )
 #: Programs that start whatever stands behind their options.
-WRAPPERS = frozenset(
-    """srun mpirun mpiexec mpiexec.hydra orterun prun prterun aprun jsrun flux exec nohup time command builtin env
-    sudo timeout numactl stdbuf taskset nice ionice ssh pdsh singularity apptainer docker podman nsys ncu
-    rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot catchsegv strace script
-    python-hostlist ibrun lrun""".split()
-)
+_WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun aprun jsrun flux exec nohup
+    time command builtin env sudo timeout numactl stdbuf taskset nice ionice ssh pdsh singularity apptainer
+    docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot catchsegv strace script
+    python-hostlist ibrun lrun"""
+WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
 SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
 
 
@@ -79,9 +87,13 @@ def _started(
         followed = _interpreted(inner, words)
     elif name.endswith(SCRIPTS):
         followed = _follow(inner, words[0], words[1:])
-    elif name in LAUNCHERS | PYTHONS or _module(words) or name.endswith(".py"):
-        return _record(inner, words)
-    elif wrappers and _hidden_program(words):
+    elif (
+        name in LAUNCHERS | PYTHONS
+        or _module(words)
+        or name.endswith(".py")
+        or wrappers
+        and _hidden_program(words)
+    ):
         return _record(inner, words)
     else:
         if isinstance(words[0].text, Unknown) and any(p.lead.startswith("--") for p in words[1:]):
@@ -93,10 +105,14 @@ def _started(
     return followed or _record(inner, words)
 
 
+_MODULES = ("torch.distributed", "deepspeed", "torchtitan")
+
+
 def _module(words: Sequence[Word]) -> bool:
     """`$PYTHON -m torch.distributed.run ...`"""
     return any(
-        word.text == "-m" and words[index + 1].lead.startswith(("torch.distributed", "deepspeed", "torchtitan"))
+        word.text == "-m"
+        and words[index + 1].lead.startswith(("torch.distributed", "deepspeed", "torchtitan"))
         for index, word in enumerate(words[:-1])
     )
 
@@ -125,7 +141,9 @@ def _passed(shell: Shell, wrappers: Sequence[Sequence[Word]]) -> None:
 
 
 #: Options of srun that shape the step, as those of sbatch shape the job.
-_STEP = frozenset({"nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus", "gpus-per-task"})
+_STEP = frozenset(
+    {"nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus", "gpus-per-task"}
+)
 
 
 def _exports(shell: Shell, word: Word) -> None:
@@ -212,9 +230,7 @@ def _submit(shell: Shell, words: Sequence[Word]) -> None:
     text = plain(exports.value) if exports is not None and exports.value else "ALL"
     names = text.split(",") if isinstance(text, str) else ["ALL"]
     if "ALL" not in names:
-        inner.variables = {
-            name: value for name, value in inner.variables.items() if name in names
-        }
+        inner.variables = {name: value for name, value in inner.variables.items() if name in names}
     if exports is not None and exports.value:
         _exports(inner, Word(exports.value))
     wrapped = directives.last(given, "wrap")
@@ -231,7 +247,7 @@ def _submit(shell: Shell, words: Sequence[Word]) -> None:
         _record(inner, list(words))
 
 
-def enter_job(shell: Shell, given: Sequence[directives.Directive]) -> None:
+def enter_job(shell: Shell, given: Sequence[Directive]) -> None:
     """Give the variables that SLURM sets in a job."""
     shell.directives = tuple(given)
     for name, value in directives.variables(given).items():

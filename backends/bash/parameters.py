@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..backend import Unknown
-from . import patterns
+from .edits import EDITS
 from .shell import Shell, Variable
 from .source import Source
 from .values import BREAK, Piece, Text, nonempty, plain, unknown_of, with_split
@@ -41,17 +41,13 @@ def parameter(shell: Shell, source: Source, start: int, end: int, quoted: bool) 
     return _given(shell, name, value, quoted, place)
 
 
-def _given(
-    shell: Shell, name: str, value: Text | None, quoted: bool, place: Place
-) -> list[Piece]:
+def _given(shell: Shell, name: str, value: Text | None, quoted: bool, place: Place) -> list[Piece]:
     if value is None:
         return [Piece(shell.missing(name), *place, not quoted)]
     return with_split(value, not quoted)
 
 
-def _value(
-    shell: Shell, name: str, index: str | None, source: Source, place: Place
-) -> Text | None:
+def _value(shell: Shell, name: str, index: str | None, source: Source, place: Place) -> Text | None:
     if name.isdigit():
         return _positional(shell, int(name))
     if name in SPECIAL:
@@ -131,9 +127,7 @@ def _hidden(text: Text) -> Unknown | None:
     return unknown_of(text) if text and all(piece.split for piece in text) else None
 
 
-def _indirect(
-    shell: Shell, match: re.Match[str], place: Place, quoted: bool
-) -> list[Piece]:
+def _indirect(shell: Shell, match: re.Match[str], place: Place, quoted: bool) -> list[Piece]:
     name = match["name"]
     if match["index"] in ("@", "*"):
         variable = shell.variables.get(name)
@@ -195,9 +189,7 @@ def _whole(
     return found
 
 
-def _slice(
-    shell: Shell, source: Source, start: int, end: int, texts: list[Text]
-) -> list[Text]:
+def _slice(shell: Shell, source: Source, start: int, end: int, texts: list[Text]) -> list[Text]:
     bounds = _bounds(shell, source, start, end)
     if bounds is None:
         return [(Piece(Unknown("the slice is not decided"), *source.place(start), True),)]
@@ -207,9 +199,7 @@ def _slice(
     return texts[first:] if count is None else texts[first : first + count]
 
 
-def _bounds(
-    shell: Shell, source: Source, start: int, end: int
-) -> tuple[int, int | None] | None:
+def _bounds(shell: Shell, source: Source, start: int, end: int) -> tuple[int, int | None] | None:
     from .expand import arithmetic_value
 
     cut = source.text.find(":", start, end)
@@ -230,7 +220,10 @@ def _operand(shell: Shell, source: Source, start: int, end: int, quoted: bool) -
             found = pieces(shell, source, start + 1, end - 1, True)
         return [piece._replace(split=False) for piece in found]
     bare = not source.text[start:end].startswith(('"', "'"))
-    return [piece._replace(split=piece.split or bare) if piece is not BREAK else piece for piece in found]
+    return [
+        piece._replace(split=piece.split or bare) if piece is not BREAK else piece
+        for piece in found
+    ]
 
 
 def _operated(
@@ -313,37 +306,7 @@ def _substring(shell: Shell, source: Source, start: int, end: int, value: Text) 
     return (value[0]._replace(text=part),) if value else ()
 
 
-def _case(function: Callable[[str], str], all_letters: bool) -> Callable[[str, str], str]:
-    def changed(text: str, pattern: str) -> str:
-        return function(text) if all_letters else function(text[:1]) + text[1:]
-
-    return changed
-
-
-EDITS: dict[str, Callable[[str, str], str | None]] = {
-    "%": lambda text, pattern: patterns.without_suffix(text, pattern, False),
-    "%%": lambda text, pattern: patterns.without_suffix(text, pattern, True),
-    "#": lambda text, pattern: patterns.without_prefix(text, pattern, False),
-    "##": lambda text, pattern: patterns.without_prefix(text, pattern, True),
-    "^": _case(str.upper, False),
-    "^^": _case(str.upper, True),
-    ",": _case(str.lower, False),
-    ",,": _case(str.lower, True),
-    "/": lambda text, pattern: _replaced(text, pattern, ""),
-    "//": lambda text, pattern: _replaced(text, pattern, "/"),
-    "/#": lambda text, pattern: _replaced(text, pattern, "#"),
-    "/%": lambda text, pattern: _replaced(text, pattern, "%"),
-}
-
-
-def _replaced(text: str, pattern: str, how: str) -> str | None:
-    old, _, new = pattern.partition("\0")
-    return patterns.replaced(text, old, new, how)
-
-
-def _edited(
-    shell: Shell, source: Source, operator: re.Match[str], end: int, value: Text
-) -> Text:
+def _edited(shell: Shell, source: Source, operator: re.Match[str], end: int, value: Text) -> Text:
     from .expand import joined
 
     symbol, start = operator[0], operator.end()

@@ -8,7 +8,13 @@ from functools import lru_cache
 
 #: Longer texts are not matched: `%` and `#` try every end.
 LONGEST = 1000
-_CLASSES = {"digit": "0-9", "space": r"\s", "alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "xdigit": "0-9a-fA-F"}
+_CLASSES = {
+    "digit": "0-9",
+    "space": r"\s",
+    "alpha": "a-zA-Z",
+    "alnum": "a-zA-Z0-9",
+    "xdigit": "0-9a-fA-F",
+}
 _PART = re.compile(r"(\*+)|(\?)|\\(.)|\[([!^]?)(?:\[:(\w+):\]|(\]?[^\]]+))\]|(.)", re.DOTALL)
 
 

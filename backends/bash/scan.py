@@ -105,7 +105,9 @@ def _step(text: str, position: int, end: int, depth: int) -> int:
     return position + 1
 
 
-def raw_words(text: str, start: int, end: int, operators: tuple[str, ...] = ()) -> list[tuple[int, int]]:
+def raw_words(
+    text: str, start: int, end: int, operators: tuple[str, ...] = ()
+) -> list[tuple[int, int]]:
     """The ranges of words between blanks; `operators` are words of their own where they stand bare."""
     found: list[tuple[int, int]] = []
     position = start

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from ..backend import Unknown, Unread
 from . import directives
-from . import evaluate as evaluation
+from .evaluate import run_text
+from .handlers import HANDLERS
 from .launching import enter_job
-from .shell import Finder, Launch, OutOfSteps, Shell, Variable, World
+from .shell import Directive, Finder, Launch, OutOfSteps, Shell, Variable, World
 from .source import file_source
 from .values import Piece, Text, Word, plain, word
 
@@ -30,7 +31,7 @@ class Script:
     variables: Mapping[str, Variable]
     unread: tuple[Unread, ...]
     read: Mapping[str, str]
-    directives: tuple[directives.Directive, ...]
+    directives: tuple[Directive, ...]
     #: Whether it was too much to be followed to its end.
     cut: bool = False
 
@@ -74,7 +75,7 @@ def _followed(
     arguments: Sequence[str],
     find: Finder,
 ) -> Script:
-    world = World(find)
+    world = World(find, HANDLERS)
     shell = Shell(world, path, (Piece(path, path, 1, 1),), scripts=(path,))
     shell.positional = tuple(word(value, "(arguments)").pieces for value in arguments)
     enter_job(shell, list(directives.header(path, text)))
@@ -99,13 +100,13 @@ def unreadable(text: str) -> str | None:
 
 
 def _run(shell: Shell, path: str, text: str) -> None:
-    if not evaluation.HANDLERS:
-        evaluation.HANDLERS.update(evaluation._handlers())
     try:
-        evaluation.run_text(shell, file_source(path, text))
+        run_text(shell, file_source(path, text))
     except OutOfSteps:
         shell.world.cut = True
-        shell.world.note("it takes more steps, or starts more jobs, than a reader goes along", (path, 1, 1))
+        shell.world.note(
+            "it takes more steps, or starts more jobs, than a reader goes along", (path, 1, 1)
+        )
     except RecursionError:
         shell.world.cut = True
         shell.world.note("it is nested too deep", (path, 1, 1))

@@ -1,14 +1,14 @@
-"""What a running script would know: variables, functions, files it wrote, arguments. Copied where paths part."""
+"""What a running script would know: variables, functions, files, arguments. Copied where paths part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..backend import Unknown, Unread
-from .values import Piece, Text, Word, lenient, plain, size, unknown_of
+from .values import Piece, Text, Word, plain, size
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from .source import Source
 
 #: What one reading may take: statements, words of them, and what variables are given (`values.size`).
-MOST_STEPS = 60_000
+MOST_STEPS = 30_000
 MOST_WORDS = 400_000
 MOST_STORED = 1_500_000
 MOST_LAUNCHES = 40
+#: Pieces of one value: a longer one is unknown.
+MOST_PIECES = 20_000
 #: Scripts that start scripts, functions and strings that are parsed again.
 DEEPEST = 24
 
@@ -68,8 +70,8 @@ class Launch:
     """A command that starts processes: its words, what started it, and what it finds.
 
     `wrappers` are the words before it (srun and its options), outermost first; `directives` the options of
-    sbatch and of srun; `environment` is what is exported, `variables` all that is set; `scripts` are the files
-    that led here.
+    sbatch and of srun; `environment` is what is exported, `variables` all that is set; `scripts` are the
+    files that led here.
     """
 
     words: tuple[Word, ...]
@@ -83,7 +85,7 @@ class Launch:
 
 
 class Directive(NamedTuple):
-    """One option of sbatch, by its long name, from a #SBATCH line or the command; `value` is None for a switch."""
+    """One option of sbatch by its long name, from a #SBATCH line or the command; a switch has no value."""
 
     name: str
     value: Text | None
@@ -92,6 +94,8 @@ class Directive(NamedTuple):
 
 
 FileKey = tuple[str | Unknown, ...]
+#: Runs a statement of one kind.
+Handler = Callable[["Shell", "Source", "Node"], "bool | None"]
 #: Path as a script names it, and the folder that it is in -> path and text of the file, if there is one.
 Finder = Callable[[Text, "Shell"], "tuple[str, str] | None"]
 
@@ -101,6 +105,7 @@ class World:
     """What all parts of one reading share."""
 
     find: Finder
+    handlers: Mapping[str, Handler]
     budget: Budget = field(default_factory=Budget)
     launches: list[Launch] = field(default_factory=list)
     unread: dict[Unread, None] = field(default_factory=dict)
@@ -129,6 +134,8 @@ class Shell:
     directives: tuple[Directive, ...] = ()
     wrappers: tuple[tuple[Word, ...], ...] = ()
     scripts: tuple[str, ...] = ()
+    #: Files that are being sourced, outermost first.
+    sourcing: tuple[str, ...] = ()
     #: Where output goes that something reads; None when nothing does.
     output: list[Piece] | None = None
     stdin: Text | None = None
@@ -158,6 +165,8 @@ class Shell:
 
     def set(self, name: str, value: Text, exported: bool | None = None) -> None:
         self.world.budget.store(value)
+        if len(value) > MOST_PIECES:
+            value = (value[0]._replace(text=Unknown(f"`{name}` is too long"), split=False),)
         old = self.variables.get(name)
         flag = (old is not None and old.exported) if exported is None else exported
         if old is not None and old.elements is not None:
@@ -202,89 +211,3 @@ def text_key(text: Text) -> FileKey:
         parts = [part for part in value.split("/") if part not in (".", "")]
         return ("/" if value.startswith("/") else "", *parts)
     return tuple(piece.text for piece in text)
-
-
-def merged(shells: Sequence[Shell], reason: str) -> Shell:
-    """One state for paths that meet again: what differs between them is unknown."""
-    first, *others = shells
-    for other in others:
-        names = first.variables.keys() | other.variables.keys()
-        for name in names:
-            one, two = first.variables.get(name), other.variables.get(name)
-            if one is not two and one != two:
-                first.variables[name] = _merged_variable(one, two, f"`{name}`: {reason}")
-        for key in other.files.keys() - first.files.keys():
-            first.files[key] = other.files[key]
-        for key, text in other.files.items():
-            if first.files[key] != text:
-                first.files[key] = merged_text(first.files[key], text, reason)
-        first.functions.update(other.functions)
-        first.outside = first.outside or other.outside
-        if first.positional != other.positional:
-            first.positional = ()
-            first.outside = Unknown(reason)
-        if first.cwd != other.cwd:
-            first.cwd = ""
-    return first
-
-
-def _merged_variable(one: Variable | None, two: Variable | None, reason: str) -> Variable:
-    filled = one or two
-    assert filled is not None
-    one, two = one or Variable(()), two or Variable(())
-    exported = one.exported or two.exported
-    if filled.elements is None and one.elements is None and two.elements is None:
-        return Variable(merged_text(one.value, two.value, reason), None, exported)
-    parts = [tuple((variable.elements or {}).values()) for variable in (one, two)]
-    return Variable((), _merged_elements(parts[0], parts[1], reason), exported)
-
-
-def merged_text(one: Text, two: Text, reason: str) -> Text:
-    """What both begin with, something unknown, what both end with; or the one text that both are."""
-    texts = [lenient(text) for text in (one, two)]
-    if texts[0] == texts[1] and isinstance(texts[0], str) and unknown_of(one) is None:
-        return one
-    start = _common(one, two)
-    end = _common(one[start:][::-1], two[start:][::-1])
-    middles = [text[start : len(text) - end] for text in (one, two)]
-    options = [option for middle in middles for option in _alternatives(middle)]
-    known = tuple(dict.fromkeys(options)) if None not in options else ()
-    place = next(middle[0] for middle in [*middles, one, two, (Piece("", "", 1, 1),)] if middle)
-    unknown = Unknown(reason, tuple(text for text in known if text is not None)[:16])
-    before = one[:start]
-    if before and isinstance(before[-1].text, Unknown) and before[-1].split == place.split:
-        before, unknown = before[:-1], Unknown(before[-1].text.reason)
-    return (*before, place._replace(text=unknown), *one[len(one) - end :])
-
-
-def _alternatives(text: Text) -> Iterable[str | None]:
-    if len(text) == 1 and isinstance(text[0].text, Unknown) and text[0].text.alternatives:
-        return text[0].text.alternatives
-    value = lenient(text)
-    return (value,) if isinstance(value, str) else (None,)
-
-
-def _common(one: Sequence[object], two: Sequence[object]) -> int:
-    count = 0
-    for left, right in zip(one, two, strict=False):
-        if left is not right and left != right:
-            break
-        count += 1
-    return count
-
-
-def _merged_elements(
-    one: tuple[Text, ...], two: tuple[Text, ...], reason: str
-) -> dict[str, Text]:
-    start = _common(one, two)
-    end = _common(one[start:][::-1], two[start:][::-1])
-    middles = [elements[start : len(elements) - end] for elements in (one, two)]
-    options: list[str | None] = []
-    for middle in middles:
-        texts = [plain(text) if text else "" for text in middle]
-        options.append(" ".join(map(str, texts)) if all(isinstance(t, str) for t in texts) else None)
-    known = tuple(option for option in options if option is not None)
-    place = next((middle[0][0] for middle in middles if middle and middle[0]), Piece("", "", 1, 1))
-    unknown = Unknown(reason, known if len(known) == len(options) else ())
-    elements = [*one[:start], (place._replace(text=unknown, split=True),), *one[len(one) - end :]]
-    return {str(index): text for index, text in enumerate(elements)}

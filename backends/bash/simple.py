@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..backend import Unknown
+from .assign import assign
 from .builtins import BUILTINS
-from .evaluate import Status, assign, call, run, run_all
+from .control import Status
+from .evaluate import run, run_all
 from .expand import joined, pieces, words
 from .filters import FILTERS, SILENT
 from .launching import launch
 from .shell import Shell, Variable, text_key
 from .source import Source
+from .statements import call
 from .values import Piece, Text, Word, lenient, word
 
 if TYPE_CHECKING:
@@ -193,9 +196,7 @@ def unset(shell: Shell, source: Source, node: Node) -> Status:
 
 def redirected(shell: Shell, source: Source, node: Node) -> Status:
     redirects = [child for child in node.children if child.type in _REDIRECTS]
-    bodies = [
-        child for child in node.children if child.is_named and child.type not in _REDIRECTS
-    ]
+    bodies = [child for child in node.children if child.is_named and child.type not in _REDIRECTS]
     extra = _behind_files(redirects)
     if extra and len(bodies) == 1 and bodies[0].type == "command":
         body = bodies[0]
@@ -263,9 +264,7 @@ def _file_redirect(
     shell: Shell, source: Source, node: Node, targets: list[tuple[Text, bool]]
 ) -> None:
     operators = {child.type for child in node.children if not child.is_named}
-    files = [
-        child for child in node.children if child.is_named and child.type != "file_descriptor"
-    ]
+    files = [child for child in node.children if child.is_named and child.type != "file_descriptor"]
     descriptor = next((child for child in node.children if child.type == "file_descriptor"), None)
     if not files or operators & {">&", "<&", ">&-", "<&-"}:
         return

@@ -1,4 +1,4 @@
-"""A source -> its syntax tree. Parts that are no bash are error nodes, with readable statements around them."""
+"""A source -> its syntax tree. Parts that are no bash are error nodes between readable statements."""
 
 from __future__ import annotations
 

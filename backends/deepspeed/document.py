@@ -1,4 +1,4 @@
-"""A DeepSpeed config as DeepSpeed reads it (Hjson: comments, loose quotes and commas), with the place of each key.
+"""A DeepSpeed config as DeepSpeed reads it (Hjson: comments, loose quotes), with the place of each key.
 
 The text may come out of a script: what is unknown in it stays unknown, and the rest is read.
 """
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass
 class Table:
-    """The members of an object by name, the last one counting; `repeated` are earlier ones of the same name."""
+    """The members of an object by name, the last counting; `repeated` are earlier ones of the same name."""
 
     members: dict[str, Member] = field(default_factory=dict)
     repeated: list[Member] = field(default_factory=list)

@@ -71,9 +71,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
     found += _program(launch, given, texts, folder, files)
     derived = {fact.name: fact for fact in together(found)}
     found = [
-        fact
-        for fact in found
-        if fact.name not in derived or not isinstance(fact.value, Unknown)
+        fact for fact in found if fact.name not in derived or not isinstance(fact.value, Unknown)
     ]
     names = {fact.name for fact in found}
     found += [fact for name, fact in derived.items() if name not in names]

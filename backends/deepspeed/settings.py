@@ -81,5 +81,3 @@ def precision(path: str, table: Table) -> tuple[Answer, tuple[str, int, int]]:
         parts.append(f"{name}={member.value}")
         place = member.place
     return "+".join(parts) or "fp32", place
-
-

@@ -114,7 +114,9 @@ def _memory(given: Options) -> Iterator[Found]:
     for name in spelling.RECOMPUTE_GRANULARITY:
         if given.given(name):
             value = given.text(name)
-            yield "recompute", Unknown(f"`{name}` has no value") if value is None else value, given.place(name)
+            yield "recompute", (
+                Unknown(f"`{name}` has no value") if value is None else value
+            ), given.place(name)
             return
     for name, word in (
         ("--recompute-activations", "selective"),

@@ -50,6 +50,7 @@ def recognised(launch: Started) -> bool:
 def job_facts(launch: Started, deepspeed: DeepSpeed = NO_CONFIG) -> list[Fact]:
     """Everything that the command says, the launcher's part first."""
     given = given_to(launch)
+    found: list[arguments.Found]
     found = [(name, value, place) for name, (value, place) in launch.shape.items()]
     found += arguments.facts(given, deepspeed)
     values = {name: value for name, value, _ in found}

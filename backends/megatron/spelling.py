@@ -41,21 +41,19 @@ RECOMPUTE_GRANULARITY = ("--recompute-granularity", "--activations-checkpoint-gr
 FP8 = ("--fp8-format", "--fp8-hybrid", "--fp8-e4m3", "--fp8")
 
 #: Options that only Megatron and its forks have: a command with two of them is theirs.
-TELLING = frozenset(
-    """--tensor-model-parallel-size --pipeline-model-parallel-size --num-layers --hidden-size
+_TELLING_WORDS = """--tensor-model-parallel-size --pipeline-model-parallel-size --num-layers --hidden-size
     --num-attention-heads --micro-batch-size --global-batch-size --seq-length --max-position-embeddings
     --train-iters --train-samples --train-tokens --use-distributed-optimizer --context-parallel-size
-    --expert-model-parallel-size --ffn-hidden-size""".split()
-)
+    --expert-model-parallel-size --ffn-hidden-size"""
+TELLING = frozenset(_TELLING_WORDS.split())
 #: Switches: what stands behind them is no value of theirs.
-SWITCHES = frozenset(
-    """--bf16 --fp16 --sequence-parallel --use-distributed-optimizer --use-flash-attn --swiglu
+_SWITCHES_WORDS = """--bf16 --fp16 --sequence-parallel --use-distributed-optimizer --use-flash-attn --swiglu
     --untie-embeddings-and-output-weights --disable-bias-linear --group-query-attention --use-mcore-models
     --overlap-grad-reduce --overlap-param-gather --checkpoint-activations --recompute-activations
     --deepspeed --no-pipeline-parallel --cpu-optimizer --deepspeed-activation-checkpointing --mock-data
     --use-rotary-position-embeddings --moe-grouped-gemm --multi-latent-attention --no-load-optim
     --no-load-rng --no-save-optim --no-save-rng --log-throughput --use-megatron-fsdp --use-torch-fsdp2
-    --tp-comm-overlap --finetune --calculate-per-token-loss --manual-gc --qk-layernorm""".split()
-)
+    --tp-comm-overlap --finetune --calculate-per-token-loss --manual-gc --qk-layernorm"""
+SWITCHES = frozenset(_SWITCHES_WORDS.split())
 #: Stages of --data-parallel-sharding-strategy.
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}

@@ -29,8 +29,12 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         unread = (Unread(f"it is no TOML: {error}", path, 1),)
         yield LaunchConfig("torchtitan-toml", (), unread, texts={path: text})
         return
-    if not {"model", "training", "parallelism"} & {key.partition(".")[0] for key in settings.values}:
-        yield LaunchConfig("toml", (), (Unread("it is no job of torchtitan", path, 1),), texts={path: text})
+    if not {"model", "training", "parallelism"} & {
+        key.partition(".")[0] for key in settings.values
+    }:
+        yield LaunchConfig(
+            "toml", (), (Unread("it is no job of torchtitan", path, 1),), texts={path: text}
+        )
         return
     yield _config("torchtitan-toml", settings, _models(texts), {path: text})
 
@@ -79,7 +83,9 @@ def _told(settings: Settings) -> Iterator[Setting]:
             continue
         name = settings.written.get(key, key)
         values = value if isinstance(value, list) else [value]
-        told = tuple(v if isinstance(v, bool | int | float | str | Unknown) else str(v) for v in values)
+        told = tuple(
+            v if isinstance(v, bool | int | float | str | Unknown) else str(v) for v in values
+        )
         length = len(name.rpartition(".")[2])
         yield Setting(scope, name, told, place.path, place.line, place.column, length)
 
@@ -96,7 +102,11 @@ def _facts(
             if settings.number("parallelism.pipeline_parallel_degree") != 1:
                 found.append(_fact("pp_microbatch", value, place))
             value, place = settings.number(key), settings.place(key)
-        if name == "gbs" and settings.value("training.global_batch_size") == -1 and isinstance(value, Unknown):
+        if (
+            name == "gbs"
+            and settings.value("training.global_batch_size") == -1
+            and isinstance(value, Unknown)
+        ):
             continue
         found.append(_fact(name, value, place))
     for name, key in (
@@ -123,6 +133,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
     told = list(given.settings("argument"))
     shape = {name: (value, place) for name, (value, place) in launch.shape.items()}
     found = _settings(given, launch, texts, folder)
+    files: dict[str, str]
     unread: tuple[Unread, ...] = ()
     if isinstance(found, Unread):
         unread, settings, files = (found,), Settings(entry.path, {}, {}), {}
@@ -172,7 +183,9 @@ def _settings(
     word = option.values[0]
     there = linked(launch, word.pieces, texts, folder)
     if there is None:
-        return Unread("the torchtitan config is not here to be read", word.path, word.line, word.column)
+        return Unread(
+            "the torchtitan config is not here to be read", word.path, word.line, word.column
+        )
     try:
         text = there.text if there.text is not None else there.source.text
         return settings_of(there.path, text), {there.path: text} if there.text is not None else {}
@@ -191,7 +204,11 @@ def _module(
     if not isinstance(module, str) or not isinstance(function, str):
         return Unread("it does not say which config it takes", command.path, command.line)
     base = module.replace(".", "/")
-    for path in (f"{base}.py", f"{base}/config_registry.py", f"torchtitan/models/{base}/config_registry.py"):
+    for path in (
+        f"{base}.py",
+        f"{base}/config_registry.py",
+        f"torchtitan/models/{base}/config_registry.py",
+    ):
         there = linked(launch, word(path).pieces, texts, folder)
         if there is not None and there.text is not None:
             try:
@@ -200,7 +217,9 @@ def _module(
                 return Unread(f"it is no Python: {error}", there.path, 1)
             if function in found:
                 return found[function], {there.path: there.text}
-    return Unread(f"the config `{function}` of `{module}` is not here to be read", command.path, command.line)
+    return Unread(
+        f"the config `{function}` of `{module}` is not here to be read", command.path, command.line
+    )
 
 
 def _place(word: Word) -> Place:

@@ -1,4 +1,4 @@
-"""A torchtitan 0.3 config module -> its settings under 0.2.2's keys, read from the syntax tree and not run."""
+"""A torchtitan 0.3 config module -> its settings under 0.2.2's keys, by its syntax tree; it is not run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .sources import Place, Settings
 LONGEST = 1_000_000
 #: Fields of Trainer.Config whose class says what 0.2.2 says with a mode.
 _RECOMPUTE = {"SelectiveAC": "selective", "FullAC": "full", "MemoryBudgetAC": "memory_budget"}
-_CONVERTERS = {"Float8LinearConverter": "quantize.linear.float8", "MXFP8LinearConverter": "quantize.linear.mx"}
+_CONVERTERS = {
+    "Float8LinearConverter": "quantize.linear.float8",
+    "MXFP8LinearConverter": "quantize.linear.mx",
+}
 #: Functions that start from another one: no longer chains than this.
 DEEPEST = 8
 
@@ -36,9 +39,7 @@ def configs(path: str, text: str) -> dict[str, Settings]:
     if len(text) > LONGEST:
         raise ValueError("it is too long")
     module = ast.parse(text)
-    functions = {
-        node.name: node for node in module.body if isinstance(node, ast.FunctionDef)
-    }
+    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     family = re.search(r"models/(\w+)/", path)
     reader = _Reader(path, functions, family[1] if family else "")
     found = {}
@@ -115,7 +116,9 @@ class _Reader:
             yield "model.name", self.family
             yield "model.flavor", value.values.get("0", Unknown("it is computed"))
             kinds = value.values.get("converters", [])
-            yield "model.converters", [_CONVERTERS.get(str(kind), str(kind)) for kind in kinds or []]
+            yield "model.converters", [
+                _CONVERTERS.get(str(kind), str(kind)) for kind in kinds or []
+            ]
         elif not isinstance(value, _Config):
             yield key, value
 

@@ -13,8 +13,8 @@ from ...compiler.plan import Plan
 from ...dsl.standard import std_model
 from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
 from ..facts import plan_facts
-from .spelling import FLAVORS, FLOAT8
 from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of
+from .spelling import FLAVORS, FLOAT8
 
 Found = tuple[str, Value | Unknown, Place]
 Number = int | Unknown
