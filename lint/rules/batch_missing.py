@@ -37,8 +37,18 @@ def check(launch: Launch) -> Iterator[Complaint]:
     keys = launch.all("json")
     if not keys or launch.key(TOTAL) or launch.key(MICRO):
         return
-    # Hugging Face and ColossalAI fill them in from their own arguments.
-    if launch.all("argument") and "megatron" not in launch.kind:
+    if _filled_in(launch):
         return
     message = f"neither {TOTAL} nor {MICRO} is given"
     yield Complaint(message, Place(keys[0].path, 1), help=f'"{MICRO}": 1')
+
+
+def _filled_in(launch: Launch) -> bool:
+    """Whether a trainer above DeepSpeed gives the batch: Hugging Face names its config by --deepspeed."""
+    config = launch.option("--deepspeed", "--deepspeed-config-file")
+    trainer = launch.given(
+        "--per-device-train-batch-size", "--model-name-or-path", "--use-deepspeed"
+    )
+    named = launch.given("--deepspeed-config", "--deepspeed_config")
+    whole = "megatron" in launch.kind or named or not launch.all("argument")
+    return trainer or bool(config and config.values) or not whole

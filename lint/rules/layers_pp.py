@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..finding import Complaint, Related, Skipped
-from ..launch import Launch
+from ..launch import Launch, number_of
 from ..layout import legal_values
 
 CODE = "PAR121"
@@ -27,11 +27,13 @@ SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:997; NVIDIA/Megatron-LM#823"
 
 
+LAYOUT = "--pipeline-model-parallel-layout"
+#: Layers of the first and the last stage.
+ENDS = ("--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers")
 #: Options that split layers in another way, or models whose layers are counted otherwise.
 OTHERWISE = (
-    "--pipeline-model-parallel-layout",
-    "--decoder-first-pipeline-num-layers",
-    "--decoder-last-pipeline-num-layers",
+    LAYOUT,
+    *ENDS,
     "--encoder-num-layers",
     "--hybrid-override-pattern",
     "--hybrid-layer-pattern",
@@ -49,7 +51,11 @@ COUNTED = {
 
 def check(launch: Launch) -> Iterator[Complaint | Skipped]:
     layers, pp = launch.number("layers"), launch.number("pp")
-    if launch.framework != "megatron" or not layers or not pp or launch.given(*OTHERWISE):
+    if launch.framework != "megatron" or not layers or not pp:
+        return
+    if launch.given(*ENDS):
+        yield from _middle(launch, layers, pp)
+    if launch.given(*OTHERWISE):
         return
     # DeepSpeed's PipelineModule splits by weight, and counts embeddings among the layers.
     if "deepspeed" in launch.kind and not launch.given("--no-pipeline-parallel"):
@@ -64,3 +70,20 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
     legal = legal_values("pp", (k for k in range(1, max(pp, 8) + 1) if units % k == 0))
     flags = "or count embedding and loss as layers, or --pipeline-model-parallel-layout"
     yield Complaint(message, launch.facts["layers"], related, f"{legal}, {flags}")
+
+
+def _middle(launch: Launch, layers: int, pp: int) -> Iterator[Complaint]:
+    """What the first and last stage leave is split evenly (transformer_config.py:2351)."""
+    given = [setting for name in ENDS if (setting := launch.option(name)) is not None]
+    taken = [number_of(setting) for setting in given]
+    if launch.given(LAYOUT, *COUNTED) or None in taken or "layers" not in launch.facts:
+        return
+    stages, left = pp - len(given), layers - sum(count or 0 for count in taken)
+    uneven = left != 0 if stages <= 0 else left <= 0 or left % stages != 0
+    if uneven:
+        ends = " - ".join(str(count) for count in taken)
+        message = (
+            f"layers {layers} - {ends} = {left} do not divide over {stages} stages between the ends"
+        )
+        related = tuple(Related(setting.name, setting) for setting in given)
+        yield Complaint(message, launch.facts["layers"], related)

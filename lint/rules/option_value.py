@@ -42,10 +42,11 @@ WORDS = {
         "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts",
         "gdn_norm_out", "gdp_in_proj", "gdp_qkv", "mhc",
     ),
+    "--attention-backend": ("auto", "flash", "fused", "unfused", "local"),
     "--cp-comm-type": ("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
 }  # fmt: skip
 #: Options whose words forks add to.
-EXTENDED = ("--tokenizer-type", "--dataloader-type", "--optimizer", "--transformer-impl")
+EXTENDED = ("--tokenizer-type",)
 
 
 def check(launch: Launch) -> Iterator[Complaint]:

@@ -76,9 +76,14 @@ def check(launch: Launch) -> Iterator[Complaint]:
         last = megatron_removed().get(setting.name)
         if last is None and setting.name not in REFUSED:
             continue
-        if version is not None and last is not None and not older(last, version):
+        if version is not None and last is not None and not _gone(last, version):
             continue
         yield _complaint(launch, setting, last, version)
+
+
+def _gone(last: str, version: str) -> bool:
+    """Whether a release comes after the last one that had an option; years are before all releases."""
+    return last.startswith("20") or older(last, version)
 
 
 def _complaint(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from ..batch import Batch, Directive, batches
 from ..finding import Complaint, Related
@@ -49,7 +50,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
         per_node = tasks.number if tasks else None
         if tasks is None or per_node is None:
             continue
-        started = batch.commands(UNDER_SRUN)
+        started = batch.commands(UNDER_SRUN) or _through_script(launch, batch)
         if started and per_node != 1 and not _limited(started):
             number, _ = started[0]
             related = (Related("the launcher", batch.place(number, LAUNCHERS)),)
@@ -57,6 +58,17 @@ def check(launch: Launch) -> Iterator[Complaint]:
             yield Complaint(message, tasks.place, related, "--ntasks-per-node=1")
         elif not started:
             yield from _one_per_gpu(batch, tasks, per_node)
+
+
+def _through_script(launch: Launch, batch: Batch) -> list[tuple[int, str]]:
+    """srun that starts a script of the job in which the launcher stands."""
+    scripts = [
+        path
+        for path, text in launch.config.texts.items()
+        if path != batch.path and re.search(LAUNCHERS, text)
+    ]
+    names = "|".join(re.escape(PurePath(path).name) for path in scripts)
+    return batch.commands(rf"\bsrun\b.*(?:{names})") if names else []
 
 
 def _limited(started: list[tuple[int, str]]) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from ...backends.backend import Setting
 from ..finding import Complaint
 from ..launch import Launch
-from ..vocabulary import megatron_known, megatron_options
+from ..vocabulary import MEGATRON, megatron_known, megatron_options
 from .removed_option import renaming
 from .started import starts_megatron
 
@@ -47,10 +47,13 @@ def check(launch: Launch) -> Iterator[Complaint]:
             yield from _underscores(launch, setting, name)
             continue
         near = nearest(name, tuple(megatron_options()))
+        message = f"Megatron-LM has no option {name}"
         if near is not None:
             edits = renaming(launch, setting, near)
-            message = f"Megatron-LM has no option {name}"
             yield Complaint(message, setting, help=f"did you mean {near}?", edits=edits)
+        elif "megatron" in launch.versions or launch.generated:
+            # A release that is named, or parc's own file, is no fork with options of its own.
+            yield Complaint(f"{message} in {MEGATRON}", setting)
 
 
 def _underscores(launch: Launch, setting: Setting, name: str) -> Iterator[Complaint]:
@@ -81,8 +84,8 @@ def _slip(name: str, option: str) -> bool:
 
 
 def _alike(word: str, other: str) -> bool:
-    if min(len(word), len(other)) < 2:
-        return False
+    if min(len(word), len(other)) < 4:
+        return sorted(word) == sorted(other)
     return difflib.SequenceMatcher(None, word, other).ratio() >= _ALIKE
 
 

@@ -45,6 +45,31 @@ def check(launch: Launch) -> Iterator[Complaint]:
     for batch in batches(launch):
         yield from _nodes(launch, batch)
         yield from _gpus(launch, batch)
+        yield from _shape(batch)
+
+
+#: How a script insists on the shape that it was written for.
+_SHAPE = re.compile(
+    r"\b(SLURM_NNODES|SLURM_JOB_NUM_NODES|SLURM_GPUS_ON_NODE)\b[^=!<>&|]{0,8}(?:==|-eq)\s*[\"']?(\d+)"
+)
+
+
+def _shape(batch: Batch) -> Iterator[Complaint]:
+    """A check of the script's own that the directives cannot pass."""
+    nodes, gpus = batch.get("nodes"), batch.gpus_per_node
+    for number, line in batch.body:
+        for match in _SHAPE.finditer(line):
+            on_nodes = match[1] != "SLURM_GPUS_ON_NODE"
+            asked = (
+                nodes.number if on_nodes and nodes else gpus[0] if gpus and not on_nodes else None
+            )
+            directive = nodes if on_nodes else gpus[1] if gpus else None
+            if asked is None or directive is None or asked == int(match[2]):
+                continue
+            what = "nodes" if on_nodes else "GPUs per node"
+            related = (Related(f"the script wants {match[2]}", batch.place(number, match[1])),)
+            message = f"the job asks for {asked} {what}, and its script insists on {match[2]}"
+            yield Complaint(message, directive.place, related)
 
 
 def _nodes(launch: Launch, batch: Batch) -> Iterator[Complaint]:
