@@ -29,8 +29,8 @@ LAUNCHERS = frozenset(
 #: Programs that start whatever stands behind their options.
 _WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun aprun jsrun flux exec nohup
     time command builtin env sudo timeout numactl stdbuf taskset nice ionice ssh pdsh singularity apptainer
-    docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot catchsegv strace script
-    python-hostlist ibrun lrun"""
+    docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot
+    catchsegv strace script ibrun lrun"""
 WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
 SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
 
