@@ -72,12 +72,21 @@ def started(launch: Launch) -> Started:
         given = launcher_options(words[0], [])
         return Started("swift", given, words[0], tuple(rest), launch)
     entry = words[0] if words[0].tail.endswith(".py") else None
-    return Started("none", launcher_options(words[0], []), entry, tuple(rest), launch)
+    return _started(launch, entry, rest)
+
+
+def _started(launch: Launch, entry: Word | None, rest: list[Word]) -> Started:
+    """A program that is started as it is, or by a launcher in front of a shell."""
+    launcher, given = "none", launcher_options(launch.words[0], [])
+    for wrapper in launch.wrappers:
+        name = program(wrapper[0])
+        if name in SHAPES:
+            launcher, given = name, launcher_options(wrapper[0], wrapper[1:])
+    return Started(launcher, given, entry, tuple(rest), launch)
 
 
 def _python(launch: Launch, rest: list[Word]) -> Started:
     """`python [-u] script.py ...` or `python -m module ...`"""
-    command = launch.words[0]
     while rest:
         text = rest[0].lead
         if text == "-m" and len(rest) > 1:
@@ -87,12 +96,12 @@ def _python(launch: Launch, rest: list[Word]) -> Started:
                 if MODULES[module] == "accelerate" and after and after[0].text == "launch":
                     after = after[1:]
                 return _launched(launch, MODULES[module], after)
-            return Started("none", launcher_options(command, []), rest[1], tuple(rest[2:]), launch)
+            return _started(launch, rest[1], rest[2:])
         if not text.startswith("-") and not rest[0].hidden:
             break
         rest = rest[2:] if text in _PYTHON_VALUES else rest[1:]
     entry = rest[0] if rest else None
-    return Started("none", launcher_options(command, []), entry, tuple(rest[1:]), launch)
+    return _started(launch, entry, rest[1:])
 
 
 def _launched(launch: Launch, launcher: str, rest: list[Word]) -> Started:

@@ -52,8 +52,7 @@ def form(name: str, value: Value) -> object:
 
 
 def _precisions(text: str) -> frozenset[str]:
-    """`bf16=True` and `bf16 (default)` are bf16; a part that is off counts for nothing."""
+    """`bf16=True` and `bf16 (default)` are bf16, which fp8 needs not say; what is off counts for nothing."""
     parts = re.sub(r"\([^)]*\)", "", text).replace(" ", "").split("+")
-    return frozenset(
-        part.removesuffix("=true") for part in parts if part and not part.endswith("=false")
-    )
+    on = {part.removesuffix("=true") for part in parts if part and not part.endswith("=false")}
+    return frozenset(on - {"bf16"} if on & {"fp8", "mxfp8"} else on)

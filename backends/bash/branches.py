@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from .merge import merged
 from .patterns import matches
 from .shell import Shell
 from .source import Source
-from .values import Piece, lenient
+from .values import Piece, lenient, plain
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -134,7 +134,8 @@ def _other_items(source: Source, items: list[Node], value: str | Unknown, shell:
 def case_statement(shell: Shell, source: Source, node: Node) -> Status:
     items = [child for child in node.children if child.type == "case_item"]
     subject = next(child for child in node.children if child.is_named)
-    value = lenient(joined(shell, source, subject.start_byte, subject.end_byte))
+    text = joined(shell, source, subject.start_byte, subject.end_byte)
+    value = plain(text) if text and shell.world.told_from_outside else lenient(text)
     return _case_items(shell, source, items, value)
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from ..backend import Unknown
 from . import patterns
+from .control import Status as Verdict
 from .expand import arithmetic_text, joined, words
 from .scan import raw_words
 from .shell import DEEPEST, Shell, text_key
 from .source import Source
-from .values import Text, lenient, nonempty, unknowns
+from .values import Text, lenient, nonempty, plain, unknowns
 
 _OPERATORS = ("&&", "||", "(", ")")
-Verdict = bool | None
 
 
 @dataclass
@@ -24,16 +24,27 @@ class _Operand:
 
     text: Text
     raw: str
+    told_from_outside: bool = False
 
     @property
     def known(self) -> str | Unknown:
-        return lenient(self.text)
+        return plain(self.text) if self.text and self.told_from_outside else lenient(self.text)
+
+    @property
+    def filled(self) -> Verdict:
+        """Whether it has characters."""
+        verdict = nonempty(self.text)
+        return (
+            None if verdict is False and self.told_from_outside and unknowns(self.text) else verdict
+        )
 
 
 def bracket(shell: Shell, source: Source, start: int, end: int) -> Verdict:
     """The inside of `[[ ... ]]`."""
     operands = [
-        _Operand(joined(shell, source, *span), source.text[slice(*span)])
+        _Operand(
+            joined(shell, source, *span), source.text[slice(*span)], shell.world.told_from_outside
+        )
         for span in raw_words(source.text, start, end, _OPERATORS)
     ]
     return _Test(shell, operands, True).whole()
@@ -48,8 +59,9 @@ def test(shell: Shell, source: Source, start: int, end: int) -> Verdict:
             quoted = raw[0] in "\"'" or not all(
                 isinstance(piece.text, Unknown) and piece.text.unset for piece in word.pieces
             )
-            if quoted:
-                operands.append(_Operand(word.pieces, raw))
+            outside = shell.world.told_from_outside
+            if quoted or outside:
+                operands.append(_Operand(word.pieces, raw, outside))
     return _Test(shell, operands, False).whole()
 
 
@@ -121,7 +133,7 @@ class _Test:
             return check(self.shell, operand)
         operand = self.operands[self.position]
         self.position += 1
-        return nonempty(operand.text)
+        return operand.filled
 
     def compared(self, operator: str, left: _Operand, right: _Operand) -> Verdict:
         if operator in NUMERIC:
@@ -183,7 +195,7 @@ def _exists(shell: Shell, operand: _Operand) -> Verdict:
 
 
 def _empty(shell: Shell, operand: _Operand) -> Verdict:
-    filled = nonempty(operand.text)
+    filled = operand.filled
     return None if filled is None else not filled
 
 
@@ -204,7 +216,7 @@ def _never_known(shell: Shell, operand: _Operand) -> Verdict:
 
 UNARY: dict[str, Callable[[Shell, _Operand], Verdict]] = {
     "-z": _empty,
-    "-n": lambda shell, operand: nonempty(operand.text),
+    "-n": lambda shell, operand: operand.filled,
     "-v": _is_set,
     "-f": _exists,
     "-e": _exists,

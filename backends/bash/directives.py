@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..backend import Unknown
 from .shell import Directive
+from .source import Source
 from .values import Piece, Text, Word, plain, whole
 
 SHORT = {
@@ -53,20 +54,30 @@ _LINE = re.compile(r"#SBATCH[ \t]+([^\n]*)")
 _WORD = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'#]|(?<=\S)#)+|#.*")
 
 
-def header(path: str, text: str) -> Iterator[Directive]:
+def header(source: Source) -> Iterator[Directive]:
     """The directives before the first command; the others count for nothing."""
-    for number, line in enumerate(text.splitlines(), 1):
+    start = 0
+    for line in source.text.splitlines(keepends=True):
         if line.strip() and not line.startswith("#"):
             return
         match = _LINE.match(line)
         if match:
-            words: list[Word] = []
-            for found in _WORD.finditer(line, match.start(1)):
-                if found[0].startswith("#"):
-                    break
-                bare = found[0].replace('"', "").replace("'", "")
-                words.append(Word((Piece(bare, path, number, found.start() + 1),)))
-            yield from options(words)[0]
+            yield from options(list(_words(source, start, line, match.start(1))))[0]
+        start += len(line)
+
+
+def _words(source: Source, start: int, line: str, position: int) -> Iterator[Word]:
+    for found in _WORD.finditer(line.rstrip("\r\n"), position):
+        if found[0].startswith("#"):
+            return
+        pieces = source.pieces(start + found.start(), start + found.end())
+        yield Word(tuple(_unquoted(piece) for piece in pieces))
+
+
+def _unquoted(piece: Piece) -> Piece:
+    if isinstance(piece.text, Unknown):
+        return piece
+    return piece._replace(text=piece.text.replace('"', "").replace("'", ""))
 
 
 def options(words: Sequence[Word]) -> tuple[list[Directive], list[Word]]:
@@ -130,7 +141,7 @@ def gpus_per_node(directives: Sequence[Directive]) -> tuple[int | Unknown, Direc
             kind, *rest = part.split(":")
             if kind == "gpu":
                 number = rest[-1].partition("(")[0] if rest else "1"
-                return whole(number) or 1, directive
+                return _of_kind(number), directive
     per_task, tasks = count(directives, "gpus-per-task"), count(directives, "ntasks-per-node")
     if isinstance(per_task, int) and isinstance(tasks, int):
         found = last(directives, "gpus-per-task")
@@ -140,6 +151,15 @@ def gpus_per_node(directives: Sequence[Directive]) -> tuple[int | Unknown, Direc
     if isinstance(total, int) and isinstance(nodes, int) and nodes and found:
         return (total // nodes, found) if total % nodes == 0 else None
     return None
+
+
+def _of_kind(text: str) -> int | Unknown:
+    """Behind `gpu:` stands a number, or a kind of GPU of which one is meant."""
+    number = whole(text)
+    if number is not None:
+        return number
+    kind = re.fullmatch(r"[a-z]{0,8}-?\d{1,4}[a-z0-9_.-]{0,12}", text)
+    return 1 if kind or not text else Unknown(f"`{text}` is no number of GPUs")
 
 
 def tasks(directives: Sequence[Directive]) -> int | Unknown | None:

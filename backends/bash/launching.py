@@ -29,8 +29,8 @@ LAUNCHERS = frozenset(
 #: Programs that start whatever stands behind their options.
 _WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun aprun jsrun flux exec nohup
     time command builtin env sudo timeout numactl stdbuf taskset nice ionice ssh pdsh singularity apptainer
-    docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot catchsegv strace script
-    python-hostlist ibrun lrun"""
+    docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot
+    catchsegv strace script ibrun lrun"""
 WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
 SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
 
@@ -83,7 +83,11 @@ def _started(
     inner = shell.fork()
     inner.wrappers = (*shell.wrappers, *wrappers)
     _passed(inner, wrappers)
-    if name in SHELLS:
+    shell_word = _in_shell(words) if name in LAUNCHERS else 0
+    if shell_word:
+        inner.wrappers = (*inner.wrappers, tuple(words[:shell_word]))
+        words = words[shell_word:]
+    if name in SHELLS or shell_word:
         followed = _interpreted(inner, words)
     elif name.endswith(SCRIPTS):
         followed = _follow(inner, words[0], words[1:])
@@ -103,6 +107,14 @@ def _started(
     if shell.output is not None and inner.output is not None:
         shell.output[:] = inner.output
     return followed or _record(inner, words)
+
+
+def _in_shell(words: Sequence[Word]) -> int:
+    """Where a launcher is told to start `bash -c`; 0 where it is not."""
+    for index, word in enumerate(words[:-1]):
+        if index and program(word) in SHELLS and words[index + 1].lead.startswith("-"):
+            return index
+    return 0
 
 
 _MODULES = ("torch.distributed", "deepspeed", "torchtitan")
@@ -238,10 +250,14 @@ def _submit(shell: Shell, words: Sequence[Word]) -> None:
         enter_job(inner, given)
         _child_text(inner, wrapped.value, [])
         return
+    if not rest and shell.stdin:
+        text = text_source(shell.stdin, shell.path)
+        enter_job(inner, [*directives.header(text), *given])
+        _child_text(inner, shell.stdin, [])
     if not rest:
         return
     found = shell.world.find(rest[0].pieces, shell)
-    own = list(directives.header(*found)) if found else []
+    own = list(directives.header(file_source(*found))) if found else []
     enter_job(inner, [*own, *given])
     if not _follow(inner, rest[0], rest[1:]):
         _record(inner, list(words))

@@ -65,12 +65,18 @@ def _value(shell: Shell, name: str, index: str | None, source: Source, place: Pl
 
 
 SPECIAL: dict[str, Callable[[Shell], str | Unknown]] = {
-    "#": lambda shell: str(len(shell.positional)),
+    "#": lambda shell: _count(shell),
     "?": lambda shell: Unknown("the exit status is decided when the script runs"),
     "$": lambda shell: Unknown("the process number is decided when the script runs", nonempty=True),
     "!": lambda shell: Unknown("the process number is decided when the script runs", nonempty=True),
     "-": lambda shell: Unknown("the options of bash are decided when the script runs"),
 }
+
+
+def _count(shell: Shell) -> str | Unknown:
+    if shell.world.told_from_outside and not shell.positional:
+        return Unknown("the arguments are given from outside")
+    return str(len(shell.positional))
 
 
 def _positional(shell: Shell, number: int) -> Text | None:

@@ -55,16 +55,17 @@ def read_script(
     text = text.replace("\r\n", "\n")
     given: dict[str, str | Unknown] = dict(environment or {})
     find = _finder(texts or {}, folder)
-    script = _followed(path, text, given, arguments, find)
+    script = _followed(path, text, given, arguments, World(find, HANDLERS))
     if not script.launches and not script.cut and re.search(r"\bexit\b", text):
         outside = {name: Unknown(f"`{name}` is given from outside") for name in OUTSIDE}
-        again = _followed(path, text, {**outside, **given}, arguments, find)
+        world = World(find, HANDLERS, told_from_outside=True)
+        again = _followed(path, text, {**outside, **given}, arguments, world)
         return again if again.launches else script
     return script
 
 
-#: How many nodes there are, in a script that runs on each: it may stop where its default is not the number it
-#: was written for, and starts when it is told.
+#: How many nodes there are, in a script that runs on each. A script that launches nothing by itself is read
+#: once more as one that is told these, its arguments and what it does not set.
 OUTSIDE = ("NNODES", "NUM_NODES", "WORLD_SIZE")
 
 
@@ -73,12 +74,11 @@ def _followed(
     text: str,
     environment: Mapping[str, str | Unknown],
     arguments: Sequence[str],
-    find: Finder,
+    world: World,
 ) -> Script:
-    world = World(find, HANDLERS)
     shell = Shell(world, path, (Piece(path, path, 1, 1),), scripts=(path,))
     shell.positional = tuple(word(value, "(arguments)").pieces for value in arguments)
-    enter_job(shell, list(directives.header(path, text)))
+    enter_job(shell, list(directives.header(file_source(path, text))))
     for name, value in environment.items():
         shell.variables[name] = Variable(word(value, "(environment)").pieces, None, True)
     _run(shell, path, text)

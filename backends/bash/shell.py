@@ -112,6 +112,8 @@ class World:
     read: dict[str, str] = field(default_factory=dict)
     #: Whether the script was too much to be followed to its end.
     cut: bool = False
+    #: Whether tests of what nothing sets are undecided, as for a script that is told from outside.
+    told_from_outside: bool = False
 
     def note(self, reason: str, place: tuple[str, int, int]) -> None:
         if len(self.unread) < 1000:
@@ -206,8 +208,18 @@ NEVER_SOURCED = frozenset({"@", "*"})
 
 def text_key(text: Text) -> FileKey:
     """A path by which a file that the script wrote is found again, whatever is unknown in it."""
-    value = plain(text)
-    if isinstance(value, str):
-        parts = [part for part in value.split("/") if part not in (".", "")]
-        return ("/" if value.startswith("/") else "", *parts)
-    return tuple(piece.text for piece in text)
+    key: list[str | Unknown] = [""]
+    for piece in text:
+        last = key[-1]
+        if isinstance(piece.text, str) and isinstance(last, str):
+            key[-1] = last + piece.text
+        elif not (isinstance(piece.text, Unknown) and piece.text.unset):
+            key.append(piece.text)
+    return tuple(part if isinstance(part, Unknown) else _normal(part) for part in key)
+
+
+def _normal(path: str) -> str:
+    """Without steps that lead nowhere."""
+    parts = [part for part in path.split("/") if part not in (".", "")]
+    ends = ("/" if path.startswith("/") else "", "/" if path.endswith("/") and parts else "")
+    return ends[0] + "/".join(parts) + ends[1]

@@ -17,6 +17,7 @@ from .read import model_facts, offload, script_facts, together
 CONFIGS = ("--deepspeed-config", "--deepspeed", "--ds-config", "--ds-config-path")
 #: Fact -> arguments of Hugging Face's Trainer and its kin.
 TRAINER = {
+    "zero_stage": ("--zero-stage",),
     "mbs": ("--per-device-train-batch-size", "--train-micro-batch-size-per-gpu"),
     "microbatches": ("--gradient-accumulation-steps",),
     "seq_len": ("--model-max-length", "--max-seq-length", "--max-seq-len", "--cutoff-len"),

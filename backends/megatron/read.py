@@ -53,9 +53,20 @@ def job_facts(launch: Started, deepspeed: DeepSpeed = NO_CONFIG) -> list[Fact]:
     found: list[arguments.Found]
     found = [(name, value, place) for name, (value, place) in launch.shape.items()]
     found += arguments.facts(given, deepspeed)
+    if launch.launcher == "swift":
+        found = [_not_megatrons(given, *item) for item in found]
     values = {name: value for name, value, _ in found}
     found.append(("dp", arguments.replicas(values), given.command))
     return list(_placed(found))
+
+
+def _not_megatrons(
+    given: Options, name: str, value: Value | Unknown, place: Word
+) -> arguments.Found:
+    """ms-swift has other defaults for these, and takes the precision from the model."""
+    if name in spelling.SWIFTS_OWN and place is given.command:
+        value = Unknown("ms-swift has a default of its own for it")
+    return name, value, place
 
 
 def _placed(found: list[tuple[str, Value | Unknown, Word]]) -> Iterator[Fact]:

@@ -55,5 +55,7 @@ _SWITCHES_WORDS = """--bf16 --fp16 --sequence-parallel --use-distributed-optimiz
     --no-load-rng --no-save-optim --no-save-rng --log-throughput --use-megatron-fsdp --use-torch-fsdp2
     --tp-comm-overlap --finetune --calculate-per-token-loss --manual-gc --qk-layernorm"""
 SWITCHES = frozenset(_SWITCHES_WORDS.split())
+#: Facts of which ms-swift has defaults that are not Megatron-LM's (its megatron_args.py).
+SWIFTS_OWN = ("precision", "recompute", "dist_opt", "sharding")
 #: Stages of --data-parallel-sharding-strategy.
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}

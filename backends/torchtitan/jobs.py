@@ -108,6 +108,8 @@ def _facts(
             and isinstance(value, Unknown)
         ):
             continue
+        if name == "precision" and value in ("fp8", "mxfp8"):
+            value = f"bf16+{value}"
         found.append(_fact(name, value, place))
     for name, key in (
         ("dp_replicate", "parallelism.data_parallel_replicate_degree"),
@@ -155,7 +157,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
         for name, (value, place) in shape.items()
         if name not in known
     ]
-    kind = "torchtitan-python" if settings.path.endswith(".py") else "torchtitan-toml"
+    kind = "torchtitan-toml" if given.given(CONFIG) else "torchtitan-python"
     return Job(f"{kind}-bash", "torchtitan", tuple(facts), tuple(told), unread, files)
 
 
