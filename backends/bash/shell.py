@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..backend import Unknown, Unread
-from .values import Piece, Text, Word, plain, size
+from .values import Piece, Text, Word, size
 
 if TYPE_CHECKING:
     from tree_sitter import Node

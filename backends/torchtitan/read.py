@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 from ...compiler.plan import Plan
-from ...dsl.standard import std_model
 from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
 from ..facts import plan_facts
 from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of
@@ -214,6 +213,8 @@ def _published(settings: Settings, missing: Unknown) -> Registered | Unknown:
     name = FLAVORS.get((str(settings.value("model.name")), str(settings.value("model.flavor"))))
     if name is None or not settings.given("model.name"):
         return missing
+    from ...dsl.standard import std_model  # the parser is loaded only where it is needed
+
     model = std_model(name)
     arguments: dict[str, Any] = {
         "n_layers": model.layers,

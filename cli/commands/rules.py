@@ -18,7 +18,7 @@ NAME = "rules"
 
 @dataclass(frozen=True)
 class Rule:
-    """`origin` is who complains: language, commands, compiler, all targets, one of them, a launcher, or lint."""
+    """`origin` is who complains: language, commands, compiler, all or one target, a launcher, or lint."""
 
     code: str
     name: str
