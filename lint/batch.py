@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from .finding import Place
 from .launch import Launch
@@ -126,7 +126,13 @@ def batches(launch: Launch) -> Iterator[Batch]:
     """The sbatch scripts among a job's files."""
     for path, text in launch.config.texts.items():
         if "#SBATCH" in text and not path.endswith((".py", ".md", ".json", ".toml")):
-            yield Batch(path, text)
+            yield _batch(path, text)
+
+
+@lru_cache(maxsize=8)
+def _batch(path: str, text: str) -> Batch:
+    """One for all rules, so that a script is taken apart once."""
+    return Batch(path, text)
 
 
 def directives_of(path: str, number: int, line: str) -> Iterator[Directive]:
@@ -168,6 +174,8 @@ def _option(words: list[str], index: int) -> tuple[str, str | None, int]:
 
 def words_of(text: str) -> list[str]:
     """Words of a directive as sbatch splits them; a `#` ends it."""
+    if not re.search(r"[\"'\\#]", text):
+        return text.split()
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.commenters = True, "#"
     try:

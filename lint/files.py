@@ -35,12 +35,14 @@ class Texts:
     unreadable: tuple[Diagnostic, ...] = ()
 
 
-def read_texts(paths: Iterable[str | os.PathLike[str]]) -> Texts:
-    """Every file named, and in folders every launch file. A path that is not there raises `JobError`."""
+def read_texts(paths: Iterable[str | os.PathLike[str]], skip_others: bool = False) -> Texts:
+    """Every file named, or of those what looks like a launch file; in folders always only these."""
     texts: dict[str, str] = {}
     complaints: list[Diagnostic] = []
     for path in (os.path.normpath(os.fspath(given)) for given in paths):
         for name in _within(path) if os.path.isdir(path) else [path]:
+            if skip_others and os.path.isfile(name) and not is_launch_file(name):
+                continue
             try:
                 texts[name] = _text(name)
             except JobError as error:

@@ -193,6 +193,13 @@ def test_folders_are_searched_by_content(capsys: Captured) -> None:
     assert [file["path"] for file in files] == [os.path.join("deep", "er", "launch")]
 
 
+def test_other_files_are_skipped_on_request(capsys: Captured) -> None:
+    Path("package.json").write_text('{"name": "web", "optimizer": {}}')
+    assert lint("package.json", "--skip-others") == 0
+    assert lint("package.json", "bad.sh", "--skip-others") == 1
+    assert "1 job" in capsys.readouterr().out
+
+
 def test_several_files_are_one_job(capsys: Captured) -> None:
     Path("ds.json").write_text('{"train_batch_size": 1028, "train_micro_batch_size_per_gpu": 4}')
     Path("run.sh").write_text("torchrun --nproc-per-node 8 train.py --deepspeed_config ds.json\n")

@@ -36,6 +36,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--facts", action="store_true", help="print what was read of every job")
     add("--fix", action="store_true", help="change the files where there is one safe cure")
     add("--diff", action="store_true", help="with --fix: print the changes, write nothing")
+    add("--skip-others", action="store_true", help="leave out named files that are no launch files")
     add("--require-complete", action="store_true", help="an unknown fact is an error")
     add(
         "--framework-version",
@@ -93,10 +94,10 @@ def _judged(arguments: Namespace, config: Config) -> list[Judged]:
     from parc.lint.run import lint_texts
 
     options = _options(arguments, config)
-    found = read_texts(arguments.paths)
+    found = read_texts(arguments.paths, arguments.skip_others)
     if found.unreadable:
         raise JobError(found.unreadable)
-    if not found.texts:
+    if not found.texts and not arguments.skip_others:
         message = f"no launch file in {', '.join(f'`{path}`' for path in arguments.paths)}"
         help_text = "name the files; folders are searched for what starts or configures training"
         raise JobError([Diagnostic(codes.NO_FILES, message, help=help_text)])
