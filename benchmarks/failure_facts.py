@@ -38,7 +38,8 @@ DEFAULTS = {
     "mbs": 1, "nodes": 1, "dp_shard": 8, "ulysses_sp": 1,
 }  # fmt: skip
 _NAME = r"[A-Za-z_][\w.-]*"
-_PRODUCT = rf"\(?\s*({_NAME}(?:\s*\*\s*{_NAME})*)\s*\)?"
+_FACTOR = rf"(?:{_NAME}|\d+)"
+_PRODUCT = rf"\(?\s*({_FACTOR}(?:\s*\*\s*{_FACTOR})*)\s*\)?"
 _WORD_FOR_ONE = {"none": 0, "off": 0, "false": 0, "0": 0, "true": 1, "on": 1, "yes": 1}
 
 
@@ -68,6 +69,9 @@ def facts_of(text: str) -> Facts:
     relations: list[tuple[str, str]] = []
     for part in _parts(text):
         relations += _part(facts, part)
+    if "dp" in facts.numbers and "world" not in facts.numbers:
+        group = facts.get("tp") * facts.get("pp") * facts.get("cp")
+        facts.numbers["world"] = facts.numbers["dp"] * group
     for multiple, factors in relations:
         _break(facts, multiple, factors)
     return facts
@@ -119,7 +123,10 @@ def _canonical(name: str) -> str:
 
 def _product(facts: Facts, text: str) -> int:
     product = 1
-    for name in re.findall(_NAME, text):
+    for name in re.findall(_FACTOR, text):
+        if name.isdigit():
+            product *= int(name)
+            continue
         product *= facts.dp if name == "dp" else facts.get(_canonical(name))
     return product
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from failure_facts import Facts
 
+from parc.lint.vocabulary import megatron_options
+
 Files = dict[str, str]
 _LLAMA_FACTORY = re.compile(r"\b(?:RANK|NNODES|NODE_RANK)=")
 
@@ -94,6 +96,18 @@ def _megatron_options(facts: Facts) -> dict[str, str]:
     for name in ("fp16", "bf16"):
         if numbers.get(name):
             found[f"--{name}"] = ""
+    if ramp := facts.words.get("rampup"):
+        found["--rampup-batch-size"] = ramp
+    return found | _named_options(facts)
+
+
+def _named_options(facts: Facts) -> dict[str, str]:
+    """Facts that are called like an option of Megatron-LM."""
+    known, found = megatron_options(), {}
+    for name, value in facts.words.items():
+        option = known.get(f"--{name.replace('_', '-').lstrip('-')}")
+        if option is not None and value.lower() != "false" and len(name) > 3:
+            found[option.name] = "" if option.kind == "switch" else value
     return found
 
 
@@ -117,6 +131,17 @@ KEYS = {
     "mbs": "train_micro_batch_size_per_gpu",
     "ga": "gradient_accumulation_steps",
 }
+#: Word for a quantity that a failure gives for the config -> where it stands there.
+JSON = {
+    "train_batch_size": "train_batch_size",
+    "micro": KEYS["mbs"],
+    "ga": KEYS["ga"],
+    "stage": "zero_optimization.stage",
+    "zero_stage": "zero_optimization.stage",
+    "lr": "optimizer.params.lr",
+    "fp16": "fp16.enabled",
+    "bf16": "bf16.enabled",
+}
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "{...}": {"block_size": 1048576}}
 
 
@@ -126,14 +151,18 @@ def _config(facts: Facts) -> dict[str, Any]:
         key: facts.numbers[name] for name, key in KEYS.items() if name in facts.numbers
     }
     for name, value in facts.words.items():
-        if re.match(r"(?:ds|json)_(?:train_batch_size|ga|micro)$", name):
-            key = KEYS[{"ga": "ga", "micro": "mbs"}.get(name.partition("_")[2], "gbs")]
-            config[key] = int(value)
+        prefix, _, quantity = name.partition("_")
+        if prefix in ("ds", "json") and quantity in JSON:
+            _put(config, JSON[quantity], _literal(value))
+        elif value == "auto":
+            _put(config, name, value)
     config |= _zero(facts)
     for name in ("fp16", "bf16"):
         for word in (name, f"ds_{name}", f"{name}.enabled"):
             if word in facts.words:
-                config[name] = {"enabled": _LITERALS.get(facts.words[word], facts.words[word])}
+                config[name] = {
+                    "enabled": _LITERALS.get(facts.words[word], _literal(facts.words[word]))
+                }
     for name, value in facts.words.items():
         if "." in name and not name.endswith(".enabled"):
             section, _, key = name.partition(".")
@@ -142,6 +171,13 @@ def _config(facts: Facts) -> dict[str, Any]:
         {name: _literal(facts.words[name]) for name in ("betas", "lr") if name in facts.words}
     )
     return config
+
+
+def _put(config: dict[str, Any], path: str, value: Any) -> None:
+    *sections, key = path.split(".")
+    for section in sections:
+        config = config.setdefault(section, {})
+    config[key] = value
 
 
 def _literal(value: str) -> Any:
@@ -180,8 +216,10 @@ def _deepspeed_files(framework: str, facts: Facts) -> Files:
 
 def _megatron_deepspeed_files(facts: Facts, config: dict[str, Any]) -> Files:
     options = _megatron_options(facts)
-    if facts.get("pp") == 1:
+    if facts.get("pp") == 1 and "no --no-pipeline-parallel" not in facts.remarks:
         options["--no-pipeline-parallel"] = ""
+    if "cli_zero_stage" in facts.words:
+        options["--zero-stage"] = facts.words["cli_zero_stage"]
     if "experts" in facts.numbers or "ep" in facts.numbers:
         options["--moe-expert-parallel-size"] = options.pop("--expert-model-parallel-size", "1")
     batch = {
@@ -208,7 +246,13 @@ def _trainer_files(facts: Facts) -> Files:
             assigned += " MASTER_ADDR=$(hostname -i)"
         return {"run.sh": f"{assigned} MASTER_PORT=29500 llamafactory-cli train config.yaml\n"}
     options = {"--output_dir": "out"}
-    cli = {"cli_micro": "--per_device_train_batch_size", "cli_ga": "--gradient_accumulation_steps"}
+    cli = {
+        "cli_micro": "--per_device_train_batch_size",
+        "cli_ga": "--gradient_accumulation_steps",
+        "cli_lr": "--learning_rate",
+        "cli_bf16": "--bf16",
+        "cli_fp16": "--fp16",
+    }
     options |= {option: facts.words[name] for name, option in cli.items() if name in facts.words}
     if "hf_calculated" in facts.words:
         options["--per_device_train_batch_size"] = facts.words["hf_calculated"]
@@ -247,7 +291,7 @@ def _torchtitan_files(facts: Facts) -> Files:
     count = numbers.get("microbatches", local)
     toml = [
         "[model]", 'name = "llama3"', 'flavor = "reported"', "",
-        "[training]", f"local_batch_size = {local}", "seq_len = 8192", "",
+        "[training]", f"local_batch_size = {local}", f"seq_len = {numbers.get('seq_len', 8192)}", "",
         "[parallelism]", f"data_parallel_shard_degree = {shard}", f"tensor_parallel_degree = {tp}",
         f"pipeline_parallel_degree = {pp}", f"context_parallel_degree = {cp}",
         f"expert_parallel_degree = {ep}", f"pipeline_parallel_microbatch_size = {-(-local // count)}", "",
@@ -296,23 +340,39 @@ def _batch_files(facts: Facts) -> Files:
         numbers |= {"nodes": 2, "tasks_per_node": 4, "ntasks": 4 if relation else 8}
     written = "\n".join(line for line in facts.lines if line.startswith("#SBATCH"))
     endpoint = facts.words.get("rdzv_endpoint")
-    numbers.setdefault("nodes", 2 if endpoint else 1)
+    numbers.setdefault("nodes", numbers.get("nnodes", 2 if endpoint else 1))
     directives = [
         f"#SBATCH --{directive}={numbers[name]}"
         for name, directive in DIRECTIVES.items()
         if name in numbers and f"--{directive}" not in written
     ]
-    if "processes" in numbers:
+    if "processes" in numbers or "world" in numbers:
         directives.append(f"#SBATCH --gres=gpu:{facts.get('world')}")
     body = [
-        re.sub(r"\s+repeated$", "", line) for line in facts.lines if not line.startswith("#SBATCH")
+        re.sub(r"\s+(?:repeated|fixed)$", "", line)
+        for line in facts.lines
+        if not line.startswith("#SBATCH")
     ]
     processes = (
         numbers.get("processes") or '"$GPUS_PER_NODE"' if body else numbers.get("processes", 1)
     )
-    rendezvous = f' --rdzv-backend c10d --rdzv-endpoint "{endpoint}:29500"' if endpoint else ""
+    rendezvous = (
+        f' --rdzv-backend c10d --rdzv-endpoint "{_with_port(endpoint)}"' if endpoint else ""
+    )
     port = numbers.get("port")
     rendezvous += f" --master-port {port}" if port else ""
-    launch = f"srun torchrun --nnodes {numbers['nodes']} --nproc-per-node {processes}{rendezvous} train.py"
+    for name, option in (("MASTER_ADDR", "--master-addr"), ("MASTER_PORT", "--master-port")):
+        rendezvous += f' {option} "${name}"' if any(name in line for line in body) else ""
+    nodes = numbers.get("nnodes", numbers["nodes"])
+    launch = f"srun torchrun --nnodes {nodes} --nproc-per-node {processes}{rendezvous} train.py"
+    if "srun python" in facts.remarks:
+        launch = "srun python train.py"
+    body += [f"echo ${name}" for name in re.findall(r"\b(SLURM_\w+) used", facts.remarks)]
+    if early := re.search(r"(\$SLURM_\w+) in double quotes", facts.remarks):
+        launch = f'srun bash -c "RANK={early[1]} python train.py"'
     header = ["#!/bin/bash", *(written.split("\n") if written else []), *directives]
     return {"job.sbatch": "\n".join([*header, *body, launch, ""])}
+
+
+def _with_port(endpoint: str) -> str:
+    return endpoint if re.search(r":\d+$", endpoint) else f"{endpoint}:29500"

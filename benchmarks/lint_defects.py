@@ -43,7 +43,8 @@ def wanted(row: Mapping[str, str]) -> Defects:
 def defects_of(row: Mapping[str, str], configs: Sequence[LaunchConfig]) -> Defects:
     """What the rules report of a file, without a job to compare it with."""
     by_severity: dict[str, set[str]] = {"error": set(), "warning": set(), "info": set()}
-    for judged in judge(configs, Options()):
+    arguments = () if row.get("copy") else tuple(row.get("invocation", "").split())
+    for judged in judge(configs, Options(arguments=arguments)):
         for finding in judged.findings:
             by_severity[finding.diagnostic.severity].add(finding.code)
     return Defects(wanted(row).wanted, *map(frozenset, by_severity.values()))

@@ -29,6 +29,7 @@ class Options:
     per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     require_complete: bool = False
+    arguments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def judge(configs: Iterable[LaunchConfig], options: Options) -> list[Judged]:
 
 
 def _judge(config: LaunchConfig, options: Options) -> Judged:
-    launch = Launch(config, options.job, options.cluster, options.versions)
+    launch = Launch(config, options.job, options.cluster, options.versions, options.arguments)
     ignores = Ignores(config.texts)
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}

@@ -21,12 +21,14 @@ _WORD = re.compile(r"[^\s\"'`;,)(]+")
 
 @dataclass(frozen=True)
 class Launch:
-    """`versions` says for which release of a framework to judge, `job` and `cluster` what was asked for."""
+    """`versions` says for which release of a framework to judge, `job` and `cluster` what was asked for,
+    `arguments` what the script is started with."""
 
     config: LaunchConfig
     job: Job | None = None
     cluster: Cluster | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
 
     @property
     def framework(self) -> str | None:

@@ -34,7 +34,8 @@ def lint_texts(
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
     """Files beside those named may be followed, as `source` and `--deepspeed_config` name them."""
-    return judge(read_configs(texts, environment, arguments), options)
+    given = replace(options, arguments=tuple(arguments))
+    return judge(read_configs(texts, environment, arguments), given)
 
 
 def read_configs(

@@ -27,6 +27,8 @@ CASES = ROOT / "tests" / "cases" / "lint"
 PAGES = ROOT / "docs" / "rules"
 #: Rules that judge for a release that must be named.
 VERSIONS = {"PAR313": {"megatron": "0.19"}}
+#: Rules that judge how a script is started.
+ARGUMENTS = {"PAR804": ("32", "4096")}
 
 by_code = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
@@ -38,7 +40,7 @@ def judged(folder: Path, rule: Rule) -> list[Judged]:
     if job.exists():
         options = replace(options, job=parc.load("job.par"))
     files = sorted(path.name for path in folder.iterdir() if path.suffix not in (".par", ".txt"))
-    return lint_texts(read_texts(files).texts, options, {})
+    return lint_texts(read_texts(files).texts, options, {}, ARGUMENTS.get(rule.code, ()))
 
 
 def said(found: list[Judged]) -> set[str]:

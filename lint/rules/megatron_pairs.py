@@ -110,7 +110,6 @@ NEEDS = (
 )  # fmt: skip
 
 EXCLUDES = (
-    Clash("--bf16", "--fp16", "arguments.py:1196", "keep the one that the GPU and the model want"),
     Clash("--group-query-attention", "--multi-latent-attention", "arguments.py:1974"),
     Clash("--step-batch-size-schedule", "--global-batch-size", "arguments.py:699"),
     Clash("--train-iters", "--train-samples", "arguments.py:1279"),

@@ -24,7 +24,7 @@ from ..versions import older
 from .megatron_pairs import NEEDS, Above, Need
 from .option_value import lacks_values
 
-CODE = "PAR311"
+CODE = "PAR303"
 NAME = "option-needs"
 TITLE = "an option without another one that it needs"
 SEVERITY = "error"

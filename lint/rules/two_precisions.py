@@ -43,7 +43,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
             yield Complaint("fp16 and bf16 are both on", half, related, "keep one")
     options = [launch.option(f"--{name}") for name in ("fp16", "bf16")]
     one, other = options
-    if one and other and not launch.megatron and _on(one) and _on(other):
+    if one and other and _on(one) and _on(other):
         yield Complaint(
             "--fp16 and --bf16 are both given", one, (Related("--bf16", other),), "keep one"
         )
