@@ -128,14 +128,18 @@ def _options(
             current = (name, word, [word.cut(len(name) + 1)] if sign else [])
             continue
         unknown = word.hidden
-        if unknown is not None and (current is None or current[2] or current[0] in switches):
-            if not unknown.unset:
-                hidden.append(unknown)
-        elif current is not None:
+        extra = current is None or bool(current[2]) or current[0] in switches
+        if unknown is not None and not unknown.unset and (extra or _many(unknown)):
+            hidden.append(unknown)
+        if current is not None and not (unknown is not None and extra):
             current[2].append(word)
     if current is not None:
         found.append(Option(current[0], current[1], tuple(current[2])))
     return found, hidden
+
+
+def _many(unknown: Unknown) -> bool:
+    return any(" --" in f" {option}" for option in unknown.alternatives)
 
 
 def _names(lead: str) -> bool:

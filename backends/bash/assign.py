@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..backend import Unknown
@@ -31,14 +32,11 @@ def assign(shell: Shell, source: Source, node: Node, exported: bool | None = Non
     name, bracket, index = target.partition("[")
     array = next((child for child in node.children if child.type == "array"), None)
     if array is not None:
-        found = _elements(shell, source, array)
-        old = shell.variables.get(name)
-        if appends and old is not None:
-            before = dict(old.elements) if old.elements is not None else {"0": old.value}
-            found = before | {
-                key if key not in before else str(len(before) + number): value
-                for number, (key, value) in enumerate(found.items())
-            }
+        old = shell.variables.get(name) if appends else None
+        before: Mapping[str, Text] = {}
+        if old is not None:
+            before = {"0": old.value} if old.elements is None else old.elements
+        found = {**before, **_elements(shell, source, array, len(before))}
         shell.set_elements(name, found)
         return name
     value = joined(shell, source, equals + 1, end)
@@ -68,9 +66,9 @@ def _assign_element(
     shell.set_elements(name, found | {key: value})
 
 
-def _elements(shell: Shell, source: Source, node: Node) -> dict[str, Text]:
+def _elements(shell: Shell, source: Source, node: Node, count: int) -> dict[str, Text]:
+    """Elements by key, or by number from `count` on."""
     found: dict[str, Text] = {}
-    count = 0
     for child in node.children:
         if not child.is_named or child.type == "comment":
             continue

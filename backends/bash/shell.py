@@ -166,6 +166,7 @@ class Shell:
             self.output[:] = other.output
 
     def set(self, name: str, value: Text, exported: bool | None = None) -> None:
+        value = tuple(piece for piece in value if piece.text != "") or value[:1]
         self.world.budget.store(value)
         if len(value) > MOST_PIECES:
             value = (value[0]._replace(text=Unknown(f"`{name}` is too long"), split=False),)

@@ -97,7 +97,7 @@ def _restore(shell: Shell, before: dict[str, Variable | None]) -> None:
 
 def execute(shell: Shell, found: list[Word], source: Source, offset: int) -> Status:
     """Run the words of a command, as far as a reader may."""
-    while found and _vanishes(found[0]):
+    while found and _vanishes(found[0]) and not (len(found) > 1 and found[1].text == "-m"):
         found = found[1:]
     if not found:
         return True

@@ -63,6 +63,9 @@ class Word(NamedTuple):
     @property
     def hidden(self) -> Unknown | None:
         """What an unquoted word that nobody knows may stand for: no word, one or many."""
+        several = next((piece.text for piece in self.pieces if piece.split and _several(piece)), "")
+        if isinstance(several, Unknown):
+            return several
         if all(piece.split and isinstance(piece.text, Unknown) for piece in self.pieces):
             return next((u for u in unknowns(self.pieces) if not u.unset), None) or unknown_of(
                 self.pieces
@@ -161,10 +164,31 @@ def words_of(pieces: Iterable[Piece]) -> list[Word]:
                     _close(words, current)
                 else:
                     current.append(field)
+        elif piece.split and (several := _several(piece)):
+            _around(words, current, piece, several)
         else:
             current.append(piece)
     _close(words, current)
     return words
+
+
+def _several(piece: Piece) -> tuple[str, ...]:
+    """What an unknown piece may be, if that may be more than one word."""
+    if not isinstance(piece.text, Unknown):
+        return ()
+    options = piece.text.alternatives
+    return options if any(blank in option for option in options for blank in BLANKS) else ()
+
+
+def _around(
+    words: list[Word], current: list[Piece], piece: Piece, several: tuple[str, ...]
+) -> None:
+    """A piece that begins or ends with a blank, whatever it is, is a word of its own there."""
+    if all(not option or option[0] in BLANKS for option in several):
+        _close(words, current)
+    current.append(piece)
+    if all(not option or option[-1] in BLANKS for option in several):
+        _close(words, current)
 
 
 def _close(words: list[Word], current: list[Piece]) -> None:

@@ -37,10 +37,7 @@ def _json(path: str, text: str) -> Iterator[Fact]:
     if values.find("hidden") and values.find("layers"):
         yield from model_facts(path, values)
     else:
-        told = [*settings.facts(path, values), offload(path, values)]
-        if not any(fact.name == "ulysses_sp" for fact in told):
-            told.append(Fact("ulysses_sp", 1, path, 1))
-        yield from in_plan_words(told)
+        yield from in_plan_words([*settings.facts(path, values), offload(path, values)])
 
 
 _MODEL = ("layers", "hidden", "heads", "kv_heads", "seq_len")

@@ -16,7 +16,7 @@ NUMBERS: dict[str, tuple[tuple[str, ...], Value | None]] = {
     "microbatches": (("gradient_accumulation_steps",), None),
     "zero_stage": (("zero_optimization", "stage"), 0),
     "hpz": (("zero_optimization", "zero_hpz_partition_size"), 1),
-    "ulysses_sp": (("sequence_parallel_size",), None),
+    "ulysses_sp": (("sequence_parallel_size",), 1),
     "tp": (("tensor_parallel", "autotp_size"), None),
 }
 PRECISIONS = ("fp16", "bf16")
