@@ -232,6 +232,10 @@ def uneven_micro_batch(files: Files, chance: random.Random) -> Mutated:
 def uneven_layers(files: Files, chance: random.Random) -> Mutated:
     layers, pp = _number(files, "--num-layers") or 0, _degree(files, "pipeline")
     spread = _has(files, "--pipeline-model-parallel-layout")
+    if _has(files, "--decoder-first-pipeline-num-layers") or _has(
+        files, "--decoder-last-pipeline-num-layers"
+    ):
+        return None
     bad = [layers + step for step in (1, -1, 3) if spread or (layers + step) % pp]
     return _set(files, "--num-layers", chance.choice(bad)) if bad else None
 
@@ -272,11 +276,41 @@ def rates_swapped(files: Files, chance: random.Random) -> Mutated:
     return _set(files, "--min-lr", "0.01")
 
 
+def size_of_nothing(files: Files, chance: random.Random) -> Mutated:
+    sizes = [
+        "--micro-batch-size",
+        "--num-layers",
+        "--global-batch-size",
+        "--seq-length",
+        "--hidden-size",
+    ]
+    return _set(files, chance.choice(sizes), chance.choice([0, -1]))
+
+
+def training_missing(files: Files, chance: random.Random) -> Mutated:
+    return _drop(files, chance.choice(["--train-iters", "--lr", "--tokenizer-type"]))
+
+
+def many_experts(files: Files, chance: random.Random) -> Mutated:
+    return _set(files, "--moe-router-topk", 512)
+
+
+def launcher_misspelt(files: Files, chance: random.Random) -> Mutated:
+    option = chance.choice(["--nnodes", "--nproc-per-node", "--master-addr", "--node-rank"])
+    wrong = "--" + misspelt(option[2:], chance)
+    if option.startswith(wrong):
+        return None
+    return _replaced(
+        files, _script(files), f"    {option} ", f"    {wrong} ", f"{option} as {wrong}"
+    )
+
+
 MEGATRON: tuple[Mutation, ...] = (
     option_misspelt, option_misspelt, option_misspelt, number_as_word, value_missing, needed_missing,
     companion_missing, contradiction, word_unknown, uneven_tp, uneven_pp, uneven_cp, uneven_heads,
     uneven_groups, uneven_batch, uneven_micro_batch, uneven_layers, uneven_sequence, short_positions,
     layout_cut, experts_uneven, rates_swapped, removed_option,
+    size_of_nothing, training_missing, many_experts, launcher_misspelt,
 )  # fmt: skip
 
 
@@ -429,8 +463,27 @@ def other_world(files: Files, chance: random.Random) -> Mutated:
     return ({**files, path: text}, f"{wrong} GPUs per node") if text != files[path] else None
 
 
+def no_document(files: Files, chance: random.Random) -> Mutated:
+    path = _pick(files, "ds_config.json")
+    text = files[path].rstrip()
+    return {
+        **files,
+        path: chance.choice([text[:-1], text.replace(":", "", 1), "[" + text]),
+    }, "no JSON"
+
+
+def optimizer_unknown(files: Files, chance: random.Random) -> Mutated:
+    config = _config(files)
+    config["optimizer"] = {
+        "type": chance.choice(["AdamWW", "Adamm", "FusedLamb2"]),
+        "params": {"lr": 1e-4},
+    }
+    return _with(files, config, f"optimizer {config['optimizer']['type']}")
+
+
 DEEPSPEED: tuple[Mutation, ...] = (
     zero_key_misspelt, zero_key_misspelt, zero_key_misspelt, batch_product, batch_product, no_batch,
     wrong_stage, wrong_value, wrong_value, both_halves, nested_section, doubled_key, quoted_number,
-    batch_below_one, wrong_device, stage_of_pipeline, removed_section, other_world,
+    batch_below_one, wrong_device, stage_of_pipeline, removed_section, other_world, no_document,
+    optimizer_unknown,
 )  # fmt: skip

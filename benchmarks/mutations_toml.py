@@ -124,9 +124,16 @@ def heads_off(files: Files, chance: random.Random) -> Mutated:
     return ({**files, path: text}, "one head more") if count else None
 
 
+def no_document(files: Files, chance: random.Random) -> Mutated:
+    path = _toml(files)
+    broken = chance.choice([("= 1\n", "=\n"), ("[training]", "[training"), ('name = "', "name = ")])
+    return ({**files, path: files[path].replace(*broken, 1)}, f"{broken[0].strip()} broken")
+
+
 TORCHTITAN: tuple[Mutation, ...] = (
     key_misspelt, key_misspelt, key_misspelt, section_misspelt, degree_off, degree_off, degree_off,
     number_as_word, word_unknown, batch_off, sequence_off, micro_batch_off, stages_off, heads_off,
+    no_document,
 )  # fmt: skip
 
 
@@ -280,8 +287,16 @@ def step_wide(files: Files, chance: random.Random) -> Mutated:
     return {**files, path: text}, f"srun on {wide} nodes"
 
 
+def no_srun(files: Files, chance: random.Random) -> Mutated:
+    path = _batch(files)
+    nodes = next(match for match in _directives(files) if match[1] == "nodes")
+    pattern = re.compile(r"^srun (?:.*\\\n)+ *(bash -c)", re.MULTILINE)
+    text = pattern.sub(r"\1", files[path], count=1)
+    return ({**files, path: text}, "without srun") if int(nodes[2]) > 1 else None
+
+
 SLURM: tuple[Mutation, ...] = (
     directive_misspelt, directive_misspelt, directive_late, directive_commented, directive_expanded,
     directive_prose, number_as_word, tasks_many, tasks_few, gpus_twice, gpus_few, time_unreadable, no_trap,
-    no_background, early_rank, crlf, no_shebang, export_none, step_wide,
+    no_background, early_rank, crlf, no_shebang, export_none, step_wide, no_srun,
 )  # fmt: skip

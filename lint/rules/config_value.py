@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterator
 
 from ...backends.backend import Unknown, Value
+from ...dsl.diagnostics import did_you_mean
 from ..finding import Complaint
 from ..launch import Launch
 from ..vocabulary import deepspeed_keys
@@ -46,7 +47,19 @@ TOP = {
     "communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
     "seq_parallel_communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
     "data_types.grad_accum_dtype": ("fp32", "fp16", "bf16"),
-}
+    "optimizer.type": (
+        "adagrad", "adam", "adamw", "lamb", "muadam", "muadamw", "musgd", "lion", "muon",
+        "onebitadam", "onebitlamb", "zerooneadam", "cpuadam", "fusedadam",
+        "asgd", "adadelta", "adafactor", "adamax", "lbfgs", "nadam", "radam", "rmsprop", "rprop",
+        "sgd", "sparseadam",
+    ),
+    "scheduler.type": (
+        "lrrangetest", "onecycle", "warmuplr", "warmupdecaylr", "warmupcosinelr", "constantlr",
+        "cosineannealinglr", "cosineannealingwarmrestarts", "cycliclr", "exponentiallr", "lambdalr",
+        "linearlr", "multisteplr", "multiplicativelr", "onecyclelr", "polynomiallr",
+        "reducelronplateau", "sequentiallr", "steplr",
+    ),
+}  # fmt: skip
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
@@ -77,8 +90,9 @@ def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
         number = value if whole and isinstance(value, int) else 0
         quoted = isinstance(value, str) and value.isdecimal()
         return None if number > 0 or quoted else ("a whole number above 0 is wanted", None)
-    if isinstance(wanted, tuple) and value not in wanted:
-        return "no such type", f"{name} in {{{', '.join(wanted)}}}"
+    if isinstance(wanted, tuple) and str(value).lower() not in wanted:
+        help_text = did_you_mean(str(value).lower(), wanted)
+        return "no such type", help_text or f"{name} in {{{', '.join(wanted)}}}"
     return None
 
 

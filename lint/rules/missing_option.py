@@ -6,12 +6,14 @@ It stops at start with a bare assertion.
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
     --num-attention-heads 32 --seq-length 4096 \\
-    --max-position-embeddings 4096 --train-iters 1000 --lr 3e-4
+    --max-position-embeddings 4096 --train-iters 1000 --lr 3e-4 \\
+    --tokenizer-type NullTokenizer --vocab-size 32000
 
 Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
     --num-attention-heads 32 --seq-length 4096 \\
-    --max-position-embeddings 4096 --micro-batch-size 1 --train-iters 1000 --lr 3e-4
+    --max-position-embeddings 4096 --micro-batch-size 1 --train-iters 1000 --lr 3e-4 \\
+    --tokenizer-type NullTokenizer --vocab-size 32000
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...backends.backend import Unknown
+from ...dsl.diagnostics import Severity
 from ..finding import Complaint, Place
 from ..launch import Launch
 from .option_value import lacks_values
-from .started import starts_megatron
+from .started import is_old, starts_megatron
 
 CODE = "PAR374"
 NAME = "missing-option"
@@ -39,6 +42,9 @@ NEEDED = (
     ("--max-position-embeddings",),
     ("--micro-batch-size", "--batch-size"),
     ("--seq-length", "--encoder-seq-length"),
+    ("--train-iters", "--train-samples", "--train-tokens", "--epochs", "--train-epochs"),
+    ("--lr",),
+    ("--tokenizer-type", "--vocab-file", "--tokenizer-name-or-path", "--tokenizer-path"),
 )
 #: Where these are, options may come from elsewhere.
 ELSEWHERE = (
@@ -49,6 +55,9 @@ ELSEWHERE = (
     "--megatron-config",
     "--retro-project-dir",
     "--args-file",
+    "--skip-train",
+    "--eval-only",
+    "--finetune",
 )
 
 
@@ -67,6 +76,6 @@ def check(launch: Launch) -> Iterator[Complaint]:
         return
     first = options[0]
     place = Place(first.path, first.line, first.column, len(first.name))
-    yield Complaint(
-        f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing", place
-    )
+    severity: Severity | None = "warning" if is_old(launch) else None
+    verb = "is" if len(missing) == 1 else "are"
+    yield Complaint(f"{' and '.join(missing)} {verb} missing", place, severity=severity)

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
-from ..batch import batches
+from ..batch import Batch, batches
 from ..finding import Complaint, Related
 from ..launch import Launch
 from ..programs import LAUNCHERS, REACHES_NODES
@@ -40,7 +41,7 @@ FILE = "job.sbatch"
 def check(launch: Launch) -> Iterator[Complaint]:
     for batch in batches(launch):
         nodes = batch.get("nodes")
-        started = batch.commands(LAUNCHERS)
+        started = batch.commands(LAUNCHERS) or _through_script(launch, batch)
         if nodes is None or (nodes.number or 0) < 2 or not started:
             continue
         if batch.commands(REACHES_NODES) or any(_indirect(line) for _, line in started):
@@ -55,3 +56,13 @@ def check(launch: Launch) -> Iterator[Complaint]:
 def _indirect(line: str) -> bool:
     """A command kept in a variable or function may be started elsewhere."""
     return re.match(r"\s*(?:export\s+|local\s+)?\w+\+?=", line) is not None
+
+
+def _through_script(launch: Launch, batch: Batch) -> list[tuple[int, str]]:
+    """The statement that starts a script of the job in which the launcher stands."""
+    names = [
+        re.escape(PurePath(path).name)
+        for path, text in launch.config.texts.items()
+        if path != batch.path and re.search(LAUNCHERS, text)
+    ]
+    return batch.commands(rf"(?:\bbash\b|\bsh\b|\./).*(?:{'|'.join(names)})") if names else []

@@ -45,6 +45,13 @@ WORDS = {
     "--attention-backend": ("auto", "flash", "fused", "unfused", "local"),
     "--cp-comm-type": ("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
 }  # fmt: skip
+#: Sizes and degrees.
+POSITIVE = (
+    "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--context-parallel-size",
+    "--expert-model-parallel-size", "--num-layers", "--hidden-size", "--num-attention-heads",
+    "--micro-batch-size", "--global-batch-size", "--seq-length", "--max-position-embeddings",
+    "--ffn-hidden-size", "--num-query-groups", "--save-interval", "--num-layers-per-virtual-pipeline-stage",
+)  # fmt: skip
 #: Options whose words forks add to.
 EXTENDED = ("--tokenizer-type",)
 
@@ -84,6 +91,9 @@ def _each(
     if not launch.megatron or option.name in EXTENDED or not starts_megatron(launch):
         legal = ()
     for text in texts:
+        if option.name in POSITIVE and re.fullmatch(r"-\d+|0+", text):
+            yield Complaint(f"{option.name} must be above 0, not {text}", setting)
+            continue
         if not text or any(mark in text for mark in "<>$`"):
             continue
         if pattern is not None and not re.fullmatch(pattern, text) and not legal:
