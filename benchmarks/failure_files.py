@@ -86,6 +86,7 @@ def _megatron_options(facts: Facts) -> dict[str, str]:
         "--max-position-embeddings": str(numbers["seq_len"]),
         "--train-iters": "1000",
         "--lr": "1e-4",
+        "--tokenizer-type": "GPT2BPETokenizer",
     }
     if kv := numbers.get("kv_heads"):
         found |= {"--group-query-attention": "", "--num-query-groups": str(kv)}

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutations import DEEPSPEED, MEGATRON, Files, Mutation
+from mutations import MEGATRON, Files, Mutation
+from mutations_deepspeed import DEEPSPEED
 from mutations_toml import SLURM, TORCHTITAN
 
 from parc.backends.reading import read_jobs

@@ -237,6 +237,14 @@ def test_what_is_no_utf8_is_read(capsys: Captured) -> None:
     assert "PAR101" in codes(capsys, "latin.sh")
 
 
+def test_a_program_that_does_not_parse_is_no_trouble(capsys: Captured) -> None:
+    for path in (ROOT / "tests" / "golden" / "llama3_8b" / "deepspeed").iterdir():
+        Path(path.name).write_text(path.read_text())
+    Path("train.py").write_text("def (:\n")
+    assert lint("launch.sh", "ds_config.json", "model.json", "train.py") == 0
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize("option", ["--framework-version", "--env", "--format", "--fail-on"])
 def test_wrong_usage(option: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
 from ..bash.source import file_source
@@ -136,4 +137,5 @@ def _program(
     script = linked(launch, launch.entry.pieces, texts, folder) if launch.entry else None
     if script is not None and script.text is not None:
         files[script.path] = script.text
-        yield from script_facts(script.path, script.text)
+        with suppress(ValueError):  # a program that does not parse says nothing
+            yield from script_facts(script.path, script.text)
