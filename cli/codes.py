@@ -5,6 +5,8 @@ FOREIGN = "PAR091"
 NO_TARGET = "PAR092"
 SAME_NAME = "PAR093"
 NO_STD_ENTRY = "PAR094"
+NO_FILES = "PAR095"
+NO_RULE = "PAR096"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -16,4 +18,6 @@ CODES: dict[str, tuple[str, str]] = {
     NO_TARGET: ("no-target", "the job has no target of this name"),
     SAME_NAME: ("same-name", "several jobs of one name would share an output folder"),
     NO_STD_ENTRY: ("no-std-entry", "the standard library has no entry of this name"),
+    NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
+    NO_RULE: ("no-rule", "no rule has this code or name"),
 }

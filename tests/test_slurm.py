@@ -119,7 +119,7 @@ def test_late_directives_are_unread() -> None:
     text = "#!/bin/bash\n#SBATCH --nodes=2\necho\n#SBATCH --nodes=4\n"
     config = LAUNCHER.read({"a.sbatch": text})
     assert config.values() == {"nodes": 2}
-    assert config.unread == ("a.sbatch:4: #SBATCH --nodes=4",)
+    assert [(unread.path, unread.line) for unread in config.unread] == [("a.sbatch", 4)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ NAME = "rules"
 
 @dataclass(frozen=True)
 class Rule:
-    """`origin` is who complains: language, commands, compiler, all targets, one of them, or a launcher."""
+    """`origin` is who complains: language, commands, compiler, all or one target, a launcher, or lint."""
 
     code: str
     name: str
@@ -50,6 +50,7 @@ def all_rules() -> Iterator[Rule]:
     from parc.compiler.codes import CODES as COMPILER
     from parc.compiler.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
+    from parc.lint.rules import RULES as LINT
 
     from ..codes import CODES as COMMANDS
 
@@ -62,6 +63,8 @@ def all_rules() -> Iterator[Rule]:
         yield from _of_target(backend.target, name)
     for name, launcher in LAUNCHERS.items():
         yield from _listed(launcher.codes, name, launcher.manual)
+    for rule in LINT:
+        yield Rule(rule.code, rule.name, "lint", rule.title, rule.source)
 
 
 def _of_target(target: Target, origin: str) -> Iterator[Rule]:
