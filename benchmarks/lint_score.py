@@ -58,7 +58,8 @@ def score(row: Row, root: Path, data: Path) -> Scored:
     name = row.get("copy") or row["path"]
     read = text_of(base / name)
     if read.text is None:
-        return Scored(row, (), wanted_defects(row), f"{base / name}: {read.problem}")
+        problem = f"{base / name}: {read.problem}"
+        return Scored(row, tuple(_cells(row, [])), wanted_defects(row), problem)
     arguments = row.get("invocation", "").split() if not row.get("copy") else []
     configs = read_jobs({name: read.text}, arguments=arguments, folder=folder_below(base))
     cells = tuple(_cells(row, configs))

@@ -15,11 +15,13 @@ CASES = [
     path.read_text() for path in sorted((Path(__file__).parent / "cases" / "bash").glob("*.sh"))
 ]
 _ATOMS = r"""A B=1 B=$A B="$A $B" C=(1 2) C+=(x) "${C[@]}" ${A:-8} ${A%/*} ${A/b/c} ${#A} ${!A} $1 $@ $# $?
-    $((A+1)) $((1/0)) $(echo 1) `pwd` ; && || | & \n if then elif else fi for in while until do done case esac ;;
-    { } ( ) [ ] [[ ]] (( )) -z -eq = == != <<EOF EOF <<<x > >> < 2>&1 ' " $ ` \ # ! f() function return exit break
-    continue shift set -- eval source export local declare unset read torchrun srun bash -c python -m
-    torch.distributed.run deepspeed sbatch a.py --num-layers 24 --hidden-size --x=1 #SBATCH --nodes=2 <x> \t 08
-    {1..3} {a,b} *.sh ~ true false test let getopts printf sed s/a/b/ tr seq 5 $'x' "$" ${ $( $(( é"""
+    $((A+1)) $((1/0)) $(echo 1) `pwd` ; && || | & \n if then elif else fi for in while until do done
+    case esac ;; { } ( ) [ ] [[ ]] (( )) -z -eq = == != <<EOF EOF <<<x > >> < 2>&1 ' " $ ` \ # !
+    f() function return exit break continue shift set -- eval source export local declare unset
+    read torchrun srun bash -c python -m
+    torch.distributed.run deepspeed sbatch a.py --num-layers 24 --hidden-size --x=1 #SBATCH --nodes=2
+    <x> \t 08 {1..3} {a,b} *.sh ~ true false test let getopts printf sed s/a/b/ tr seq 5 $'x' "$"
+    ${ $( $(( é"""
 ATOMS = st.sampled_from(_ATOMS.split()).map(
     lambda atom: atom.replace("\\n", "\n").replace("\\t", "\t")
 )

@@ -11,7 +11,7 @@ from .parameters import parameter
 from .scan import after_dollar, after_double, after_single
 from .shell import DEEPEST, Shell
 from .source import Source, text_source
-from .values import BREAK, Piece, Text, Word, plain, with_split, words_of
+from .values import BREAK, NOTHING, Piece, Text, Word, plain, with_split, words_of
 
 _NAME = re.compile(r"[A-Za-z_]\w*|[@*#?$!\-]|\d")
 _SPECIAL = re.compile(r"[$`\"'\\]")
@@ -56,6 +56,8 @@ def joined(shell: Shell, source: Source, start: int, end: int) -> Text:
 def unbroken(found: list[Piece]) -> Text:
     kept: list[Piece] = []
     for index, piece in enumerate(found):
+        if piece is NOTHING:
+            continue
         if piece is not BREAK:
             kept.append(piece if not piece.split else piece._replace(split=False))
         elif 0 < index < len(found) - 1:
@@ -117,20 +119,14 @@ def _special(
         return position + 1
     stop = (after_single if character == "'" else after_double)(text, position + 1, end)
     inner = stop - 1 if stop > position + 1 and text[stop - 1] == character else stop
-    found += [Piece("", *source.place(position))]
     if character == "'":
-        found += source.pieces(position + 1, inner)
+        inside = source.pieces(position + 1, inner)
     else:
-        found += pieces(shell, source, position + 1, inner, True)
-        if found[-1] is BREAK or (len(found) > 1 and found[-2:].count(BREAK)):
-            _drop_empty(found)
+        inside = pieces(shell, source, position + 1, inner, True)
+    if not inside or any(piece is not NOTHING for piece in inside):
+        found.append(Piece("", *source.place(position)))
+    found += [piece for piece in inside if piece is not NOTHING]
     return stop
-
-
-def _drop_empty(found: list[Piece]) -> None:
-    """`"${EMPTY[@]}"` is no word, although it is quoted."""
-    if found[-1] is BREAK and len(found) >= 2 and found[-2].text == "" and len(found) == 2:
-        found.pop(-2)
 
 
 def _escape(source: Source, position: int, end: int, quoted: bool, found: list[Piece]) -> int:

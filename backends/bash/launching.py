@@ -251,8 +251,8 @@ def _submit(shell: Shell, words: Sequence[Word]) -> None:
         _child_text(inner, wrapped.value, [])
         return
     if not rest and shell.stdin:
-        text = text_source(shell.stdin, shell.path)
-        enter_job(inner, [*directives.header(text), *given])
+        job = text_source(shell.stdin, shell.path)
+        enter_job(inner, [*directives.header(job), *given])
         _child_text(inner, shell.stdin, [])
     if not rest:
         return

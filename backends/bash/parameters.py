@@ -9,7 +9,7 @@ from ..backend import Unknown
 from .edits import EDITS
 from .shell import Shell, Variable
 from .source import Source
-from .values import BREAK, Piece, Text, nonempty, plain, unknown_of, with_split
+from .values import BREAK, NOTHING, Piece, Text, nonempty, plain, unknown_of, with_split
 
 _PARAMETER = re.compile(
     r"(?P<bang>!?)(?P<hash>#?)(?P<name>[A-Za-z_]\w*|\d+|[@*?$!#\-])(?:\[(?P<index>[^\]]*)\])?(?P<star>[*@]?)"
@@ -164,7 +164,7 @@ def _separated(texts: list[Text], quoted: bool) -> list[Piece]:
             found += text or (Piece("", "", 1, 1),)
         else:
             found += with_split(text, True)
-    return found or [BREAK]
+    return found or ([NOTHING] if quoted else [])
 
 
 def _whole(
@@ -224,10 +224,13 @@ def _operand(shell: Shell, source: Source, start: int, end: int, quoted: bool) -
         text = source.text[start:end]
         if len(text) > 1 and text[0] == text[-1] == '"':
             found = pieces(shell, source, start + 1, end - 1, True)
-        return [piece._replace(split=False) for piece in found]
-    bare = not source.text[start:end].startswith(('"', "'"))
+    bare = not quoted and not source.text[start:end].startswith(('"', "'"))
     return [
-        piece._replace(split=piece.split or bare) if piece is not BREAK else piece
+        (
+            piece
+            if piece in (BREAK, NOTHING)
+            else piece._replace(split=piece.split and not quoted or bare)
+        )
         for piece in found
     ]
 

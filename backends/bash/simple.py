@@ -106,7 +106,8 @@ def execute(shell: Shell, found: list[Word], source: Source, offset: int) -> Sta
         if name in shell.functions:
             return call(shell, name, [item for item in found[1:] if not _vanishes(item)])
         if name in BUILTINS:
-            return BUILTINS[name](shell, source, found)
+            there = [item for item in found if not _vanishes(item)]
+            return BUILTINS[name](shell, source, there)
         if name in FILTERS:
             given = [item for item in found[1:] if not _vanishes(item)]
             output = FILTERS[name](shell, given)

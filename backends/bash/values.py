@@ -22,6 +22,8 @@ Text = tuple[Piece, ...]
 BLANKS = " \t\n"
 #: Ends a word without a blank: between the elements of `"${ARRAY[@]}"`.
 BREAK = Piece(Unknown("the end of a word"), "", 0, 0)
+#: What an empty array leaves between quotes: no word, if nothing else stands there.
+NOTHING = Piece(Unknown("no word"), "", 0, 0)
 
 
 class Word(NamedTuple):

@@ -7,13 +7,13 @@ BASE=(
 )
 BASE+=(--more)
 BASE+=(--and 1 --yet "2 3")
-SIZE+=([tiny]=0)
 WORD=first
 WORD+=(second third)
 EMPTY=()
 declare -A SIZE=([small]=1 [large]=9)
 SIZE[huge]=99
+SIZE+=([tiny]=0)
 KEY=large
 torchrun "${BASE[@]}" "${EMPTY[@]}" ${BASE[@]:0:2} "${#BASE[@]}" "${BASE[1]}" "${BASE[-1]}" "${SIZE[$KEY]}" \
-    "${SIZE[huge]}" "${!SIZE[@]}" ${BASE[*]} "x${BASE[*]:2:1}" "${BASE[@]/--/++}" \
+    "${SIZE[huge]}" "${#SIZE[@]}" ${BASE[*]} "x${BASE[*]:2:1}" "${BASE[@]/--/++}" \
     "${SIZE[tiny]}" "${WORD[@]}"
