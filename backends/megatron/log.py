@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...compiler.plan import RECOMPUTE
 from ..log import Pace, RunLog, agreed, merged, number, plain, whole
-from .read import SHARDING
+from .spelling import SHARDING
 
 #: training/training.py:2847 and 2851 (Megatron-core 0.19).
 LINE = re.compile(
