@@ -5,6 +5,9 @@ FOREIGN = "PAR091"
 NO_TARGET = "PAR092"
 SAME_NAME = "PAR093"
 NO_STD_ENTRY = "PAR094"
+NO_FRAMEWORK = "PAR095"
+NO_SMOKE = "PAR096"
+FOLDER_IN_USE = "PAR097"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -16,4 +19,7 @@ CODES: dict[str, tuple[str, str]] = {
     NO_TARGET: ("no-target", "the job has no target of this name"),
     SAME_NAME: ("same-name", "several jobs of one name would share an output folder"),
     NO_STD_ENTRY: ("no-std-entry", "the standard library has no entry of this name"),
+    NO_FRAMEWORK: ("smoke-framework", "no Python at hand has what a target needs to be trained"),
+    NO_SMOKE: ("smoke-layout", "no part of the layout fits the processes of a smoke run"),
+    FOLDER_IN_USE: ("smoke-folder", "the folder that is to keep a smoke run's files holds others"),
 }
