@@ -1,13 +1,13 @@
-"""The codes of complaints about commands and their output: PAR090 to PAR099. A code is never reused."""
+"""The codes of complaints about commands and their output: PAR087 to PAR099. A code is never reused."""
 
 UNWRITABLE = "PAR090"
 FOREIGN = "PAR091"
 NO_TARGET = "PAR092"
 SAME_NAME = "PAR093"
 NO_STD_ENTRY = "PAR094"
-NO_FRAMEWORK = "PAR095"
-NO_SMOKE = "PAR096"
-FOLDER_IN_USE = "PAR097"
+NO_FRAMEWORK = "PAR087"
+NO_SMOKE = "PAR088"
+FOLDER_IN_USE = "PAR089"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {

@@ -67,8 +67,10 @@ def _torchtitan(job: Job, folder: Path, gpus: bool) -> Any:
 
 
 def _deepspeed(job: Job, folder: Path, gpus: bool) -> Any:
+    """DeepSpeed's own Adam is a GPU kernel, whose stand-in for CPUs takes minutes to compile."""
     options = deepspeed_options(job)
     changed = {
+        "adam": options.adam if gpus else "torch",
         "data": None,
         "save": str(folder / "checkpoints"),
         "log_interval": 1,
@@ -121,8 +123,8 @@ FRAMEWORKS: dict[str, Framework] = {
         install=lambda job: f"pip install torch torchtitan=={torchtitan_options(job).version}",
         settings=_torchtitan,
         step=re.compile(r"step: +(\d+) +loss: +(\d[\d.]*|nan)"),
-        # 0.2.2's attention has no sharding rule for CPUs, its token dispatch a triton kernel.
-        held=lambda job: ("cp", "ep"),
+        # PyTorch has no sharding rule for the attention of CPUs, which 0.2.2 needs there.
+        held=lambda job: ("cp",),
         environment=_torchtitan_on_cpu,
     ),
     "deepspeed": Framework(

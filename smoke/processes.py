@@ -100,12 +100,31 @@ def _ending(mark: str) -> Iterator[None]:
         yield
     finally:
         with _deaf():
-            until = time.monotonic() + GONE_SECONDS
+            until, batons = time.monotonic() + GONE_SECONDS, set[Path]()
             while (left := marked(mark)) and time.monotonic() < until:
-                for process in left:
-                    with suppress(ProcessLookupError, PermissionError):
-                        os.kill(process, signal.SIGKILL)
+                _signal(left, signal.SIGSTOP)
+                batons |= {path for process in left for path in _batons(process)}
+                _signal(left, signal.SIGKILL)
                 time.sleep(0.05)
+            for path in batons:
+                path.unlink(missing_ok=True)
+
+
+def _signal(processes: list[int], number: int) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, number)
+
+
+def _batons(process: int) -> Iterator[Path]:
+    """Locks of PyTorch's extension builds (torch/utils/file_baton.py) that a process holds: a later build
+    would wait for them for ever."""
+    with suppress(OSError):
+        for link in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                path = link.readlink()
+                if path.name == "lock":
+                    yield path
 
 
 def marked(mark: str) -> list[int]:

@@ -30,6 +30,7 @@ def stand_ins() -> Iterator[None]:
             with suppress(ImportError):
                 import_module(f"torchtitan.{name}")
     dense_attention(torch)
+    reference_permutation()
 
 
 def one_cpu_device(torch: Any) -> None:
@@ -191,3 +192,12 @@ def dense_attention(torch: Any) -> None:
         return attended, flexible.AuxOutput(lse=None, max_scores=None)
 
     attention.FlexAttention._compiled_flex_attn = staticmethod(dense)
+
+
+def reference_permutation() -> None:
+    """0.2.2 sorts tokens by expert in a triton kernel; its own reference beside it runs on CPUs."""
+    try:
+        kernels: Any = import_module("torchtitan.models.moe.kernels")
+    except ImportError:
+        return
+    kernels.fill_indices_wrapper = lambda *given, **_: kernels.fill_indices_cpu(*given[:6])
