@@ -13,7 +13,6 @@ import importlib.util
 import json
 import os
 import sys
-import types
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,12 +98,16 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "accepted"
 
 
+class _Kernels:
+    """Adam's kernels: DeepSpeed takes a step without gradients to have the states made."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: None
+
+
 def stand_ins() -> None:
-    kernel = types.SimpleNamespace(
-        multi_tensor_adam=None, create_adam=lambda *arguments: None, destroy_adam=lambda *arguments: None
-    )
     for builder in (FusedAdamBuilder, CPUAdamBuilder):
-        builder.load = lambda self, verbose=True: kernel
+        builder.load = lambda self, verbose=True: _Kernels()
     deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: True
 
 

@@ -54,6 +54,7 @@ def _offline(config: Any, folder: Path) -> None:
 
 def _parameters(parts: list[torch.nn.Module]) -> dict[str, Any]:
     """This rank's parameters: `share` by the placements, `local` as it was cut, each in its bytes."""
+    share, local = 0.0, 0
     for parameter in (each for part in parts for each in part.parameters()):
         size, here = parameter.element_size(), parameter
         ways = 1

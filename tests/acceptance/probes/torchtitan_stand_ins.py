@@ -7,18 +7,25 @@ the optimizer, collectives (PyTorch's fake process group: meshes and placements 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
-import pkgutil
 import types
 from pathlib import Path
 from typing import Any
 
 import no_triton
 import torch
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 #: A name of each kernel module that must be imported while triton's stand-in is there.
 KERNELS = ("torchtitan.components.quantization", "torchtitan.models.moe")
+
+#: Those that parc emits for.
+MODELS = ("llama3", "qwen3", "deepseek_v3")
+
+#: A line of text for each data-parallel rank.
+MOST_RANKS = 4096
 
 
 def before_import() -> None:
@@ -45,12 +52,11 @@ def before_import() -> None:
 
 def stay_on_meta() -> None:
     """Parameters keep their shapes and placements, and no memory is taken."""
-    from torchtitan.models import __path__ as models
     from torchtitan.protocols.model import ModelProtocol
 
     torch.nn.Module.to_empty = lambda self, *, device, recurse=True: self  # type: ignore[assignment]
-    for module in pkgutil.iter_modules(models):
-        importlib.import_module(f"torchtitan.models.{module.name}")
+    for name in MODELS:
+        importlib.import_module(f"torchtitan.models.{name}")
     for kind in _below(ModelProtocol):
         if "init_weights" in vars(kind):
             kind.init_weights = lambda self, *arguments, **named: None
@@ -64,9 +70,11 @@ def join(world: int, rank: int) -> None:
     """torchtitan's own fake mode plays rank 0 alone."""
     import torchtitan.distributed.utils as utils
 
+    new_group = torch.distributed.new_group
+    torch.distributed.new_group = lambda *ranks, backend=None, **named: new_group(*ranks, **named)
     os.environ.update(NGPU=str(world), WORLD_SIZE=str(world), RANK=str(rank), LOCAL_RANK="0")
     utils.init_fake_mode = lambda size, mode="fake_backend": torch.distributed.init_process_group(
-        "fake", rank=rank, world_size=size
+        "fake", store=FakeStore(), rank=rank, world_size=size
     )
 
 
@@ -78,5 +86,5 @@ def write_assets(folder: Path) -> None:
     special = {"bos_token": "<bos>", "eos_token": "<eos>"}
     (folder / "tokenizer" / "tokenizer_config.json").write_text(json.dumps(special))
     (folder / "text").mkdir()
-    line = json.dumps({"text": " ".join(words[3:])})
-    (folder / "text" / "data.json").write_text(f"{line}\n" * 8)
+    line = json.dumps({"text": " ".join(words[3:7])})
+    (folder / "text" / "data.json").write_text(f"{line}\n" * MOST_RANKS)
