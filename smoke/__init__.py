@@ -2,6 +2,17 @@
 
 from .frameworks import FRAMEWORKS
 from .interpreter import Interpreter, look_into
-from .run import Outcome, Request, Step, smoke
+from .run import Outcome, Prepared, Request, Step, prepare, smoke, steps_of
 
-__all__ = ["FRAMEWORKS", "Interpreter", "Outcome", "Request", "Step", "look_into", "smoke"]
+__all__ = [
+    "FRAMEWORKS",
+    "Interpreter",
+    "Outcome",
+    "Prepared",
+    "Request",
+    "Step",
+    "look_into",
+    "prepare",
+    "smoke",
+    "steps_of",
+]

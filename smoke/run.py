@@ -15,7 +15,7 @@ from ..backends import BACKENDS
 from ..compiler.plan import Plan
 from .frameworks import FRAMEWORKS, Framework
 from .interpreter import Interpreter
-from .processes import Ended, Line, free_port, run, terminable
+from .processes import Line, free_port, run, terminable
 from .shrink import Room, not_exercised, shrunken
 
 #: Variables by which a surrounding job or the user would change what the launcher does.
@@ -87,21 +87,43 @@ def _pairs(steps: tuple[Step, ...]) -> Iterable[tuple[Step, Step]]:
     return zip(steps, steps[1:], strict=False)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A shrunken plan whose files are written: what starts it."""
+
+    plan: Plan
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
 def smoke(plan: Plan, request: Request) -> Outcome:
     """Shrink, emit and train. Raises JobError where the emitter refuses what the solver chose."""
-    framework, target = FRAMEWORKS[plan.target], BACKENDS[plan.target].target
     with terminable(), _folder(request.keep) as folder:
-        settings = framework.settings(plan.job, folder / "work", request.gpus)
-        room = Room(request.processes, request.steps, request.gpus)
-        small = shrunken(_held(plan, framework, request.gpus), target, room, settings)
-        if small is None:
+        ready = prepare(plan, request, folder)
+        if ready is None:
             return Outcome(plan, None)
-        lost = tuple(not_exercised(plan, small, request.gpus))
-        ended = _trained(small, framework, request, folder)
+        ended = run(ready.command, ready.environment, request.limit_seconds)
     seconds = ended.lines[-1].seconds if ended.lines else 0.0
-    steps = tuple(_steps(ended.lines, framework.step))
+    steps = tuple(steps_of(ended.lines, FRAMEWORKS[plan.target].step))
+    lost = tuple(not_exercised(plan, ready.plan, request.gpus))
     log = tuple(_telling(ended.lines))
-    return Outcome(plan, small, steps, ended.status, seconds, lost, log)
+    return Outcome(plan, ready.plan, steps, ended.status, seconds, lost, log)
+
+
+def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
+    """Writes a shrunken plan's files into an empty folder; None when no part of the layout fits."""
+    framework, backend = FRAMEWORKS[plan.target], BACKENDS[plan.target]
+    settings = framework.settings(plan.job, folder / "work", request.gpus)
+    room = Room(request.processes, request.steps, request.gpus)
+    small = shrunken(_held(plan, framework, request.gpus), backend.target, room, settings)
+    if small is None:
+        return None
+    for path, text in backend.emit(small).items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    environment = _environment(framework, request, folder)
+    return Prepared(small, ("bash", str(folder / backend.entry)), environment)
 
 
 def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
@@ -110,16 +132,6 @@ def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
     ones = dict.fromkeys(framework.held(plan.job), 1)
     layout = plan.layout.model_copy(update=ones)
     return plan.model_copy(update={"estimate": plan.estimate.model_copy(update={"layout": layout})})
-
-
-def _trained(small: Plan, framework: Framework, request: Request, folder: Path) -> Ended:
-    backend = BACKENDS[small.target]
-    for path, text in backend.emit(small).items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
-    environment = _environment(framework, request, folder)
-    return run(["bash", str(folder / backend.entry)], environment, request.limit_seconds)
 
 
 def _environment(framework: Framework, request: Request, folder: Path) -> dict[str, str]:
@@ -159,7 +171,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield keep.resolve()
 
 
-def _steps(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:
+def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:
     """The first report of each step; every rank may make one."""
     seen: set[int] = set()
     for line in lines:
