@@ -12,8 +12,9 @@ from typing import Any
 from ..backends.deepspeed.options import options_of as deepspeed_options
 from ..backends.megatron.options import Options as MegatronOptions
 from ..backends.torchtitan.options import options_of as torchtitan_options
+from ..backends.torchtitan.releases import release
 from ..dsl.job import Job
-from .assets import write_assets
+from .assets import write_text, write_tokens
 from .interpreter import Interpreter
 
 Extra = dict[str, str | int | float | bool]
@@ -24,14 +25,23 @@ GPU_ALONE = frozenset({
     "zero_optimization.zero_quantized_weights", "zero_optimization.zero_quantized_gradients",
     "zero_optimization.zero_quantized_nontrainable_weights",
 })  # fmt: skip
-#: torchtitan 0.2.2's settings that keep a run small and its log plain.
+#: torchtitan's settings that keep a run small and its log plain.
 PLAIN: Extra = {
     "metrics.disable_color_printing": True,
     "metrics.enable_tensorboard": False,
     "metrics.enable_wandb": False,
 }
-#: A fused optimizer is for GPUs.
-ON_CPU: Extra = {"optimizer.implementation": "for-loop"}
+#: What each release does otherwise without a GPU. 0.3.0's own SPMD backend and its calls of pipelines need a
+#: PyTorch later than 2.13.
+ON_CPU: dict[str, Extra] = {
+    "0.2.2": {"optimizer.implementation": "for-loop"},
+    "0.3": {
+        "optimizer.implementation": "for-loop",
+        "parallelism.spmd_backend": "partial_dtensor",
+        "training.disable_cuda_graphs": True,
+        "debug.enable_structured_logging": False,
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class Framework:
     step: re.Pattern[str]
     held: Callable[[Job], Collection[str]] = field(default=lambda job: ())
     environment: Callable[[Path], Mapping[str, str]] = field(default=lambda folder: {})
-    refuses: Callable[[Interpreter], str | None] = field(default=lambda interpreter: None)
+    refuses: Callable[[Job, Interpreter], str | None] = field(default=lambda job, python: None)
 
 
 def without_gpu_settings(extra: Mapping[str, Any], gpus: bool) -> Extra:
@@ -52,9 +62,13 @@ def without_gpu_settings(extra: Mapping[str, Any], gpus: bool) -> Extra:
 
 
 def _torchtitan(job: Job, folder: Path, gpus: bool) -> Any:
-    write_assets(folder)
+    write_text(folder)
     options = torchtitan_options(job)
-    extra = without_gpu_settings(options.extra, gpus) | PLAIN | ({} if gpus else ON_CPU)
+    extra = (
+        without_gpu_settings(options.extra, gpus)
+        | PLAIN
+        | ({} if gpus else ON_CPU[options.version])
+    )
     changed = {
         "dataset": "c4_test",
         "data": str(folder / "data"),
@@ -68,10 +82,13 @@ def _torchtitan(job: Job, folder: Path, gpus: bool) -> Any:
 
 def _deepspeed(job: Job, folder: Path, gpus: bool) -> Any:
     """DeepSpeed's own Adam is a GPU kernel, whose stand-in for CPUs takes minutes to compile."""
+    tokens = folder / "tokens.bin"
+    write_tokens(tokens)
     options = deepspeed_options(job)
     changed = {
         "adam": options.adam if gpus else "torch",
-        "data": None,
+        "data": str(tokens),
+        "data_dtype": "uint16",
         "save": str(folder / "checkpoints"),
         "log_interval": 1,
         "extra": without_gpu_settings(options.extra, gpus),
@@ -95,7 +112,7 @@ def _megatron(job: Job, folder: Path, gpus: bool) -> Any:
     return options.model_copy(update=changed)
 
 
-def _megatron_refuses(interpreter: Interpreter) -> str | None:
+def _megatron_refuses(job: Job, interpreter: Interpreter) -> str | None:
     root = os.environ.get("MEGATRON_ROOT")
     if not root:
         return (
@@ -104,6 +121,14 @@ def _megatron_refuses(interpreter: Interpreter) -> str | None:
     if not Path(root, "pretrain_gpt.py").is_file():
         return f"MEGATRON_ROOT={root} has no pretrain_gpt.py"
     return None if interpreter.gpus else "pretrain_gpt.py trains on GPUs alone, and there is none"
+
+
+def _torchtitan_refuses(job: Job, interpreter: Interpreter) -> str | None:
+    """The releases read configurations of different kinds."""
+    wanted, found = release(job).name, interpreter.packages["torchtitan"]
+    if wanted.rpartition(".")[0] == found.rpartition(".")[0]:
+        return None
+    return f"{interpreter.path} has torchtitan {found}, and the job is for {wanted}"
 
 
 def _torchtitan_on_cpu(folder: Path) -> Mapping[str, str]:
@@ -120,12 +145,13 @@ def _torchtitan_on_cpu(folder: Path) -> Mapping[str, str]:
 FRAMEWORKS: dict[str, Framework] = {
     "torchtitan": Framework(
         needs=lambda job: ("torch", "torchtitan"),
-        install=lambda job: f"pip install torch torchtitan=={torchtitan_options(job).version}",
+        install=lambda job: f"pip install torch torchtitan=={release(job).name}",
         settings=_torchtitan,
         step=re.compile(r"step: +(\d+) +loss: +(\d[\d.]*|nan)"),
         # PyTorch has no sharding rule for the attention of CPUs, which 0.2.2 needs there.
-        held=lambda job: ("cp",),
+        held=lambda job: ("cp",) if torchtitan_options(job).version == "0.2.2" else (),
         environment=_torchtitan_on_cpu,
+        refuses=_torchtitan_refuses,
     ),
     "deepspeed": Framework(
         needs=lambda job: ("torch", "deepspeed"),

@@ -45,7 +45,8 @@ def _filled(layout: Layout, degrees: tuple[int, ...]) -> Iterator[Layout]:
         "micro_batch": min(layout.micro_batch, 2),
         "microbatches": min(layout.microbatches, least) if not pipelined else least,
         "recompute_layers": min(layout.recompute_layers, 1),
-        "hpz": 1 if layout.hpz == 1 or gpus < 4 else gpus // 2,
+        # It divides over the ranks of a node, and here is one node.
+        "hpz": 1,
     }
     zeros = sorted(range(4), key=lambda zero: (zero != layout.zero, -zero))
     experts = sorted(divisors(layout.ep, gpus), reverse=True)

@@ -10,8 +10,9 @@ from ...compiler.validity import problems
 from ...dsl.diagnostics import JobError
 from ..render import format_python, nodes_text, provenance, render
 from .models import flavor, registration
-from .options import RELEASES, options_of
+from .options import options_of
 from .python_job import FILE, python_job
+from .releases import release
 from .sections import Section, Setting, sections
 from .target import TARGET
 
@@ -25,7 +26,7 @@ def emit(plan: Plan) -> dict[str, str]:
     values = _values(plan)
     launch = {"torchtitan/launch.sh": render("torchtitan/launch.sh.j2", values)}
     if options_of(plan.job).version == "0.3":
-        return {FILE: python_job(plan, _summary(plan), RELEASES["0.3"]), **launch}
+        return {FILE: python_job(plan, _summary(plan)), **launch}
     values |= {
         "tables": [_table(section) for section in sections(plan)],
         "model": registration(plan.job, options_of(plan.job)),
@@ -42,7 +43,7 @@ def _values(plan: Plan) -> dict[str, object]:
     return {
         "provenance": provenance(plan),
         "name": job.name,
-        "version": RELEASES[options.version],
+        "version": release(job).name,
         "python": options.version == "0.3",
         "layout": plan.layout,
         "gpus_per_node": job.cluster.gpus_per_node,

@@ -8,9 +8,6 @@ from pydantic import Field
 
 from ...dsl.job import Count, Doc, Frozen, Job, Unit
 
-#: What each `version` is called on the package index.
-RELEASES = {"0.2.2": "0.2.2", "0.3": "0.3.0"}
-
 
 class Options(Frozen):
     """Paths are defaults: launch.sh takes others from DATASET_PATH, HF_ASSETS_PATH and DUMP_FOLDER."""

@@ -13,6 +13,7 @@ from ..render import format_python, provenance, render
 from . import reasons
 from .models import family, flavor
 from .options import Options, options_of
+from .releases import release
 from .sections import Section, Setting, sections
 
 FILE = "torchtitan/parc_job.py"
@@ -67,23 +68,15 @@ GONE = {
     "optimizer": {"name", "lr", "beta1", "beta2", "weight_decay"},
 }
 RECOMPUTE = ("", "SelectiveAC", "FullAC")
-#: Module constants of parc_job.py, and what the reader calls them.
-SIZES = {
-    "LAYERS": "n_layers",
-    "HIDDEN": "dim",
-    "HEADS": "n_heads",
-    "KV_HEADS": "n_kv_heads",
-    "EXPERTS": "num_experts",
-}
 
 
-def python_job(plan: Plan, summary: list[str], release: str) -> str:
+def python_job(plan: Plan, summary: list[str]) -> str:
     job, options = plan.job, options_of(plan.job)
     kind = FAMILIES[family(job.model)]
     values = {
         "provenance": provenance(plan),
         "name": job.name,
-        "release": release,
+        "release": release(job).name,
         "summary": summary,
         "model": job.model,
         "family": kind,

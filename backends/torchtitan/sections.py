@@ -126,9 +126,10 @@ def _pipeline(plan: Plan) -> dict[str, Setting]:
         "pipeline_parallel_schedule": "1F1B" if layout.vpp == 1 else "Interleaved1F1B",
         "pipeline_parallel_microbatch_size": layout.micro_batch,
     }
+    output = "lm_head" if options_of(plan.job).version == "0.3" else "output"
     numbers = counted(split)
     if numbers is None:
-        return settings | {"module_fqns_per_model_part": module_names(split)}
+        return settings | {"module_fqns_per_model_part": module_names(split, output)}
     return settings | {
         "pipeline_parallel_layers_per_stage": numbers.layers_per_stage,
         "pipeline_parallel_first_stage_less_layers": numbers.first_less,

@@ -144,12 +144,15 @@ def _request(
     from parc.smoke import FRAMEWORKS, Request
 
     framework = FRAMEWORKS[plan.target]
-    able = [each for each in interpreters if each.has(framework.needs(plan.job))]
+    seen = [replace(each, gpus=0) if arguments.cpu else each for each in interpreters]
+    able = [each for each in seen if each.has(framework.needs(plan.job))]
     if not able:
         return _lacking(plan, framework.needs(plan.job), interpreters)
-    interpreter = replace(able[0], gpus=0) if arguments.cpu else able[0]
-    if reason := framework.refuses(interpreter):
-        return Diagnostic(codes.NO_FRAMEWORK, f"{plan.target} cannot be trained here: {reason}")
+    reasons = [framework.refuses(plan.job, each) for each in able]
+    if None not in reasons:
+        message = f"{plan.target} cannot be trained here: {reasons[0]}"
+        return Diagnostic(codes.NO_FRAMEWORK, message)
+    interpreter = able[reasons.index(None)]
     processes = arguments.procs or interpreter.gpus or PROCESSES
     gpus = interpreter.gpus > 0
     return Request(

@@ -18,7 +18,7 @@ EXPERTS = "model experts from std.mixtral_8x7b { layers = 4 }"
 JOB = """\
 {model}
 cluster pair from std.dgx_h100 {{ nodes = {nodes} }}
-train {{ seq_len = 4096; global_batch = 64; steps = 100 }}
+train {{ seq_len = 8192; global_batch = 64; steps = 100 }}
 goal {{
 {conditions}
 }}

@@ -27,9 +27,6 @@ CASES = {
     "zero_1": Wanted("zero == 1, pp == 1, cp == 1", 2, {"zero": 1, "dp_shard": 2}),
     "zero_2": Wanted("zero == 2, cp == 1", 2, {"zero": 2, "dp_shard": 2}),
     "zero_3": Wanted("zero == 3, cp == 1, hpz == 1", 2, {"zero": 3, "dp_shard": 2}),
-    "second_partition": Wanted(
-        "zero == 3, cp == 1, hpz == 8", 4, {"zero": 3, "hpz": 2, "dp_shard": 4}, nodes=2
-    ),
     "offloaded_states": Wanted(
         "zero == 2, cp == 1, offload == optimizer", 2, {"offload": "optimizer", "zero": 2}
     ),
