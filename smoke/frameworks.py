@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..backends.deepspeed.options import hugging_face
 from ..backends.deepspeed.options import options_of as deepspeed_options
 from ..backends.megatron.options import Options as MegatronOptions
 from ..backends.torchtitan.options import options_of as torchtitan_options
@@ -154,8 +155,13 @@ FRAMEWORKS: dict[str, Framework] = {
         refuses=_torchtitan_refuses,
     ),
     "deepspeed": Framework(
-        needs=lambda job: ("torch", "deepspeed"),
-        install=lambda job: "pip install torch numpy deepspeed==0.19.8",
+        needs=lambda job: (
+            ("torch", "deepspeed", "transformers") if hugging_face(job) else ("torch", "deepspeed")
+        ),
+        install=lambda job: (
+            "pip install torch numpy deepspeed==0.19.8"
+            + (" transformers" if hugging_face(job) else "")
+        ),
         settings=_deepspeed,
         step=re.compile(r"step (\d+)/\d+ \| loss ([\d.]+|nan)"),
     ),

@@ -57,7 +57,7 @@ RELEASES = {
         tied_shards=True,
         # models/common/decoder.py:141.
         tied_stages=False,
-        selective_experts=False,
+        selective_experts=True,
     ),
 }
 
