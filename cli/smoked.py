@@ -47,9 +47,9 @@ def verdict(outcome: Outcome) -> str:
         return f"exit status {outcome.status} after {logged} of {wanted} steps ({took})"
     if logged < wanted:
         return f"{logged} of {wanted} steps were logged ({took})"
-    first, last = outcome.steps[0].loss, outcome.steps[-1].loss
+    first, last = outcome.steps[0].loss, outcome.reached
     moved = "falls" if outcome.falls else "does not fall"
-    return f"loss {moved} from {first:.3f} to {last:.3f} in {logged} steps ({took})"
+    return f"loss {moved} from {first:.3f} to {last:.3f}, the mean of the last half ({took})"
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 from ..backends import BACKENDS
 from ..compiler.plan import Plan
@@ -26,7 +26,8 @@ FOREIGN = frozenset({
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Lines of a log that a failure shows, and words that mark the one that matters.
 SHOWN = 12
-ERROR = re.compile(r"\b\w*(?:Error|Exception)\b.*: .")
+ERROR = re.compile(r"^\s*(?:\[\w+\]:\s*)?[\w.]*(?:Error|Exception)\b: ")
+BEFORE, AFTER = 2, 4
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,13 @@ class Outcome:
     log: tuple[str, ...] = ()
 
     @property
+    def reached(self) -> float:
+        """The mean loss of the second half of the steps: single ones of so few tokens vary."""
+        return mean(step.loss for step in self.steps[len(self.steps) // 2 :])
+
+    @property
     def falls(self) -> bool:
-        return len(self.steps) > 1 and self.steps[-1].loss < self.steps[0].loss
+        return len(self.steps) > 1 and self.reached < self.steps[0].loss
 
     @property
     def wanted(self) -> int:
@@ -188,5 +194,5 @@ def _telling(lines: Iterable[Line]) -> Iterator[str]:
     first = next((index for index, text in enumerate(texts) if ERROR.search(text)), None)
     tail = max(0, len(texts) - SHOWN)
     if first is not None and first < tail:
-        yield from texts[max(0, first - 2) : first + 1]
+        yield from texts[max(0, first - BEFORE) : min(first + AFTER, tail)]
     yield from texts[tail:]
