@@ -74,8 +74,10 @@ class Draw:
 
 
 def job_text(target: str, seed: int, number: int) -> str:
-    """The job file of that number: the same text for the same arguments on every machine."""
-    draw = Draw(Random(f"{target} {seed} {number}"), target)
+    """The job file of that number (for "slurm" of the targets in turn): the same text for the same arguments on every machine."""
+    dice = Random(f"{target} {seed} {number}")
+    target = tuple(KINDS)[number % len(KINDS)] if target == "slurm" else target
+    draw = Draw(dice, target)
     gpu = draw.one(*NODES)
     cluster = _cluster(draw, gpu)
     kind = draw.one(*KINDS[target])
