@@ -177,7 +177,10 @@ def _write_launcher(made: Environment) -> None:
 
 
 def _installed(made: Environment) -> dict[str, str]:
-    names = [each.partition("==")[0] for each in (*RECIPES[made.name].packages, *RECIPES[made.name].unpacked)]
+    names = [
+        each.partition("==")[0]
+        for each in (*RECIPES[made.name].packages, *RECIPES[made.name].unpacked)
+    ]
     names = [name.partition("<")[0] for name in names]
     program = (
         "import importlib.metadata as m, json, sys\n"

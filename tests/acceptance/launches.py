@@ -14,7 +14,17 @@ printf '%s\\0' "$@" >"$RECORD/arguments"
 env -0 >"$RECORD/environment"
 """
 #: Variables that mean something to a launcher or a framework.
-PREFIXES = ("CUDA_", "NCCL_", "NVTE_", "PYTORCH_", "TORCH_", "MASTER_", "NODE_RANK", "NNODES", "WORLD_SIZE")
+PREFIXES = (
+    "CUDA_",
+    "NCCL_",
+    "NVTE_",
+    "PYTORCH_",
+    "TORCH_",
+    "MASTER_",
+    "NODE_RANK",
+    "NNODES",
+    "WORLD_SIZE",
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,13 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
     torchrun.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIXES)}
     path = f"{tools}{os.pathsep}{kept['PATH']}"
-    environment = {**kept, "PATH": path, "RECORD": str(record), "HOME": str(folder), "NNODES": str(nodes)}
+    environment = {
+        **kept,
+        "PATH": path,
+        "RECORD": str(record),
+        "HOME": str(folder),
+        "NNODES": str(nodes),
+    }
     subprocess.run(
         ["bash", str(script)],
         cwd=folder,
@@ -60,7 +76,9 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
     )
     words = (record / "arguments").read_text().split("\0")[:-1]
     stated = dict(
-        line.split("=", 1) for line in (record / "environment").read_text().split("\0") if "=" in line
+        line.split("=", 1)
+        for line in (record / "environment").read_text().split("\0")
+        if "=" in line
     )
     changed = {name: value for name, value in stated.items() if environment.get(name) != value}
     return Started(*_split(words), changed)

@@ -16,7 +16,9 @@ PROBES = Path(__file__).parent / "probes"
 SECONDS_PER_CASE = 120
 
 
-def probe(name: str, program: str, cases: Sequence[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+def probe(
+    name: str, program: str, cases: Sequence[dict[str, Any]], folder: Path
+) -> list[dict[str, Any]]:
     """The answer to each case in its order; raises when the probe itself fails."""
     made = environment(name)
     workers = min(os.cpu_count() or 1, len(cases)) or 1
@@ -32,7 +34,9 @@ def probe(name: str, program: str, cases: Sequence[dict[str, Any]], folder: Path
         for process in running:
             process.kill()
             process.wait()
-    answers = [_answers(folder / f"{program}-{index}", process) for index, process in enumerate(running)]
+    answers = [
+        _answers(folder / f"{program}-{index}", process) for index, process in enumerate(running)
+    ]
     found = {answer["name"]: answer for part in answers for answer in part}
     return [found[case["name"]] for case in cases]
 

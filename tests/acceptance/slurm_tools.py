@@ -20,7 +20,9 @@ PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
 def needs_root() -> None:
     """The one allowed skip: SLURM's daemons run jobs as their users and take node names from /etc/hosts."""
     if os.geteuid() != 0:
-        pytest.skip("SLURM is emulated by root alone: its daemons start jobs and name nodes in /etc/hosts")
+        pytest.skip(
+            "SLURM is emulated by root alone: its daemons start jobs and name nodes in /etc/hosts"
+        )
 
 
 @cache
@@ -30,8 +32,13 @@ def install() -> None:
     if not missing:
         return
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (("update", "-qq"), ("install", "-y", "-qq", "--no-install-recommends", *PACKAGES)):
-        subprocess.run(["apt-get", *command], check=True, env=environment, stdout=subprocess.DEVNULL)
+    for command in (
+        ("update", "-qq"),
+        ("install", "-y", "-qq", "--no-install-recommends", *PACKAGES),
+    ):
+        subprocess.run(
+            ["apt-get", *command], check=True, env=environment, stdout=subprocess.DEVNULL
+        )
 
 
 @cache

@@ -99,7 +99,9 @@ def test_every_job_is_accepted(batches: Any, answers: list[dict[str, Any]]) -> N
     assert not refused
 
 
-def test_groups_and_micro_batches_are_the_plans(batches: Any, answers: list[dict[str, Any]]) -> None:
+def test_groups_and_micro_batches_are_the_plans(
+    batches: Any, answers: list[dict[str, Any]]
+) -> None:
     for job, answer in zip(batches["megatron"].jobs, answers, strict=True):
         assert answer["microbatches"] == job.plan.layout.microbatches, job.name
         for groups in answer["groups"]:

@@ -54,7 +54,9 @@ def parameter_bytes(plan: Plan, rank: int) -> float:
     shards = layout.dp_shard * layout.cp
     ways = layout.ep * layout.etp
     common = counts.sharded / layout.tp / shards + counts.replicated / shards
-    return PARAMETER_BYTES * (common + counts.experts / (shards * layout.tp if layout.ep > 1 else ways * shards))
+    return PARAMETER_BYTES * (
+        common + counts.experts / (shards * layout.tp if layout.ep > 1 else ways * shards)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -93,4 +95,6 @@ def test_stages_and_micro_batches_are_the_plans(answers: Any) -> None:
 
 def test_parameter_bytes_are_the_plans(answers: Any) -> None:
     for plan, rank, answer in answers:
-        assert answer["share_bytes"] == pytest.approx(parameter_bytes(plan, rank), rel=1e-9), answer["name"]
+        assert answer["share_bytes"] == pytest.approx(
+            parameter_bytes(plan, rank), rel=1e-9
+        ), answer["name"]

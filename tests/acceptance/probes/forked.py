@@ -39,7 +39,11 @@ def answered(case: dict[str, Any], check: Check) -> Answer:
     _, status = os.waitpid(child, 0)
     if text:
         return {"name": case["name"], **json.loads(text)}
-    return {"name": case["name"], "error": f"the process ended with status {status}", "stage": "crash"}
+    return {
+        "name": case["name"],
+        "error": f"the process ended with status {status}",
+        "stage": "crash",
+    }
 
 
 def _answer(case: dict[str, Any], check: Check, writing: int) -> None:
@@ -65,7 +69,11 @@ def _text(error: BaseException, log: Any) -> str:
         said = [line for line in log.read().splitlines() if "error" in line.lower()]
         return said[-1] if said else f"exit {error.code}"
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error}" if str(error) else f"{type(error).__name__}: {frame.line}"
+    return (
+        f"{type(error).__name__}: {error}"
+        if str(error)
+        else f"{type(error).__name__}: {frame.line}"
+    )
 
 
 def _place(error: BaseException) -> str:

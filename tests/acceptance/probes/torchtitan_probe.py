@@ -60,7 +60,9 @@ def _parameters(parts: list[torch.nn.Module]) -> dict[str, Any]:
         ways = 1
         if isinstance(parameter, DTensor):
             here = parameter.to_local()
-            for placement, count in zip(parameter.placements, parameter.device_mesh.shape, strict=True):
+            for placement, count in zip(
+                parameter.placements, parameter.device_mesh.shape, strict=True
+            ):
                 ways *= count if placement.is_shard() else 1
         share += parameter.numel() / ways * size
         local += here.numel() * size
