@@ -108,7 +108,8 @@ def forbidden(target: str, seed: int, each: int) -> Iterator[Forbidden]:
 
 def _plan(target: str, setting: Setting, dice: Random) -> Plan | None:
     backend = BACKENDS[target]
-    layout = Layout(**{name: dice.choice(values) for name, values in VALUES.items()})
+    drawn = {name: dice.choice(values) for name, values in VALUES.items()}
+    layout = Layout(**drawn | ({} if setting.model.moe else {"ep": 1, "etp": 1}))
     train = Train(
         global_batch=layout.micro_batch * layout.microbatches * layout.dp,
         steps=10_000,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,3 +96,9 @@ def _split(words: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         name, sign, value = word.removeprefix("--").partition("=")
         options[name] = value if sign else words[next(rest)]
     raise ValueError(f"torchrun was given no program: {words}")
+
+
+def capability(arch: str) -> tuple[int, int]:
+    """`sm90` -> (9, 0); AMD's `gfx942` answers PyTorch with (9, 4)."""
+    digits = re.sub(r"\D", "", arch)
+    return (int(digits[0]), int(digits[1])) if arch.startswith("gfx") else divmod(int(digits), 10)

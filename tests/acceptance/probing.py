@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from environments import Environment, environment
+from processes import start, stop
 
 PROBES = Path(__file__).parent / "probes"
-#: A case that takes longer hangs.
-SECONDS_PER_CASE = 120
+#: Longer than a probe waits for a case.
+SECONDS_PER_CASE = 310
 
 
 def probe(
@@ -32,8 +33,7 @@ def probe(
             process.wait(timeout=60 + SECONDS_PER_CASE * len(part))
     finally:
         for process in running:
-            process.kill()
-            process.wait()
+            stop(process)
     answers = [
         _answers(folder / f"{program}-{index}", process) for index, process in enumerate(running)
     ]
@@ -47,8 +47,7 @@ def _start(
     stem.with_suffix(".cases").write_text(json.dumps(cases))
     command = [str(made.python), str(PROBES / f"{program}.py")]
     command += [str(stem.with_suffix(".cases")), str(stem.with_suffix(".answers"))]
-    with stem.with_suffix(".log").open("w") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, env=made.variables())
+    return start(command, stem.with_suffix(".log"), made.variables())
 
 
 def _answers(stem: Path, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""SLURM's commands: installed when they are missing, run against a configuration, without a user's own settings."""
+"""SLURM's commands: installed when they are missing, and run against a configuration of one's own."""
 
 from __future__ import annotations
 

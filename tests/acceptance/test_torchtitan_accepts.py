@@ -1,4 +1,4 @@
-"""torchtitan's real Trainer is constructed from every job that parc emits, with the plan's bytes on its ranks."""
+"""torchtitan's real Trainer is made from every job that parc emits, with the plan's bytes on its ranks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from jobs_of_seed import Generated
-from launches import recorded, write
+from launches import capability, recorded, write
 from probing import probe
 
 from parc.backends import BACKENDS
@@ -35,6 +35,7 @@ def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
             "search": started.environment["PYTHONPATH"],
             "world": started.world,
             "rank": rank,
+            "capability": capability(job.plan.job.cluster.gpu.arch),
         }
         for rank in dict.fromkeys((0, started.world - 1))
     ]
