@@ -35,7 +35,9 @@ class Batches:
 
     def __getitem__(self, target: str) -> Batch:
         if target not in self._made:
-            self._made[target] = batch(target, self._config.getoption("--seed"), self.wanted(target))
+            self._made[target] = batch(
+                target, self._config.getoption("--seed"), self.wanted(target)
+            )
         return self._made[target]
 
 

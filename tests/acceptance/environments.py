@@ -27,6 +27,8 @@ MEGATRON = "0.19.2"
 TORCHTITAN = ("0.2.2", "0.3.0")
 DEEPSPEED = "0.19.8"
 TRANSFORMERS = "5.23.0"
+#: What torchtitan takes float8 from.
+TORCHAO = "0.18.0"
 #: Changes when this file builds environments in another way.
 RECIPE = 1
 
@@ -46,7 +48,7 @@ RECIPES = {
     BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
     "megatron": Recipe((), (f"megatron-core=={MEGATRON}",), ()),
     **{
-        f"torchtitan-{version}": Recipe((f"torchtitan=={version}",), (), ())
+        f"torchtitan-{version}": Recipe((f"torchtitan=={version}", f"torchao=={TORCHAO}"))
         for version in TORCHTITAN
     },
     "deepspeed": Recipe(
@@ -177,7 +179,10 @@ def _write_launcher(made: Environment) -> None:
 
 
 def _installed(made: Environment) -> dict[str, str]:
-    names = [each.partition("==")[0] for each in (*RECIPES[made.name].packages, *RECIPES[made.name].unpacked)]
+    names = [
+        each.partition("==")[0]
+        for each in (*RECIPES[made.name].packages, *RECIPES[made.name].unpacked)
+    ]
     names = [name.partition("<")[0] for name in names]
     program = (
         "import importlib.metadata as m, json, sys\n"

@@ -30,7 +30,23 @@ NODES = {
     "mi300x": ((8,), None),
 }
 MEMORY = {"a100_80": 80, "h100_sxm": 80, "h200": 141, "b200": 180, "gb200": 186, "mi300x": 192}
-SEQUENCES = (1024, 2048, 2048, 3072, 4096, 4096, 4096, 6144, 8192, 8192, 16384, 32768, 65536, 131072, 262144)
+SEQUENCES = (
+    1024,
+    2048,
+    2048,
+    3072,
+    4096,
+    4096,
+    4096,
+    6144,
+    8192,
+    8192,
+    16384,
+    32768,
+    65536,
+    131072,
+    262144,
+)
 #: Conditions that send the solver into the corners of a space.
 CONDITIONS = {
     "megatron": (
@@ -74,8 +90,10 @@ class Draw:
 
 
 def job_text(target: str, seed: int, number: int) -> str:
-    """The job file of that number: the same text for the same arguments on every machine."""
-    draw = Draw(Random(f"{target} {seed} {number}"), target)
+    """The job file of that number (for "slurm" of the targets in turn): the same text for the same arguments on every machine."""
+    dice = Random(f"{target} {seed} {number}")
+    target = tuple(KINDS)[number % len(KINDS)] if target == "slurm" else target
+    draw = Draw(dice, target)
     gpu = draw.one(*NODES)
     cluster = _cluster(draw, gpu)
     kind = draw.one(*KINDS[target])
@@ -133,10 +151,14 @@ def _sizes(draw: Draw, kind: str) -> Settings:
     heads = draw.one(4, 8, 12, 16, 20, 24, 32, 32, 40, 48, 64, 64, 96, 128)
     hidden = heads * head_dim
     found: Settings = {
-        "layers": draw.one(draw.dice.randint(1, 24), draw.dice.randint(8, 96), 12, 24, 32, 61, 80, 126),
+        "layers": draw.one(
+            draw.dice.randint(1, 24), draw.dice.randint(8, 96), 12, 24, 32, 61, 80, 126
+        ),
         "hidden": hidden,
         "heads": heads,
-        "ffn": draw.one(4 * hidden, draw.one(2, 3, 7) * hidden // 2, 64 * draw.dice.randint(4, 400)),
+        "ffn": draw.one(
+            4 * hidden, draw.one(2, 3, 7) * hidden // 2, 64 * draw.dice.randint(4, 400)
+        ),
         "vocab": draw.one(*VOCABULARIES, draw.dice.randint(1000, 200_000)),
     }
     if kind in ("grouped", "experts"):
@@ -206,7 +228,10 @@ def _style(draw: Draw, sizes: Settings) -> Settings:
 
 def _train(draw: Draw, gpu: str, cluster: Settings) -> Settings:
     gpus = cluster["nodes"] * cluster["gpus_per_node"]
-    batch = draw.one(gpus * draw.one(1, 2, 3, 4, 8, 16), draw.one(48, 64, 96, 120, 256, 512, 1000, 1536, 2048, 4096))
+    batch = draw.one(
+        gpus * draw.one(1, 2, 3, 4, 8, 16),
+        draw.one(48, 64, 96, 120, 256, 512, 1000, 1536, 2048, 4096),
+    )
     found: Settings = {"seq_len": draw.one(*SEQUENCES), "global_batch": batch}
     found |= draw.one({"steps": 1000}, {"tokens": "15T"})
     found["precision"] = _precision(draw, gpu)
@@ -248,7 +273,12 @@ def _goal(draw: Draw, kind: str) -> str:
 
 def _options(draw: Draw) -> str:
     choices = {
-        "megatron": ("", 'data = "/data/c4_text_document"', 'tokenizer = "meta-llama/Meta-Llama-3-8B"', "save = false"),
+        "megatron": (
+            "",
+            'data = "/data/c4_text_document"',
+            'tokenizer = "meta-llama/Meta-Llama-3-8B"',
+            "save = false",
+        ),
         "deepspeed": ("", "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"'),
         "torchtitan": ("", "", "router = sigmoid; router_scale = 2.5", "log_freq = 1"),
     }[draw.target]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,17 @@ printf '%s\\0' "$@" >"$RECORD/arguments"
 env -0 >"$RECORD/environment"
 """
 #: Variables that mean something to a launcher or a framework.
-PREFIXES = ("CUDA_", "NCCL_", "NVTE_", "PYTORCH_", "TORCH_", "MASTER_", "NODE_RANK", "NNODES", "WORLD_SIZE")
+PREFIXES = (
+    "CUDA_",
+    "NCCL_",
+    "NVTE_",
+    "PYTORCH_",
+    "TORCH_",
+    "MASTER_",
+    "NODE_RANK",
+    "NNODES",
+    "WORLD_SIZE",
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,13 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
     torchrun.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIXES)}
     path = f"{tools}{os.pathsep}{kept['PATH']}"
-    environment = {**kept, "PATH": path, "RECORD": str(record), "HOME": str(folder), "NNODES": str(nodes)}
+    environment = {
+        **kept,
+        "PATH": path,
+        "RECORD": str(record),
+        "HOME": str(folder),
+        "NNODES": str(nodes),
+    }
     subprocess.run(
         ["bash", str(script)],
         cwd=folder,
@@ -60,7 +77,9 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
     )
     words = (record / "arguments").read_text().split("\0")[:-1]
     stated = dict(
-        line.split("=", 1) for line in (record / "environment").read_text().split("\0") if "=" in line
+        line.split("=", 1)
+        for line in (record / "environment").read_text().split("\0")
+        if "=" in line
     )
     changed = {name: value for name, value in stated.items() if environment.get(name) != value}
     return Started(*_split(words), changed)
@@ -77,3 +96,9 @@ def _split(words: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         name, sign, value = word.removeprefix("--").partition("=")
         options[name] = value if sign else words[next(rest)]
     raise ValueError(f"torchrun was given no program: {words}")
+
+
+def capability(arch: str) -> tuple[int, int]:
+    """`sm90` -> (9, 0); AMD's `gfx942` answers PyTorch with (9, 4)."""
+    digits = re.sub(r"\D", "", arch)
+    return (int(digits[0]), int(digits[1])) if arch.startswith("gfx") else divmod(int(digits), 10)

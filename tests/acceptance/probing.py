@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from environments import Environment, environment
+from processes import start, stop
 
 PROBES = Path(__file__).parent / "probes"
-#: A case that takes longer hangs.
-SECONDS_PER_CASE = 120
+#: Longer than a probe waits for a case.
+SECONDS_PER_CASE = 310
 
 
-def probe(name: str, program: str, cases: Sequence[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+def probe(
+    name: str, program: str, cases: Sequence[dict[str, Any]], folder: Path
+) -> list[dict[str, Any]]:
     """The answer to each case in its order; raises when the probe itself fails."""
     made = environment(name)
     workers = min(os.cpu_count() or 1, len(cases)) or 1
@@ -30,9 +33,10 @@ def probe(name: str, program: str, cases: Sequence[dict[str, Any]], folder: Path
             process.wait(timeout=60 + SECONDS_PER_CASE * len(part))
     finally:
         for process in running:
-            process.kill()
-            process.wait()
-    answers = [_answers(folder / f"{program}-{index}", process) for index, process in enumerate(running)]
+            stop(process)
+    answers = [
+        _answers(folder / f"{program}-{index}", process) for index, process in enumerate(running)
+    ]
     found = {answer["name"]: answer for part in answers for answer in part}
     return [found[case["name"]] for case in cases]
 
@@ -43,8 +47,7 @@ def _start(
     stem.with_suffix(".cases").write_text(json.dumps(cases))
     command = [str(made.python), str(PROBES / f"{program}.py")]
     command += [str(stem.with_suffix(".cases")), str(stem.with_suffix(".answers"))]
-    with stem.with_suffix(".log").open("w") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, env=made.variables())
+    return start(command, stem.with_suffix(".log"), made.variables())
 
 
 def _answers(stem: Path, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jobs_of_seed import Generated
-from launches import recorded, write
+from launches import capability, recorded, write
 from probing import probe
 
 from parc.backends import BACKENDS
@@ -41,14 +40,8 @@ def case_of(job: Generated, folder: Path, build: bool) -> dict[str, Any]:
 
 
 def buildable(plan: Plan) -> bool:
-    """Transformer Engine alone builds latent attention without a compressed query: it fuses one more norm there."""
+    """Latent attention without a compressed query is Transformer Engine's alone: one more norm is fused there."""
     return not plan.job.model.mla or plan.job.model.q_lora_rank > 0
-
-
-def capability(arch: str) -> tuple[int, int]:
-    """`sm90` -> (9, 0); AMD's `gfx942` answers PyTorch with (9, 4)."""
-    digits = re.sub(r"\D", "", arch)
-    return (int(digits[0]), int(digits[1])) if arch.startswith("gfx") else divmod(int(digits), 10)
 
 
 def wanted(plan: Plan) -> dict[str, Any]:
@@ -99,7 +92,9 @@ def test_every_job_is_accepted(batches: Any, answers: list[dict[str, Any]]) -> N
     assert not refused
 
 
-def test_groups_and_micro_batches_are_the_plans(batches: Any, answers: list[dict[str, Any]]) -> None:
+def test_groups_and_micro_batches_are_the_plans(
+    batches: Any, answers: list[dict[str, Any]]
+) -> None:
     for job, answer in zip(batches["megatron"].jobs, answers, strict=True):
         assert answer["microbatches"] == job.plan.layout.microbatches, job.name
         for groups in answer["groups"]:

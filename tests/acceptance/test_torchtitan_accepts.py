@@ -1,4 +1,4 @@
-"""torchtitan's real Trainer is constructed from every job that parc emits, with the plan's bytes on its ranks."""
+"""torchtitan's real Trainer is made from every job that parc emits, with the plan's bytes on its ranks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from jobs_of_seed import Generated
-from launches import recorded, write
+from launches import capability, recorded, write
 from probing import probe
 
 from parc.backends import BACKENDS
@@ -35,6 +35,7 @@ def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
             "search": started.environment["PYTHONPATH"],
             "world": started.world,
             "rank": rank,
+            "capability": capability(job.plan.job.cluster.gpu.arch),
         }
         for rank in dict.fromkeys((0, started.world - 1))
     ]
@@ -54,7 +55,9 @@ def parameter_bytes(plan: Plan, rank: int) -> float:
     shards = layout.dp_shard * layout.cp
     ways = layout.ep * layout.etp
     common = counts.sharded / layout.tp / shards + counts.replicated / shards
-    return PARAMETER_BYTES * (common + counts.experts / (shards * layout.tp if layout.ep > 1 else ways * shards))
+    return PARAMETER_BYTES * (
+        common + counts.experts / (shards * layout.tp if layout.ep > 1 else ways * shards)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -93,4 +96,6 @@ def test_stages_and_micro_batches_are_the_plans(answers: Any) -> None:
 
 def test_parameter_bytes_are_the_plans(answers: Any) -> None:
     for plan, rank, answer in answers:
-        assert answer["share_bytes"] == pytest.approx(parameter_bytes(plan, rank), rel=1e-9), answer["name"]
+        assert answer["share_bytes"] == pytest.approx(
+            parameter_bytes(plan, rank), rel=1e-9
+        ), answer["name"]

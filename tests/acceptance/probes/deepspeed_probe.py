@@ -20,7 +20,9 @@ from typing import Any
 
 import forked
 
-os.environ.update(DS_ACCELERATOR="cpu", LOCAL_RANK="0", RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1")
+os.environ.update(
+    DS_ACCELERATOR="cpu", LOCAL_RANK="0", RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1"
+)
 
 import deepspeed  # noqa: E402
 import torch  # noqa: E402
@@ -93,7 +95,9 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     engine = program.start_engine(model, settings, args.steps)
     answer |= _described(engine)
     answer["unread"] = [
-        path for path in paths(given) if path not in read and not _arrived(engine, given, path.split("."))
+        path
+        for path in paths(given)
+        if path not in read and not _arrived(engine, given, path.split("."))
     ]
     answer["stage"] = "accepted"
 
@@ -155,7 +159,9 @@ def _described(engine: Any) -> dict[str, Any]:
     if hasattr(engine, "grid"):
         found["stages"] = engine.num_stages
         found["dp"] = engine.grid.get_data_parallel_world_size()
-        found["blocks"] = sum(type(layer).__name__ == "Block" for layer in engine.module.forward_funcs)
+        found["blocks"] = sum(
+            type(layer).__name__ == "Block" for layer in engine.module.forward_funcs
+        )
     else:
         found["dp"] = int(engine._config.world_size)
     return found

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import signal
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+#: A start that takes longer hangs; the slowest take a few.
+SECONDS = 300
 Answer = dict[str, Any]
 Check = Callable[[dict[str, Any], Answer], None]
 
@@ -34,12 +38,24 @@ def answered(case: dict[str, Any], check: Check) -> Answer:
         os.close(reading)
         _answer(case, check, writing)
     os.close(writing)
-    with os.fdopen(reading) as pipe:
-        text = pipe.read()
+    text = _read(reading, child)
     _, status = os.waitpid(child, 0)
     if text:
         return {"name": case["name"], **json.loads(text)}
-    return {"name": case["name"], "error": f"the process ended with status {status}", "stage": "crash"}
+    return {
+        "name": case["name"],
+        "error": f"the process ended with status {status}",
+        "stage": "crash",
+    }
+
+
+def _read(reading: int, child: int) -> str:
+    """What the child writes; one that says nothing for too long is ended."""
+    with os.fdopen(reading) as pipe:
+        if not select.select([pipe], [], [], SECONDS)[0]:
+            os.kill(child, signal.SIGKILL)
+            return json.dumps({"stage": "hang", "error": f"no answer within {SECONDS} s"})
+        return pipe.read()
 
 
 def _answer(case: dict[str, Any], check: Check, writing: int) -> None:
@@ -65,7 +81,11 @@ def _text(error: BaseException, log: Any) -> str:
         said = [line for line in log.read().splitlines() if "error" in line.lower()]
         return said[-1] if said else f"exit {error.code}"
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error}" if str(error) else f"{type(error).__name__}: {frame.line}"
+    return (
+        f"{type(error).__name__}: {error}"
+        if str(error)
+        else f"{type(error).__name__}: {frame.line}"
+    )
 
 
 def _place(error: BaseException) -> str:

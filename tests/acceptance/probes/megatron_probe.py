@@ -29,6 +29,7 @@ from megatron.training import arguments as megatron_arguments  # noqa: E402
 from megatron.training import global_vars, initialize, training  # noqa: E402
 from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
 
+
 class NoProduct(torch.nn.Module):
     """Stands where the attention product is, which has no parameters."""
 
@@ -186,7 +187,11 @@ def _model(args: Any, chunk: int | None, first: bool, final: bool) -> Any:
         )
     else:
         spec = specs.get_gpt_layer_local_spec(
-            None, False, args.qk_layernorm, args.multi_latent_attention, normalization=args.normalization
+            None,
+            False,
+            args.qk_layernorm,
+            args.multi_latent_attention,
+            normalization=args.normalization,
         )
     for layer in getattr(spec, "layer_specs", [spec]):
         _as_in_transformer_engine(args, layer.submodules.self_attention.submodules)

@@ -26,7 +26,9 @@ class WithoutGpu(TorchFunctionMode):
         super().__init__()
         self.device = device
 
-    def __torch_function__(self, function: Any, kinds: Any, args: Any = (), named: Any = None) -> Any:
+    def __torch_function__(
+        self, function: Any, kinds: Any, args: Any = (), named: Any = None
+    ) -> Any:
         if function is torch.Tensor.cuda:
             return args[0]
         named = dict(named or {})

@@ -1,7 +1,7 @@
 """Emitted train.toml and parc_model.py -> torchtitan 0.2's real Trainer, constructed at full size for one rank.
 
 A case holds `program` (torchtitan.train with its arguments), `search` (the PYTHONPATH that the script set),
-`world` and `rank`.
+`world`, `rank` and the GPU's `capability`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from torchtitan.config import ConfigManager  # noqa: E402
 from torchtitan.train import Trainer  # noqa: E402
 
 stand_ins.stay_on_meta()
+stand_ins.answer_capability()
 
 
 def check(case: dict[str, Any], answer: forked.Answer) -> None:
     sys.path[:0] = case["search"].split(":")
+    stand_ins.CAPABILITY[:] = case["capability"]
     answer["stage"] = "configuration"
     config = ConfigManager().parse_args(case["program"][2:])
     with tempfile.TemporaryDirectory() as folder:
@@ -60,8 +62,10 @@ def _parameters(parts: list[torch.nn.Module]) -> dict[str, Any]:
         ways = 1
         if isinstance(parameter, DTensor):
             here = parameter.to_local()
-            for placement, count in zip(parameter.placements, parameter.device_mesh.shape, strict=True):
-                ways *= count if placement.is_shard() else 1
+            for placement, count in zip(
+                parameter.placements, parameter.device_mesh.shape, strict=True
+            ):
+                ways *= 1 if placement.is_replicate() else count
         share += parameter.numel() / ways * size
         local += here.numel() * size
     return {"share_bytes": share, "local_bytes": local}
