@@ -228,10 +228,11 @@ def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
     divided.
     """
     local = case.vocab(tp) / tp
+    seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.gathers_logits else tp)
     freed = frees(case, zero)
     weights = np.where(freed, 2.0 * local * case.model.hidden, 0.0)
     gradient = np.where(freed, case.traits.layer_gradient_bytes * local * case.model.hidden, 0.0)
     whole, divided = case.traits.logit_bytes, case.traits.local_logit_bytes
     held = np.where(np.asarray(tp) > 1, whole if divided is None else divided, whole)
-    loss = held * tokens * local
-    return (weights + np.maximum(loss, 4.0 * tokens * local + gradient)) / KIB
+    loss = held * tokens * seen
+    return (weights + np.maximum(loss, 4.0 * tokens * seen + gradient)) / KIB

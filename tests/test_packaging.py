@@ -21,6 +21,7 @@ ALLOWED = {
     "calibrate": {"dsl", "compiler", "backends", "calibrate"},
     "templates": {"templates"},
     "lint": {"dsl", "compiler", "backends", "lint"},
+    "smoke": {"dsl", "compiler", "backends", "smoke"},
 }
 #: What a backend may know of the compiler: its data, not how it searches.
 SOLVING = {"solve", "space", "sweep", "stages"}

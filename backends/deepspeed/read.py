@@ -65,7 +65,7 @@ def model_facts(path: str, values: Table) -> Iterator[Fact]:
     stages = values.find("stage_layers")
     count = len(stages.value) if stages is not None and isinstance(stages.value, list) else 1
     yield Fact("pp", count, *(stages.place if stages is not None else (path, 1, 1)))
-    for name in ("tp", "vpp", "cp", "ep"):
+    for name in ("vpp", "cp", "ep"):
         yield Fact(name, 1, path, 1)
 
 
@@ -76,6 +76,8 @@ def script_facts(path: str, text: str) -> Iterator[Fact]:
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "checkpoint":
             target = ast.unparse(node.args[0]) if node.args else ""
             recompute, line = _RECOMPUTED.get(target, "unknown"), node.lineno
+        if getattr(getattr(node, "func", None), "attr", None) == "gradient_checkpointing_enable":
+            recompute, line = "full", getattr(node, "lineno", 1)
     value = Unknown("an unknown function is recomputed") if recompute == "unknown" else recompute
     yield Fact("recompute", value, path, line)
 
@@ -108,6 +110,9 @@ _READERS: dict[str, Callable[[str, str], Iterator[Fact]]] = {
 def together(found: list[Fact]) -> Iterator[Fact]:
     """Data-parallel degree, world and nodes, where their parts are known and divide."""
     numbers = {fact.name: fact.value for fact in found if isinstance(fact.value, int)}
+    sizes = next((fact for fact in found if fact.name == "layers"), None)
+    if sizes is not None and "tp" not in numbers:
+        yield Fact("tp", 1, sizes.path, 1)
     batch = next((fact for fact in found if fact.name == "gbs"), None)
     dp = _quotient(numbers, "gbs", ("mbs", "microbatches"))
     if batch is None or dp is None:

@@ -45,9 +45,19 @@ def facts(path: str, table: Table) -> Iterator[Fact]:
         if member is None and default is not None:
             yield Fact(name, default, path, *_nearest(table, keys))
         elif member is not None:
-            yield Fact(name, number(member.value), *member.place)
+            value = number(member.value)
+            yield Fact(name, samples(value, table) if name == "gbs" else value, *member.place)
     value, place = precision(path, table)
     yield Fact("precision", value, *place)
+
+
+def samples(batch: Answer, table: Table) -> Answer:
+    """Samples of a step: DeepSpeed counts those that AutoTP's ranks share once for each."""
+    tp = table.find(*NUMBERS["tp"][0])
+    ways = tp.value if tp is not None else 1
+    if isinstance(batch, int) and isinstance(ways, int) and ways > 1 and batch % ways == 0:
+        return batch // ways
+    return batch
 
 
 def number(value: object) -> Answer:

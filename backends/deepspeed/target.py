@@ -11,7 +11,7 @@ from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
 from ..degrees import micro_batches, replicas, ways
-from .options import Options, sums_in_fp32
+from .options import Options, hugging_face, sums_in_fp32
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
@@ -32,16 +32,22 @@ LIVE_LAYERS = 2
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
     data = replicas(job)
-    return {
-        "pp": tuple(k for k in ways(job) if k <= job.model.layers),
-        "cp": tuple(k for k in ways(job) if job.model.heads % k == 0),
+    shared: dict[str, Sequence[int]] = {
         "dp_replicate": data,
         "dp_shard": data,
         "zero": (0, 1, 2, 3),
         "micro_batch": micro_batches(job),
-        "recompute": (0, 1, 2),
         "offload": (0, 1, 2),
         "hpz": (1, job.cluster.gpus_per_node),
+    }
+    if hugging_face(job):
+        # transformers checkpoints whole layers, and has neither a pipeline nor Ulysses here.
+        return {"tp": ways(job), **shared, "recompute": (0, 2)}
+    return {
+        "pp": tuple(k for k in ways(job) if k <= job.model.layers),
+        "cp": tuple(k for k in ways(job) if job.model.heads % k == 0),
+        **shared,
+        "recompute": (0, 1, 2),
     }
 
 
@@ -110,6 +116,9 @@ TRAITS = Traits(
     # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
     # two (16), filled with zeros before (4), narrowed (6).
     loss_bytes=44.0,
+    # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py).
+    sequence_parallel=False,
+    gathers_logits=True,
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
     overlaps_reduce=False,
     # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.

@@ -110,9 +110,10 @@ def _vocabulary(plan: Plan) -> list[Flag]:
 
 def checkpoint_flags(plan: Plan) -> list[Flag]:
     options, train = plan.options, plan.job.train
-    if not options.save:
-        return []
     sharded = plan.layout.zero >= 2
+    if not options.save:
+        why = "Megatron-FSDP demands it, checkpoints or not"
+        return [flag("--ckpt-format", "fsdp_dtensor", why=why)] if sharded else []
     return [
         variable("--save", "CHECKPOINT_DIR"),
         variable("--load", "CHECKPOINT_DIR"),

@@ -1,0 +1,46 @@
+"""Acceptance runs: which seed, how many jobs, and the versions they ran against."""
+
+from __future__ import annotations
+
+import pytest
+from environments import RECIPES, versions
+from jobs_of_seed import Batch, batch
+
+#: Jobs with a layout that each target is asked for.
+JOBS = {"megatron": 200, "deepspeed": 200, "torchtitan": 60, "slurm": 60}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("acceptance")
+    group.addoption("--seed", type=int, default=1, help="of the generated jobs")
+    group.addoption("--jobs", type=int, default=None, help="jobs per target instead of its default")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    found = {name: version for recipe in RECIPES for name, version in versions(recipe).items()}
+    stated = ", ".join(f"{name} {version}" for name, version in found.items())
+    return [f"acceptance of {stated}; seed {config.getoption('--seed')}"]
+
+
+class Batches:
+    """The generated jobs of each target, compiled when they are first asked for."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._made: dict[str, Batch] = {}
+
+    def wanted(self, target: str) -> int:
+        given = self._config.getoption("--jobs")
+        return JOBS[target] if given is None else int(given)
+
+    def __getitem__(self, target: str) -> Batch:
+        if target not in self._made:
+            self._made[target] = batch(
+                target, self._config.getoption("--seed"), self.wanted(target)
+            )
+        return self._made[target]
+
+
+@pytest.fixture(scope="session")
+def batches(request: pytest.FixtureRequest) -> Batches:
+    return Batches(request.config)

@@ -1,0 +1,54 @@
+"""Processes that end with the one that started them, however that one ends."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+#: prctl(2): the signal that a process gets when its parent dies.
+_PARENT_DEATH_SIGNAL = 1
+
+
+def start(
+    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """A process in a group of its own, so that `stop` reaches what it started."""
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=None if environment is None else dict(environment),
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
+        )
+
+
+def _end_with_parent() -> None:
+    with suppress(OSError):
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+
+
+def stop(process: subprocess.Popen[bytes], seconds: float = 10.0) -> None:
+    """TERM, then KILL for what does not end, to the whole group."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=seconds)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    """Raises TimeoutError naming `what` when the condition does not hold in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {seconds:g} s")
+        time.sleep(0.1)

@@ -1,0 +1,111 @@
+"""Megatron-LM's own code takes every script that parc emits, and builds the stages that the plan says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs_of_seed import Generated
+from launches import capability, recorded, write
+from probing import probe
+
+from parc.backends import BACKENDS
+from parc.compiler import parameters
+from parc.compiler.case import Case
+from parc.compiler.plan import Plan
+from parc.compiler.ranks import rank_counts
+from parc.compiler.stages import place
+from parc.compiler.validity import columns_of
+
+#: One in so many is built stage by stage.
+BUILT = 4
+
+
+def case_of(job: Generated, folder: Path, build: bool) -> dict[str, Any]:
+    """What the emitted script starts, on a GPU of the job's kind."""
+    assert job.plan is not None
+    here = write(job.files, folder / job.name)
+    started = recorded(here / "megatron" / "pretrain.sh", here, job.plan.layout.nodes)
+    assert started.world == job.plan.layout.gpus
+    assert started.program[0].endswith("/pretrain_gpt.py")
+    return {
+        "name": job.name,
+        "arguments": started.program[1:],
+        "environment": started.environment,
+        "world": started.world,
+        "capability": capability(job.plan.job.cluster.gpu.arch),
+        "build": build and buildable(job.plan),
+    }
+
+
+def buildable(plan: Plan) -> bool:
+    """Latent attention without a compressed query is Transformer Engine's alone: one more norm is fused there."""
+    return not plan.job.model.mla or plan.job.model.q_lora_rank > 0
+
+
+def wanted(plan: Plan) -> dict[str, Any]:
+    """Degrees and micro-batches that Megatron-LM should find."""
+    layout = plan.layout
+    expert_ways = layout.ep * layout.etp * layout.pp
+    return {
+        "tp": layout.tp,
+        "pp": layout.pp,
+        "cp": layout.cp,
+        "dp": layout.dp,
+        "ep": layout.ep,
+        "etp": layout.etp if plan.job.model.moe else layout.tp,
+        "expert_dp": layout.gpus // (expert_ways if plan.job.model.moe else layout.tp * layout.pp),
+    }
+
+
+def stages(plan: Plan) -> list[dict[str, Any]]:
+    """Layers of each chunk and parameters of the first tensor rank, for every stage of the plan."""
+    case = Case(plan.job, BACKENDS["megatron"].target)
+    placement = place(case, columns_of(plan.job, plan.layout))
+    layout = plan.layout
+    found = []
+    for rank, stage in enumerate(plan.estimate.stages):
+        counts = rank_counts(case, placement, rank, layout.tp)
+        ways = layout.ep * layout.etp
+        total = parameters.per_rank(counts, layout.tp, ways)
+        found.append({"layers": list(stage.layers), "parameters": total})
+    return found
+
+
+@pytest.fixture(scope="module")
+def answers(batches: Any, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("megatron")
+    jobs = batches["megatron"].jobs
+    cases = [case_of(job, folder, number % BUILT == 0) for number, job in enumerate(jobs)]
+    return probe("megatron", "megatron_probe", cases, folder)
+
+
+def test_enough_jobs_have_a_layout(batches: Any) -> None:
+    made = batches["megatron"]
+    print(f"megatron: {made.tried} jobs tried, {len(made.jobs)} have a layout")
+    assert len(made.jobs) == batches.wanted("megatron")
+
+
+def test_every_job_is_accepted(batches: Any, answers: list[dict[str, Any]]) -> None:
+    refused = [answer for answer in answers if answer["stage"] != "accepted"]
+    assert not refused
+
+
+def test_groups_and_micro_batches_are_the_plans(
+    batches: Any, answers: list[dict[str, Any]]
+) -> None:
+    for job, answer in zip(batches["megatron"].jobs, answers, strict=True):
+        assert answer["microbatches"] == job.plan.layout.microbatches, job.name
+        for groups in answer["groups"]:
+            assert {name: groups[name] for name in wanted(job.plan)} == wanted(job.plan), job.name
+        assert answer["groups"][0]["stage"] == job.plan.layout.pp - 1, job.name
+
+
+def test_built_stages_are_the_plans(batches: Any, answers: list[dict[str, Any]]) -> None:
+    built = 0
+    for job, answer in zip(batches["megatron"].jobs, answers, strict=True):
+        if "stages" in answer:
+            built += 1
+            assert answer["stages"] == stages(job.plan), job.name
+    assert built >= len(answers) // (2 * BUILT)

@@ -1,0 +1,63 @@
+"""What a predicate forbids, the framework refuses too, or the predicate says why parc is stricter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_deepspeed_accepts
+import test_megatron_accepts
+import test_torchtitan_accepts
+from forbidden import Forbidden, forbidden
+from probing import probe
+
+from parc.backends import BACKENDS
+
+#: Layouts of each setting for each predicate.
+EACH = 2
+#: Rules that no layout of `forbidden.py` breaks alone: another one is broken with them.
+NEVER_ALONE = {
+    "megatron": set[str](),
+    "deepspeed": set[str](),
+    "torchtitan": set[str](),
+}
+
+
+def _megatron(found: Forbidden, folder: Path) -> list[dict[str, Any]]:
+    return [test_megatron_accepts.case_of(found.job, folder, build=True)]
+
+
+def _deepspeed(found: Forbidden, folder: Path) -> list[dict[str, Any]]:
+    return test_deepspeed_accepts.cases_of(found.job, folder)[:1]
+
+
+def _torchtitan(found: Forbidden, folder: Path) -> list[dict[str, Any]]:
+    return test_torchtitan_accepts.cases_of(found.job, folder)[:1]
+
+
+#: Target -> environment, probe and how a case is made.
+Cases = Callable[[Forbidden, Path], list[dict[str, Any]]]
+PROBES: dict[str, tuple[str, str, Cases]] = {
+    "megatron": ("megatron", "megatron_probe", _megatron),
+    "deepspeed": ("deepspeed", "deepspeed_probe", _deepspeed),
+    "torchtitan": ("torchtitan-0.2.2", "torchtitan_probe", _torchtitan),
+}
+
+
+@pytest.mark.parametrize("target", PROBES)
+def test_the_framework_refuses_it_too(target: str, request: Any, tmp_path: Path) -> None:
+    environment, program, case_of = PROBES[target]
+    layouts = list(forbidden(target, request.config.getoption("--seed"), EACH))
+    cases = [case for layout in layouts for case in case_of(layout, tmp_path)]
+    answers = probe(environment, program, cases, tmp_path)
+    lenient = {
+        layout.predicate.code: answer
+        for layout, answer in zip(layouts, answers, strict=True)
+        if answer["stage"] == "accepted" and not layout.predicate.stricter
+    }
+    assert not lenient
+    tried = {layout.predicate.code for layout in layouts}
+    every = {predicate.code for predicate in BACKENDS[target].target.predicates}
+    assert every - tried == NEVER_ALONE[target]

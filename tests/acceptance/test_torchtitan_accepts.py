@@ -1,0 +1,101 @@
+"""torchtitan's real Trainer is made from every job that parc emits, with the plan's bytes on its ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs_of_seed import Generated
+from launches import capability, recorded, write
+from probing import probe
+
+from parc.backends import BACKENDS
+from parc.compiler.case import Case
+from parc.compiler.plan import Plan
+from parc.compiler.ranks import rank_counts
+from parc.compiler.stages import place
+from parc.compiler.validity import columns_of
+
+#: Parameters are kept in fp32.
+PARAMETER_BYTES = 4
+
+
+def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
+    """The starts of the first and the last rank."""
+    assert job.plan is not None
+    here = write(job.files, folder / job.name)
+    started = recorded(here / "torchtitan" / "launch.sh", here, job.plan.layout.nodes)
+    assert started.program[:2] == ("-m", "torchtitan.train")
+    assert started.world == job.plan.layout.gpus
+    return [
+        {
+            "name": f"{job.name} rank {rank}",
+            "program": started.program,
+            "search": started.environment["PYTHONPATH"],
+            "world": started.world,
+            "rank": rank,
+            "capability": capability(job.plan.job.cluster.gpu.arch),
+        }
+        for rank in dict.fromkeys((0, started.world - 1))
+    ]
+
+
+def stage_of(plan: Plan, rank: int) -> int:
+    """Pipeline stages are the slowest axis of the mesh."""
+    return rank * plan.layout.pp // plan.layout.gpus
+
+
+def parameter_bytes(plan: Plan, rank: int) -> float:
+    """What the plan says that a rank keeps: its stage's parameters over tp, experts and shards."""
+    layout = plan.layout
+    case = Case(plan.job, BACKENDS["torchtitan"].target)
+    placement = place(case, columns_of(plan.job, layout))
+    counts = rank_counts(case, placement, stage_of(plan, rank), layout.tp)
+    shards = layout.dp_shard * layout.cp
+    ways = layout.ep * layout.etp
+    common = counts.sharded / layout.tp / shards + counts.replicated / shards
+    return PARAMETER_BYTES * (
+        common + counts.experts / (shards * layout.tp if layout.ep > 1 else ways * shards)
+    )
+
+
+@pytest.fixture(scope="module")
+def answers(
+    batches: Any, tmp_path_factory: pytest.TempPathFactory
+) -> list[tuple[Plan, int, dict[str, Any]]]:
+    folder = tmp_path_factory.mktemp("torchtitan")
+    cases, of = [], []
+    for job in batches["torchtitan"].jobs:
+        for case in cases_of(job, folder):
+            cases.append(case)
+            of.append((job.plan, case["rank"]))
+    found = probe("torchtitan-0.2.2", "torchtitan_probe", cases, folder)
+    return [(plan, rank, answer) for (plan, rank), answer in zip(of, found, strict=True)]
+
+
+def test_enough_jobs_have_a_layout(batches: Any) -> None:
+    made = batches["torchtitan"]
+    print(f"torchtitan: {made.tried} jobs tried, {len(made.jobs)} have a layout")
+    assert len(made.jobs) == batches.wanted("torchtitan")
+
+
+def test_every_job_is_accepted(answers: Any) -> None:
+    assert not [answer for _, _, answer in answers if answer["stage"] != "accepted"]
+
+
+def test_stages_and_micro_batches_are_the_plans(answers: Any) -> None:
+    for plan, rank, answer in answers:
+        layout, name = plan.layout, answer["name"]
+        assert answer["layers"] == list(plan.estimate.stages[stage_of(plan, rank)].layers), name
+        if layout.pp == 1:
+            assert answer["accumulation"] == layout.microbatches, name
+        else:
+            assert answer["accumulation"] * answer["microbatches"] == layout.microbatches, name
+
+
+def test_parameter_bytes_are_the_plans(answers: Any) -> None:
+    for plan, rank, answer in answers:
+        assert answer["share_bytes"] == pytest.approx(
+            parameter_bytes(plan, rank), rel=1e-9
+        ), answer["name"]
