@@ -90,7 +90,7 @@ class Draw:
 
 
 def job_text(target: str, seed: int, number: int) -> str:
-    """The job file of that number (for "slurm" of the targets in turn): the same text for the same arguments on every machine."""
+    """The job file of that number, the same on every machine; for "slurm" of the targets in turn."""
     dice = Random(f"{target} {seed} {number}")
     target = tuple(KINDS)[number % len(KINDS)] if target == "slurm" else target
     draw = Draw(dice, target)
