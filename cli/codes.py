@@ -1,10 +1,13 @@
-"""The codes of complaints about commands and their output: PAR090 to PAR099. A code is never reused."""
+"""The codes of complaints about commands and their output: PAR087 to PAR099. A code is never reused."""
 
 UNWRITABLE = "PAR090"
 FOREIGN = "PAR091"
 NO_TARGET = "PAR092"
 SAME_NAME = "PAR093"
 NO_STD_ENTRY = "PAR094"
+NO_FRAMEWORK = "PAR087"
+NO_SMOKE = "PAR088"
+FOLDER_IN_USE = "PAR089"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -16,4 +19,7 @@ CODES: dict[str, tuple[str, str]] = {
     NO_TARGET: ("no-target", "the job has no target of this name"),
     SAME_NAME: ("same-name", "several jobs of one name would share an output folder"),
     NO_STD_ENTRY: ("no-std-entry", "the standard library has no entry of this name"),
+    NO_FRAMEWORK: ("smoke-framework", "no Python at hand has what a target needs to be trained"),
+    NO_SMOKE: ("smoke-layout", "no part of the layout fits the processes of a smoke run"),
+    FOLDER_IN_USE: ("smoke-folder", "the folder that is to keep a smoke run's files holds others"),
 }

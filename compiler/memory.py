@@ -164,7 +164,8 @@ def workspace(case: Case, tp: Any, tokens: Any) -> Any:
 @term("KiB", of=("tp", "tokens"))
 def logits(case: Case, tp: Any, tokens: Any) -> Any:
     """Logits at the loss, in the copies and dtypes that the framework holds, with their gradient."""
-    return case.traits.logit_bytes * tokens * case.vocab(tp) / tp / KIB
+    ways = np.ones_like(tp) if case.traits.gathers_logits else tp
+    return case.traits.logit_bytes * tokens * case.vocab(tp) / ways / KIB
 
 
 @term("1/4096 B", of=("zero", "shard", "offload", "hpz"))

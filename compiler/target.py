@@ -98,6 +98,8 @@ class Traits:
     """The vocabulary is padded to a multiple of this times tp."""
     sequence_parallel: bool = True
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
+    gathers_logits: bool = False
+    """Every rank of tensor parallelism holds all logits."""
     fused: bool = True
     """Norm, activation and rope kernels are fused."""
     compiles: bool = False

@@ -23,6 +23,11 @@ def test_registered() -> None:
 
 #: A rule, columns that it lets pass, and columns that it refuses.
 RULES = (
+    ("heads-tp", {"tp": 8}, {"tp": 3}),
+    ("kv-heads-tp", {"tp": 8}, {"tp": 16}),
+    ("ffn-tp", {"tp": 8}, {"tp": 3}),
+    ("autotp-offload", {"tp": 1, "offload": 1, "hpz": 8}, {"tp": 2, "offload": 1, "hpz": 1}),
+    ("autotp-offload", {"tp": 2, "offload": 0, "hpz": 1}, {"tp": 2, "offload": 0, "hpz": 8}),
     ("zero-pp", {"pp": 4, "zero": 1}, {"pp": 4, "zero": 2}),
     ("zero-pp", {"pp": 1, "zero": 3}, {"pp": 2, "zero": 3}),
     ("offload-stage", {"zero": 1, "offload": 1}, {"zero": 0, "offload": 1}),
@@ -85,7 +90,16 @@ def test_rules(name: str, passing: dict[str, int], failing: dict[str, int]) -> N
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {rule.name for rule in TARGET.predicates} == {name for name, _, _ in RULES}
+    tried = {name for name, _, _ in RULES} | {"autotp-tied"}
+    assert {rule.name for rule in TARGET.predicates} == tried
+
+
+def test_autotp_keeps_embeddings_apart() -> None:
+    rule = next(rule for rule in TARGET.predicates if rule.name == "autotp-tied")
+    for tied in (False, True):
+        job = sample_job("deepspeed", model=LLAMA3_8B.model_copy(update={"tied": tied}))
+        assert list(holds(rule, job, {"tp": np.array([1, 2])})) == [True, not tied]
+    assert "tp 2" in rule.message(job, tp=2)
 
 
 def test_ulysses_wants_key_value_heads_that_go_round() -> None:

@@ -20,6 +20,7 @@ ALLOWED = {
     "backends": {"dsl", "compiler", "backends"},
     "templates": {"templates"},
     "lint": {"dsl", "compiler", "backends", "lint"},
+    "smoke": {"dsl", "compiler", "backends", "smoke"},
 }
 #: What a backend may know of the compiler: its data, not how it searches.
 SOLVING = {"solve", "space", "sweep", "stages"}

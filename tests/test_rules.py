@@ -17,7 +17,7 @@ from parc.compiler.validity import GENERAL
 from parc.dsl.diagnostics import JobError
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = ("dsl", "compiler", "backends", "lint", "cli")
+LIBRARY = ("dsl", "compiler", "backends", "lint", "smoke", "cli")
 RULES = list(all_rules())
 
 

@@ -78,6 +78,16 @@ RULES = {
         {"cp": 1, "dp_shard": 1},
         {"cp": 1, "dp_shard": 2},
     ),
+    "selective-experts": (
+        job_of(MIXTRAL_8X7B),
+        {"ep": 8, "recompute": 2},
+        {"ep": 8, "recompute": 1},
+    ),
+    "tied-pipeline": (
+        job_of(changed(LLAMA3_8B, tied=True), Options(version="0.3")),
+        {"pp": 1},
+        {"pp": 2},
+    ),
     "fp8-experts": (job_of(MIXTRAL_8X7B, precision="fp8"), {"pp": 1, "cp": 1}, {"pp": 1, "cp": 2}),
     "mxfp8-compile": (
         job_of(gpu=samples.B200, precision="mxfp8", compile=True),
@@ -165,6 +175,8 @@ REFUSED = {
     "PAR361": job_of(attention="unfused"),
     "PAR362": job_of(dropout=0.1),
     "PAR363": job_of(LATENT, Options(router_groups=7, router_limited_groups=4)),
+    "PAR366": job_of(LATENT, Options(version="0.3")),
+    "PAR367": job_of(options=Options(version="0.3"), precision="fp8"),
 }
 
 

@@ -23,13 +23,15 @@ def ds_config(plan: Plan) -> Json:
     """What `deepspeed.initialize` reads."""
     job, layout = plan.job, plan.layout
     config: Json = {
-        "train_batch_size": layout.micro_batch * layout.microbatches * layout.dp,
+        # Ranks that share a sample by tensor parallelism count (runtime/config.py:471).
+        "train_batch_size": layout.micro_batch * layout.microbatches * layout.dp * layout.tp,
         "train_micro_batch_size_per_gpu": layout.micro_batch,
         "gradient_accumulation_steps": layout.microbatches,
         "steps_per_print": None,
         "gradient_clipping": job.train.clip_grad,
         **_precision(job, layout.zero),
         **_sequence_parallel(job, layout.cp),
+        **({"tensor_parallel": {"autotp_size": layout.tp}} if layout.tp > 1 else {}),
         "optimizer": _optimizer(job, layout.offload),
         **({"zero_allow_untested_optimizer": True} if _untested(job, layout.zero) else {}),
         "zero_optimization": _zero(plan),
@@ -153,11 +155,6 @@ def model_json(plan: Plan) -> Json:
     if plan.layout.pp > 1:
         sizes["stage_layers"] = [sum(stage.layers) for stage in plan.estimate.stages]
     return sizes
-
-
-def windowed(job: Job) -> bool:
-    """Whether the window hides anything."""
-    return job.model.window is not None and job.model.window < job.train.seq_len
 
 
 def _position_sizes(model: Model, seq_len: int) -> Json:

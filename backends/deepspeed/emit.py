@@ -13,8 +13,8 @@ from ...dsl.job import Job
 from ..backend import Value
 from ..facts import plan_facts
 from ..render import default_text, format_python, provenance, render
-from .config import ds_config, model_json, windowed
-from .options import options_of
+from .config import ds_config, model_json
+from .options import hugging_face, options_of, windowed
 from .target import TARGET, VERSION
 
 ENTRY = "deepspeed/launch.sh"
@@ -77,6 +77,7 @@ def _summary(plan: Plan) -> Iterator[str]:
     """The layout, a line for each choice, with its number."""
     layout, estimate = plan.layout, plan.estimate
     ways = [f"dp {layout.dp}"]
+    ways += [f"AutoTP {layout.tp}"] if layout.tp > 1 else []
     ways += [f"pp {layout.pp}"] if layout.pp > 1 else []
     ways += [f"Ulysses {layout.cp}"] if layout.cp > 1 else []
     batches = (
@@ -136,6 +137,8 @@ def _train_values(plan: Plan) -> dict[str, Any]:
     return {
         **_run_values(plan),
         **_architecture(job),
+        "hf": hugging_face(job),
+        "tp": layout.tp,
         "pp": layout.pp,
         "sp": layout.cp,
         "zero": layout.zero,
@@ -176,6 +179,7 @@ def layout_line(plan: Plan) -> str:
     layout = plan.layout
     parts = [f"ZeRO {layout.zero} on {layout.gpus} GPUs"]
     parts += [f"{layout.pp} pipeline stages"] if layout.pp > 1 else []
+    parts += [f"AutoTP {layout.tp}"] if layout.tp > 1 else []
     parts += [f"Ulysses {layout.cp}"] if layout.cp > 1 else []
     parts += [f"offload {layout.offload_name}"] if layout.offload else []
     return ", ".join([*parts, f"recompute {layout.recompute_name}"])

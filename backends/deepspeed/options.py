@@ -10,6 +10,12 @@ from ...dsl.job import Count, Doc, Frozen, Job
 class Options(Frozen):
     """What a user of DeepSpeed sets beside the layout. Paths become variables with these defaults."""
 
+    model: Annotated[
+        Literal["native", "hf"],
+        Doc(
+            "parc's own PyTorch model, or Llama of Hugging Face transformers, with tensor parallelism"
+        ),
+    ] = "native"
     data: Annotated[
         str | None, Doc("flat file of token ids to train on; made-up sequences unless given")
     ] = None
@@ -40,9 +46,19 @@ def options_of(job: Job) -> Options:
     return found if isinstance(found, Options) else Options()
 
 
+def hugging_face(job: Job) -> bool:
+    """Whether the model is transformers' Llama, which AutoTP can divide."""
+    return options_of(job).model == "hf"
+
+
 def sums_in_fp32(job: Job) -> bool:
     """Whether the gradients of several micro-batches are to be summed in fp32; stage 0 cannot."""
     return options_of(job).accumulate == "fp32"
+
+
+def windowed(job: Job) -> bool:
+    """Whether the window hides anything."""
+    return job.model.window is not None and job.model.window < job.train.seq_len
 
 
 #: Top-level keys that DeepSpeed 0.19.8 looks up; any other is ignored in silence (seen by handing

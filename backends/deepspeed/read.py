@@ -68,10 +68,19 @@ def _config(path: str, text: str, values: Json) -> Iterator[Fact]:
         value = _lookup(values, key.keys)
         if value is None:
             value = key.default
+        if key.fact == "gbs":
+            value = _samples(value, _lookup(values, ("tensor_parallel", "autotp_size")))
         if value is not None:
             yield Fact(key.fact, _number(value), path, *_place(text, key.keys))
     yield _offload(path, text, values)
     yield _precision(path, text, values)
+
+
+def _samples(batch: Any, tp: Any) -> Any:
+    """Samples of a step: DeepSpeed counts those that AutoTP's ranks share once for each."""
+    if isinstance(batch, int) and isinstance(tp, int) and tp > 1 and batch % tp == 0:
+        return batch // tp
+    return batch
 
 
 def _number(value: Any) -> Value | Unknown:
@@ -126,7 +135,7 @@ def _model(path: str, text: str, values: Json) -> Iterator[Fact]:
             yield Fact(name, _number(values[name]), path, *_place(text, (name,)))
     stages = values.get("stage_layers", [values["layers"]])
     yield Fact("pp", len(stages), path, *_place(text, ("stage_layers",)))
-    for name in ("tp", "vpp", "cp", "ep"):
+    for name in ("vpp", "cp", "ep"):
         yield Fact(name, 1, path, 1)
 
 
@@ -137,6 +146,8 @@ def _script(path: str, text: str) -> Iterator[Fact]:
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "checkpoint":
             target = ast.unparse(node.args[0]) if node.args else ""
             recompute, line = _RECOMPUTED.get(target, "unknown"), node.lineno
+        if getattr(getattr(node, "func", None), "attr", None) == "gradient_checkpointing_enable":
+            recompute, line = "full", getattr(node, "lineno", 1)
     value = Unknown("an unknown function is recomputed") if recompute == "unknown" else recompute
     yield Fact("recompute", value, path, line)
 
@@ -170,6 +181,9 @@ _READERS: dict[str, Callable[[str, str], Iterator[Fact]]] = {
 def _together(found: list[Fact]) -> Iterator[Fact]:
     """Data-parallel degree, world and nodes, where their parts are known and divide."""
     numbers = {fact.name: fact.value for fact in found if isinstance(fact.value, int)}
+    sizes = next((fact for fact in found if fact.name == "layers"), None)
+    if sizes is not None and "tp" not in numbers:
+        yield Fact("tp", 1, sizes.path, 1)
     batch = next((fact for fact in found if fact.name == "gbs"), None)
     dp = _quotient(numbers, "gbs", ("mbs", "microbatches"))
     if batch is None or dp is None:

@@ -8,7 +8,7 @@ from ...compiler.target import Refusal
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
 from .. import extra, refusals
-from .options import DECIDED_KEYS, KNOWN_KEYS, options_of
+from .options import DECIDED_KEYS, KNOWN_KEYS, hugging_face, options_of, windowed
 
 
 def _experts(job: Job) -> str | None:
@@ -23,6 +23,26 @@ def _latent(job: Job) -> str | None:
     return f"parc's model for deepspeed has no latent attention (`kv_lora_rank = {rank}`)"
 
 
+def _llama(job: Job) -> str | None:
+    """What transformers' Llama has not."""
+    if not hugging_face(job):
+        return None
+    model, train = job.model, job.train
+    lacking = {
+        f"norm = {model.norm}": model.norm != "rmsnorm",
+        f"position = {model.position}": model.position != "rope",
+        f"activation = {model.activation_name}": model.activation_name != "silu",
+        "gated = false": not model.gated,
+        "qkv_bias": model.qkv_bias and not model.bias,
+        "qk_norm": model.qk_norm,
+        "causal = false": not model.causal,
+        f"window = {model.window}": windowed(job),
+        f"dropout = {train.dropout:g}": train.dropout > 0,
+    }
+    found = [name for name, asked in lacking.items() if asked]
+    return f"the Llama of transformers has no `{found[0]}`" if found else None
+
+
 REFUSALS = (
     refusals.accelerator("deepspeed"),
     refusals.optimizers("deepspeed", "adam", "sgd"),
@@ -35,6 +55,14 @@ REFUSALS = (
         _experts,
         ("model", "experts"),
         "use the megatron or torchtitan target for experts",
+    ),
+    Refusal(
+        "PAR432",
+        "not-a-llama",
+        "the model is no Llama, but transformers' Llama is asked for",
+        _llama,
+        ("target", "deepspeed"),
+        "model = native",
     ),
     Refusal(
         "PAR421",

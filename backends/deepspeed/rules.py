@@ -9,6 +9,7 @@ import numpy as np
 from ...compiler.plan import OFFLOAD
 from ...compiler.target import Predicate
 from ...dsl.job import Job
+from ..divisibility import heads_over_tp, widths_over_tp
 from .options import sums_in_fp32
 
 #: The least ZeRO stage for each kind of offload.
@@ -51,7 +52,46 @@ def accumulation(job: Job, zero: Any, microbatches: Any) -> Any:
     return (zero >= 1) | (microbatches == 1) | (not sums_in_fp32(job))
 
 
+def whole_tensors(job: Job, tp: Any, offload: Any, hpz: Any) -> Any:
+    return (tp == 1) | ((offload == 0) & (hpz == 1))
+
+
+AUTOTP = (
+    heads_over_tp("runtime/engine.py:1048: ranks beyond the heads hold no attention"),
+    Predicate(
+        "PAR112",
+        "kv-heads-tp",
+        "kv_heads is not a multiple of tp",
+        ("tp",),
+        lambda job, tp: job.model.groups % tp == 0,
+        lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
+        "runtime/engine.py:1048: DeepSpeed warns that attention then does not scale; parc does not write it",
+    ),
+    widths_over_tp("module_inject/tp_shard.py divides unevenly; parc prices even shards alone"),
+    Predicate(
+        "PAR430",
+        "autotp-offload",
+        "tp above 1 with offload or hpz",
+        ("tp", "offload", "hpz"),
+        whole_tensors,
+        lambda job, tp, offload, hpz: (
+            f"tp {tp} (AutoTP) with offload {OFFLOAD[offload]} and hpz {hpz}: parc writes neither with it"
+        ),
+        "module_inject/layers.py replaces weights before ZeRO moves them; stricter than DeepSpeed, not tried",
+    ),
+    Predicate(
+        "PAR431",
+        "autotp-tied",
+        "tp above 1 with tied embeddings",
+        ("tp",),
+        lambda job, tp: (tp == 1) | (not job.model.tied),
+        lambda job, tp: f"tp {tp} (AutoTP) with tied embeddings: their logits stay divided over the ranks",
+        "runtime/tensor_parallel/config.py:53, vocab_parallel_lm_head; stricter than DeepSpeed",
+    ),
+)
+
 PREDICATES = (
+    *AUTOTP,
     Predicate(
         "PAR401",
         "zero-pp",

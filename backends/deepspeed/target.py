@@ -8,7 +8,7 @@ from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
 from ..degrees import micro_batches, replicas, ways
-from .options import Options, sums_in_fp32
+from .options import Options, hugging_face, sums_in_fp32
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
@@ -29,16 +29,22 @@ LIVE_LAYERS = 2
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
     data = replicas(job)
-    return {
-        "pp": tuple(k for k in ways(job) if k <= job.model.layers),
-        "cp": tuple(k for k in ways(job) if job.model.heads % k == 0),
+    shared: dict[str, Sequence[int]] = {
         "dp_replicate": data,
         "dp_shard": data,
         "zero": (0, 1, 2, 3),
         "micro_batch": micro_batches(job),
-        "recompute": (0, 1, 2),
         "offload": (0, 1, 2),
         "hpz": (1, job.cluster.gpus_per_node),
+    }
+    if hugging_face(job):
+        # transformers checkpoints whole layers, and has neither a pipeline nor Ulysses here.
+        return {"tp": ways(job), **shared, "recompute": (0, 2)}
+    return {
+        "pp": tuple(k for k in ways(job) if k <= job.model.layers),
+        "cp": tuple(k for k in ways(job) if job.model.heads % k == 0),
+        **shared,
+        "recompute": (0, 1, 2),
     }
 
 
@@ -91,6 +97,9 @@ TRAITS = Traits(
     logit_bytes=12.0,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
+    # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py).
+    sequence_parallel=False,
+    gathers_logits=True,
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
     overlaps_reduce=False,
     # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.

@@ -12,7 +12,10 @@ from ...dsl.job import Count, Doc, Frozen, Job, Unit
 class Options(Frozen):
     """Paths are defaults: launch.sh takes others from DATASET_PATH, HF_ASSETS_PATH and DUMP_FOLDER."""
 
-    version: Annotated[Literal["0.2.2"], Doc("the torchtitan release to write for")] = "0.2.2"
+    version: Annotated[
+        Literal["0.2.2", "0.3"],
+        Doc("the torchtitan release to write for: TOML for 0.2.2, Python for 0.3.0"),
+    ] = "0.2.2"
     dataset: Annotated[str, Doc("a data set that torchtitan knows by name, such as c4")] = "c4"
     data: Annotated[
         str | None, Doc("where the data set lies; fetched from its hub unless given")

@@ -1,4 +1,4 @@
-"""train.toml, parc_model.py and launch.sh -> facts, with torchtitan 0.2.2's defaults for what is left out."""
+"""A torchtitan job's files -> facts, with torchtitan's defaults for what is left out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import cached_property
 from ...compiler.plan import Plan
 from ..backend import Fact, LaunchConfig, Unknown, Value
 from ..facts import plan_facts
+from .python_sources import FLAVOR, python_settings
 from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of
 
 Found = tuple[str, Value | Unknown, Place]
@@ -28,7 +29,7 @@ SIZES = {"layers": "n_layers", "hidden": "dim", "heads": "n_heads"}
 
 
 def read(files: Mapping[str, str]) -> LaunchConfig:
-    """The facts of the first TOML file among `files`, its registered model and the script that starts it."""
+    """The facts of the first configuration among `files`, its model and the script that starts it."""
     tables: list[Settings] = []
     models: dict[str, Registered] = {}
     launches: list[Launch] = []
@@ -38,7 +39,9 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
             if path.endswith(".toml"):
                 tables.append(settings_of(path, text))
             elif path.endswith(".py"):
-                models |= registered(path, text)
+                found = python_settings(path, text)
+                tables += [found[0]] if found else []
+                models |= {FLAVOR: found[1]} if found else registered(path, text)
             elif launch := launch_of(path, text):
                 launches.append(launch)
             else:

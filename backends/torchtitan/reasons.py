@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...compiler.plan import Plan
+from .options import options_of
 
 GIB = 2**30
 STATES = ("weights", "gradients", "optimizer")
@@ -43,7 +44,7 @@ def batch(plan: Plan) -> dict[str, str]:
     if layout.pp == 1:
         shares = f"{layout.micro_batch} x dp {layout.dp} x {layout.microbatches} accumulation steps"
         return comments | {"global_batch_size": shares}
-    if train.clip_grad:
+    if train.clip_grad and options_of(plan.job).version == "0.2.2":
         # train.py:523: the loss is divided by the token count after the pipeline's backward passes.
         comments["max_norm"] = (
             "0.2.2 sums a pipeline's gradients over tokens, so nearly every step is clipped"

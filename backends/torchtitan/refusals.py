@@ -1,4 +1,4 @@
-"""What a job may ask for and torchtitan 0.2.2 cannot express in any layout."""
+"""What a job may ask for and torchtitan cannot express in any layout."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ...dsl.job import Job
 from .. import extra, refusals
 from .models import family
 from .options import options_of
+from .releases import RELEASES, release
 from .schema import SECTIONS
 
 
@@ -86,6 +87,20 @@ def _router(job: Job) -> str | None:
     return None
 
 
+def _family(job: Job) -> str | None:
+    kind, written = family(job.model), release(job)
+    if kind in written.families:
+        return None
+    return f"parc does not write torchtitan's {kind} for {written.name}"
+
+
+def _precision(job: Job) -> str | None:
+    chosen, written = job.train.precision, release(job)
+    if chosen in written.precisions or chosen not in RELEASES["0.2.2"].precisions:
+        return None
+    return f"parc does not write {chosen} for torchtitan {written.name}"
+
+
 REFUSALS = (
     refusals.accelerator("torchtitan"),
     refusals.optimizers("torchtitan", "adam"),
@@ -95,6 +110,22 @@ REFUSALS = (
     refusals.precisions("torchtitan", "bf16", "fp8", "mxfp8"),
     refusals.mxfp8("gfx950"),
     refusals.multi_token_prediction("torchtitan"),
+    Refusal(
+        "PAR366",
+        "no-family",
+        "the model is one that parc does not write for this release",
+        _family,
+        ("target", "torchtitan"),
+        'version = "0.2.2"',
+    ),
+    Refusal(
+        "PAR367",
+        "no-release-precision",
+        "the precision is one that parc does not write for this release",
+        _precision,
+        ("train", "precision"),
+        'precision = bf16, or version = "0.2.2"',
+    ),
     Refusal(
         "PAR351",
         "no-layernorm",
@@ -191,20 +222,21 @@ DECIDED = frozenset(
 UNKNOWN = "PAR365"
 CODES = {
     **extra.CODES,
-    UNKNOWN: ("unknown-setting", "`extra` names no setting of torchtitan 0.2.2"),
+    UNKNOWN: ("unknown-setting", "`extra` names no setting of this torchtitan release"),
 }
 
 
 def settings(job: Job) -> Iterator[Diagnostic]:
-    """Keys of `extra` that 0.2.2 does not know, or that the layout decides."""
-    known = [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
+    """Keys of `extra` that the release does not know, or that the layout decides."""
+    written = release(job)
+    known = [f"{section}.{key}" for section, keys in written.sections.items() for key in keys]
     for name in options_of(job).extra:
         if name in DECIDED:
             yield extra.decided(job, "torchtitan", name)
         elif name not in known:
             yield Diagnostic(
                 UNKNOWN,
-                f"torchtitan 0.2.2 has no setting `{name}`",
+                f"torchtitan {written.name} has no setting `{name}`",
                 job.span("target", "torchtitan", "extra", name),
                 help=did_you_mean(name, known)
                 or "write section.key, such as comm.train_timeout_seconds",

@@ -1,4 +1,4 @@
-"""What torchtitan 0.2.2 enforces between degrees, and what breaks later because it does not check it."""
+"""What torchtitan enforces between degrees, and what breaks later because it does not check it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ...compiler.target import Predicate
 from ...dsl.job import Job
 from ..divisibility import expert_width_over_etp, experts_over_ep, heads_over_tp, widths_over_tp
 from .models import family
+from .releases import release
 
 PACKAGE = "torchtitan 0.2.2"
 TORCH = "torch 2.13.0"
@@ -78,13 +79,15 @@ HEADS = (
     Predicate(
         "PAR131",
         "seq-split",
-        "seq_len is not a multiple of tp * 2 * cp",
+        "seq_len is not a multiple of what tp and cp divide it into",
         ("tp", "cp"),
-        lambda job, tp, cp: job.train.seq_len % (tp * 2 * cp) == 0,
+        lambda job, tp, cp: job.train.seq_len % release(job).sequence(tp, cp) == 0,
         lambda job, tp, cp: (
-            f"seq_len {job.train.seq_len} is not a multiple of tp {tp} * 2 * cp {cp} = {tp * 2 * cp}"
+            f"seq_len {job.train.seq_len} is not a multiple of {release(job).sequence(tp, cp)}, "
+            f"which tp {tp} and cp {cp} ask for"
         ),
-        f"{PACKAGE} models/llama3/infra/parallelize.py:70, distributed/parallel_dims.py:372",
+        f"{PACKAGE} models/llama3/infra/parallelize.py:70, distributed/parallel_dims.py:372; "
+        "0.3.0 trainer.py:312",
     ),
 )
 
@@ -137,9 +140,18 @@ PIPELINE = (
         "pipeline-model",
         "pp above 1 for a model that torchtitan does not pipeline",
         ("pp",),
-        lambda job, pp: (pp == 1) | (family(job.model) != "qwen3"),
+        lambda job, pp: (pp == 1) | (family(job.model) in release(job).pipelined),
         lambda job, pp: f"pp {pp} is not possible: torchtitan's {family(job.model)} has no pipelining",
         f"{PACKAGE} models/qwen3/__init__.py:199, train.py:222",
+    ),
+    Predicate(
+        "PAR349",
+        "tied-pipeline",
+        "tied embeddings with pp above 1",
+        ("pp",),
+        lambda job, pp: (pp == 1) | (not job.model.tied) | release(job).tied_stages,
+        lambda job, pp: f"tied embeddings with pp {pp}: the first and the last stage would share them",
+        "torchtitan 0.3.0 models/common/decoder.py:141, `Weight tying is not supported`",
     ),
     Predicate(
         "PAR204",
@@ -196,13 +208,32 @@ SHARDING = (
         "tied-fsdp",
         "tied embeddings over FSDP2",
         ("cp", "dp_shard"),
-        lambda job, cp, dp_shard: (dp_shard * cp == 1) | (not job.model.tied),
+        lambda job, cp, dp_shard: (
+            (dp_shard * cp == 1) | (not job.model.tied) | release(job).tied_shards
+        ),
         lambda job, cp, dp_shard: (
             f"tied embeddings cannot be divided by FSDP2 (dp_shard {dp_shard} * cp {cp}): "
             "torchtitan wraps embedding and output apart"
         ),
         f"{PACKAGE} models/llama4/infra/parallelize.py apply_fsdp, {FSDP}/_fsdp_state.py:224",
         stricter="the trainer is made, and its first forward pass finds the shared weight wrapped twice",
+    ),
+)
+
+RECOMPUTATION = (
+    Predicate(
+        "PAR348",
+        "selective-experts",
+        "selective recomputation with ep above 1",
+        ("ep", "recompute"),
+        lambda job, ep, recompute: (
+            (ep == 1) | (recompute != 1) | release(job).selective_experts | (not job.model.moe)
+        ),
+        lambda job, ep, recompute: (
+            f"selective recomputation with ep {ep}: PyTorch finds other operations in the backward pass "
+            "than in the forward pass, where FSDP2 gathers experts ahead"
+        ),
+        f"{TORCH} utils/checkpoint.py:1453; {PACKAGE} models/llama4/infra/parallelize.py:432",
     ),
 )
 
@@ -229,4 +260,6 @@ PRECISION = (
     ),
 )
 
-PREDICATES: tuple[Predicate, ...] = HEADS + EXPERTS + PIPELINE + SHARDING + PRECISION
+PREDICATES: tuple[Predicate, ...] = (
+    HEADS + EXPERTS + PIPELINE + SHARDING + RECOMPUTATION + PRECISION
+)

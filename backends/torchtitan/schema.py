@@ -1,4 +1,4 @@
-"""The names that torchtitan 0.2.2's TOML files may use; others stop it at load (config/manager.py:168)."""
+"""The names that a torchtitan configuration may use. Others stop 0.2.2 at load (config/manager.py:168)."""
 
 from __future__ import annotations
 
@@ -68,5 +68,47 @@ SECTIONS: dict[str, frozenset[str]] = {
         "validation.dataloader": "num_workers persistent_workers pin_memory prefetch_factor",
         "validation": "enable dataset dataset_path local_batch_size seq_len freq steps",
         "debug": "seed deterministic deterministic_warn_only moe_force_load_balance",
+    }.items()
+}
+
+#: Sections of 0.3.0's Trainer.Config that `extra` may add to, and the fields of each
+#: (torchtitan/config/configs.py, components/checkpointer/base.py, components/metrics.py, tools/profiler.py).
+PYTHON_SECTIONS: dict[str, frozenset[str]] = {
+    section: frozenset(fields.split())
+    for section, fields in {
+        "training": """
+            local_batch_size global_batch_size seq_len max_norm steps enable_cpu_offload
+            disable_cuda_graphs dtype mixed_precision_param mixed_precision_reduce gc_freq gc_debug
+        """,
+        "parallelism": """
+            data_parallel_replicate_degree data_parallel_shard_degree fsdp_reshard_after_forward
+            enable_fsdp_symm_mem tensor_parallel_degree enable_sequence_parallel spmd_backend
+            pipeline_parallel_degree module_fqns_per_model_part pipeline_parallel_first_stage_less_layers
+            pipeline_parallel_last_stage_less_layers pipeline_parallel_layers_per_stage
+            pipeline_parallel_schedule pipeline_parallel_schedule_csv pipeline_parallel_microbatch_size
+            context_parallel_degree context_parallel_load_balancer context_parallel_ptrr_mask_key
+            expert_parallel_degree
+        """,
+        "optimizer": "implementation",
+        "lr_scheduler": "warmup_steps total_steps decay_ratio decay_type min_lr_factor",
+        "compile": "enable enable_async_tensor_parallel components backend",
+        "comm": """
+            init_timeout_seconds train_timeout_seconds trace_buf_size save_traces_folder
+            save_traces_file_prefix mode
+        """,
+        "checkpoint": """
+            enable folder interval initial_load_path initial_load_model_only initial_load_in_hf
+            initial_load_in_hf_quantized last_save_model_only last_save_in_hf export_dtype keep_latest_k
+            load_step enable_first_step_checkpoint create_seed_checkpoint load_only async_mode
+        """,
+        "metrics": """
+            log_freq enable_tensorboard disable_color_printing save_tb_folder save_for_all_ranks
+            enable_wandb
+        """,
+        "profiler": "enable_profiling save_traces_folder profile_freq",
+        "debug": """
+            seed spmd_typechecking deterministic deterministic_warn_only moe_force_load_balance
+            detect_anomaly print_config save_config_file enable_structured_logging
+        """,
     }.items()
 }

@@ -43,10 +43,13 @@ def deal(layers: int, per_stage: int, first_less: int, last_less: int) -> tuple[
     return tuple(dealt)
 
 
-def module_names(split: Sequence[int]) -> list[list[str]]:
-    """Names of the modules of each stage, for any split (`module_fqns_per_model_part`)."""
+def module_names(split: Sequence[int], output: str = "output") -> list[list[str]]:
+    """Names of the modules of each stage, for any split (`module_fqns_per_model_part`).
+
+    `output` is what the release calls the output matrix.
+    """
     parts, begin = [], 0
     for count in split:
         parts.append([f"layers.{layer}" for layer in range(begin, begin + count)])
         begin += count
-    return [["tok_embeddings", *parts[0]], *parts[1:-1], [*parts[-1], "norm", "output"]]
+    return [["tok_embeddings", *parts[0]], *parts[1:-1], [*parts[-1], "norm", output]]

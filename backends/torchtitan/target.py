@@ -1,4 +1,4 @@
-"""torchtitan 0.2.2 as the compiler sees it: the degrees it may choose, what it cannot run, what it costs."""
+"""torchtitan as the compiler sees it: the degrees it may choose, what it cannot run, what it costs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages,
 from .models import family
 from .options import Options
 from .refusals import CODES, REFUSALS, settings
+from .releases import release
 from .rules import PREDICATES
 
 #: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
@@ -21,7 +22,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
     model, degrees = job.model, ways(job)
     heads = model.heads if model.mla else model.groups
     tp = tuple(k for k in degrees if model.heads % k == 0 and heads % k == 0)
-    pp = (1,) if family(model) == "qwen3" else stages(job)
+    pp = stages(job) if family(model) in release(job).pipelined else (1,)
     return {
         "tp": tp,
         "pp": pp,

@@ -1,5 +1,5 @@
 """The commands, a module each: NAME, `arguments(parser)`, `run(arguments) -> exit code`."""
 
-from . import check, compile, estimate, plan, rules, std
+from . import check, compile, estimate, plan, rules, smoke, std
 
-COMMANDS = (compile, plan, estimate, check, std, rules)
+COMMANDS = (compile, plan, estimate, check, smoke, std, rules)

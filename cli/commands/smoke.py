@@ -1,0 +1,197 @@
+"""train a shrunken job for a few steps, through the files that the whole one would get"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parc.dsl.diagnostics import Diagnostic, JobError, Note
+
+from .. import codes
+from .job_arguments import add_json, add_overrides, add_targets, load_job
+
+if TYPE_CHECKING:
+    from parc.compiler.plan import Plan
+    from parc.smoke import Interpreter, Outcome, Request
+
+NAME = "smoke"
+PROCESSES, STEPS, LIMIT_SECONDS = 4, 8, 600.0
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise ArgumentTypeError(f"`{text}` is no whole number from {least} on")
+        return int(text)
+
+    return number
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("job", metavar="JOB", help="a job file")
+    parser.add_argument(
+        "--procs",
+        type=at_least(1),
+        metavar="N",
+        help=f"processes at most; the GPUs that are there, else {PROCESSES}, unless given",
+    )
+    parser.add_argument(
+        "--steps", type=at_least(2), default=STEPS, metavar="K", help=f"{STEPS} unless given"
+    )
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a Python that has the framework; several are asked in turn, and parc's own last",
+    )
+    parser.add_argument("--cpu", action="store_true", help="leave GPUs alone")
+    parser.add_argument(
+        "--limit",
+        type=at_least(1),
+        default=int(LIMIT_SECONDS),
+        metavar="SECONDS",
+        help=f"end a target's run after this time; {LIMIT_SECONDS:.0f} unless given",
+    )
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep the files and outputs of the run here"
+    )
+    add_targets(parser)
+    add_overrides(parser)
+    add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    job = load_job(arguments)
+    from ..planning import plan_targets, softened
+    from ..smoked import outcome_json, outcome_text
+    from ..terminal import complain, progress, say, say_json
+
+    _refuse_used(arguments.keep)
+    interpreters = _interpreters([*arguments.python, sys.executable])
+    planned = plan_targets(job, arguments.target, progress)
+    complaints = [complaint for _, complaint in planned.complaints]
+    outcomes: list[Outcome] = []
+    for plan in planned.plans:
+        ready = _request(plan, interpreters, arguments)
+        if isinstance(ready, Diagnostic):
+            complaints.append(ready)
+            continue
+        outcome = _smoked(plan, ready)
+        if outcome.after is None:
+            complaints.append(_too_small(plan, ready))
+            continue
+        outcomes.append(outcome)
+        if not arguments.json:
+            say(outcome_text(outcome))
+    complain(softened(complaints, bool(outcomes) and not arguments.target))
+    if arguments.json:
+        told = [complaint.to_json() for complaint in complaints]
+        say_json({"runs": [outcome_json(outcome) for outcome in outcomes], "not_run": told})
+    if not outcomes:
+        return 2 if planned.plans else 1
+    return 0 if all(outcome.good for outcome in outcomes) else 1
+
+
+def _smoked(plan: Plan, request: Request) -> Outcome:
+    from parc.smoke import smoke
+
+    from ..terminal import progress
+
+    with progress(f"{plan.target}: training"):
+        return smoke(plan, request)
+
+
+def _refuse_used(folder: Path | None) -> None:
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        used = any(folder.iterdir())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        message = f"cannot use the folder `{folder}`: {reason}"
+        raise JobError([Diagnostic(codes.FOLDER_IN_USE, message)]) from error
+    if used:
+        message = f"the folder `{folder}` is not empty"
+        raise JobError(
+            [Diagnostic(codes.FOLDER_IN_USE, message, help="name a new folder with --keep")]
+        )
+
+
+def _interpreters(paths: list[str]) -> list[Interpreter]:
+    """Those that answer; raises JobError when one that the user named does not."""
+    from parc.smoke import look_into
+
+    found: list[Interpreter] = []
+    for path in dict.fromkeys(paths):
+        answer = look_into(path)
+        if isinstance(answer, str):
+            message = f"`{path}` is no Python that can be asked: {answer}"
+            raise JobError([Diagnostic(codes.NO_FRAMEWORK, message)])
+        found.append(answer)
+    return found
+
+
+def _request(
+    plan: Plan, interpreters: list[Interpreter], arguments: Namespace
+) -> Request | Diagnostic:
+    """The run of a plan in the first interpreter that has its framework, or what is lacking."""
+    from parc.smoke import FRAMEWORKS, Request
+
+    framework = FRAMEWORKS[plan.target]
+    seen = [replace(each, gpus=0) if arguments.cpu else each for each in interpreters]
+    able = [each for each in seen if each.has(framework.needs(plan.job))]
+    if not able:
+        return _lacking(plan, framework.needs(plan.job), interpreters)
+    reasons = [framework.refuses(plan.job, each) for each in able]
+    if None not in reasons:
+        message = f"{plan.target} cannot be trained here: {reasons[0]}"
+        return Diagnostic(codes.NO_FRAMEWORK, message)
+    interpreter = able[reasons.index(None)]
+    processes = arguments.procs or interpreter.gpus or PROCESSES
+    gpus = interpreter.gpus > 0
+    return Request(
+        interpreter,
+        min(processes, interpreter.gpus) if gpus else processes,
+        arguments.steps,
+        gpus,
+        float(arguments.limit),
+        arguments.keep and _kept(arguments.keep, plan.target),
+    )
+
+
+def _kept(folder: Path, target: str) -> Path:
+    place = folder / target
+    place.mkdir()
+    return place
+
+
+def _lacking(plan: Plan, needs: tuple[str, ...], interpreters: list[Interpreter]) -> Diagnostic:
+    from parc.smoke import FRAMEWORKS
+
+    notes = tuple(Note(f"{each.path} has {_listed(each)}") for each in interpreters)
+    return Diagnostic(
+        codes.NO_FRAMEWORK,
+        f"{plan.target} needs a Python with {' and '.join(needs)}",
+        notes=notes,
+        help=f"name one with --python, or set one up: {FRAMEWORKS[plan.target].install(plan.job)}",
+    )
+
+
+def _listed(interpreter: Interpreter) -> str:
+    packages = [f"{name} {version}" for name, version in interpreter.packages.items()]
+    return ", ".join(packages) or "none of the frameworks"
+
+
+def _too_small(plan: Plan, request: Request) -> Diagnostic:
+    what = "GPUs" if request.gpus else "processes"
+    return Diagnostic(
+        codes.NO_SMOKE,
+        f"{plan.target}: no part of the layout that the framework runs fits {request.processes} {what}",
+        help=None if request.gpus else "allow more with --procs",
+    )

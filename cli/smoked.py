@@ -1,0 +1,69 @@
+"""What became of a smoke run, as a person reads it and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parc.compiler.parameters import total
+from parc.smoke import Outcome
+from parc.smoke.shrink import words
+
+from .show import layout_text
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """The verdict, what was trained, its losses, and what was not exercised."""
+    small = outcome.after
+    assert small is not None
+    head = f"{small.target}  {'trained' if outcome.good else 'FAILED'}: {verdict(outcome)}"
+    model = small.job.model
+    lines = [
+        head,
+        f"  layout  {layout_text(small.layout)}",
+        f"  model   {total(model):,} parameters in {model.layers} layers, "
+        f"{small.job.train.global_batch} sequences of {small.job.train.seq_len} tokens a step",
+    ]
+    if outcome.steps:
+        losses = " ".join(f"{step.loss:.4f}" for step in outcome.steps)
+        seconds = outcome.step_seconds
+        speed = "" if seconds is None else f"; {seconds:.2f} s a step after the first"
+        lines.append(f"  loss    {losses}{speed}")
+    lines += [
+        f"  {'not' if not index else '':<7} {text}" for index, text in enumerate(outcome.lost)
+    ]
+    if not outcome.good:
+        lines += ["  log", *(f"    {text}" for text in outcome.log)]
+    return "\n".join(lines)
+
+
+def verdict(outcome: Outcome) -> str:
+    """In one line, the first thing that went wrong."""
+    processes = outcome.after.layout.gpus if outcome.after else 0
+    took = f"{processes} process{'es' if processes > 1 else ''}, {outcome.seconds:.0f} s"
+    logged, wanted = len(outcome.steps), outcome.wanted
+    if outcome.status is None:
+        return f"the time was up after {logged} of {wanted} steps ({took})"
+    if outcome.status:
+        return f"exit status {outcome.status} after {logged} of {wanted} steps ({took})"
+    if logged < wanted:
+        return f"{logged} of {wanted} steps were logged ({took})"
+    first, last = outcome.steps[0].loss, outcome.reached
+    moved = "falls" if outcome.falls else "does not fall"
+    return f"loss {moved} from {first:.3f} to {last:.3f}, the mean of the last half ({took})"
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    small = outcome.after
+    return {
+        "target": outcome.before.target,
+        "good": outcome.good,
+        "verdict": verdict(outcome),
+        "status": outcome.status,
+        "layout": words(outcome.before.layout),
+        "trained": words(small.layout) if small else None,
+        "losses": [step.loss for step in outcome.steps],
+        "step_seconds": outcome.step_seconds,
+        "seconds": outcome.seconds,
+        "not_exercised": list(outcome.lost),
+        "log": [] if outcome.good else list(outcome.log),
+    }

@@ -1,0 +1,54 @@
+"""A Python -> the frameworks that it has, their versions, and the GPUs that it sees."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PACKAGES = ("torch", "torchtitan", "deepspeed", "transformers", "megatron-core")
+#: The last line says what was found, whatever the imports print before it.
+PROBE = f"""
+import importlib.metadata, json
+def version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+found = {{name: version(name) for name in {PACKAGES!r}}}
+gpus = 0
+if found["torch"]:
+    import torch
+    gpus = torch.cuda.device_count()
+print(json.dumps({{"packages": {{name: text for name, text in found.items() if text}}, "gpus": gpus}}))
+"""
+PATIENCE_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """`packages` is version by name; `path` starts it."""
+
+    path: str
+    packages: Mapping[str, str]
+    gpus: int
+
+    def has(self, names: tuple[str, ...]) -> bool:
+        return all(name in self.packages for name in names)
+
+
+def look_into(path: str) -> Interpreter | str:
+    """The interpreter at a path, or why it cannot be asked."""
+    try:
+        done = subprocess.run(
+            [path, "-c", PROBE], capture_output=True, text=True, timeout=PATIENCE_SECONDS
+        )
+        found = json.loads(done.stdout.strip().rpartition("\n")[2])
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    except subprocess.TimeoutExpired:
+        return f"it has not answered for {PATIENCE_SECONDS} seconds"
+    except ValueError:
+        return (done.stderr.strip().rpartition("\n")[2] or "it printed nothing").strip()
+    return Interpreter(path, found["packages"], found["gpus"])

@@ -1,0 +1,112 @@
+"""A job's model and training -> the same ones made small: widths and lengths shrink, structure stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..compiler.parameters import total
+from ..compiler.target import divisors
+from ..dsl.job import Model, Train
+
+#: Sizes of one head; fused attention on GPUs takes no narrower ones than the first.
+HEAD, NARROW_HEAD = 8, 4
+#: Heads above which they are made narrower still.
+MANY_HEADS = 64
+#: Widths are multiples of this, so that degrees of up to 16 divide them.
+MULTIPLE = 16
+#: Tokens of a sequence, for each part that context parallelism cuts it into. torchtitan 0.3.0 masks blocks
+#: of 128 tokens.
+SEQUENCE = 128
+#: Parameters that a few processes on a few cores train in seconds.
+PARAMETERS = 8_000_000
+#: Learning rate with which so small a model learns in a few steps.
+RATE = 1e-3
+#: Experts that are kept at most.
+EXPERTS = 16
+#: Sizes of latent attention where the job has any; the residual stream is then no wider than a few heads.
+LATENT = {
+    "hidden": 128,
+    "q_lora_rank": 32,
+    "kv_lora_rank": 16,
+    "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 8,
+}
+
+
+def small_model(model: Model, seq_len: int, stages: int, parts: int) -> Model:
+    """`model` with narrow heads, few words and as many layers as are quickly trained, one for each of
+    `stages` at least; its sequences of `seq_len` tokens become those of `parts` cut ones."""
+    changed = _widths(model) | _experts(model) | _lengths(model, seq_len, parts)
+    narrow = model.model_copy(update=changed)
+    *deeper, least = (narrow.model_copy(update=depth) for depth in _depths(model, stages))
+    return next((size for size in deeper if total(size) <= PARAMETERS), least)
+
+
+def _widths(model: Model) -> dict[str, Any]:
+    """A vocabulary keeps its remainder, so that an odd one stays odd."""
+    head = HEAD if model.heads <= MANY_HEADS else NARROW_HEAD
+    hidden = LATENT["hidden"] if model.mla else _scaled(model.hidden, head / model.head_size)
+    widths: dict[str, Any] = {
+        "hidden": hidden,
+        "ffn": _scaled(model.ffn, hidden / model.hidden),
+        "vocab": 256 + model.vocab % 16,
+    }
+    if model.head_dim or hidden != model.heads * head:
+        widths["head_dim"] = None if model.mla else head
+    if model.expert_ffn:
+        widths["expert_ffn"] = _scaled(model.expert_ffn, hidden / model.hidden)
+    if model.mla:
+        widths |= {name: size for name, size in LATENT.items() if getattr(model, name)}
+    return widths
+
+
+def _scaled(width: int, shrink: float) -> int:
+    return max(1, round(width * shrink / MULTIPLE)) * MULTIPLE
+
+
+def _experts(model: Model) -> dict[str, int]:
+    if model.experts <= EXPERTS:
+        return {}
+    experts = max(divisors(model.experts, EXPERTS))
+    return {"experts": experts, "topk": min(model.topk, max(1, experts // 2))}
+
+
+def _lengths(model: Model, seq_len: int, parts: int) -> dict[str, Any]:
+    length = SEQUENCE * parts
+    lengths: dict[str, Any] = {}
+    if model.max_positions:
+        lengths["max_positions"] = length
+    if model.window:
+        lengths["window"] = length // 4 if model.window < seq_len else length
+    return lengths
+
+
+def _depths(model: Model, stages: int) -> Iterator[dict[str, int]]:
+    """Layers, the model's own number first, uneven over the stages where they were; then dense ones."""
+    uneven = int(stages > 1 and model.layers % stages > 0)
+    least = max(2, stages, 2 if model.dense_layers else 1) + uneven
+    wanted, layers = [model.layers], model.layers // 2
+    while layers > least:
+        wanted.append(layers // stages * stages + uneven)
+        layers //= 2
+    for depth in [*wanted, min(model.layers, least)]:
+        yield {"layers": depth, "dense_layers": min(model.dense_layers, max(1, depth // 4))}
+
+
+def small_train(train: Train, steps: int, parts: int, batch: int, gpus: bool) -> Train:
+    """A few steps of `batch` sequences whose loss is seen to fall. CPUs train in bf16 alone, uncompiled."""
+    changed: dict[str, Any] = {
+        "seq_len": SEQUENCE * parts,
+        "global_batch": batch,
+        "tokens": None,
+        "steps": steps,
+        "warmup": min(train.warmup, 2),
+        "learning_rate": RATE,
+        "min_learning_rate": RATE * min(1.0, train.min_learning_rate / train.learning_rate),
+        "checkpoint_interval": steps,
+    }
+    if not gpus:
+        changed |= {"precision": "bf16", "compile": False}
+    return train.model_copy(update=changed)

@@ -1,0 +1,198 @@
+"""A plan -> its shrunken form trained through the emitted launcher, and what the log said."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+
+from ..backends import BACKENDS
+from ..compiler.plan import Plan
+from .frameworks import FRAMEWORKS, Framework
+from .interpreter import Interpreter
+from .processes import Line, free_port, run, terminable
+from .shrink import Room, not_exercised, shrunken
+
+#: Variables by which a surrounding job or the user would change what the launcher does.
+FOREIGN = frozenset({
+    "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
+    "DATA", "SAVE", "DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "LOAD", "TENSORBOARD_DIR",
+})  # fmt: skip
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#: Lines of a log that a failure shows, and words that mark the one that matters.
+SHOWN = 12
+ERROR = re.compile(r"^\s*(?:\[\w+\]:\s*)?[\w.]*(?:Error|Exception)\b: ")
+BEFORE, AFTER = 2, 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to run: `gpus` whether each process has one, `keep` an empty folder where the files stay."""
+
+    interpreter: Interpreter
+    processes: int
+    steps: int
+    gpus: bool = False
+    limit_seconds: float = 600.0
+    keep: Path | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    number: int
+    loss: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`before` and `after` are the plan and what was trained of it, None where nothing of it can be.
+
+    `status` is the launcher's, None when the time was up; `log` its last lines.
+    """
+
+    before: Plan
+    after: Plan | None
+    steps: tuple[Step, ...] = ()
+    status: int | None = None
+    seconds: float = 0.0
+    lost: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
+
+    @property
+    def reached(self) -> float:
+        """The mean loss of the second half of the steps: single ones of so few tokens vary."""
+        return mean(step.loss for step in self.steps[len(self.steps) // 2 :])
+
+    @property
+    def falls(self) -> bool:
+        return len(self.steps) > 1 and self.reached < self.steps[0].loss
+
+    @property
+    def wanted(self) -> int:
+        return self.after.job.train.total_steps if self.after else 0
+
+    @property
+    def good(self) -> bool:
+        """It ran to the end, every step was logged, and the loss fell."""
+        return self.status == 0 and len(self.steps) == self.wanted and self.falls
+
+    @property
+    def step_seconds(self) -> float | None:
+        """The median time between two steps' log lines, the first step left out."""
+        times = [after.seconds - before.seconds for before, after in _pairs(self.steps)]
+        return median(times) if times else None
+
+
+def _pairs(steps: tuple[Step, ...]) -> Iterable[tuple[Step, Step]]:
+    return zip(steps, steps[1:], strict=False)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A shrunken plan whose files are written: what starts it."""
+
+    plan: Plan
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def smoke(plan: Plan, request: Request) -> Outcome:
+    """Shrink, emit and train. Raises JobError where the emitter refuses what the solver chose."""
+    with terminable(), _folder(request.keep) as folder:
+        ready = prepare(plan, request, folder)
+        if ready is None:
+            return Outcome(plan, None)
+        ended = run(ready.command, ready.environment, request.limit_seconds)
+    seconds = ended.lines[-1].seconds if ended.lines else 0.0
+    steps = tuple(steps_of(ended.lines, FRAMEWORKS[plan.target].step))
+    lost = tuple(not_exercised(plan, ready.plan, request.gpus))
+    log = tuple(_telling(ended.lines))
+    return Outcome(plan, ready.plan, steps, ended.status, seconds, lost, log)
+
+
+def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
+    """Writes a shrunken plan's files into an empty folder; None when no part of the layout fits."""
+    framework, backend = FRAMEWORKS[plan.target], BACKENDS[plan.target]
+    settings = framework.settings(plan.job, folder / "work", request.gpus)
+    room = Room(request.processes, request.steps, request.gpus)
+    small = shrunken(_held(plan, framework, request.gpus), backend.target, room, settings)
+    if small is None:
+        return None
+    for path, text in backend.emit(small).items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    environment = _environment(framework, request, folder)
+    return Prepared(small, ("bash", str(folder / backend.entry)), environment)
+
+
+def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
+    if gpus:
+        return plan
+    ones = dict.fromkeys(framework.held(plan.job), 1)
+    layout = plan.layout.model_copy(update=ones)
+    return plan.model_copy(update={"estimate": plan.estimate.model_copy(update={"layout": layout})})
+
+
+def _environment(framework: Framework, request: Request, folder: Path) -> dict[str, str]:
+    """The user's, with `torchrun` and `python` of the chosen interpreter in front."""
+    inherited = {key: text for key, text in os.environ.items() if key not in FOREIGN}
+    for kind in ("commands", "scratch"):
+        (folder / kind).mkdir()
+    for name, module in (("torchrun", "-m torch.distributed.run "), ("python", "")):
+        command = folder / "commands" / name
+        command.write_text(f'#!/bin/sh\nexec "{request.interpreter.path}" {module}"$@"\n')
+        command.chmod(0o755)
+    given = {
+        "PATH": os.pathsep.join([str(folder / "commands"), inherited.get("PATH", os.defpath)]),
+        "MASTER_PORT": str(free_port()),
+        "TMPDIR": str(folder / "scratch"),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    if request.gpus:
+        return inherited | given
+    return inherited | given | {"CUDA_VISIBLE_DEVICES": ""} | _own(framework, inherited, folder)
+
+
+def _own(framework: Framework, inherited: Mapping[str, str], folder: Path) -> dict[str, str]:
+    own = dict(framework.environment(folder / "work"))
+    if "PYTHONPATH" in own and inherited.get("PYTHONPATH"):
+        own["PYTHONPATH"] += os.pathsep + inherited["PYTHONPATH"]
+    return own
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="parc-smoke-", ignore_cleanup_errors=True) as name:
+            yield Path(name)
+        return
+    yield keep.resolve()
+
+
+def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:
+    """The first report of each step; every rank may make one."""
+    seen: set[int] = set()
+    for line in lines:
+        found = pattern.search(COLOUR.sub("", line.text))
+        if found and int(found[1]) not in seen:
+            seen.add(int(found[1]))
+            yield Step(int(found[1]), float(found[2]), line.seconds)
+
+
+def _telling(lines: Iterable[Line]) -> Iterator[str]:
+    """The first error of a log and its last lines."""
+    texts = [COLOUR.sub("", line.text).rstrip() for line in lines]
+    texts = [text for text in texts if text]
+    first = next((index for index, text in enumerate(texts) if ERROR.search(text)), None)
+    tail = max(0, len(texts) - SHOWN)
+    if first is not None and first < tail:
+        yield from texts[max(0, first - BEFORE) : min(first + AFTER, tail)]
+    yield from texts[tail:]

@@ -1,0 +1,117 @@
+"""A plan -> a job so small that a few processes train it, which asks for the same choices as `require`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..compiler import plan as solve
+from ..compiler.plan import Layout, Plan
+from ..compiler.target import Target
+from ..compiler.validity import problems
+from ..dsl.diagnostics import Source, Span
+from ..dsl.expression import VALUES, Call, Const, Name
+from ..dsl.job import Constraint, Goal, Job, TargetSpec
+from .layout import cuts
+from .model import small_model, small_train
+
+#: What the shrunken job requires, so that the solver gives exactly the layout that was cut.
+REQUIRED = (
+    "tp", "pp", "vpp", "cp", "ep", "etp", "dp_replicate", "dp_shard", "zero", "micro_batch",
+    "microbatches", "recompute", "recompute_layers", "offload", "hpz",
+)  # fmt: skip
+#: Degrees of a layout that the report compares.
+COMPARED = ("pp", "vpp", "tp", "cp", "ep", "etp", "dp_replicate", "dp_shard", "hpz")
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a run may take: processes, steps, and whether each process has a GPU."""
+
+    processes: int
+    steps: int
+    gpus: bool = False
+
+
+def shrunken(plan: Plan, target: Target, room: Room, options: object) -> Plan | None:
+    """The solved plan of the shrunken job with these target settings; None when no cut of the layout is one
+    that the framework runs."""
+    for layout in cuts(plan.layout, room.processes):
+        job = _job(plan, layout, room, options)
+        if not problems(job, target, layout):
+            goal = Goal(constraints=tuple(_requirements(target, job, layout)))
+            return solve(job.model_copy(update={"goal": goal}), target)
+    return None
+
+
+def _job(plan: Plan, layout: Layout, room: Room, options: object) -> Job:
+    job = plan.job
+    batch = layout.micro_batch * layout.microbatches * layout.dp
+    stages = layout.pp * layout.vpp
+    cluster = {"nodes": (1,), "gpus_per_node": layout.gpus, "nvlink_domain": None, "pod_gpus": None}
+    return job.model_copy(
+        update={
+            "model": small_model(job.model, job.train.seq_len, stages, layout.cp),
+            "train": small_train(job.train, room.steps, layout.cp, batch, room.gpus),
+            "cluster": job.cluster.model_copy(update=cluster),
+            "goal": Goal(),
+            "targets": (TargetSpec(name=plan.target, options=options),),
+            "launch": None,
+        }
+    )
+
+
+def _requirements(target: Target, job: Job, layout: Layout) -> Iterator[Constraint]:
+    decided = {*target.domains(job), "microbatches"}
+    for name in REQUIRED:
+        if name in decided:
+            text = f"{name} == {getattr(layout, name)}"
+            met = Call("==", (Name(name), Const(getattr(layout, name))))
+            yield Constraint("require", met, Span(Source("parc smoke", text), 0, len(text)))
+
+
+def not_exercised(before: Plan, after: Plan, gpus: bool) -> list[str]:
+    """What the full plan has and the small one does not."""
+    lost = [
+        f"{name} {getattr(before.layout, name)}: {_became(getattr(after.layout, name))}"
+        for name in COMPARED
+        if getattr(before.layout, name) != getattr(after.layout, name)
+    ]
+    if before.layout.zero != after.layout.zero:
+        lost.append(f"zero {before.layout.zero}: zero {after.layout.zero} was trained")
+    lost += [f"layers {before.job.model.layers}: {after.job.model.layers} were trained"] * (
+        before.job.model.layers != after.job.model.layers
+    )
+    lost += [f"experts {before.job.model.experts}: {after.job.model.experts} were trained"] * (
+        before.job.model.experts != after.job.model.experts
+    )
+    return lost + list(_of_machine(before, gpus))
+
+
+def _became(degree: int) -> str:
+    return f"{degree} was trained" if degree > 1 else "not exercised"
+
+
+def _of_machine(before: Plan, gpus: bool) -> Iterator[str]:
+    train, layout = before.job.train, before.layout
+    yield "the sizes of the job: memory and speed at full width"
+    if layout.nodes > 1:
+        yield f"{layout.nodes} nodes: one was used"
+    if gpus:
+        return
+    if train.precision != "bf16":
+        yield f"{train.precision}: CPUs trained in bf16"
+    if train.compile:
+        yield "torch.compile: kernels ran one by one"
+    if layout.gpus > 1:
+        yield "NCCL, NVLink and the network between nodes: gloo carried everything"
+    yield "GPU kernels: PyTorch's CPU ones ran"
+
+
+def words(layout: Layout) -> dict[str, str | int]:
+    """The layout by name, with the words of its choices."""
+    shown: dict[str, str | int] = dict(layout.model_dump())
+    for name, known in VALUES.items():
+        if name in shown:
+            shown[name] = {value: word for word, value in known.items()}[int(shown[name])]
+    return shown

@@ -1,0 +1,53 @@
+"""torchtitan 0.2.2 trains, on gloo, what parc emits: every way of dividing a model, and them together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from smoking import EXPERTS, Wanted, check, smoked
+
+CASES = {
+    "fsdp": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2, "zero": 3, "recompute": "none"}),
+    "fsdp_kept": Wanted("dp_shard == 8, zero == 2", 2, {"dp_shard": 2, "zero": 2}),
+    "hsdp": Wanted(
+        "dp_replicate == 2, dp_shard == 4, zero == 3", 4, {"dp_replicate": 2, "dp_shard": 2}
+    ),
+    "tp": Wanted("tp == 4, dp_shard == 2", 4, {"tp": 2, "dp_shard": 2, "pp": 1}),
+    "pp": Wanted("pp == 2, vpp == 1, dp_shard == 4", 4, {"pp": 2, "vpp": 1, "dp_shard": 2}),
+    "interleaved": Wanted(
+        "pp == 2, vpp == 2, dp_shard == 4", 4, {"pp": 2, "vpp": 2, "dp_shard": 2}
+    ),
+    "uneven": Wanted(
+        "pp == 2, vpp == 2, dp_shard == 4",
+        4,
+        {"pp": 2, "vpp": 2},
+        "model odd from std.llama3_8b { layers = 11; vocab = 50257 }",
+    ),
+    "three_ways": Wanted("tp == 2, pp == 2, dp_shard == 2", 8, {"tp": 2, "pp": 2, "dp_shard": 2}),
+    "experts": Wanted(
+        "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
+    ),
+    "experts_alone": Wanted(
+        "ep == 1, tp == 1, zero == 3", 2, {"ep": 1, "dp_shard": 2}, EXPERTS, nodes=2
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_layouts_train(case: str, tmp_path: Path) -> None:
+    check(smoked("torchtitan", CASES[case], "torchtitan-0.2.2", tmp_path), CASES[case])
+
+
+def test_recomputing_changes_no_loss(tmp_path: Path) -> None:
+    losses = {}
+    for recompute in ("none", "selective", "full"):
+        layout = f"dp_shard == 8, zero == 3, micro_batch == 1, recompute == {recompute}"
+        wanted = Wanted(layout, 2, {"recompute": recompute})
+        folder = tmp_path / recompute
+        folder.mkdir()
+        run = smoked("torchtitan", wanted, "torchtitan-0.2.2", folder)
+        check(run, wanted)
+        losses[recompute] = run["losses"]
+    assert losses["selective"] == pytest.approx(losses["none"], abs=2e-3)
+    assert losses["full"] == pytest.approx(losses["none"], abs=2e-3)

@@ -1,0 +1,52 @@
+"""torchtitan 0.3.0 trains, on gloo, the Python configurations that parc emits, with CP and EP too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from smoking import EXPERTS, Wanted, check, smoked
+
+NAME = "torchtitan-0.3.0"
+VERSION = 'version = "0.3"'
+TIED = "model tied from std.llama3_8b { layers = 4; tied = true; qk_norm = true }"
+CASES = {
+    "fsdp": Wanted(
+        "dp_shard == 8, zero == 3, recompute == selective",
+        2,
+        {"dp_shard": 2, "zero": 3, "recompute": "selective"},
+    ),
+    "hsdp": Wanted(
+        "dp_replicate == 2, dp_shard == 4, zero == 3, recompute == full",
+        4,
+        {"dp_replicate": 2, "dp_shard": 2, "recompute": "full"},
+    ),
+    "tp": Wanted("tp == 4, dp_shard == 2", 4, {"tp": 2, "dp_shard": 2}),
+    "pp": Wanted("pp == 2, vpp == 1, dp_shard == 4", 4, {"pp": 2, "vpp": 1, "dp_shard": 2}),
+    "interleaved": Wanted(
+        "pp == 2, vpp == 2, dp_shard == 4", 4, {"pp": 2, "vpp": 2, "dp_shard": 2}
+    ),
+    "uneven": Wanted(
+        "pp == 2, vpp == 2, dp_shard == 4",
+        4,
+        {"pp": 2, "vpp": 2},
+        "model odd from std.llama3_8b { layers = 11; vocab = 50257 }",
+    ),
+    "three_ways": Wanted("tp == 2, pp == 2, dp_shard == 2", 8, {"tp": 2, "pp": 2, "dp_shard": 2}),
+    "cp": Wanted("cp == 8", 2, {"cp": 2, "tp": 1}),
+    "cp_and_tp": Wanted("cp == 4, tp == 2", 4, {"cp": 2, "tp": 2}),
+    "tied": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2}, TIED),
+    "experts": Wanted(
+        "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
+    ),
+    "experts_in_a_pipeline": Wanted(
+        "ep == 2, pp == 2, dp_shard == 8", 4, {"ep": 2, "pp": 2, "dp_shard": 2}, EXPERTS, nodes=2
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_layouts_train(case: str, tmp_path: Path) -> None:
+    found = CASES[case]
+    wanted = Wanted(found.layout, found.processes, found.trained, found.model, VERSION, found.nodes)
+    check(smoked("torchtitan", wanted, NAME, tmp_path), wanted)
