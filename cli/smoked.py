@@ -20,7 +20,7 @@ def outcome_text(outcome: Outcome) -> str:
     lines = [
         head,
         f"  layout  {layout_text(small.layout)}",
-        f"  model   {total(model):,} parameters in {model.layers} layers, "
+        f"  model   {total(model, seq_len=small.job.train.seq_len):,} parameters in {model.layers} layers, "
         f"{small.job.train.global_batch} sequences of {small.job.train.seq_len} tokens a step",
     ]
     if outcome.steps:

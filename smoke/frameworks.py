@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,13 +47,15 @@ ON_CPU: dict[str, Extra] = {
 
 @dataclass(frozen=True)
 class Framework:
-    """`step` finds number and loss in a log line; `held` are degrees that stay 1 without a GPU."""
+    """`step` finds number and loss in a log line. Without a GPU the degrees `held` stay 1, and `replaced` is
+    what else runs than the job asks for."""
 
     needs: Callable[[Job], tuple[str, ...]]
     install: Callable[[Job], str]
     settings: Callable[[Job, Path, bool], Any]
     step: re.Pattern[str]
     held: Callable[[Job], Collection[str]] = field(default=lambda job: ())
+    replaced: Callable[[Job], Iterator[str]] = field(default=lambda job: iter(()))
     environment: Callable[[Path], Mapping[str, str]] = field(default=lambda folder: {})
     refuses: Callable[[Job, Interpreter], str | None] = field(default=lambda job, python: None)
 
@@ -124,6 +126,18 @@ def _megatron_refuses(job: Job, interpreter: Interpreter) -> str | None:
     return None if interpreter.gpus else "pretrain_gpt.py trains on GPUs alone, and there is none"
 
 
+def _torchtitan_replaced(job: Job) -> Iterator[str]:
+    yield "the fused AdamW kernel: a loop over the parameters ran"
+    if torchtitan_options(job).version != "0.2.2":
+        yield "FlexAttention and CUDA graphs: dense attention with the same mask ran"
+        yield "spmd_backend spmd_types: partial_dtensor ran"
+
+
+def _deepspeed_replaced(job: Job) -> Iterator[str]:
+    if deepspeed_options(job).adam == "fused":
+        yield "DeepSpeed's Adam kernel: PyTorch's ran unless states were offloaded"
+
+
 def _torchtitan_refuses(job: Job, interpreter: Interpreter) -> str | None:
     """The releases read configurations of different kinds."""
     wanted, found = release(job).name, interpreter.packages["torchtitan"]
@@ -151,6 +165,7 @@ FRAMEWORKS: dict[str, Framework] = {
         step=re.compile(r"step: +(\d+) +loss: +(\d[\d.]*|nan)"),
         # PyTorch has no sharding rule for the attention of CPUs, which 0.2.2 needs there.
         held=lambda job: ("cp",) if torchtitan_options(job).version == "0.2.2" else (),
+        replaced=_torchtitan_replaced,
         environment=_torchtitan_on_cpu,
         refuses=_torchtitan_refuses,
     ),
@@ -163,6 +178,7 @@ FRAMEWORKS: dict[str, Framework] = {
             + (" transformers" if hugging_face(job) else "")
         ),
         settings=_deepspeed,
+        replaced=_deepspeed_replaced,
         step=re.compile(r"step (\d+)/\d+ \| loss ([\d.]+|nan)"),
     ),
     "megatron": Framework(

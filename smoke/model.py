@@ -41,7 +41,8 @@ def small_model(model: Model, seq_len: int, stages: int, parts: int) -> Model:
     changed = _widths(model) | _experts(model) | _lengths(model, seq_len, parts)
     narrow = model.model_copy(update=changed)
     *deeper, least = (narrow.model_copy(update=depth) for depth in _depths(model, stages))
-    return next((size for size in deeper if total(size) <= PARAMETERS), least)
+    length = SEQUENCE * parts
+    return next((size for size in deeper if total(size, seq_len=length) <= PARAMETERS), least)
 
 
 def _widths(model: Model) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def run(command: Sequence[str], environment: Mapping[str, str], limit_seconds: f
         try:
             return _followed(process, limit_seconds)
         finally:
-            _kill_group(process)
+            _end(mark)
+            _reap(process)
 
 
 def free_port() -> int:
@@ -95,19 +96,24 @@ def _read(stream: IO[bytes], rest: bytes | None) -> tuple[bytes | None, list[str
 
 @contextmanager
 def _ending(mark: str) -> Iterator[None]:
-    """Kills every process that carries the mark; another Ctrl-C waits for it."""
+    """What still carries the mark at the end is killed, even when starting it was interrupted."""
     try:
         yield
     finally:
-        with _deaf():
-            until, batons = time.monotonic() + GONE_SECONDS, set[Path]()
-            while (left := marked(mark)) and time.monotonic() < until:
-                _signal(left, signal.SIGSTOP)
-                batons |= {path for process in left for path in _batons(process)}
-                _signal(left, signal.SIGKILL)
-                time.sleep(0.05)
-            for path in batons:
-                path.unlink(missing_ok=True)
+        _end(mark)
+
+
+def _end(mark: str) -> None:
+    """Kills every process that carries the mark; another Ctrl-C waits for it."""
+    with _deaf():
+        until, batons = time.monotonic() + GONE_SECONDS, set[Path]()
+        while (left := marked(mark)) and time.monotonic() < until:
+            _signal(left, signal.SIGSTOP)
+            batons |= {path for process in left for path in _batons(process)}
+            _signal(left, signal.SIGKILL)
+            time.sleep(0.05)
+        for path in batons:
+            path.unlink(missing_ok=True)
 
 
 def _signal(processes: list[int], number: int) -> None:
@@ -138,7 +144,8 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    """Where there is no /proc, its group is all that can be found of a command."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

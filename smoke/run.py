@@ -111,9 +111,11 @@ def smoke(plan: Plan, request: Request) -> Outcome:
         ended = run(ready.command, ready.environment, request.limit_seconds)
     seconds = ended.lines[-1].seconds if ended.lines else 0.0
     steps = tuple(steps_of(ended.lines, FRAMEWORKS[plan.target].step))
-    lost = tuple(not_exercised(plan, ready.plan, request.gpus))
+    lost = not_exercised(plan, ready.plan, request.gpus)
+    if not request.gpus:
+        lost += FRAMEWORKS[plan.target].replaced(plan.job)
     log = tuple(_telling(ended.lines))
-    return Outcome(plan, ready.plan, steps, ended.status, seconds, lost, log)
+    return Outcome(plan, ready.plan, steps, ended.status, seconds, tuple(lost), log)
 
 
 def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:

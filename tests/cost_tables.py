@@ -168,6 +168,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
+    "gathers_logits": ("every rank of tp holds all logits", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),

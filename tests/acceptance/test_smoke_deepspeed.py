@@ -17,6 +17,7 @@ from parc.smoke import FRAMEWORKS, Prepared, Request, look_into, prepare
 from parc.smoke.processes import MARK, Line, marked
 from parc.smoke.run import steps_of
 
+HF = "model = hf"
 CASES = {
     "zero_0": Wanted(
         "zero == 0, microbatches == 4",
@@ -32,6 +33,15 @@ CASES = {
     ),
     "offloaded_weights": Wanted("zero == 3, cp == 1, offload == all", 2, {"offload": "all"}),
     "pp": Wanted("pp == 4, zero == 1", 4, {"pp": 2, "dp_shard": 2, "zero": 1}),
+    "llama": Wanted(
+        "tp == 1, zero == 3, offload == none", 2, {"tp": 1, "zero": 3, "dp_shard": 2}, options=HF
+    ),
+    **{
+        f"autotp_zero_{zero}": Wanted(
+            f"tp == 2, zero == {zero}", 4, {"tp": 2, "zero": zero, "dp_shard": 2}, options=HF
+        )
+        for zero in (1, 2, 3)
+    },
     "ulysses": Wanted("cp == 2, zero == 3", 4, {"cp": 2, "dp_shard": 2, "zero": 3}),
 }
 NAME = "deepspeed"
@@ -61,7 +71,7 @@ STEPS, INTERVAL, KILLED = 12, 3, 7
 PATIENCE_SECONDS = 300
 
 
-@pytest.mark.parametrize("case", ["zero_1", "zero_3", "pp"])
+@pytest.mark.parametrize("case", ["zero_1", "zero_3", "pp", "autotp_zero_1"])
 def test_a_killed_run_goes_on_as_if_it_had_not_been(case: str, tmp_path: Path) -> None:
     whole = _losses(_started(_prepared(case, tmp_path / "whole")), None)
     killed = _prepared(case, tmp_path / "killed")
