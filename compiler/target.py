@@ -26,6 +26,7 @@ class Predicate:
     `title` says in general what is wrong with them, `message(job, **values)` with the numbers of one layout.
     `holds(job, **columns)` takes the variables of `of` by name, as equally long integer arrays, and returns
     a boolean array. `source` names the framework's file or message.
+    `stricter` says why parc refuses what the framework's own start does not, where it does not.
     """
 
     code: str
@@ -35,6 +36,7 @@ class Predicate:
     holds: Callable[..., Any]
     message: Callable[..., str]
     source: str
+    stricter: str = ""
 
 
 @dataclass(frozen=True)

@@ -159,11 +159,11 @@ case "$*" in
 "show job "*) echo "   Command=$SUBMITTED --data /x/y" ;;
 requeue*) echo "$*" >>"$LOG" ;;
 esac""",
-    "scancel": 'echo "scancel $*" >>"$LOG"; kill -TERM $(cat "$LOG.pids")',
+    "scancel": 'echo "scancel $*" >>"$LOG"; kill -TERM -- $(sed "s/^/-/" "$LOG.pids")',
     "srun": r"""
 while [[ $1 == --* ]]; do shift; done
 for node in 0 1; do
-    SLURM_NODEID=$node "$@" &
+    SLURM_NODEID=$node setsid "$@" & # SLURM signals all processes of a task
     echo $! >>"$LOG.pids"
 done
 wait -n; first=$?

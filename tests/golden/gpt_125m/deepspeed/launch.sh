@@ -27,7 +27,7 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it
 # ignores TERM and USR1, and the workers get TERM from here: they save after the step and leave.
-export TORCHELASTIC_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
 
 RENDEZVOUS=(
     --nnodes="$NNODES"
