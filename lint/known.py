@@ -10,9 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..backends import BACKENDS
 from ..backends.backend import Fact, Setting
 from .finding import At
 from .launch import Launch, number_of, text_of
+
+
+#: torchtitan's release by the kind of its configuration.
+RELEASES = {"torchtitan-toml": "0.2.2", "torchtitan-python": "0.3"}
 
 
 class Missing(Exception):
@@ -68,6 +73,12 @@ class Known:
             raise Missing(setting.name)
         self.saw(setting.name.lstrip("-"), number, setting)
         return number
+
+    def options(self, target: str) -> object:
+        """The `target` block that would write such files: of torchtitan's releases, the one that reads them."""
+        options = BACKENDS[target].target.options
+        release = RELEASES.get(self.launch.kind)
+        return options() if release is None else options(version=release)
 
     def saw(self, name: str, value: object, at: Fact | Setting) -> None:
         self.used.setdefault(name, Used(name, value, at))

@@ -11,6 +11,7 @@ Bad:
 model small from std.llama2_7b {}
 cluster node from std.dgx_h100 { nodes = 1 }
 train { seq_len = 4096; global_batch = 64; steps = 1000 }
+goal { maximize mfu; require zero == 1; require micro_batch == 1 }
 target megatron {}
 --- train.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=1
@@ -24,6 +25,7 @@ Good:
 model small from std.llama2_7b {}
 cluster node from std.dgx_h100 { nodes = 1 }
 train { seq_len = 4096; global_batch = 64; steps = 1000 }
+goal { maximize mfu; require zero == 1; require micro_batch == 1 }
 target megatron {}
 --- train.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=1
