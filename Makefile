@@ -29,7 +29,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py --data benchmarks/data/measured_public.csv
 
-# Environments of the frameworks go to $$PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS='--seed 7 --jobs 1000' tries others.
+# Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)
 	$(BIN)/python -m pytest tests/acceptance $(ARGS)
 

@@ -18,7 +18,7 @@ def feed_forward_widths(job: Job) -> tuple[int, ...]:
     return dense + shared
 
 
-def heads_over_tp(source: str) -> Predicate:
+def heads_over_tp(source: str, stricter: str = "") -> Predicate:
     return Predicate(
         "PAR111",
         "heads-tp",
@@ -27,10 +27,11 @@ def heads_over_tp(source: str) -> Predicate:
         lambda job, tp: job.model.heads % tp == 0,
         lambda job, tp: f"heads {job.model.heads} is not a multiple of tp {tp}",
         source,
+        stricter,
     )
 
 
-def widths_over_tp(source: str) -> Predicate:
+def widths_over_tp(source: str, stricter: str = "") -> Predicate:
     return Predicate(
         "PAR113",
         "ffn-tp",
@@ -39,6 +40,7 @@ def widths_over_tp(source: str) -> Predicate:
         _widths_divide,
         _uneven_widths,
         source,
+        stricter,
     )
 
 
@@ -55,7 +57,7 @@ def _uneven_widths(job: Job, tp: int) -> str:
     return f"ffn {' and '.join(uneven)} {verb} of tp {tp}"
 
 
-def experts_over_ep(source: str) -> Predicate:
+def experts_over_ep(source: str, stricter: str = "") -> Predicate:
     return Predicate(
         "PAR115",
         "experts-ep",
@@ -64,10 +66,11 @@ def experts_over_ep(source: str) -> Predicate:
         lambda job, ep: (ep == 1) | ((job.model.experts > 0) & (job.model.experts % ep == 0)),
         lambda job, ep: f"experts {job.model.experts} is not a multiple of ep {ep}",
         source,
+        stricter,
     )
 
 
-def expert_width_over_etp(source: str) -> Predicate:
+def expert_width_over_etp(source: str, stricter: str = "") -> Predicate:
     return Predicate(
         "PAR117",
         "expert-ffn-etp",
@@ -76,4 +79,5 @@ def expert_width_over_etp(source: str) -> Predicate:
         lambda job, etp: (etp == 1) | (job.model.moe & (job.model.expert_width % etp == 0)),
         lambda job, etp: f"expert_ffn {job.model.expert_width} is not a multiple of etp {etp}",
         source,
+        stricter,
     )

@@ -1,12 +1,15 @@
-"""The facts of a plan that launch files of every framework state: what `read(emit(plan))` gives back."""
+"""Facts in the words of a plan: what `read(emit(plan))` gives back, whatever a framework calls it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..compiler.plan import Plan
-from .backend import Value
+from .backend import Fact, Unknown, Value
 
 
 def plan_facts(plan: Plan) -> dict[str, Value]:
+    """The facts of a plan that launch files of every framework state."""
     layout, model, train = plan.layout, plan.job.model, plan.job.train
     return {
         "nodes": layout.nodes,
@@ -29,3 +32,38 @@ def plan_facts(plan: Plan) -> dict[str, Value]:
         "precision": train.precision,
         "recompute": layout.recompute_name,
     }
+
+
+def in_plan_words(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts of launch files as a plan would say them.
+
+    `bf16+fp8` and `bf16=True` are the plan's `fp8` and `bf16`; without DeepSpeed the plan's `zero_stage` is
+    what Megatron's own options shard; the micro-batch is what a pipeline's stage takes; what a trainer fills
+    in later (`auto`) is unknown.
+    """
+    given = {fact.name: fact for fact in facts}
+    small = given.pop("pp_microbatch", None)
+    if small is not None:
+        given["mbs"] = Fact("mbs", small.value, small.path, small.line, small.column)
+    sharding = given.pop("sharding", None)
+    if sharding is not None and given.get("zero_stage", sharding).value in ("none", sharding.value):
+        given["zero_stage"] = Fact(
+            "zero_stage", sharding.value, sharding.path, sharding.line, sharding.column
+        )
+    return tuple(
+        Fact(fact.name, _plan_word(fact.name, fact.value), fact.path, fact.line, fact.column)
+        for fact in given.values()
+    )
+
+
+def _plan_word(name: str, value: Value | Unknown) -> Value | Unknown:
+    if not isinstance(value, str):
+        return value
+    if "auto" in value.replace("=", "+").split("+"):
+        return Unknown(f"`{value}` is filled in by the trainer")
+    if value == "invalid":
+        return Unknown("the degrees do not divide the world")
+    if name == "precision":
+        parts = [part.removesuffix("=True") for part in value.split("+")]
+        return parts[-1] if parts[-1] in ("fp8", "mxfp8") else parts[0]
+    return value

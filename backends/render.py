@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import PurePath
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any
 
 from ..compiler.plan import Plan
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 @cache
 def environment() -> Environment:
+    """Jinja is loaded when something is written: readers do without."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     return Environment(
         loader=PackageLoader("parc.templates", ""),
         undefined=StrictUndefined,

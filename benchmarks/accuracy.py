@@ -20,6 +20,7 @@ from typing import Any
 
 import scores
 import sources
+import titan
 from conversion import measured_seconds
 from limits import limits_of
 from measured import Row, Unreadable, Unusable, rows
@@ -97,6 +98,7 @@ def report(result: Score) -> dict[str, Any]:
         "group_summary": _summaries(found),
         "repeats": scores.repeats(runs),
         "memory": scores.memory(runs),
+        "torchtitan_memory": titan.score(),
         "oom": scores.out_of_memory(runs),
         "inexpressible": dict(Counter(limit for run in runs for limit in limits_of(run.setup))),
         "skipped": _reasons(result),

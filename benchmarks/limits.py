@@ -53,14 +53,6 @@ LIMITS = (
     Limit("every second layer recomputed; priced as half of them", noted("selective layer")),
     Limit("8-bit optimizer state; priced as the target's", noted("8-bit")),
     Limit(
-        "whole fp32 gradients beside sharded optimizer state; priced as ZeRO 1",
-        noted(r"fp32 gradient accumulation \(not sharded"),
-    ),
-    Limit(
-        "activation checkpoints in host memory; priced on the GPU",
-        noted("activation checkpoints kept in CPU"),
-    ),
-    Limit(
         "overlap of communication switched off; priced with it",
         noted("overlap features off|no overlap of gradient"),
     ),

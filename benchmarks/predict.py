@@ -20,7 +20,8 @@ from parc.compiler.quantities import price
 from parc.compiler.ranks import possible
 from parc.compiler.space import DERIVED, ORDER
 from parc.compiler.sweep import fits
-from parc.compiler.target import holds
+from parc.compiler.target import StateBytes, holds
+from parc.dsl.job import Job
 
 #: Parts of a step that belong to no single layer.
 OUTSIDE_LAYERS = ("optimizer", "dp", "other")
@@ -28,12 +29,15 @@ OUTSIDE_LAYERS = ("optimizer", "dp", "other")
 
 @dataclass(frozen=True)
 class Prediction:
-    """`layout` is complete; `bytes` of the fullest rank, `reserve` of them for context, libraries
-    and allocator."""
+    """`layout` is complete; `bytes` that the fullest rank needs, of them `reserve` for context and
+    libraries, `fragments` in the allocator's gaps; `cached` with what the allocator keeps beyond need.
+    """
 
     seconds: float
     bytes: int
+    cached: int
     reserve: int
+    fragments: int
     capacity: int
     layout: Mapping[str, int]
     time: Mapping[str, float]
@@ -66,11 +70,26 @@ def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> 
     return Prediction(
         seconds=estimate.step_seconds * setup.share,
         bytes=estimate.memory_bytes,
+        cached=_cached(setup, layout).memory_bytes if setup.row.mem_gb else estimate.memory_bytes,
         reserve=setup.case.gpu.reserve,
+        fragments=estimate.fullest.memory["fragments"],
         capacity=estimate.capacity_bytes,
         layout=layout,
         time=estimate.time,
     )
+
+
+def _cached(setup: Setup, layout: Mapping[str, int]) -> Estimate:
+    """The same where torch's allocator has what it holds to itself: the update's few large buffers find
+    no place among the small blocks of activations, which it gives back only when it runs out."""
+
+    def state(job: Job, zero: int) -> StateBytes:
+        own = setup.case.state(zero)
+        return replace(own, optimizer=own.optimizer + own.step, step=0.0)
+
+    target = setup.case.target
+    target = replace(target, traits=replace(target.traits, state=state))
+    return _estimate(replace(setup, case=Case(setup.case.job, target)), layout)
 
 
 def _of_one_layer(setup: Setup, layout: Mapping[str, int]) -> Prediction:

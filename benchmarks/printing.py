@@ -74,6 +74,11 @@ def memory(document: Mapping[str, Any]) -> Iterator[str]:
         yield from errors(
             {**document["memory"]["by_source"], "all": overall}, "memory of the fullest rank"
         )
+    titan = document["torchtitan_memory"]
+    yield (
+        f"torchtitan's models without a GPU  {titan['n']} layouts  median |e| {percent(titan['median_ape'])}"
+        f"  largest {percent(titan['max_ape'])}"
+    )
     oom = document["oom"]
     yield f"out of memory  {oom['called_oom']} of {oom['oom_rows']} rows that did are called"
     yield f"               {oom['refused']} of {oom['ran_rows']} rows that ran are refused"

@@ -194,11 +194,19 @@ def memory_error(run: Scored) -> float | None:
     gauge = sources.first(sources.MEMORY, run.row.source)
     if not run.row.mem_gb or gauge.unit is None or run.row.oom:
         return None
-    predicted = run.prediction.bytes - (0 if gauge.whole else run.prediction.reserve)
-    return predicted / (run.row.mem_gb * gauge.unit) - 1
+    predicted = run.prediction
+    counted = {
+        "device": min(predicted.cached, predicted.capacity),
+        "reserved": predicted.cached - predicted.reserve,
+        "allocated": predicted.bytes - predicted.reserve - predicted.fragments,
+    }
+    return counted[gauge.counts] / (run.row.mem_gb * gauge.unit) - 1
 
 
 def memory(runs: Sequence[Scored]) -> Report:
+    """Errors, and the spread of ln(measured / predicted): its root mean square, of all the median over
+    sources."""
+
     def of(members: Sequence[Scored]) -> Report:
         signed = np.array([error for run in members if (error := memory_error(run)) is not None])
         return {
@@ -206,13 +214,17 @@ def memory(runs: Sequence[Scored]) -> Report:
             "median_ape": float(np.median(np.abs(signed))),
             "p90_ape": float(np.percentile(np.abs(signed), 90)),
             "bias": float(np.median(signed)),
+            "spread": float(np.sqrt(np.mean(np.log1p(signed) ** 2))),
         }
 
     stated = [run for run in runs if memory_error(run) is not None]
     if not stated:
-        return {"n": 0, "median_ape": None, "p90_ape": None, "bias": None, "by_source": {}}
+        empty = dict.fromkeys(("median_ape", "p90_ape", "bias", "spread"))
+        return {"n": 0, **empty, "by_source": {}}
     by_source = gather(stated, lambda run: run.row.source)
-    return {**of(stated), "by_source": {name: of(by_source[name]) for name in sorted(by_source)}}
+    found = {name: of(by_source[name]) for name in sorted(by_source)}
+    spread = float(np.median([each["spread"] for each in found.values()]))
+    return {**of(stated), "spread": spread, "by_source": found}
 
 
 def out_of_memory(runs: Sequence[Scored]) -> Report:

@@ -10,6 +10,7 @@ from functools import cache
 from math import gcd
 from typing import Any
 
+import accounts
 import sources
 from measured import Row, Unusable
 from pydantic import ValidationError
@@ -33,7 +34,7 @@ class Asked:
     cluster: Cluster
     train: Train
     target: str
-    traits: tuple[tuple[str, float], ...]
+    traits: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,17 @@ def gpu_of(row: Row) -> Gpu:
     name = sources.GPUS.get(row.gpu.upper()) or sources.GPUS.get(row.gpu)
     if name is None:
         raise Unusable(f"unknown GPU `{row.gpu}`" if row.gpu else "GPU not stated")
-    return _part(name, sources.first(sources.PARTS, row.notes).pattern)
+    kernel = sources.first(sources.KERNELS, row.source, row.about)
+    return _part(name, sources.first(sources.PARTS, row.notes).pattern, kernel.pattern)
 
 
 @cache
-def _part(name: str, pattern: str) -> Gpu:
+def _part(name: str, pattern: str, kernel: str) -> Gpu:
     change = next(part.change for part in sources.PARTS if part.pattern == pattern)
-    return std_gpu(name).model_copy(update={"name": name, **change})
+    gpu = std_gpu(name).model_copy(update={"name": name, **change})
+    older = next(each.efficiency for each in sources.KERNELS if each.pattern == kernel)
+    share = older.get(gpu.arch, gpu.attention_efficiency)
+    return gpu.model_copy(update={"attention_efficiency": min(share, gpu.attention_efficiency)})
 
 
 def cluster_of(row: Row) -> Cluster:
@@ -215,11 +220,18 @@ def setup_of(row: Row) -> Setup:
     )
 
 
-def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, float], ...]:
-    """Traits of the target to replace: the framework's, and tensor parallelism as the row ran it."""
+def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, Any], ...]:
+    """Traits of the target to replace: the framework's, and what the row says of its run.
+
+    fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
+    source says.
+    """
+    traits = (*framework.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
-        return (*framework.traits, ("sequence_parallel", False))
-    return framework.traits
+        traits = (*traits, ("sequence_parallel", False))
+    if row.precision == "fp16":
+        traits = (*traits, ("reduce_bytes", 2.0))
+    return traits
 
 
 def _mesh(row: Row) -> dict[str, int]:

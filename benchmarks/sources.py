@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 GIGA_BITS = 1e9 / 8
 GIB, GB = 2**30, 10**9
@@ -50,33 +50,90 @@ class Framework:
     traits: tuple[tuple[str, float], ...] = ()
 
 
+#: FSDP of PyTorch 1 gathers flat parameters into place (torch/distributed/fsdp/_flat_param.py).
+FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
+#: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
+#: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
+#: the six times of SC21's table 2 at three micro-batches say that gathers hide, reductions do not, and both
+#: reach one port of eight.
+OF_2021 = (
+    ("overlaps_reduce", False),
+    ("overlaps_regather", False),
+    ("overlaps_each", False),
+    ("wide_share", 1 / 8),
+)
+#: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
+PIECES = (("overlaps_tensor", True),)
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
     # gradient.
     Framework(
-        "llm-foundry", "llm-foundry", "torchtitan", "torchtitan", traits=(("logit_bytes", 4.0),)
+        "llm-foundry",
+        "llm-foundry",
+        "torchtitan",
+        "torchtitan",
+        traits=(("logit_bytes", 4.0), ("loss_bytes", 10.0), *FLAT),
     ),
-    Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True),
+    Framework("fms-fsdp", "fms-fsdp", "torchtitan", "torchtitan", compiles=True, traits=FLAT),
     Framework("torchtitan", "torchtitan", "torchtitan", "torchtitan"),
-    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them (arXiv 2407.21783,
-    # 3.3.2).
-    Framework("Llama 3 paper", "Meta Llama 3", "torchtitan", "torchtitan"),
+    # gpu_torch.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
+    Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
+    # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them, but inputs and outputs of
+    # stages and whatever else the backward pass does not need are freed at once (arXiv 2407.21783, 3.3.2).
+    Framework(
+        "Llama 3 paper",
+        "Meta Llama 3",
+        "torchtitan",
+        "torchtitan",
+        traits=(("keeps_outputs", False), ("keeps_gathered", False)),
+    ),
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
-    Framework("InternEvo", "InternEvo", "megatron", "torchtitan"),
-    Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed"),
+    # internlm/solver/optimizer/hybrid_zero_optim.py: gradients travel in 16 bits, updated weights after the
+    # step (overlap_sync_param is off in the test's configuration).
     Framework(
-        "BigScience|BLOOM|vTrain|Megatron-DeepSpeed", "Megatron-DeepSpeed", "megatron", "deepspeed"
+        "InternEvo",
+        "InternEvo",
+        "megatron",
+        "torchtitan",
+        traits=(("reduce_bytes", 2.0), ("overlaps_regather", False)),
     ),
-    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron"),
-    Framework("NeMo", "NeMo", "megatron", "megatron"),
+    Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed", traits=OF_2021),
+    # tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1.
+    Framework(
+        "BigScience tr11|BLOOM",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=(*OF_2021, ("blocking", True)),
+    ),
+    Framework(
+        "BigScience|vTrain|Megatron-DeepSpeed",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=OF_2021,
+    ),
+    # scripts/performance: tp_comm_overlap with user buffers.
+    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron", traits=PIECES),
+    # docs/source/performance: the same.
+    Framework("NeMo", "NeMo", "megatron", "megatron", traits=PIECES),
+    # The table's text: --tp-comm-overlap.
+    Framework("README H100", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     Framework(r"\(OneFlow\)", "OneFlow", "megatron", "megatron"),
     Framework("nanotron", "nanotron", "megatron", "megatron"),
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
     Framework(
-        "Megatron|SC21|Korthikanti|MegaScale|SimuMax|DeepSeek",
+        "SC21|Korthikanti|README Jan 2021|README GPT-3",
+        "Megatron-LM",
+        "megatron",
+        "megatron",
+        traits=OF_2021,
+    ),
+    Framework(
+        "Megatron|MegaScale|SimuMax|DeepSeek",
         "Megatron-LM",
         "megatron",
         "megatron",
@@ -98,9 +155,10 @@ class Machine:
 #: Found in the source's name, else in the place and the notes; the default depends on the GPU.
 MACHINES = (
     # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and
-    # tr1-13B-base).
-    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 400 * GIGA_BITS),
-    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 400 * GIGA_BITS),
+    # tr1-13B-base), of which NCCL reached 135 Gb/s (experiments/README.md; in 2022 too: network/README.md of
+    # stas00/ml-engineering); the cluster's network_efficiency is in that figure already.
+    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 135 / 0.9 * GIGA_BITS),
+    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 135 / 0.9 * GIGA_BITS),
     # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
     Machine("InternEvo.*A[18]00", "dgx_a100", 400 * GIGA_BITS),
     # DLPerf's reports: one 100 Gb/s InfiniBand port per node.
@@ -150,6 +208,24 @@ PARTS = (
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """Fused attention older than the one that the GPU's figure stands for: its share of peak, by what the
+    GPU's kernels are built for."""
+
+    pattern: str
+    efficiency: dict[str, float]
+
+
+#: Found in the source's name, else in the place and the notes.
+KERNELS = (
+    # scripts/train/benchmarking/submit_benchmarks.py: attn_impl triton, a kernel of FlashAttention-1's kind,
+    # 25-40 % of peak on A100 (Dao 2023, arXiv 2307.08691).
+    Kernel("llm-foundry", {"sm80": 0.40}),
+    Kernel("", {}),
+)
+
+
+@dataclass(frozen=True)
 class Family:
     """What a table of dimensions does not say of an architecture: fields of `Model`."""
 
@@ -195,22 +271,26 @@ NAMED = {
 
 @dataclass(frozen=True)
 class Gauge:
-    """What a source's memory figure counts: bytes of its unit, and whether driver context and
-    communication
-    libraries are in it (what nvidia-smi shows) or the framework's allocator alone."""
+    """What a source's memory figure counts: bytes of its unit, and of what: tensors alone, what torch's
+    allocator holds for them, or all that nvidia-smi shows, driver context and libraries included.
+    """
 
     pattern: str
     unit: int | None
-    whole: bool = True
+    counts: Literal["allocated", "reserved", "device"] = "device"
 
 
 MEMORY = (
     # Maximum that torch's allocator reserved.
-    Gauge("torchtitan", GIB, whole=False),
+    Gauge("torchtitan", GIB, "reserved"),
     # max_memory_allocated.
-    Gauge("SimuMax", GIB, whole=False),
+    Gauge("SimuMax", GIB, "allocated"),
+    Gauge("^own ", GIB, "allocated"),
     # nvidia-smi, MiB / 1024.
     Gauge("DLPerf", GIB),
+    # Not stated how taken. Its FSDP rows fall by 27 to 30 bytes per parameter with the ranks, beyond any
+    # state of the framework: caches are in it, or the update's temporaries.
+    Gauge("InternEvo memory", None),
     # Unit not stated.
     Gauge("Primus", None),
     Gauge("", GB),

@@ -1,6 +1,7 @@
 """parc: compile a training job into its best parallel layout, and into the files that run it.
 
-The Python API: `load` a job file, `compile` it into plans, `estimate` one given layout.
+The Python API: `load` a job file, `compile` it into plans, `estimate` one given layout,
+`lint` launch files.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from .compiler.plan import Estimate, Plan
     from .dsl.job import Job
 
-__all__ = ["__version__", "compile", "estimate", "load"]
+__all__ = ["__version__", "compile", "estimate", "lint", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +22,11 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("parc-compiler")
+    if name == "lint":
+        # A package of this name that can be called; see its own text.
+        from importlib import import_module
+
+        return import_module(".lint", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -77,11 +77,21 @@ def _interruptions(pressed: list[int]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _split(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """What stands behind `--` of `parc lint` and `parc import` belongs to the scripts."""
+    if "--" not in argv or argv[0] not in ("lint", "import"):
+        return argv, ()
+    index = argv.index("--")
+    return argv[:index], argv[index + 1 :]
+
+
 def _run(argv: Sequence[str] | None) -> int:
     """The imports take long enough to be interrupted, so they belong to the run."""
     from parc.dsl.diagnostics import JobError
 
-    arguments = parser().parse_args(argv)
+    own, script = _split(sys.argv[1:] if argv is None else argv)
+    arguments = parser().parse_args(own)
+    arguments.script = script
     try:
         code = int(arguments.run(arguments))
         sys.stdout.flush()

@@ -8,6 +8,8 @@ NO_STD_ENTRY = "PAR094"
 NO_FRAMEWORK = "PAR087"
 NO_SMOKE = "PAR088"
 FOLDER_IN_USE = "PAR089"
+NO_FILES = "PAR095"
+NO_RULE = "PAR096"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -22,4 +24,6 @@ CODES: dict[str, tuple[str, str]] = {
     NO_FRAMEWORK: ("smoke-framework", "no Python at hand has what a target needs to be trained"),
     NO_SMOKE: ("smoke-layout", "no part of the layout fits the processes of a smoke run"),
     FOLDER_IN_USE: ("smoke-folder", "the folder that is to keep a smoke run's files holds others"),
+    NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
+    NO_RULE: ("no-rule", "no rule has this code or name"),
 }

@@ -62,6 +62,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
     value: dict[str, Any] = rounded(estimate.model_dump())
     value["memory_bytes"] = estimate.memory_bytes
+    value["out_of_memory"] = rounded(estimate.out_of_memory)
+    value["mfu_band"] = rounded(estimate.mfu_band)
     value["gpus"] = estimate.layout.gpus
     return value
 
@@ -84,6 +86,7 @@ def _summary(estimate: Estimate) -> dict[str, Any]:
             "step_seconds": estimate.step_seconds,
             "mfu": estimate.mfu,
             "memory_bytes": estimate.memory_bytes,
+            "out_of_memory": estimate.out_of_memory,
         }
     )
     return value

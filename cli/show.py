@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 BAR = 31
+#: Columns of what stands before a bar.
+USED = 30
 SHADES = "█▓▒░"
 #: Terms named after a bar; the smaller rest is summed as "other".
 NAMED = 6
@@ -58,13 +60,14 @@ def layout_text(layout: Layout) -> str:
 def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
     stage, stages = estimate.fullest, estimate.stages
     where = f", stage {stage.index} of {len(stages)} (the fullest)" if len(stages) > 1 else ""
-    used = f"{stage.memory_bytes / GIB:.1f} of {estimate.ceiling_bytes / GIB:.1f} GiB"
+    ceiling = estimate.ceiling_bytes / GIB
+    used = f"{stage.memory_bytes / GIB:.1f} of {ceiling:.1f} GiB ({_risk(estimate.out_of_memory)} risk)"
     memory = {name: size / GIB for name, size in stage.memory.items()}
     step = _seconds(estimate.step_seconds)
     return [
         f"{target}{where}",
-        f"  memory  {used:<19} {_bar(sum(memory.values()), estimate.ceiling_bytes / GIB)}  {_terms(memory)}",
-        f"  step    {step:<19} {_shares(estimate.time)}  {_terms(estimate.time)}",
+        f"  memory  {used:<{USED}} {_bar(sum(memory.values()), ceiling)}  {_terms(memory)}",
+        f"  step    {step:<{USED}} {_shares(estimate.time)}  {_terms(estimate.time)}",
         f"          {' · '.join(_outcome(job, estimate))}",
     ]
 
@@ -85,7 +88,7 @@ def _ranking(planned: Planned) -> list[str]:
     rows = [(plan.target, layout_text(plan.layout)) for plan in planned.plans]
     name, layout = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = [
-        f"  {target:<{name}}  {text:<{layout}}  MFU {plan.estimate.mfu:6.1%}"
+        f"  {target:<{name}}  {text:<{layout}}  MFU {_mfu(plan.estimate):<13}".rstrip()
         for (target, text), plan in zip(rows, planned.plans, strict=True)
     ]
     if len(lines) > 1:
@@ -137,7 +140,7 @@ def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
     train = job.train
     length = f"{_short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     parts = [
-        f"MFU {estimate.mfu:.1%}",
+        f"MFU {_mfu(estimate)}",
         f"{estimate.tokens_per_second:,.0f} tokens/s",
         f"{length} in {_duration(estimate.days)}",
     ]
@@ -149,6 +152,19 @@ def _proof(plan: Plan) -> str:
     chosen = "best" if proof.status == "OPTIMAL" else f"{proof.status.lower()}, chosen"
     text = f"{chosen} of {proof.layouts:,} layouts, {proof.seconds:.2f} s"
     return f"{text} · binding: {', '.join(plan.binding)}" if plan.binding else text
+
+
+def _mfu(estimate: Estimate) -> str:
+    """The predicted MFU and the whole percents between which four of five runs lie."""
+    low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
+    return f"{estimate.mfu:.1%} ({low}–{high})"
+
+
+def _risk(chance: float) -> str:
+    """The chance to run out of memory in whole percent."""
+    if chance < 0.005:
+        return "< 1 %"
+    return f"{chance:.0%}".replace("%", " %") if chance < 0.995 else "> 99 %"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -60,7 +60,31 @@ class Case:
     @cached_property
     def linear_rate(self) -> float:
         """FLOP/s that large matrix products reach in the job's precision."""
+        if self.operand_bytes == 1:
+            return self.job.peak_flops * self.gpu.fp8_efficiency
         return self.job.peak_flops * self.gpu.matmul_efficiency
+
+    @cached_property
+    def half_linear_rate(self) -> float:
+        """The same in 16 bits: what the head, the router and unfused attention run in."""
+        return self.half_rate * self.gpu.matmul_efficiency
+
+    @cached_property
+    def gradient_bytes(self) -> float:
+        """Bytes that a product of weight gradients moves per parameter: it writes 2, or reads and writes the
+        sum of the step where that stays on the rank (Megatron-LM's gradient accumulation fusion).
+        """
+        return 2.0 if self.traits.reduces_each(0) else 2.0 * self.state(0).gradients
+
+    @property
+    def operand_bytes(self) -> int:
+        """Bytes per element of what the layers' products read."""
+        return 1 if self.train.precision in ("fp8", "mxfp8") else 2
+
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of an element that a linear layer keeps of its input for the backward pass."""
+        return 1 if self.traits.saves_fp8 and "fp8" in self.train.precision else 2
 
     @cached_property
     def half_rate(self) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compute, network
+from . import compute, network, products
 from .case import Case
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
@@ -34,9 +34,16 @@ HOST_MEMORY_RATE = 150e9
 
 def tensor(case: Case, tp: Any, tokens: Any) -> Any:
     """Seconds of one half-layer's tensor-parallel collectives, forward;
-    backward is as much (its third gather overlaps)."""
+    backward is as much (its third gather overlaps).
+
+    In pieces beside their products, one of tp pieces stays in the open, and what outlasts the products
+    around attention, the smaller half (Transformer Engine, userbuffers.md: ring exchange)."""
     message = 2.0 * tokens * case.model.hidden
-    return TP_FORWARD * network.ring(case.cluster, message, tp, 1)
+    seconds = TP_FORWARD * network.ring(case.cluster, message, tp, 1)
+    if not case.traits.overlaps_tensor:
+        return seconds
+    beside = compute.projections(case, tp, tokens)
+    return np.maximum(seconds / np.asarray(tp), seconds - beside)
 
 
 def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -64,7 +71,7 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         network.hop_latency(cluster, np.minimum(cp, 2), tp) + RING_KERNELS * case.gpu.kernel_launch
     )
     merged = MERGE_BYTES * tokens * model.heads * model.head_size / tp
-    hops = hops + np.maximum(cp - 1, 0) * compute.streamed(case, merged)
+    hops = hops + np.maximum(cp - 1, 0) * products.streamed(case, merged)
     return np.where(
         cp > 1,
         np.maximum(seconds - compute.attention_core(case, tp, cp, micro_batch), 0.0) + hops,
@@ -81,10 +88,16 @@ def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
 
 def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
-    """Seconds to hand one micro-batch's activations to the next stage;
-    sequence parallelism divides them by tp."""
-    message = 2.0 * tokens * case.model.hidden / tp
-    seconds = network.point_to_point(case.cluster, message, gpus // np.maximum(pp, 1))
+    """Seconds to hand one micro-batch's activations to the next stage, across nodes wherever one of the
+    boundaries is.
+
+    Sequence parallelism divides them by tp; without it ranks send a share each and gather the rest
+    (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
+    """
+    message = 2.0 * tokens * case.model.hidden
+    seconds = network.point_to_point(case.cluster, message / tp, gpus)
+    if not case.traits.sequence_parallel:
+        seconds = seconds + network.ring(case.cluster, message, tp, 1)
     return np.where(pp > 1, seconds, 0.0)
 
 
@@ -92,25 +105,20 @@ def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offl
     """Seconds per parameter of gathering weights for one micro-batch;
     hpz serves the second gather from the node."""
     passes = _per_stage(case, zero, lambda stage: case.traits.gathers(stage))
-    wide = _per_parameter(case, 2.0, size, stride)
-    near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride), wide)
+    share = _wide_share(case, zero)
+    wide = _per_parameter(case, 2.0, size, stride, share)
+    near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
     fetched = np.where(offload == 2, passes * 2.0 / np.maximum(size, 1) / case.gpu.pcie, 0.0)
     return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
 
 
-def reduce_seconds(
-    case: Case, size: Any, stride: Any, replicate: Any, shards_gradients: Any
-) -> Any:
+def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
     """Seconds per parameter of one gradient reduction: reduce-scatter over shards, all-reduce where
     gradients stay whole, and an all-reduce of the shards over replicas."""
-    scatter = _per_parameter(case, case.traits.reduce_bytes, size, stride)
-    whole = np.where(shards_gradients, scatter, 2.0 * scatter)
-    across = (
-        2.0
-        * _per_parameter(case, case.traits.reduce_bytes, replicate, stride * size)
-        / np.maximum(size, 1)
-    )
-    return whole + across
+    width = case.traits.reduce_bytes
+    scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
+    whole = np.where(zero >= 1, scatter, _all_reduce(case, width, size, stride))
+    return whole + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
 
 
 def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
@@ -127,11 +135,31 @@ def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
     return owned_share * np.where(offload > 0, on_host, on_gpu)
 
 
-def _per_parameter(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
-    """Seconds per parameter of one ring pass, bandwidth alone:
-    latency is paid per bucket and hides behind its neighbours."""
+def _per_parameter(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
+    """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
     size = np.maximum(size, 1)
-    return width_bytes * (size - 1) / size / network.bus_bandwidth(case.cluster, size, stride)
+    latency = network.ring_latency(case.cluster, size, stride)
+    return _streamed(case, width_bytes, size, stride, share) + latency / case.traits.bucket(
+        case.job, size, stride
+    )
+
+
+def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
+    """The same of an all-reduce: two passes, with the latency of trees."""
+    size = np.maximum(size, 1)
+    latency = network.hop_latency(case.cluster, size, stride) + network.START * (size > 1)
+    bucket = case.traits.bucket(case.job, size, stride)
+    return 2.0 * (_streamed(case, width_bytes, size, stride) + latency / bucket)
+
+
+def _streamed(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
+    rate = network.bus_bandwidth(case.cluster, size, stride)
+    inside = size * stride <= case.cluster.domain
+    return width_bytes * (size - 1) / size / (rate * np.where(inside, 1.0, share))
+
+
+def _wide_share(case: Case, zero: Any) -> Any:
+    return np.where(np.asarray(zero) == 3, case.traits.wide_share, 1.0)
 
 
 def _per_stage(case: Case, zero: Any, value: Any) -> Any:

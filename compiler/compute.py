@@ -3,7 +3,7 @@ kernels of one layer and one micro-batch.
 
 Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
 at the reachable bandwidth. Forward; the backward pass repeats each matrix product twice and each elementwise
-kernel twice; fused attention recomputes its scores, 2.5 forwards (Dao 2023, arXiv 2307.08691, 3.1).
+kernel twice.
 Columns: tp, cp, micro_batch, tokens (= micro_batch * seq_len / cp), ep, etp.
 """
 
@@ -13,95 +13,137 @@ from typing import Any
 
 import numpy as np
 
+from ..dsl.job import Model
 from . import flops
 from .case import Case
+from .products import TILE, grouped, matmul, matmul_backward, streamed
+
+#: Columns of a product's result, and what it sums over.
+Shape = tuple[Any, Any]
 
 #: Backward passes in forward ones: a product for the input's gradient and one for the weights'.
 BACKWARD = 2.0
-#: Edge of the tile that one core computes of a matrix product (cuBLAS and
-#: CUTLASS default 128 x 128 for 16 bits).
-TILE = 128
-#: The same of fused attention, which computes its scores again (Dao 2023, arXiv 2307.08691, 3.1).
-FLASH_BACKWARD = 2.5
-#: Bytes that eager norm, rope, activation and residual move for each byte of their fused kernels, by
-#: operation: RMSNorm in fp32 30 bytes per element for 4, rope 24 for 4, SwiGLU 10 for 6, residual 6 for 6;
-#: weighed by a Llama block's widths.
-EAGER_PASSES = 3.0
-#: Passes over the score matrix of unfused attention: write, scale and mask, softmax, dropout,
-#: read back (2 bytes each).
-UNFUSED_PASSES = 8
-
-
-def matmul(case: Case, rows: Any, columns: Any, inner: Any, rate: float | None = None) -> Any:
-    """Seconds of one rows x inner by inner x columns product in 16-bit operands.
-
-    The last wave of tiles is half full on average (NVIDIA, Matrix Multiplication Background,
-    wave quantization).
-    """
-    rate = rate or case.linear_rate
-    operations = 2.0 * rows * columns * inner / rate
-    moved = 2.0 * (rows * inner + inner * columns + rows * columns) / case.memory_rate
-    return np.maximum(operations + half_wave(case, inner, rate), moved)
-
-
-def half_wave(case: Case, inner: Any, rate: float) -> Any:
-    """Seconds of half a wave: every core works on one TILE x TILE tile of the result."""
-    return 0.5 * case.gpu.sms * 2.0 * TILE * TILE * inner / rate
-
-
-def streamed(case: Case, moved_bytes: Any) -> Any:
-    """Seconds of elementwise kernels that move so many bytes when they are fused."""
-    return moved_bytes * (1.0 if case.fused else EAGER_PASSES) / case.memory_rate
+#: The same of fused attention: 2.5 times the FLOP, since it computes its scores again (Dao 2023,
+#: arXiv 2307.08691, 3.1), at 0.78 of the rate (SimuMax, configs/system, 64 and 128 heads: FlashAttention 2 on
+#: A100 0.50 of peak for 0.59 forward, cuDNN on B200 0.42 for 0.50).
+FLASH_BACKWARD = 3.2
+#: Waves of blocks that fused attention loses to cores that wait for the longest of them, forward and
+#: backward: what SimuMax's measurements of 4 to 128 heads on A100 and B200 choose.
+FORWARD_WAVES, BACKWARD_WAVES = 1.5, 0.5
+#: Keys' worth of time that a block of queries takes beyond its unmasked keys: half of a diagonal block is
+#: masked, and a pipeline fills and drains.
+BLOCK_KEYS = 256
+#: Head width whose products take as long as the exponentials of a score.
+EXPONENTIAL_WIDTH = 40
+#: Width of the heads that `attention_efficiency` is stated for.
+HEAD_WIDTH = 128
+#: Bytes per element, 16 bits each: a norm reads and writes, a residual sum reads two and writes.
+NORM_BYTES, RESIDUAL_BYTES = 4, 6
+#: Bytes per element that dropout adds to a residual sum: its mask, where one kernel adds bias, drops and adds
+#: (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
+FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
+#: Bytes per element that a fused rotary embedding moves, and eager PyTorch's in fp32.
+ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
+#: The same of a gated activation: two read and one written; two kernels.
+GATE_BYTES, EAGER_GATE_BYTES = 6, 10
+#: Bytes per score that the softmax of unfused attention moves, forward and backward: it reads the half that
+#: the mask leaves and writes all, 2 bytes each (Megatron-LM, scaled_upper_triang_masked_softmax.h).
+SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
+#: The same of dropout in either direction: read 2, write 2 and a byte of mask.
+DROPOUT_BYTES = 5
 
 
 def projections(case: Case, tp: Any, tokens: Any) -> Any:
     """Seconds of the linear layers around attention, forward."""
-    model = case.model
+    return sum(matmul(case, tokens, *shape) for shape in _projections(case.model, tp))
+
+
+def projections_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    return sum(matmul_backward(case, tokens, *shape) for shape in _projections(case.model, tp))
+
+
+def _projections(model: Model, tp: Any) -> list[Shape]:
+    """Width and inner width of each linear layer around attention."""
     if model.mla:
-        return _latent_projections(case, tp, tokens)
+        return _latent_projections(model, tp)
     head = model.head_size
     keys = np.maximum(model.groups / tp, 1.0)
-    query_key_value = matmul(case, tokens, head * (model.heads / tp + 2 * keys), model.hidden)
-    return query_key_value + matmul(case, tokens, model.hidden, model.heads * head / tp)
+    return [
+        (head * (model.heads / tp + 2 * keys), model.hidden),
+        (model.hidden, model.heads * head / tp),
+    ]
 
 
-def _latent_projections(case: Case, tp: Any, tokens: Any) -> Any:
-    model = case.model
+def _latent_projections(model: Model, tp: Any) -> list[Shape]:
     query_width = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim) / tp
     key_value_width = model.heads * (model.qk_nope_head_dim + model.v_head_dim) / tp
-    seconds = matmul(case, tokens, query_width, model.q_lora_rank or model.hidden)
-    if model.q_lora_rank:
-        seconds = seconds + matmul(case, tokens, model.q_lora_rank, model.hidden)
-    seconds = seconds + matmul(
-        case, tokens, model.kv_lora_rank + model.qk_rope_head_dim, model.hidden
-    )
-    seconds = seconds + matmul(case, tokens, key_value_width, model.kv_lora_rank)
-    return seconds + matmul(case, tokens, model.hidden, model.heads * model.v_head_dim / tp)
+    shapes: list[Shape] = [
+        (query_width, model.q_lora_rank or model.hidden),
+        (model.kv_lora_rank + model.qk_rope_head_dim, model.hidden),
+        (key_value_width, model.kv_lora_rank),
+        (model.hidden, model.heads * model.v_head_dim / tp),
+    ]
+    return [*shapes, (model.q_lora_rank, model.hidden)] if model.q_lora_rank else shapes
 
 
 def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
-    """Seconds of softmax(QK^T)V, forward. Unfused attention computes the
-    masked half too and streams the scores."""
-    seq_len = case.seq_len
-    tokens = micro_batch * seq_len / cp
+    """Seconds of softmax(QK^T)V, forward."""
+    tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
-        operations = flops.attention_core(case.model, seq_len) * tokens / tp
-        return operations / (case.half_rate * case.gpu.attention_efficiency)
-    operations = flops.attention_core(case.model, seq_len, "full") * tokens / tp
-    scores = tokens * seq_len * case.model.heads / tp
-    return (
-        operations / (case.half_rate * case.gpu.matmul_efficiency)
-        + 2 * UNFUSED_PASSES * scores / case.memory_rate
+        return _flash(case, tokens * case.model.heads / tp, cp, FORWARD_WAVES)
+    return _unfused(case, tokens * case.model.heads / tp, 1, SOFTMAX_BYTES)
+
+
+def attention_core_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Seconds of the gradients of queries, keys and values."""
+    tokens = micro_batch * case.seq_len / cp
+    if case.train.attention == "flash":
+        queries = tokens * case.model.heads / tp
+        return FLASH_BACKWARD * _flash(case, queries, cp, BACKWARD_WAVES)
+    return _unfused(case, tokens * case.model.heads / tp, 2, SOFTMAX_BACKWARD_BYTES)
+
+
+def _unfused(case: Case, queries: Any, pairs: int, softmax_bytes: int) -> Any:
+    """Seconds of so many pairs of products, and the softmax between, over so many queries of one head.
+    The masked half is computed too; each product reads or writes its scores in 16 bits."""
+    scores = queries * case.seq_len
+    products = 2.0 * flops.score_widths(case.model) * scores / case.half_linear_rate
+    dropped = DROPOUT_BYTES if case.train.dropout else 0
+    return pairs * np.maximum(products, 4.0 * scores / case.memory_rate) + streamed(
+        case, (softmax_bytes + dropped) * scores
     )
+
+
+def _flash(case: Case, queries: Any, cp: Any, waves: float) -> Any:
+    """Seconds of fused attention over so many queries of one head, forward.
+
+    Each block of queries takes BLOCK_KEYS beyond the keys that the mask leaves, once for every part of a
+    ring; a core takes as many queries at once as rows of a tile; narrow heads wait for exponentials.
+    """
+    width = flops.score_widths(case.model) / 2
+    parts = cp if case.traits.context == "ring" else 1
+    keys = flops.keys_seen(case.model, case.seq_len) + BLOCK_KEYS * parts
+    narrow = (1 + EXPONENTIAL_WIDTH / width) / (1 + EXPONENTIAL_WIDTH / HEAD_WIDTH)
+    filled = queries + waves * case.gpu.sms * case.gpu.tile / TILE
+    operations = 4.0 * width * keys * filled * narrow
+    return operations / (case.half_rate * case.gpu.attention_efficiency)
 
 
 def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
     """Bytes of norm, rotary embedding, residual and dropout around attention, forward:
     reads and writes of 2 bytes."""
     model = case.model
-    rotated = 4 * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
-    residual = (5 + (3 if case.train.dropout else 0)) * 2 * model.hidden
-    return tokens * (rotated / tp + residual / case.stream_ways(tp))
+    rope = ROPE_BYTES if case.fused else EAGER_ROPE_BYTES
+    rotated = (
+        rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
+    )
+    return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
+
+
+def residual_bytes(case: Case) -> int:
+    """Bytes per element of norm, residual and dropout around half a layer, forward."""
+    dropped = FUSED_DROPOUT_BYTES if case.fused else EAGER_DROPOUT_BYTES
+    return NORM_BYTES + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
 
 
 def attention(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -113,8 +155,7 @@ def attention(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 
 def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     tokens = micro_batch * case.seq_len / cp
-    core = FLASH_BACKWARD if case.train.attention == "flash" else BACKWARD
-    busy = BACKWARD * projections(case, tp, tokens) + core * attention_core(
+    busy = projections_backward(case, tp, tokens) + attention_core_backward(
         case, tp, cp, micro_batch
     )
     return busy + BACKWARD * streamed(case, attention_streams(case, tp, tokens))
@@ -124,62 +165,82 @@ def _gated(case: Case) -> int:
     return 2 if case.model.gated else 1
 
 
-def _ffn_products(case: Case, width: Any, tokens: Any) -> Any:
-    hidden = case.model.hidden
-    return matmul(case, tokens, _gated(case) * width, hidden) + matmul(case, tokens, hidden, width)
+def _ffn_shapes(case: Case, width: Any) -> list[Shape]:
+    return [(_gated(case) * width, case.model.hidden), (case.model.hidden, width)]
 
 
 def ffn_streams(case: Case, tp: Any, tokens: Any, width: int) -> Any:
     """Bytes of norm, activation function, residual and dropout around a feed-forward of `width`, forward."""
-    residual = (5 + (3 if case.train.dropout else 0)) * 2 * case.model.hidden
-    return tokens * (residual / case.stream_ways(tp) + 2 * (_gated(case) + 1) * width / tp)
+    residual = residual_bytes(case) * case.model.hidden
+    return tokens * (residual / case.stream_ways(tp) + activation_bytes(case) * width / tp)
+
+
+def activation_bytes(case: Case) -> int:
+    """Bytes per element of a feed-forward's activation function, forward."""
+    if not case.model.gated:
+        return 4
+    return GATE_BYTES if case.fused else EAGER_GATE_BYTES
 
 
 def dense_ffn(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of the dense feed-forward half of a layer on the GPU, forward;
-    the backward pass takes twice that."""
+    """Seconds of the dense feed-forward half of a layer on the GPU, forward."""
     width = case.model.ffn
-    return _ffn_products(case, width / tp, tokens) + streamed(
-        case, ffn_streams(case, tp, tokens, width)
-    )
+    products = sum(matmul(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
+    return products + streamed(case, ffn_streams(case, tp, tokens, width))
+
+
+def dense_ffn_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    width = case.model.ffn
+    products = sum(matmul_backward(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
+    return products + BACKWARD * streamed(case, ffn_streams(case, tp, tokens, width))
 
 
 def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     """Seconds of router, permutation, routed and shared experts, forward, with evenly loaded experts.
 
-    Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width); a
-    grouped product reads the weights of every local expert, which is what
-    small batches of many experts pay for.
+    Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
     """
+    return _moe_products(case, matmul, tp, tokens, ep, etp) + moe_streams(case, tp, tokens)
+
+
+def moe_ffn_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
+    return products + BACKWARD * moe_streams(case, tp, tokens)
+
+
+def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    """Seconds of the products of routed experts, of the router and of shared experts; `kind` is `matmul` or
+    `matmul_backward`."""
+    model = case.model
+    experts = max(model.experts, 1) / ep
+    rows = tokens * model.topk / tp * etp / experts
+    width = model.expert_width
+    seconds = kind(case, tokens / tp, model.experts, model.hidden, half=True)
+    for shape in _ffn_shapes(case, width / etp):
+        seconds = seconds + grouped(case, kind, experts, rows, *shape)
+    if model.shared_experts:
+        for shape in _ffn_shapes(case, model.shared_experts * width / tp):
+            seconds = seconds + kind(case, tokens, *shape)
+    return seconds
+
+
+def moe_streams(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of norm, residual, activation functions, and of gathering and scattering token copies."""
     model = case.model
     copies = tokens * model.topk / tp
-    width = model.expert_width
-    operations = 2.0 * copies * (_gated(case) + 1) * width * model.hidden
-    weights = 2.0 * (model.experts / ep) * (_gated(case) + 1) * width * model.hidden / etp
-    waves = half_wave(case, model.hidden, case.linear_rate) + half_wave(
-        case, width / etp, case.linear_rate
-    )
-    routed = waves + np.maximum(
-        operations / case.linear_rate, (weights + 4.0 * copies * model.hidden) / case.memory_rate
-    )
-    busy = routed + matmul(
-        case, tokens / tp, model.experts, model.hidden, case.half_rate * case.gpu.matmul_efficiency
-    )
-    if model.shared_experts:
-        busy = busy + _ffn_products(case, model.shared_experts * width / tp, tokens)
-    permuted = 8.0 * copies * model.hidden + 2.0 * (_gated(case) + 1) * copies * width
-    return busy + streamed(
-        case, ffn_streams(case, tp, tokens, model.shared_experts * width) + permuted
-    )
+    around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
+    routed = 8.0 * copies * model.hidden + activation_bytes(case) * copies * model.expert_width
+    return streamed(case, around + routed)
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of output projection and cross entropy, forward and backward;
-    the loss streams fp32 logits six times."""
+    """Seconds of output projection and cross entropy, forward and backward."""
     vocab = case.vocab(tp) / tp
-    rate = case.half_rate * case.gpu.matmul_efficiency
-    product = matmul(case, tokens, vocab, case.model.hidden, rate)
-    return (1 + case.model.mtp_layers) * (3.0 * product + streamed(case, 24.0 * tokens * vocab))
+    products = matmul(case, tokens, vocab, case.model.hidden, half=True)
+    products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)
+    return (1 + case.model.mtp_layers) * (
+        products + streamed(case, case.traits.loss_bytes * tokens * vocab)
+    )
 
 
 def embedding(case: Case, tp: Any, tokens: Any) -> Any:
@@ -191,3 +252,13 @@ def mtp_block(case: Case, tp: Any, tokens: Any) -> Any:
     """Seconds of the 2h x h projection in front of an MTP block, forward and backward."""
     hidden = case.model.hidden
     return 3.0 * case.model.mtp_layers * matmul(case, tokens, hidden / tp, 2 * hidden)
+
+
+def copies(case: Case, zero: Any) -> Any:
+    """Seconds per parameter to lay out gathered weights and gradients to be reduced, once per micro-batch."""
+    moved = [
+        case.traits.gathers(stage) * case.traits.gather_copy_bytes
+        + case.traits.reduces_each(stage) * case.traits.reduce_copy_bytes
+        for stage in range(4)
+    ]
+    return np.array(moved)[np.asarray(zero)] / case.memory_rate

@@ -10,14 +10,15 @@ import numpy as np
 
 from ..dsl.expression import Call, Const, Name
 from ..dsl.job import Constraint
-from . import memory, ranks, speed
+from . import peak, speed
+from . import states as kept
 from .case import Case
-from .memory import KIB
 from .plan import Estimate, Layout, Stage
 from .quantities import Prices, quantities
 from .ranks import Load, placed_load
 from .space import DERIVED
 from .split import Split, split
+from .states import KIB
 from .terms import Arrays
 
 
@@ -91,11 +92,16 @@ def estimate_layout(
         cost=values["cost"],
         energy_joules=values["energy"],
         bubble=values["bubble"],
+        step_spread=case.gpu.step_spread,
     )
 
 
 def _ints(columns: Mapping[str, Any]) -> dict[str, int]:
     return {name: int(np.ravel(column)[0]) for name, column in columns.items()}
+
+
+def _int(column: Any) -> int:
+    return int(np.ravel(column)[0])
 
 
 def rank_slot(x: Arrays, columns: Mapping[str, int], placement: Split, rank: int) -> dict[str, int]:
@@ -111,8 +117,10 @@ def rank_slots(case: Case, columns: Mapping[str, Any], placement: Split) -> list
 
 def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> dict[str, int]:
     """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
-    work = max(rank_slots(case, columns, placement), key=lambda parts: sum(parts.values()))
-    parts = _ints(speed.step_parts(Arrays(case, columns), work))
+    slots = rank_slots(case, columns, placement)
+    slowest = max(range(len(slots)), key=lambda rank: sum(slots[rank].values()))
+    others = sum(sum(parts.values()) for parts in slots) - sum(slots[slowest].values())
+    parts = _ints(speed.step_parts(Arrays(case, columns), slots[slowest], others))
     return {part: value for part, value in parts.items() if value}
 
 
@@ -133,21 +141,40 @@ def stages(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[St
 
 
 def stage_memory(x: Arrays, columns: Mapping[str, int], load: Load) -> dict[str, int]:
-    """Bytes on one pipeline rank by term, from the functions behind the solver's totals;
-    states are told apart."""
-    terms = {term: kib * KIB for term, kib in _ints(ranks.rank_memory(x, load)).items()}
-    states = terms.pop("states")
+    """Bytes on one pipeline rank by term at its fullest moment, from the functions behind the solver's
+    totals; states are told apart, and activations from what comes and goes beside them."""
+    total = {term: kib * KIB for term, kib in _ints(peak.rank_memory(x, load)).items()}
+    moments = {name: kib * KIB for name, kib in _ints(peak.moments(x, load)).items()}
+    fullest = max(moments, key=lambda name: moments[name])
+    updating = fullest == "update"
+    absent = 0 if updating else KIB * _int(peak.unborn(x, load))
+    activations = 0 if updating else KIB * _int(peak.activations(x, load))
+    beside = moments[fullest] - activations + absent
+    return {
+        **_states(x, columns, load, total["states"], absent),
+        "activations": activations,
+        "logits": beside if fullest == "logits" else 0,
+        "workspace": 0 if fullest == "logits" else beside,
+        "fragments": total["fragments"],
+        "buffers": total["buffers"],
+    }
+
+
+def _states(
+    x: Arrays, columns: Mapping[str, int], load: Load, whole: int, absent: int
+) -> dict[str, int]:
+    """Weights, gradients and optimizer state of `whole` bytes, less gradients that are not there yet."""
     zero, offload, hpz = (columns[name] for name in ("zero", "offload", "hpz"))
-    common = memory.state_widths(x.case, zero, columns["shard"], offload, hpz)
-    routed = memory.state_widths(x.case, zero, columns["expert_shard"], offload, hpz)
+    common = kept.state_widths(x.case, zero, columns["shard"], offload, hpz)
+    routed = kept.state_widths(x.case, zero, columns["expert_shard"], offload, hpz)
     parts = {
         kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common
     }
-    scale = states / max(sum(parts.values()), 1e-9)
+    scale = whole / max(sum(parts.values()), 1e-9)
     weights, gradients = (int(parts[kind] * scale) for kind in ("weights", "gradients"))
+    absent = min(absent, gradients)
     return {
         "weights": weights,
-        "gradients": gradients,
-        "optimizer": states - weights - gradients,
-        **terms,
+        "gradients": gradients - absent,
+        "optimizer": whole - weights - gradients,
     }

@@ -80,11 +80,14 @@ def keys_seen(model: Model, seq_len: Any, convention: Convention = "halved") -> 
 
 def attention_core(model: Model, seq_len: Any, convention: Convention = "halved") -> Any:
     """Forward FLOP per token of one layer's QK^T and PV products."""
+    return 2 * model.heads * score_widths(model) * keys_seen(model, seq_len, convention)
+
+
+def score_widths(model: Model) -> int:
+    """Multiplications of one head for each score: of query and key, and with the value."""
     if model.mla:
-        widths = model.qk_nope_head_dim + model.qk_rope_head_dim + model.v_head_dim
-    else:
-        widths = 2 * model.head_size
-    return 2 * model.heads * widths * keys_seen(model, seq_len, convention)
+        return model.qk_nope_head_dim + model.qk_rope_head_dim + model.v_head_dim
+    return 2 * model.head_size
 
 
 def _ffn(model: Model, width: int) -> int:

@@ -1,4 +1,4 @@
-"""Memory of one rank: bytes of states, activations, logits and buffers, by role of the rank in its pipeline.
+"""Memory that a micro-batch needs: bytes of activations, of their gradients and of logits.
 
 Terms are KiB, rounded up. Activations follow Korthikanti et al. 2022 (arXiv 2205.05198, 4.1), extended to
 grouped and latent attention, gated feed-forward, fused attention and experts;
@@ -12,15 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from . import parameters
 from .case import Case
+from .states import frees
 from .terms import term
 
 KIB = 1024
-#: Fixed point of bytes per parameter in the solver's integers.
-SCALE = 4096
-#: Layers whose gathered weights are alive at once under ZeRO 3: the running one and the prefetched one.
-LIVE_LAYERS = 2
 
 
 def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -34,11 +30,16 @@ def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         wide = (4 * query_key + 4 * model.heads * model.v_head_dim) / tp + compressed
     else:
         wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
-    residual = (4 + (1 if case.train.dropout else 0)) * model.hidden
+        wide = wide + _in_fp8(case) * model.head_size * model.heads / tp
     statistics = 4 * model.heads / tp
-    return tokens * (wide + residual / case.stream_ways(tp) + statistics) + score_bytes(
-        case, tp, cp, micro_batch
-    )
+    residual = _residual_bytes(case, tp, tokens)
+    return tokens * (wide + statistics) + residual + score_bytes(case, tp, cp, micro_batch)
+
+
+def _in_fp8(case: Case) -> int:
+    """Bytes per element of what fp8 keeps a second time: attention's output, in 16 bits for attention's
+    backward pass and in 8 for the projection's."""
+    return case.input_bytes % 2
 
 
 def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -54,7 +55,7 @@ def _ffn_inner(case: Case) -> int:
     """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated)
     and its output; eager gated ones also keep what the activation function returns."""
     gated = case.model.gated
-    return 2 * ((2 if gated else 1) + 1 + (1 if gated and not case.fused else 0))
+    return case.input_bytes + 2 * ((2 if gated else 1) + (1 if gated and not case.fused else 0))
 
 
 def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
@@ -62,8 +63,10 @@ def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
 
 
 def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
-    kept = (4 + (1 if case.train.dropout else 0)) * case.model.hidden
-    return tokens * kept / case.stream_ways(tp)
+    """The norm's input and output, and the dropout's mask; the output whole where it is gathered for good."""
+    ways = case.stream_ways(tp)
+    output = case.input_bytes / (np.ones_like(tp) if case.traits.keeps_gathered else ways)
+    return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
 
 
 def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:
@@ -79,11 +82,16 @@ def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
     inner = _ffn_inner(case) * model.expert_width / etp
     shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
     router = 8 * tokens * model.experts / case.stream_ways(tp)
-    return _residual_bytes(case, tp, tokens) + copies * (4 * model.hidden + inner) + shared + router
+    return (
+        _residual_bytes(case, tp, tokens)
+        + copies * ((2 + case.input_bytes) * model.hidden + inner)
+        + shared
+        + router
+    )
 
 
 def boundary_bytes(case: Case, tp: Any, tokens: Any) -> Any:
-    """Bytes kept of a fully recomputed layer: its input."""
+    """Bytes of a layer's input or output on a rank."""
     return 2 * tokens * case.model.hidden / case.stream_ways(tp)
 
 
@@ -92,8 +100,8 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
     in the framework's own meaning of the word.
 
     core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of
-    every second matmul and of attention (torchtitan 0.2.2, distributed/activation_checkpoint.py);
-    feed_forward leaves attention alone.
+    every second matmul, of attention and of reduce-scatters, the last matmul's before its reduction
+    (torchtitan 0.2.2, distributed/activation_checkpoint.py); feed_forward leaves attention alone.
     """
     none = attention_bytes(case, tp, cp, micro_batch)
     tokens = micro_batch * case.seq_len / cp
@@ -105,11 +113,16 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
             2 * case.model.head_size * (2 * case.model.heads / tp + keys)
             + 4 * case.model.heads / tp
         )
-        selective = tokens * wide + boundary_bytes(case, tp, tokens)
+        selective = tokens * wide + (1 + scatters(tp)) * boundary_bytes(case, tp, tokens)
         selective = selective + score_bytes(case, tp, cp, micro_batch)
     else:
         selective = none
     return np.where(recompute == 1, np.minimum(selective, none), none)
+
+
+def scatters(tp: Any) -> Any:
+    """1 where a half-layer ends in a reduce-scatter."""
+    return (np.asarray(tp) > 1).astype(np.float64)
 
 
 def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: bool) -> Any:
@@ -118,7 +131,9 @@ def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: b
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
-        selective = hidden + 2 * tokens * inner / tp + (4 * hidden * case.model.topk if moe else 0)
+        gathered = 2 * tokens * case.model.hidden if case.traits.keeps_gathered else hidden
+        selective = gathered + scatters(tp) * hidden + 2 * tokens * inner / tp
+        selective = selective + (4 * hidden * case.model.topk if moe else 0)
     elif case.traits.selective == "feed_forward":
         selective = hidden
     else:
@@ -143,91 +158,81 @@ def moe_activation(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -
 
 @term("KiB", of=("tp", "tokens"))
 def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
+    """What is kept of a fully recomputed layer: its input, where the framework puts it."""
+    match case.traits.checkpoints:
+        case "divided":
+            return 2 * tokens * case.model.hidden / tp / KIB
+        case "host":
+            return 0.0 * tp * tokens
     return boundary_bytes(case, tp, tokens) / KIB
 
 
-@term("1", of=("recompute",))
-def recomputes(case: Case, recompute: Any) -> Any:
-    """1 where a whole layer is brought back at a time: full recompute."""
-    return recompute == 2
+@term("KiB", of=("tp", "tokens"))
+def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
+    """A stage's output, where the pipeline keeps it until its gradient arrives."""
+    return case.traits.keeps_outputs * boundary_bytes(case, tp, tokens) / KIB
+
+
+@term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
+def attention_again(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+    """What the backward pass brings back of one layer's attention half."""
+    none, kept = (
+        attention_kept(case, tp, cp, micro_batch, mode) for mode in (0 * recompute, recompute)
+    )
+    boundary = boundary_bytes(case, tp, micro_batch * case.seq_len / cp)
+    return np.where(recompute == 2, none - boundary, none - kept) / KIB
+
+
+@term("KiB", of=("tp", "tokens", "recompute"))
+def dense_again(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+    """The same of a dense feed-forward half."""
+    none = dense_bytes(case, tp, tokens)
+    kept = ffn_kept(case, none, tp, tokens, recompute, moe=False)
+    return np.where(recompute == 2, none, none - kept) / KIB
+
+
+@term("KiB", of=("tp", "tokens", "etp", "recompute"))
+def moe_again(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -> Any:
+    """The same of an MoE half."""
+    none = moe_bytes(case, tp, tokens, etp)
+    kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
+    return np.where(recompute == 2, none, none - kept) / KIB
+
+
+@term("KiB", of=("tp", "cp", "micro_batch"))
+def attention_workspace(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Gradients of what attention keeps, alive in its backward pass: query, key, value, output and,
+    when unfused, a 16-bit score matrix."""
+    model, tokens = case.model, micro_batch * case.seq_len / cp
+    heads = (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0)) * model.head_size
+    scores = 0.0 if case.train.attention == "flash" else 2.0 * model.heads / tp * case.seq_len
+    return tokens * (2 * heads + scores + 2 * model.hidden / case.stream_ways(tp)) / KIB
 
 
 @term("KiB", of=("tp", "tokens"))
 def workspace(case: Case, tp: Any, tokens: Any) -> Any:
-    """Gradients of one half-layer's activations, alive in the backward pass."""
+    """Gradients of a feed-forward's activations, alive in its backward pass."""
     model = case.model
     width = max(model.ffn, model.topk * model.expert_width) if model.moe else model.ffn
     inner = 2 * (3 if model.gated else 2) * width / tp
     return tokens * (inner + 4 * model.hidden / case.stream_ways(tp)) / KIB
 
 
-@term("KiB", of=("tp", "tokens"))
-def logits(case: Case, tp: Any, tokens: Any) -> Any:
-    """Logits at the loss, in the copies and dtypes that the framework holds, with their gradient."""
-    ways = np.ones_like(tp) if case.traits.gathers_logits else tp
-    return case.traits.logit_bytes * tokens * case.vocab(tp) / ways / KIB
+@term("KiB", of=("tp", "tokens", "zero"))
+def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
+    """The head's share of the last rank's memory around the loss.
 
-
-@term("1/4096 B", of=("zero", "shard", "offload", "hpz"))
-def state_width(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> Any:
-    """Bytes per parameter of weights, gradients and optimizer state on the GPU,
-    for what tp and pp leave to a rank."""
-    return SCALE * sum(state_widths(case, zero, shard, offload, hpz).values())
-
-
-@term("1/4096 B", of=("zero", "expert_shard", "offload", "hpz"))
-def expert_state_width(case: Case, zero: Any, expert_shard: Any, offload: Any, hpz: Any) -> Any:
-    """The same for routed experts, which are divided over fewer ranks."""
-    return SCALE * sum(state_widths(case, zero, expert_shard, offload, hpz).values())
-
-
-@term("1/4096 B", of=("zero", "shard", "offload"))
-def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
-    """Bytes per parameter that offload keeps in host memory."""
-    state = _by_stage(case, zero)
-    optimizer = state["optimizer"] / np.where(state["optimizer_sharded"], shard, 1)
-    weights = state["weights"] / np.where(state["weights_sharded"], shard, 1)
-    return SCALE * (np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0))
-
-
-@term("KiB", of=("tp", "expert_ways", "zero"))
-def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
-    """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
-    when weights are divided."""
-    layer = layer_parameters(case, tp, expert_ways)
-    alive = LIVE_LAYERS * 2.0 * layer + case.traits.reduce_bytes * layer
-    table = _by_stage(case, zero)
-    return np.where(table["weights_sharded"] & (table["gathered"] == 0), alive, 0.0) / KIB
-
-
-def layer_parameters(case: Case, tp: Any, expert_ways: Any) -> Any:
-    """Parameters of the largest layer on a rank before ZeRO."""
-    layer = (
-        parameters.moe_layer(case.model) if case.model.moe else parameters.dense_layer(case.model)
-    )
-    return parameters.per_rank(layer, tp, expert_ways)
-
-
-def state_widths(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> dict[str, Any]:
-    """Bytes per parameter by kind of state; float arrays of the columns' shape."""
-    state = _by_stage(case, zero)
-    ways = {
-        kind: np.where(state[f"{kind}_sharded"], shard, 1)
-        for kind in ("weights", "gradients", "optimizer")
-    }
-    secondary = np.where(hpz > 1, 2.0 / np.maximum(hpz, 1), 0.0)
-    on_gpu = np.where(offload == 2, 0.0, state["weights"] / ways["weights"])
-    return {
-        "weights": on_gpu + state["gathered"] + secondary,
-        "gradients": state["gradients"] / ways["gradients"],
-        "optimizer": np.where(offload >= 1, 0.0, state["optimizer"] / ways["optimizer"]),
-    }
-
-
-def _by_stage(case: Case, zero: Any) -> dict[str, Any]:
-    """The fields of `StateBytes` for a column of ZeRO stages."""
-    states = [case.state(stage) for stage in range(4)]
-    zero = np.asarray(zero)
-    return {
-        name: np.array([getattr(state, name) for state in states])[zero] for name in vars(states[0])
-    }
+    Either the loss itself, with logits in the copies and dtypes that the framework holds and their
+    gradient; or, just after, logits and gradient in 16 bits beside the gradient of the head's weights,
+    where that is whole for a while before it is reduced. Both with the gathered head, when weights are
+    divided.
+    """
+    local = case.vocab(tp) / tp
+    seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.gathers_logits else tp)
+    freed = frees(case, zero)
+    weights = np.where(freed, 2.0 * local * case.model.hidden, 0.0)
+    gradient = np.where(freed, case.traits.layer_gradient_bytes * local * case.model.hidden, 0.0)
+    whole, divided = case.traits.logit_bytes, case.traits.local_logit_bytes
+    held = np.where(np.asarray(tp) > 1, whole if divided is None else divided, whole)
+    loss = held * tokens * seen
+    return (weights + np.maximum(loss, 4.0 * tokens * seen + gradient)) / KIB

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
+from .risk import band, out_of_memory
 
 RECOMPUTE = tuple(VALUES["recompute"])
 OFFLOAD = tuple(VALUES["offload"])
@@ -96,6 +97,7 @@ class Estimate(Frozen):
     cost: float
     energy_joules: float
     bubble: float
+    step_spread: float
 
     @property
     def split(self) -> tuple[int, ...]:
@@ -110,6 +112,17 @@ class Estimate(Frozen):
     @property
     def memory_bytes(self) -> int:
         return self.fullest.memory_bytes
+
+    @property
+    def mfu_band(self) -> tuple[float, float]:
+        """The MFU that four of five runs reach, lowest and highest."""
+        low, high = band(self.mfu, self.step_spread)
+        return low, min(high, 1.0)
+
+    @property
+    def out_of_memory(self) -> float:
+        """The chance, 0 to 1, that the run needs more than the GPU has."""
+        return out_of_memory(self.memory_bytes, self.capacity_bytes)
 
 
 class Proof(Frozen):

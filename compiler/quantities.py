@@ -11,7 +11,8 @@ import numpy as np
 
 from . import flops
 from .case import Case
-from .ranks import host_memory, peak_memory, possible
+from .peak import host_memory, peak_memory
+from .ranks import possible
 from .space import Space
 from .speed import step_time
 from .split import recomputed, split

@@ -1,4 +1,4 @@
-"""What the ranks of a pipeline hold and how full they are: terms by role, and the total of a rank's memory.
+"""What the ranks of a pipeline hold: layers, parameters and micro-batches in flight, as terms by role.
 
 Layers and parameters come from the even placement of `split.py`; micro-batches in flight from the schedules
 (Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from . import memory, parameters
+from . import parameters
 from .case import Case
-from .memory import KIB, SCALE
 from .parameters import Counts
 from .split import ROLES, Split, recomputed, split
+from .states import KIB
 from .terms import Algebra, Term, term
 
 #: Fixed point of micro-batches in flight.
@@ -146,6 +146,23 @@ IN_FLIGHT = _by_role(
 )  # fmt: skip
 
 
+@term("1", of=("pp",))
+def leading_ranks(case: Case, pp: Any) -> Any:
+    """1 where the first rank is not the last."""
+    return np.minimum(pp - 1, 1)
+
+
+@term("1", of=("pp",))
+def inner_ranks(case: Case, pp: Any) -> Any:
+    return np.maximum(pp - 2, 0)
+
+
+def all_ranks(x: Algebra, values: Mapping[str, Any]) -> Any:
+    """Sum over all ranks of a pipeline of a value by role."""
+    first = x.times(x.term(leading_ranks), values["first"])
+    return first + x.times(x.term(inner_ranks), values["middle"]) + values["last"]
+
+
 @dataclass(frozen=True)
 class Load:
     """One rank as values of an algebra. `held` and `recomputed` blocks fill its memory, `paced` and
@@ -212,75 +229,3 @@ def kinds(case: Case) -> tuple[str, ...]:
     if not case.model.moe:
         return ("dense",)
     return ("dense", "moe") if case.model.dense_layers else ("moe",)
-
-
-def layer_activations(x: Algebra) -> dict[str, Any]:
-    """KiB that one layer keeps for one micro-batch, by kind of block."""
-    attention = x.term(memory.attention_activation)
-    terms = {"dense": memory.dense_activation, "moe": memory.moe_activation}
-    return {kind: attention + x.term(terms[kind]) for kind in kinds(x.case)}
-
-
-def activations(x: Algebra, load: Load) -> Any:
-    """KiB of the activations that a rank keeps for all micro-batches in flight,
-    and of its MTP blocks for one."""
-    kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
-    one: Any = 0
-    for kind, layer in kept.items():
-        boundaries = load.recomputed[kind]
-        one = (
-            one
-            + x.times(x.largest(load.held[kind] - boundaries, 0), layer)
-            + x.times(boundaries, boundary)
-        )
-    held = x.over(x.times(one, load.flight), FLIGHT)
-    last = list(kept.values())[-1]
-    return held + x.times(x.case.model.mtp_layers, last) if load.last else held
-
-
-def transients(x: Algebra) -> Any:
-    """KiB that come and go: the layer being recomputed, gradients of activations, gathered weights."""
-    layer = x.largest(*layer_activations(x).values())
-    return (
-        x.times(x.term(memory.recomputes), layer)
-        + x.term(memory.workspace)
-        + x.term(memory.gathered)
-    )
-
-
-def states(x: Algebra, load: Load) -> Any:
-    """KiB of weights, gradients and optimizer states on a rank."""
-    total = x.times(load.common, x.term(memory.state_width))
-    if x.case.model.moe:
-        total = total + x.times(load.experts, x.term(memory.expert_state_width))
-    return x.over(total, SCALE)
-
-
-def fixed_kib(case: Case) -> int:
-    """KiB that no layout changes: context, NCCL, allocator, communication buffers."""
-    return -(-(case.gpu.reserve + case.traits.buffers(case.job)) // KIB)
-
-
-def rank_memory(x: Algebra, load: Load) -> dict[str, Any]:
-    """KiB on a rank by term; their sum must stay below the GPU's memory."""
-    return {
-        "states": states(x, load),
-        "activations": activations(x, load),
-        "logits": x.term(memory.logits) if load.last else 0,
-        "workspace": transients(x),
-        "buffers": fixed_kib(x.case),
-    }
-
-
-def peak_memory(x: Algebra) -> Any:
-    """KiB on the fullest rank."""
-    return x.largest(*(sum(rank_memory(x, role_load(x, role)).values()) for role in ROLES))
-
-
-def host_memory(x: Algebra) -> Any:
-    """KiB of one GPU's share in host memory."""
-    width, loads = x.term(memory.host_width), [role_load(x, role) for role in ROLES]
-    total = x.times(x.largest(*(load.common for load in loads)), width)
-    if x.case.model.moe:
-        total = total + x.times(x.largest(*(load.experts for load in loads)), width)
-    return x.over(total, SCALE)

@@ -13,7 +13,7 @@ import numpy as np
 from ..dsl.job import Constraint
 from .algebra import Bounded, Solver, constant
 from .constraints import Conditions, Totals
-from .ranks import host_memory, peak_memory
+from .peak import host_memory, peak_memory
 from .solver import run
 from .space import DERIVED, ORDER, Space
 from .speed import step_time

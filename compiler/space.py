@@ -33,6 +33,9 @@ DERIVED: dict[str, Derived] = {
         ("micro_batch", "dp"),
         lambda job, micro_batch, dp: job.train.global_batch // np.maximum(micro_batch * dp, 1),
     ),
+    "accumulates": Derived(
+        ("microbatches",), lambda job, microbatches: (microbatches > 1).astype(np.int64)
+    ),
     "tokens": Derived(
         ("micro_batch", "cp"), lambda job, micro_batch, cp: micro_batch * job.train.seq_len // cp
     ),

@@ -1,8 +1,9 @@
 """Time of one step: terms in nanoseconds of the critical path, and their sum.
 
-A step is `microbatches` slots of the slowest rank, the pipeline's bubble of (pp - 1) / vpp slots (Narayanan
-et al. 2021, arXiv 2104.04473, 2.2), gradient and weight traffic that nothing hides, the optimizer,
-and fixed overhead.
+A step is `microbatches` slots of the slowest rank, the pipeline's bubble, gradient and weight traffic that
+nothing hides, the optimizer, and fixed overhead. The first micro-batch passes every rank before the slowest
+one sets the pace, so the bubble is one slot of each other rank, or the vpp-th part of it interleaved; with
+equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from . import communication as traffic
-from . import compute
+from . import compute, products
 from .case import Case
-from .ranks import COMMON, EXPERTS, Load, kinds, role_load
+from .exchange import beside, gathered_traffic, laid_out, optimizer, reduced_traffic, step_traffic
+from .ranks import Load, all_ranks, kinds, role_load
 from .split import ROLES
 from .terms import Algebra, term
 
 NANO = 1e9
-MEBI = 2**20
-KIBI = 2**10
 #: Half-layers' worth of launches in the forward pass of a block. Those of experts add router, permutation
 #: and grouped products.
 HALVES = {"dense": 2, "moe": 3}
@@ -43,9 +43,19 @@ def dense_forward(case: Case, tp: Any, tokens: Any) -> Any:
     return NANO * compute.dense_ffn(case, tp, tokens)
 
 
+@term("ns", of=("tp", "tokens"))
+def dense_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * compute.dense_ffn_backward(case, tp, tokens)
+
+
 @term("ns", of=("tp", "tokens", "ep", "etp"))
 def moe_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     return NANO * compute.moe_ffn(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def moe_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * compute.moe_ffn_backward(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "tokens"))
@@ -71,7 +81,7 @@ def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recomput
     repeated = {
         "core_attention": lambda: compute.attention_core(case, tp, cp, micro_batch),
         "per_op": lambda: compute.projections(case, tp, tokens) / 2
-        + compute.streamed(case, compute.attention_streams(case, tp, tokens)),
+        + products.streamed(case, compute.attention_streams(case, tp, tokens)),
         "feed_forward": lambda: 0.0 * tokens * tp,
     }[case.traits.selective]()
     return np.where(recompute == 1, NANO * repeated, 0.0)
@@ -120,72 +130,6 @@ def sends_openly(case: Case, vpp: Any) -> Any:
     return np.asarray(vpp) == 1
 
 
-# --- per parameter: ns per Mi-parameter, so that a rank's Ki-parameters times it stay whole numbers ---
-
-
-@term("ns/Mi", of=("tp", "shard", "zero", "hpz", "offload"))
-def gather_common(case: Case, tp: Any, shard: Any, zero: Any, hpz: Any, offload: Any) -> Any:
-    return NANO * MEBI * traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
-
-
-@term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
-def gather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
-    return NANO * MEBI * traffic.gather_seconds(case, zero, expert_shard, expert_ways, 1, 0)
-
-
-@term("ns/Mi", of=("tp", "shard", "dp_replicate", "zero"))
-def reduce_common(case: Case, tp: Any, shard: Any, dp_replicate: Any, zero: Any) -> Any:
-    sharded = np.asarray(zero) >= 1
-    return NANO * MEBI * traffic.reduce_seconds(case, shard, tp, dp_replicate, sharded)
-
-
-@term("ns/Mi", of=("expert_ways", "expert_group", "zero"))
-def reduce_experts(case: Case, expert_ways: Any, expert_group: Any, zero: Any) -> Any:
-    return (
-        NANO
-        * MEBI
-        * traffic.reduce_seconds(case, expert_group, expert_ways, 1, np.asarray(zero) >= 1)
-    )
-
-
-@term("ns/Mi", of=("tp", "shard", "zero"))
-def regather_common(case: Case, tp: Any, shard: Any, zero: Any) -> Any:
-    return NANO * MEBI * np.where(_once(case, zero), traffic.regather_seconds(case, shard, tp), 0.0)
-
-
-@term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
-def regather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
-    seconds = traffic.regather_seconds(case, expert_shard, expert_ways)
-    return NANO * MEBI * np.where(_once(case, zero), seconds, 0.0)
-
-
-def _once(case: Case, zero: Any) -> Any:
-    """Where weights are divided or updated in shards, but gathered once per step."""
-    zero = np.asarray(zero)
-    passes = np.array([case.traits.gathers(stage) for stage in range(4)])[zero]
-    return (zero >= 1) & (passes == 0)
-
-
-@term("1", of=("zero",))
-def reduces_each(case: Case, zero: Any) -> Any:
-    """1 where gradients travel after every micro-batch."""
-    return np.array([bool(case.traits.reduces_each(stage)) for stage in range(4)])[np.asarray(zero)]
-
-
-@term("ns/Mi", of=("zero", "shard", "offload"))
-def optimizer_common(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
-    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, shard), offload)
-
-
-@term("ns/Mi", of=("zero", "expert_shard", "offload"))
-def optimizer_experts(case: Case, zero: Any, expert_shard: Any, offload: Any) -> Any:
-    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, expert_shard), offload)
-
-
-def _owned(zero: Any, shard: Any) -> Any:
-    return np.where(np.asarray(zero) >= 1, 1.0 / np.maximum(shard, 1), 1.0)
-
-
 # --- totals ---
 
 Parts = dict[str, Any]
@@ -214,9 +158,11 @@ def layer_forward(x: Algebra, kind: str) -> Parts:
 def layer_both(x: Algebra, kind: str) -> Parts:
     """Forward and backward nanoseconds of one block by part, selective recompute included."""
     forward = layer_forward(x, kind)
-    feed_forward = x.term(dense_forward if kind == "dense" else moe_forward)
+    backward = x.term(attention_backward) + x.term(
+        dense_backward if kind == "dense" else moe_backward
+    )
     parts = {part: 2 * value for part, value in forward.items()}
-    parts["compute"] = forward["compute"] + x.term(attention_backward) + 2 * feed_forward
+    parts["compute"] = forward["compute"] + backward
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":
@@ -227,60 +173,59 @@ def layer_both(x: Algebra, kind: str) -> Parts:
 def rank_work(x: Algebra, load: Load) -> Parts:
     """Nanoseconds of one micro-batch on a rank by part, before weight gathering."""
     parts: Parts = {}
-    for kind in kinds(x.case):
+    for kind, both in blocks(x, load):
         for part, value in layer_both(x, kind).items():
-            _add(parts, part, x.times(load.paced[kind], value))
-        _add(parts, "recompute", x.times(load.repeated[kind], sum(layer_forward(x, kind).values())))
+            _add(parts, part, x.times(both, value))
+    busy = parts["compute"] + parts["recompute"]
+    for kind in kinds(x.case):
+        again = layer_forward(x, kind)
+        repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
+        busy = busy + repeated["compute"]
+        _add(parts, "recompute", sum(repeated.values()))
+    gaps = launches(x, load, x.case.traits.gap_seconds)
+    launched = launches(x, load, x.case.traits.host_seconds)
+    _add(parts, "host", gaps)
+    _add(parts, "host", launched if x.case.traits.blocking else x.excess(launched, busy + gaps))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     elif load.last:
         _add(parts, "compute", x.times(x.term(one_stage), x.term(embedding_both)))
     if load.last:
         _add(parts, "compute", x.term(head_both))
-    if load.last and x.case.model.mtp_layers:
-        for part, value in layer_both(x, kinds(x.case)[-1]).items():
-            _add(parts, part, x.times(x.case.model.mtp_layers, value))
-    _add(parts, "host", x.excess(host(x, load), sum(parts.values())))
+    _add(parts, "compute", laid_out(x, load))
     _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
     return parts
 
 
-def host(x: Algebra, load: Load) -> Any:
-    """Nanoseconds in which a rank's host launches one micro-batch: the forward pass, a backward pass of
-    twice as many kernels, and what is recomputed."""
-    total: Any = 0
-    for kind in kinds(x.case):
-        forward = HALVES[kind] * round(x.case.traits.host_seconds * NANO)
-        total = total + x.times(3 * load.paced[kind] + load.repeated[kind], forward)
+def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
+    """Kinds of blocks and how many of each pace a rank, those of MTP included."""
+    found = [(kind, load.paced[kind]) for kind in kinds(x.case)]
     if load.last and x.case.model.mtp_layers:
-        total = total + 3 * x.case.model.mtp_layers * forward
-    return total
+        found.append((kinds(x.case)[-1], x.case.model.mtp_layers))
+    return found
 
 
-def rank_traffic(x: Algebra, load: Load) -> Any:
-    """Nanoseconds per micro-batch of weight gathering and, where each micro-batch reduces, of gradients."""
-    common = x.term(gather_common) + x.times(x.term(reduces_each), x.term(reduce_common))
-    total = x.times(load.common, common)
-    if x.case.model.moe:
-        routed = x.term(gather_experts) + x.times(x.term(reduces_each), x.term(reduce_experts))
-        total = total + x.times(load.experts, routed)
-    return x.over(total, KIBI)
+def launches(x: Algebra, load: Load, seconds: float) -> Any:
+    """Nanoseconds of one micro-batch when a forward half-layer takes `seconds`: the forward pass, a backward
+    pass of twice as many kernels, and what is recomputed."""
+    forward = {kind: HALVES[kind] * round(seconds * NANO) for kind in kinds(x.case)}
+    total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
+    return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
 
 def slot(x: Algebra, load: Load) -> Parts:
     """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
-    parts = rank_work(x, load)
-    if any(x.case.traits.gathers(stage) or x.case.traits.reduces_each(stage) for stage in range(4)):
+    parts, traits = rank_work(x, load), x.case.traits
+    kinds_of_traffic = (
+        (any(map(traits.gathers, range(4))), traits.overlaps_gather, gathered_traffic),
+        (any(map(traits.reduces_each, range(4))), traits.overlaps_each, reduced_traffic),
+    )
+    shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
+    if shown:
         work = sum(parts.values())
-        behind = rank_traffic(x, load)
-        parts["dp"] = _beside(x, behind, work) if x.case.traits.overlaps_gather else behind
+        parts["dp"] = beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
+        parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
     return parts
-
-
-def _beside(x: Algebra, behind: Any, work: Any) -> Any:
-    """Nanoseconds that traffic beside work costs: what outlasts it, and the cores that it takes from it."""
-    taken = x.over(x.times(behind, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
-    return x.excess(behind, work) + taken
 
 
 def boundary(x: Algebra) -> Any:
@@ -291,42 +236,15 @@ def boundary(x: Algebra) -> Any:
     return x.times(x.term(sends_openly), x.term(boundary_both)) + x.term(boundary_latency)
 
 
-def step_traffic(x: Algebra, window: Any) -> Any:
-    """Exposed nanoseconds per step of gradient reduction and weight gathering.
-
-    They run beside the last backward and the first forward pass (`window`), all but the last bucket.
-    """
-    once = 1 - x.term(reduces_each)
-    rates = {"common": x.times(once, x.term(reduce_common)) + x.term(regather_common)}
-    held = {"common": x.largest(*(x.term(COMMON[role]) for role in ROLES))}
-    if x.case.model.moe:
-        rates["experts"] = x.times(once, x.term(reduce_experts)) + x.term(regather_experts)
-        held["experts"] = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
-    total = x.over(sum(x.times(held[kind], rates[kind]) for kind in rates), KIBI)
-    if not x.case.traits.overlaps_reduce:
-        return total
-    bucket = x.over(x.times(rates["common"], traffic.BUCKET_PARAMETERS // KIBI), KIBI)
-    last = 0 - x.largest(0 - total, 0 - bucket)
-    return last + x.excess(total - last, window)
-
-
-def optimizer(x: Algebra) -> Any:
-    """Nanoseconds of the optimizer step on the rank with most parameters."""
-    total = x.times(x.largest(*(x.term(COMMON[role]) for role in ROLES)), x.term(optimizer_common))
-    if x.case.model.moe:
-        most = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
-        total = total + x.times(most, x.term(optimizer_experts))
-    return x.over(total, KIBI)
-
-
-def step_parts(x: Algebra, work: Parts) -> Parts:
-    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work`."""
+def step_parts(x: Algebra, work: Parts, others: Any) -> Parts:
+    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work` and those of all
+    other ranks together `others`."""
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
     handed = boundary(x)
     one = sum(work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, handed))
-    parts["bubble"] = x.over(x.times(pp - 1, one + handed), x.variable("vpp"))
+    parts["bubble"] = x.over(others + x.times(pp - 1, handed), x.variable("vpp"))
     _add(parts, "dp", step_traffic(x, one))
     parts["optimizer"] = optimizer(x)
     _add(parts, "other", round(x.case.traits.step_overhead * NANO))
@@ -335,8 +253,9 @@ def step_parts(x: Algebra, work: Parts) -> Parts:
 
 def step_time(x: Algebra) -> tuple[Any, Any]:
     """Nanoseconds of a step, and of its bubble."""
-    slowest = x.largest(*(sum(slot(x, role_load(x, role)).values()) for role in ROLES))
-    parts = step_parts(x, {"work": slowest})
+    slots = {role: sum(slot(x, role_load(x, role)).values()) for role in ROLES}
+    slowest = x.largest(*slots.values())
+    parts = step_parts(x, {"work": slowest}, x.excess(all_ranks(x, slots), slowest))
     return sum(parts.values()), parts["bubble"]
 
 

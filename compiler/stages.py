@@ -16,10 +16,11 @@ import numpy as np
 from ..dsl.expression import names
 from .case import Case
 from .estimate import ceiling_bytes, columns_of, memory_bound, rank_slot, rank_slots, stages
-from .memory import KIB
-from .ranks import placed_load, rank_memory
+from .peak import rank_memory
+from .ranks import placed_load
 from .solver import run
 from .split import Split, ranks_of, split
+from .states import KIB
 from .terms import Arrays
 
 #: Candidates reach this far from the even placement.

@@ -26,6 +26,7 @@ class Predicate:
     `title` says in general what is wrong with them, `message(job, **values)` with the numbers of one layout.
     `holds(job, **columns)` takes the variables of `of` by name, as equally long integer arrays, and returns
     a boolean array. `source` names the framework's file or message.
+    `stricter` says why parc refuses what the framework's own start does not, where it does not.
     """
 
     code: str
@@ -35,6 +36,7 @@ class Predicate:
     holds: Callable[..., Any]
     message: Callable[..., str]
     source: str
+    stricter: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class StateBytes:
     """Bytes per parameter of one rank, each kept whole or divided by the shard group.
 
     `gathered` is a second, whole copy in compute precision that stays for the step (FSDP2 without reshard).
+    `gradients_stay` where they are buffers that live as long as the run; else the backward pass allocates
+    them and the update frees them. `step` comes and goes with the update, divided as the optimizer is.
     """
 
     weights: float
@@ -67,6 +71,8 @@ class StateBytes:
     gradients_sharded: bool
     optimizer_sharded: bool
     gathered: float = 0.0
+    gradients_stay: bool = True
+    step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -86,14 +92,45 @@ class Traits:
     """How context parallelism exchanges keys and values."""
     logit_bytes: float
     """Bytes held per logit at the loss: copies in their dtypes, with gradient."""
+    local_logit_bytes: float | None = field(default=None, kw_only=True)
+    """The same where tp divides the vocabulary, if it differs."""
+    live_parameters: float | None = field(default=None, kw_only=True)
+    """Gathered parameters at once where the framework gathers by module; None where by layer."""
+    layer_gradient_bytes: float
+    """Bytes per parameter of a layer's whole gradient before it is reduced, where weights are gathered."""
     reduce_bytes: float
     """Bytes per gradient element on the wire."""
+    loss_bytes: float
+    """Bytes that the loss moves per logit, forward and backward."""
     overlaps_reduce: bool = True
     """Gradient reduction runs beside the backward pass."""
     overlaps_gather: bool = True
     """Parameter gathering runs beside the computation."""
+    gather_copy_bytes: float = 0.0
+    """Bytes that the GPU moves per parameter to lay out what one gather brought, beside the gather itself."""
+    reduce_copy_bytes: float = 0.0
+    """The same for one gradient reduction after a micro-batch."""
+    overlaps_each: bool = True
+    """So do gradient reductions after every micro-batch."""
+    overlaps_tensor: bool = False
+    """Tensor-parallel collectives travel in pieces beside the products that need or make them."""
+    overlaps_regather: bool = True
+    """So does the step's gathering of updated weights."""
+    bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
+    """`bucket(job, ranks, ways)`: a rank's parameters in one collective of gradients or weights among
+    `ranks`, where tp or experts divide them by `ways`."""
+    wide_share: float = 1.0
+    """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
+    keeps_outputs: bool = False
+    """A pipeline keeps a stage's output until its gradient arrives."""
+    keeps_gathered: bool = False
+    """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
+    saves_fp8: bool = False
+    """In fp8, linear layers keep their inputs as they multiply them, in 8 bits."""
+    checkpoints: Literal["whole", "divided", "host"] = "whole"
+    """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
     gathers_logits: bool = False
@@ -106,6 +143,10 @@ class Traits:
     """Fixed communication buffers in bytes."""
     host_seconds: float = 0.0
     """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
+    gap_seconds: float = 0.0
+    """GPU time between the kernels of one forward half-layer, however large they are, seconds."""
+    blocking: bool = False
+    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1): the host's time adds to the GPU's."""
     micro_batch_overhead: float = 0.0
     """Seconds of host work per micro-batch and virtual stage."""
     step_overhead: float = 0.0

@@ -136,16 +136,28 @@ class Gpu(Frozen):
     nvlink_latency: Annotated[Seconds, Doc("of one message inside the fast domain")] = 3e-6
     pcie: Annotated[Bandwidth, Doc("to host memory, per direction")] = 25e9
     sms: Annotated[Count, Doc("cores that share the tiles of a matrix product: SMs or CUs")] = 128
+    tile: Annotated[Count, Doc("elements of a matrix product's result that a core has at once")] = (
+        128 * 128
+    )
     power: Annotated[Watts, Doc("board power at full load")] = 700.0
     matmul_efficiency: Annotated[Share, Doc("share of peak that large matrix products reach")] = (
         0.75
     )
-    attention_efficiency: Annotated[Share, Doc("share of peak that fused attention reaches")] = 0.5
+    fp8_efficiency: Annotated[
+        Share, Doc("share of the fp8 peak that large matrix products reach")
+    ] = 0.65
+    attention_efficiency: Annotated[
+        Share, Doc("share of peak that fused attention reaches, heads 128 wide, long sequences")
+    ] = 0.5
     memory_efficiency: Annotated[
         Share, Doc("share of memory bandwidth that elementwise kernels reach")
     ] = 0.8
     link_efficiency: Annotated[Share, Doc("share of the fast link that collectives reach")] = 0.75
     kernel_launch: Annotated[Seconds, Doc("time to start one kernel")] = 4e-6
+    step_spread: Annotated[
+        Share,
+        Doc("how far measured step times lie from predicted ones: the deviation of their ratio"),
+    ] = 0.2
     reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = (
         2 * 2**30
     )

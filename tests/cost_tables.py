@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -13,21 +13,36 @@ from compiled import EXAMPLES
 
 import parc
 from parc.backends import BACKENDS
-from parc.compiler import communication, compute, flops, memory, quantities, ranks, speed
+from parc.compiler import (
+    communication,
+    compute,
+    exchange,
+    flops,
+    memory,
+    network,
+    peak,
+    products,
+    quantities,
+    ranks,
+    speed,
+    states,
+)
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
 from parc.dsl.job import Job
 
-TERM_MODULES = (speed, memory, ranks, quantities)
-CONSTANT_MODULES = (compute, communication, memory, ranks, flops, quantities)
+TERM_MODULES = (speed, exchange, memory, states, ranks, quantities)
+CONSTANT_MODULES = (
+    products, compute, communication, network, memory, states, peak, ranks, flops, quantities,
+)  # fmt: skip
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
 
 
-def filled(document: str, job: Job) -> str:
+def filled(document: str, tables: Mapping[str, str]) -> str:
     """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
-    for name, table in tables(job).items():
+    for name, table in tables.items():
         opening = f"<!-- table {name} -->\n"
         before, _, rest = document.partition(opening)
         _, end, after = rest.partition("<!-- end -->")
@@ -152,8 +167,20 @@ def _mebibytes(size: float) -> str:
     return f"{size / 2**20:,.0f} MiB"
 
 
+def _million(parameters: float) -> str:
+    return f"{parameters / 1e6:,.0f} M"
+
+
 def _multiple(value: int) -> str:
     return f"{value} tp" if value > 1 else "1"
+
+
+def _or_same(value: float | None) -> str:
+    return "the same" if value is None else _plain(value)
+
+
+def _or_layers(value: float | None) -> str:
+    return f"{states.LIVE_LAYERS} layers" if value is None else _plain(value)
 
 
 #: What is said of each field of `Traits`, and how; `state` has a table of its own.
@@ -163,18 +190,42 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "selective": ("`recompute = selective`", _word),
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
+    "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
+    "live_parameters": ("gathered parameters at once", _or_layers),
+    "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
+    "loss_bytes": ("bytes per logit that the loss moves", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
+    "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
+    "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
+    "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
-    "overlaps_gather": ("traffic of a micro-batch runs beside its work", _plain),
+    "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
+    "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
+    "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
+    "overlaps_regather": ("the step's gathering of updated weights too", _plain),
+    "wide_share": ("share of the network that ZeRO 3's collectives reach", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
+    "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
+    "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
+    "saves_fp8": ("fp8 keeps inputs of linear layers in 8 bits", _plain),
+    "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "gathers_logits": ("every rank of tp holds all logits", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
+    "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
+    "blocking": ("every launch waits for its kernel", _plain),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
     "step_overhead": ("host work per step", _milliseconds),
+}
+
+
+#: Fields that are functions, asked about a job.
+OF_JOB: dict[str, Callable[[Any, Job], Any]] = {
+    "buffers": lambda value, job: value(job),
+    "bucket": lambda value, job: value(job, 64, 1),
 }
 
 
@@ -183,7 +234,10 @@ def _traits(job: Job) -> str:
     for field, (words, say) in SAID.items():
         values = [getattr(backend.target.traits, field) for backend in BACKENDS.values()]
         rows.append(
-            (words, *(say(value(job) if field == "buffers" else value) for value in values))
+            (
+                words,
+                *(say(OF_JOB[field](value, job) if field in OF_JOB else value) for value in values),
+            )
         )
     return _table(("", *(f"`{name}`" for name in BACKENDS)), rows)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import samples
+from launched import command
 
 from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
-from parc.backends.shell import read_script
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.job import Model, Train
 
@@ -40,7 +40,7 @@ def script_of(plan: Plan) -> str:
 
 
 def arguments(plan: Plan) -> list[str]:
-    words = [str(word.text) for word in read_script(script_of(plan)).command]
+    words = [str(word.text) for word in command(script_of(plan))]
     return words[next(i for i, word in enumerate(words) if word.endswith(".py")) + 1 :]
 
 

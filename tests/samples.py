@@ -229,6 +229,7 @@ def sample_estimate(
         cost=1.1e6,
         energy_joules=1e12,
         bubble=0.045,
+        step_spread=0.1,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from launched import command
+
 from parc.backends.backend import Unknown
 from parc.backends.command import launcher_options, options
-from parc.backends.shell import read_script
 
 
 def of(arguments: str, read=options):
-    words = read_script(f"torchrun {arguments}").command
+    words = command(f"torchrun {arguments}")
     return read(words[0], words[1:])
 
 

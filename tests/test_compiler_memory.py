@@ -11,7 +11,7 @@ from samples import GPT3_175B, LLAMA3_8B, MIXTRAL_8X7B
 from solving import job_of
 
 from parc.backends import BACKENDS
-from parc.compiler import memory, ranks
+from parc.compiler import memory, ranks, states
 from parc.compiler.case import Case
 from parc.compiler.plan import Layout
 from parc.compiler.split import Split, ranks_of
@@ -112,16 +112,16 @@ def test_states_are_those_of_the_zero_paper(zero: int, gigabytes: float) -> None
 
     case = case_of(LLAMA3_8B)
     case = Case(case.job, replace(MEGATRON, traits=replace(MEGATRON.traits, state=state)))
-    widths = memory.state_widths(case, zero, 64, 0, 1)
+    widths = states.state_widths(case, zero, 64, 0, 1)
     assert 7.5 * float(sum(widths.values())) == pytest.approx(gigabytes, rel=0.005)
 
 
 def test_offload_leaves_the_gpu_what_it_does_not_take() -> None:
     case = case_of(LLAMA3_8B, "deepspeed")
     columns = {"zero": 3, "shard": 8, "offload": np.array([0, 1, 2]), "hpz": 1}
-    none, optimizer, everything = memory.state_width(case, columns)
+    none, optimizer, everything = states.state_width(case, columns)
     assert none > optimizer > everything
-    host = memory.host_width(case, columns)
+    host = states.host_width(case, columns)
     assert host.tolist() == [0, 12 * 4096 // 8, (12 + 2) * 4096 // 8]
 
 

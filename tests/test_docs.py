@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import training_logs
 from compiled import ROOT
 
 import parc
@@ -63,9 +64,18 @@ def steady(text: str) -> str:
     return "\n".join(line.rstrip() for line in TIMING.sub("N s", text).strip().splitlines())
 
 
+def record_logs(folder: Path) -> None:
+    """The runs of the example, whose logs no repository should hold: job.par and logs/."""
+    (folder / "logs").mkdir()
+    training_logs.record(folder / "logs", ("tp1", "tp2", "spread", "fsdp"))
+    (folder / "logs" / "job.par").rename(folder / "job.par")
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_print_what_is_shown(path: Path, tmp_path: Path, update: bool) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    if path.name == "calibrate.md":
+        record_logs(tmp_path)
     document, shift = path.read_text(), 0
     for fence in fenced(path, "console"):
         text = ""

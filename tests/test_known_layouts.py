@@ -24,7 +24,9 @@ def test_tensor_parallelism_stays_on_the_fast_link(example: str) -> None:
 
 @pytest.mark.parametrize("example", ["llama3_8b", "gpt_125m"])
 def test_small_models_on_a_fast_link_need_no_pipeline(example: str) -> None:
-    assert {plan.layout.pp for plan in compiled(example).plans} == {1}
+    """torchtitan keeps more for the backward pass: two stages spare it the recomputation of an 8B model."""
+    plans = [plan for plan in compiled(example).plans if plan.target != "torchtitan"]
+    assert {plan.layout.pp for plan in plans} == {1}
 
 
 def test_gpt3_as_the_papers_ran_it_fills_the_node_with_tp() -> None:
@@ -39,11 +41,14 @@ def test_long_sequences_are_divided(target: str) -> None:
 
 
 def test_llama3_405b_as_meta_ran_it() -> None:
+    """Meta recomputed nothing (arXiv 2407.21783, 3.3.2), which parc's memory terms do not fit into 80 GB."""
     job = parc.load("examples/llama3_405b.par")
-    published = parc.estimate(job, {"tp": 8, "pp": 16}, "megatron")
+    degrees = {"tp": 8, "pp": 16}
+    published = parc.estimate(job, {**degrees, "vpp": 8, "recompute": 0}, "megatron")
     assert published.layout.dp == 128
-    assert abs(published.mfu - PUBLISHED_MFU) <= 0.04
-    assert plan_of("llama3_405b", "megatron").estimate.step_seconds <= published.step_seconds
+    assert abs(published.mfu - PUBLISHED_MFU) <= 0.02
+    plan = plan_of("llama3_405b", "megatron")
+    assert plan.estimate.step_seconds <= parc.estimate(job, degrees, "megatron").step_seconds
 
 
 def test_llama3_405b_takes_a_layer_from_both_ends() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import samples
+from launched import command
 from megatron_plans import DENSE, PLANS, arguments, plan_of, script_of, with_model
 
 from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
-from parc.backends.shell import read_script
 from parc.compiler.plan import Layout
 from parc.dsl.diagnostics import JobError
 
@@ -28,7 +28,7 @@ def test_reading_gives_the_plan_back(name):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_bash_passes_what_the_reader_sees(name, tmp_path):
-    """A recorder stands in for torchrun: the words that bash gives it are those of `read_script`."""
+    """A recorder stands in for torchrun: the words that bash gives it are those of the reader."""
     recorder = tmp_path / "torchrun"
     recorder.write_text("#!/bin/sh\nfor word; do printf '%s\\0' \"$word\"; done\n")
     recorder.chmod(0o755)
@@ -42,7 +42,7 @@ def test_bash_passes_what_the_reader_sees(name, tmp_path):
         text=True,
         check=True,
     )
-    expected = [str(word.text) for word in read_script(script.read_text()).command[1:]]
+    expected = [str(word.text) for word in command(script.read_text())[1:]]
     assert done.stdout.split("\0")[:-1] == [*expected, "--extra"]
 
 

@@ -18,6 +18,7 @@ ALLOWED = {
     "dsl": {"dsl"},
     "compiler": {"dsl", "compiler"},
     "backends": {"dsl", "compiler", "backends"},
+    "calibrate": {"dsl", "compiler", "backends", "calibrate"},
     "templates": {"templates"},
     "lint": {"dsl", "compiler", "backends", "lint"},
     "smoke": {"dsl", "compiler", "backends", "smoke"},

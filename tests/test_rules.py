@@ -17,7 +17,7 @@ from parc.compiler.validity import GENERAL
 from parc.dsl.diagnostics import JobError
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = ("dsl", "compiler", "backends", "lint", "smoke", "cli")
+LIBRARY = ("dsl", "compiler", "backends", "calibrate", "lint", "smoke", "cli")
 RULES = list(all_rules())
 
 
@@ -62,8 +62,8 @@ def test_what_a_framework_enforces_has_a_source() -> None:
 
 
 def test_every_origin_speaks() -> None:
-    everyone = {"language", "commands", "compiler", "all targets", *BACKENDS, *LAUNCHERS}
-    assert {rule.origin for rule in RULES} == everyone
+    everyone = {"language", "commands", "calibrate", "compiler", "all targets", "lint"}
+    assert {rule.origin for rule in RULES} == everyone | {*BACKENDS, *LAUNCHERS}
 
 
 def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,7 +119,7 @@ def test_late_directives_are_unread() -> None:
     text = "#!/bin/bash\n#SBATCH --nodes=2\necho\n#SBATCH --nodes=4\n"
     config = LAUNCHER.read({"a.sbatch": text})
     assert config.values() == {"nodes": 2}
-    assert config.unread == ("a.sbatch:4: #SBATCH --nodes=4",)
+    assert [(unread.path, unread.line) for unread in config.unread] == [("a.sbatch", 4)]
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ case "$*" in
 "show job "*) echo "   Command=$SUBMITTED --data /x/y" ;;
 requeue*) echo "$*" >>"$LOG" ;;
 esac""",
-    "scancel": 'echo "scancel $*" >>"$LOG"; kill -TERM $(cat "$LOG.pids")',
+    "scancel": 'echo "scancel $*" >>"$LOG"; kill -TERM -- $(sed "s/^/-/" "$LOG.pids")',
     "srun": r"""
 while [[ $1 == --* ]]; do shift; done
 for node in 0 1; do
-    SLURM_NODEID=$node "$@" &
+    SLURM_NODEID=$node setsid "$@" & # SLURM signals all processes of a task
     echo $! >>"$LOG.pids"
 done
 wait -n; first=$?

@@ -2,9 +2,10 @@
 
 from ..backend import Backend
 from .emit import ENTRY, emit, facts
+from .log import read_log
 from .read import read
 from .target import TARGET
 
-BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY)
+BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY, read_log=read_log)
 
 __all__ = ["BACKEND", "TARGET", "emit", "facts", "read"]

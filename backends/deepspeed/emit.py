@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...compiler.plan import Plan
+from ...compiler.plan import Layout, Plan
 from ...compiler.validity import problems
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Job
@@ -123,6 +123,13 @@ def _data_dtype(job: Job) -> str:
     return options_of(job).data_dtype or ("uint16" if job.model.vocab <= 2**16 else "uint32")
 
 
+def layout_facts(layout: Layout) -> str:
+    """What `log.py` reads of the layout, besides what only the run knows."""
+    numbers = {name: getattr(layout, name) for name in ("pp", "cp", "dp_shard", "zero", "hpz")}
+    words = {"recompute": layout.recompute_name, "offload": layout.offload_name}
+    return " ".join(f"{name}={value}" for name, value in {**numbers, **words}.items())
+
+
 #: PyTorch for each activation function, around the text of its argument.
 ACTIVATIONS: dict[str, Callable[[str], str]] = {
     "silu": lambda x: f"F.silu({x})",
@@ -143,6 +150,7 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         "sp": layout.cp,
         "zero": layout.zero,
         "recompute": layout.recompute_name,
+        "layout_facts": layout_facts(layout),
         "kv_copies": max(1, layout.cp // job.model.groups),
         # Parameters of a pipeline have numbers for names, so their shape tells norms and biases.
         "plain_test": (

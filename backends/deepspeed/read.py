@@ -3,143 +3,73 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from ...compiler.plan import OFFLOAD
-from ..backend import Fact, LaunchConfig, Unknown, Value
-from ..command import launcher_options
-from ..shell import read_script
-
-Json = dict[str, Any]
+from ..backend import Fact, LaunchConfig, Unknown, Unread
+from ..bash.script import read_script
+from ..bash.source import file_source
+from ..facts import in_plan_words
+from ..starting import started
+from . import settings
+from .document import NotADocument, Table, document
 
 
 def read(files: Mapping[str, str]) -> LaunchConfig:
     """The facts of the files together; what one file cannot say alone (world, nodes) follows from several."""
     found: list[Fact] = []
-    unread: list[str] = []
+    unread: list[Unread] = []
     for path, text in sorted(files.items()):
         try:
             found += _READERS[path.rpartition(".")[2]](path, text)
         except KeyError:
-            unread.append(f"{path}: not a DeepSpeed file")
+            unread.append(Unread("it is no DeepSpeed file", path, 1))
+        except NotADocument as error:
+            unread.append(Unread(str(error), *error.place))
         except ValueError as error:
-            unread.append(f"{path}: {error}")
-    return LaunchConfig("deepspeed", (*found, *_together(found)), tuple(unread))
+            unread.append(Unread(str(error), path, 1))
+    return LaunchConfig("deepspeed", (*found, *together(found)), tuple(unread))
 
 
 def _json(path: str, text: str) -> Iterator[Fact]:
-    values = json.loads(text)
-    if not isinstance(values, dict):
-        raise ValueError("not a JSON object")
-    if "hidden" in values and "layers" in values:
-        yield from _model(path, text, values)
+    values = document(file_source(path, text))
+    if values.find("hidden") and values.find("layers"):
+        yield from model_facts(path, values)
     else:
-        yield from _config(path, text, values)
+        yield from in_plan_words([*settings.facts(path, values), offload(path, values)])
 
 
-@dataclass(frozen=True)
-class _Key:
-    """Where a fact stands in ds_config.json, and what DeepSpeed takes when it is absent (None: no fact)."""
-
-    fact: str
-    keys: tuple[str, ...]
-    default: Value | None
-
-
-_CONFIG = (
-    _Key("gbs", ("train_batch_size",), None),
-    _Key("mbs", ("train_micro_batch_size_per_gpu",), None),
-    _Key("microbatches", ("gradient_accumulation_steps",), None),
-    _Key("zero_stage", ("zero_optimization", "stage"), 0),
-    _Key("hpz", ("zero_optimization", "zero_hpz_partition_size"), 1),
-    _Key("ulysses_sp", ("sequence_parallel_size",), 1),
-    _Key("tp", ("tensor_parallel", "autotp_size"), None),
-)
 _MODEL = ("layers", "hidden", "heads", "kv_heads", "seq_len")
 
 
-def _config(path: str, text: str, values: Json) -> Iterator[Fact]:
-    for key in _CONFIG:
-        value = _lookup(values, key.keys)
-        if value is None:
-            value = key.default
-        if key.fact == "gbs":
-            value = _samples(value, _lookup(values, ("tensor_parallel", "autotp_size")))
-        if value is not None:
-            yield Fact(key.fact, _number(value), path, *_place(text, key.keys))
-    yield _offload(path, text, values)
-    yield _precision(path, text, values)
-
-
-def _samples(batch: Any, tp: Any) -> Any:
-    """Samples of a step: DeepSpeed counts those that AutoTP's ranks share once for each."""
-    if isinstance(batch, int) and isinstance(tp, int) and tp > 1 and batch % tp == 0:
-        return batch // tp
-    return batch
-
-
-def _number(value: Any) -> Value | Unknown:
-    if value == "auto":
-        return Unknown('"auto" is filled in by the Hugging Face Trainer')
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, bool | int | float | str):
-        return value
-    return Unknown(f"{json.dumps(value)} is not a number")
-
-
-def _offload(path: str, text: str, values: Json) -> Fact:
+def offload(path: str, values: Table) -> Fact:
+    """Where optimizer states and weights go: the plan's word for it."""
     weights = ("zero_optimization", "offload_param", "device")
     optimizer = ("zero_optimization", "offload_optimizer", "device")
-    devices = {keys: _lookup(values, keys) or "none" for keys in (weights, optimizer)}
-    if devices[weights] != "none":
-        return Fact("offload", OFFLOAD[2], path, *_place(text, weights))
-    level = int(devices[optimizer] != "none")
-    return Fact("offload", OFFLOAD[level], path, *_place(text, optimizer))
+    level, place = 0, (path, 1, 1)
+    for step, keys in ((1, optimizer), (2, weights)):
+        member = values.find(*keys)
+        if member is not None and member.value not in ("none", None):
+            level, place = step, member.place
+        elif member is not None and not level:
+            place = member.place
+    return Fact("offload", OFFLOAD[level], *place)
 
 
-def _precision(path: str, text: str, values: Json) -> Fact:
-    for name in ("bf16", "fp16"):
-        if _lookup(values, (name, "enabled")) is True:
-            return Fact("precision", name, path, *_place(text, (name, "enabled")))
-        if _lookup(values, (name, "enabled")) == "auto":
-            return Fact("precision", _number("auto"), path, *_place(text, (name, "enabled")))
-    return Fact("precision", "fp32", path, 1)
-
-
-def _lookup(values: Any, keys: tuple[str, ...]) -> Any:
-    for key in keys:
-        values = values.get(key) if isinstance(values, dict) else None
-    return values
-
-
-def _place(text: str, keys: tuple[str, ...]) -> tuple[int, int]:
-    """Line and column of the innermost of nested keys that the text has; the start when it has none."""
-    position = 0
-    for key in keys:
-        match = re.compile(rf'"{re.escape(key)}"\s*:').search(text, position)
-        if match is None:
-            break
-        position = match.start()
-    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
-
-
-def _model(path: str, text: str, values: Json) -> Iterator[Fact]:
+def model_facts(path: str, values: Table) -> Iterator[Fact]:
+    """The sizes and stages in parc's model.json."""
     for name in _MODEL:
-        if name in values:
-            yield Fact(name, _number(values[name]), path, *_place(text, (name,)))
-    stages = values.get("stage_layers", [values["layers"]])
-    yield Fact("pp", len(stages), path, *_place(text, ("stage_layers",)))
+        if (member := values.find(name)) is not None:
+            yield Fact(name, settings.number(member.value), *member.place)
+    stages = values.find("stage_layers")
+    count = len(stages.value) if stages is not None and isinstance(stages.value, list) else 1
+    yield Fact("pp", count, *(stages.place if stages is not None else (path, 1, 1)))
     for name in ("vpp", "cp", "ep"):
         yield Fact(name, 1, path, 1)
 
 
-def _script(path: str, text: str) -> Iterator[Fact]:
+def script_facts(path: str, text: str) -> Iterator[Fact]:
     """What train.py recomputes: the function that it hands to `checkpoint`."""
     recompute, line = "none", 1
     for node in ast.walk(_parsed(text)):
@@ -163,22 +93,21 @@ def _parsed(text: str) -> ast.Module:
 
 
 def _launch(path: str, text: str) -> Iterator[Fact]:
-    words = read_script(text).command
-    given = launcher_options(words[0], words[1:]) if words else None
-    number = given.number("--nproc-per-node") if given else None
-    if given and isinstance(number, int):
-        place = given.place("--nproc-per-node")
-        yield Fact("gpus_per_node", number, path, place.line, place.column)
+    launches = read_script(path, text).launches
+    shape = started(launches[-1]).shape if launches else {}
+    value, place = shape.get("gpus_per_node", (None, None))
+    if isinstance(value, int) and place is not None:
+        yield Fact("gpus_per_node", value, path, place.line, place.column)
 
 
 _READERS: dict[str, Callable[[str, str], Iterator[Fact]]] = {
     "json": _json,
-    "py": _script,
+    "py": script_facts,
     "sh": _launch,
 }
 
 
-def _together(found: list[Fact]) -> Iterator[Fact]:
+def together(found: list[Fact]) -> Iterator[Fact]:
     """Data-parallel degree, world and nodes, where their parts are known and divide."""
     numbers = {fact.name: fact.value for fact in found if isinstance(fact.value, int)}
     sizes = next((fact for fact in found if fact.name == "layers"), None)

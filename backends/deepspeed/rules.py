@@ -113,6 +113,7 @@ PREDICATES = (
             f"offload {OFFLOAD[offload]} needs zero >= {OFFLOAD_STAGE[offload]}, not zero {zero}"
         ),
         "runtime/zero/config.py accepts the pair and the engine then ignores it",
+        stricter='the engine starts and ignores the offload',
     ),
     Predicate(
         "PAR411",
@@ -125,6 +126,7 @@ PREDICATES = (
             f"ZeRO divides over {'no' if zero == 0 else 'all'} replicas"
         ),
         "runtime/engine.py:2683, 2768: the whole data-parallel group; MiCS is gone (runtime/config.py:81)",
+        stricter='one way to write what is divided: DeepSpeed has no other group',
     ),
     Predicate(
         "PAR412",
@@ -137,6 +139,7 @@ PREDICATES = (
             "several equal parts, and weights on the GPU"
         ),
         "utils/groups.py:918, _create_zero_param_parallel_group; runtime/zero/stage3.py:265 alone reads it",
+        stricter='the engine starts and ignores it, or divides over groups of unequal size',
     ),
     Predicate(
         "PAR116",
@@ -148,6 +151,7 @@ PREDICATES = (
             f"{job.model.heads} heads, {job.model.groups} key-value heads: not divisible by cp {cp} (Ulysses)"
         ),
         "each rank of the all-to-all gets whole heads (arXiv 2309.14509, 3)",
+        stricter="nothing looks before train.py's first attention, which cannot deal the heads out",
     ),
     Predicate(
         "PAR413",
@@ -169,6 +173,7 @@ PREDICATES = (
             "gradients on all but one rank of a sequence"
         ),
         "runtime/bf16_optimizer.py:573 takes the sequence's ranks for tensor-parallel ones",
+        stricter='the engine starts, and its first step finds no gradients',
     ),
     Predicate(
         "PAR409",
@@ -180,5 +185,6 @@ PREDICATES = (
             f"zero {zero} cannot sum {microbatches} micro-batches' gradients in fp32"
         ),
         "runtime/engine.py:2323, `unsupported mix`; `accumulate = compute` sums them in 16 bits",
+        stricter='asked for fp32 the engine refuses, so the file would leave it out and sum in 16 bits',
     ),
 )  # fmt: skip

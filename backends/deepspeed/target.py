@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
@@ -61,6 +64,7 @@ def state(job: Job, zero: int) -> StateBytes:
     (bf16_optimizer.py:192), and `immediate_grad_update` frees the 16-bit one in the backward pass
     (bf16_optimizer.py:715); for fp16, stage_1_and_2.py:1237 does the same.
     Stage 2 keeps its part of the sum (stage_1_and_2.py:1268), stage 3 too (stage3.py:791).
+    Stages 1 and 2 cast their part of 16-bit gradients to fp32 for the update; stage 3 keeps a flat buffer.
     """
     return StateBytes(
         weights=2.0,
@@ -69,6 +73,8 @@ def state(job: Job, zero: int) -> StateBytes:
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
+        gradients_stay=zero == 3 or (zero == 1 and sums_in_fp32(job)),
+        step=4.0 if zero in (1, 2) and not sums_in_fp32(job) else 0.0,
     )
 
 
@@ -85,6 +91,11 @@ def layer_parameters(job: Job) -> int:
     return parameters.dense_layer(job.model).total
 
 
+def bucket(job: Job, ranks: Any, ways: Any) -> Any:
+    """A bucket, or a weight alone that is larger: a quarter of a block, which has four products."""
+    return np.maximum(REDUCE_BUCKET, layer_parameters(job) / 4 / ways)
+
+
 TRAITS = Traits(
     state=state,
     # partitioned_param_coordinator.py: before a module's forward and again before its backward pass.
@@ -95,8 +106,16 @@ TRAITS = Traits(
     context="ulysses",
     # train.py: fp32 log-softmax, its gradient and that of the loss together (12.06 measured, PyTorch 2.13).
     logit_bytes=12.0,
+    # pipe/engine.py: pipe_buffers["outputs"] until the backward pass of the micro-batch.
+    keeps_outputs=True,
+    # stage3.py: gradients leave for the reduction in buckets (`buffer_bytes`) as the layer goes.
+    layer_gradient_bytes=0.0,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
+    bucket=bucket,
+    # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
+    # two (16), filled with zeros before (4), narrowed (6).
+    loss_bytes=44.0,
     # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py).
     sequence_parallel=False,
     gathers_logits=True,
@@ -105,11 +124,14 @@ TRAITS = Traits(
     # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
     fused=False,
     buffers=buffer_bytes,
-    # Engine, module hooks and optimizer bookkeeping in Python; assumed until benchmarks fit them.
-    # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
-    host_seconds=0.4e-3,
+    # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
+    host_seconds=0.38e-3,
+    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 7 us.
+    gap_seconds=0.1e-3,
+    # Assumed: schedule, loss and logging.
     micro_batch_overhead=2e-3,
-    step_overhead=20e-3,
+    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+    step_overhead=2e-3,
 )
 
 TARGET = Target(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..backend import Backend
 from .emit import ENTRY, emit
+from .log import read_log
 from .read import facts, read
 from .target import TARGET
 
-BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY)
+BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY, read_log=read_log)
 
 __all__ = ["BACKEND"]

@@ -2,188 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ...compiler.plan import Plan
-from ..backend import Fact, LaunchConfig, Unknown, Value
-from ..command import Options, launcher_options, options
-from ..facts import plan_facts
-from ..shell import Script, Word, read_script
-from .pipeline import stage_count
+from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
+from ..bash.script import read_script
+from ..bash.values import Word
+from ..command import Options, spelled
+from ..facts import in_plan_words, plan_facts
+from ..starting import Started, started
+from . import arguments, spelling
+from .arguments import DeepSpeed
 
-#: Fact -> option and the value without it.
-NUMBERS: dict[str, tuple[str, int]] = {
-    "tp": ("--tensor-model-parallel-size", 1),
-    "pp": ("--pipeline-model-parallel-size", 1),
-    "cp": ("--context-parallel-size", 1),
-    "ep": ("--expert-model-parallel-size", 1),
-    "experts": ("--num-experts", 0),
-}
-#: Fact -> option without a default.
-REQUIRED = {
-    "mbs": "--micro-batch-size",
-    "gbs": "--global-batch-size",
-    "seq_len": "--seq-length",
-    "layers": "--num-layers",
-    "hidden": "--hidden-size",
-    "heads": "--num-attention-heads",
-}
-SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
+NO_CONFIG = DeepSpeed(None, None)
+#: What a plan of this backend says no more of than its defaults.
+_NOT_EMITTED = ("ulysses_sp", "rampup")
 
 
 def read(files: Mapping[str, str]) -> LaunchConfig:
-    """The facts of every script among `files` that starts a Python program; the others are unread."""
-    facts: list[Fact] = []
-    unread: list[str] = []
+    """The facts of every script among `files` that starts Megatron; the others are unread."""
+    found: list[Fact] = []
+    unread: list[Unread] = []
     for path, text in files.items():
-        script = read_script(text)
-        if entry := _entry(script):
-            facts += _facts(path, script, entry)
+        launches = [started(launch) for launch in read_script(path, text).launches]
+        mine = [launch for launch in launches if recognised(launch)]
+        if mine:
+            found += job_facts(mine[-1])
         else:
-            unread.append(path)
-    return LaunchConfig("megatron", tuple(facts), tuple(unread))
+            unread.append(Unread("it does not start Megatron", path, 1))
+    told = [fact for fact in in_plan_words(found) if fact.name not in _NOT_EMITTED]
+    if told and not any(fact.name == "experts" for fact in told):
+        told.append(Fact("experts", 0, told[0].path, told[0].line, told[0].column))
+    return LaunchConfig("megatron", tuple(told), tuple(unread))
 
 
-def _entry(script: Script) -> int:
-    """Place of the Python program among the words, 0 for none."""
-    texts = [word.text if isinstance(word.text, str) else "" for word in script.command]
-    return next((index for index, text in enumerate(texts) if text.endswith(".py")), 0)
+def given_to(launch: Started) -> Options:
+    """The arguments of the training program, under today's names."""
+    return spelled(launch.options(spelling.SWITCHES), spelling.NAMES)
 
 
-Found = tuple[str, Value | Unknown, Word]
+def recognised(launch: Started) -> bool:
+    """Whether the program takes Megatron's options."""
+    names = given_to(launch).values.keys()
+    return len(names & spelling.TELLING) >= 2
 
 
-def _facts(path: str, script: Script, entry: int) -> list[Fact]:
-    command = script.command[0]
-    launcher = launcher_options(command, script.command[1:entry])
-    given = options(script.command[entry], script.command[entry + 1 :])
-    found = [*_launch(launcher), *_plain(given)]
-    for derive in (_layout, _attention, _experts, _sharding, _precision, _memory, _virtual):
-        found += derive(given)
-    found += _replicas({name: value for name, value, _ in found}, command)
-    return [Fact(name, value, path, word.line, word.column) for name, value, word in found]
+def job_facts(launch: Started, deepspeed: DeepSpeed = NO_CONFIG) -> list[Fact]:
+    """Everything that the command says, the launcher's part first."""
+    given = given_to(launch)
+    found: list[arguments.Found]
+    found = [(name, value, place) for name, (value, place) in launch.shape.items()]
+    found += arguments.facts(given, deepspeed)
+    if launch.launcher == "swift":
+        found = [_not_megatrons(given, *item) for item in found]
+    values = {name: value for name, value, _ in found}
+    found.append(("dp", arguments.replicas(values), given.command))
+    return list(_placed(found))
 
 
-def _launch(launcher: Options) -> Iterator[Found]:
-    nodes, per_node = launcher.count("--nnodes"), launcher.count("--nproc-per-node")
-    yield "nodes", nodes, launcher.place("--nnodes")
-    yield "gpus_per_node", per_node, launcher.place("--nproc-per-node")
-    if isinstance(nodes, int) and isinstance(per_node, int):
-        yield "world", nodes * per_node, launcher.place("--nnodes")
+def _not_megatrons(
+    given: Options, name: str, value: Value | Unknown, place: Word
+) -> arguments.Found:
+    """ms-swift has other defaults for these, and takes the precision from the model."""
+    if name in spelling.SWIFTS_OWN and place is given.command:
+        value = Unknown("ms-swift has a default of its own for it")
+    return name, value, place
 
 
-def _plain(options: Options) -> Iterator[Found]:
-    for fact, name in REQUIRED.items():
-        if (value := options.number(name)) is not None:
-            yield fact, value, options.place(name)
-
-
-def _layout(options: Options) -> Iterator[Found]:
-    for fact, (name, default) in NUMBERS.items():
-        value = options.number(name)
-        yield fact, default if value is None else value, options.place(name)
-    flag = "--sequence-parallel"
-    yield "seq_parallel", options.given(flag), options.place(flag)
-
-
-def _attention(options: Options) -> Iterator[Found]:
-    """Query groups count only with --group-query-attention: arguments.py ignores them otherwise."""
-    grouped = options.given("--group-query-attention")
-    name = "--num-query-groups" if grouped else "--num-attention-heads"
-    value = options.number(name)
-    if value is not None:
-        yield "kv_heads", value, options.place(name)
-
-
-def _experts(options: Options) -> Iterator[Found]:
-    name = "--expert-tensor-parallel-size"
-    if options.given("--num-experts"):
-        value = options.number(name)
-        if value is None:
-            value = options.number("--tensor-model-parallel-size")
-        yield "etp", 1 if value is None else value, options.place(name)
-
-
-def _sharding(options: Options) -> Iterator[Found]:
-    fsdp, torch_fsdp, distributed = (
-        options.given(name)
-        for name in ("--use-megatron-fsdp", "--use-torch-fsdp2", "--use-distributed-optimizer")
-    )
-    name = "--data-parallel-sharding-strategy"
-    stage: int | Unknown = 1 if distributed else 0
-    if torch_fsdp:
-        stage = 2 if options.given("--torch-fsdp2-no-reshard-after-forward") else 3
-    if fsdp:
-        text = options.text(name) or "optim_grads_params"
-        known = SHARDING.get(text) if isinstance(text, str) else None
-        stage = Unknown(f"`{name}` is not decided") if known is None else known
-    place = options.place(*((name,) if fsdp else ()), "--use-megatron-fsdp", "--use-torch-fsdp2")
-    place = options.place("--use-distributed-optimizer") if place is options.command else place
-    yield "zero_stage", stage, place
-    yield "dist_opt", distributed or fsdp, options.place("--use-distributed-optimizer")
-
-
-def _precision(options: Options) -> Iterator[Found]:
-    if options.given("--fp8-format"):
-        recipe = options.text("--fp8-recipe")
-        value: Value | Unknown = "mxfp8" if recipe == "mxfp8" else "fp8"
-        if isinstance(recipe, Unknown):
-            value = recipe
-        yield "precision", value, options.place("--fp8-recipe", "--fp8-format")
-    else:
-        names = [name for name in ("--bf16", "--fp16") if options.given(name)]
-        yield "precision", names[0][2:] if names else "fp32", options.place(*names)
-
-
-def _memory(options: Options) -> Iterator[Found]:
-    name = "--recompute-granularity"
-    value = options.text(name)
-    if value is None:
-        value = "selective" if options.given("--recompute-activations") else "none"
-    yield "recompute", value, options.place(name, "--recompute-activations")
-
-
-def _virtual(options: Options) -> Iterator[Found]:
-    """Virtual stages per rank: said outright, by the layers of one, or by a layout string."""
-    pp = options.number("--pipeline-model-parallel-size") or 1
-    sources: dict[str, Callable[[int], int | Unknown]] = {
-        "--num-virtual-stages-per-pipeline-rank": lambda pp: options.number(count) or 1,
-        "--num-layers-per-virtual-pipeline-stage": lambda pp: _by_layers(options, pp),
-        "--pipeline-model-parallel-layout": lambda pp: _by_layout(options, pp),
-    }
-    count = next(iter(sources))
-    for name, source in sources.items():
-        if options.given(name):
-            yield "vpp", pp if isinstance(pp, Unknown) else source(pp), options.place(name)
-            return
-    yield "vpp", 1, options.command
-
-
-def _by_layers(options: Options, pp: int) -> int | Unknown:
-    layers, per_stage = options.number("--num-layers"), options.number(
-        "--num-layers-per-virtual-pipeline-stage"
-    )
-    if not isinstance(layers, int) or not isinstance(per_stage, int) or not per_stage:
-        return Unknown("the layers of a virtual stage are not decided")
-    return layers // (pp * per_stage)
-
-
-def _by_layout(options: Options, pp: int) -> int | Unknown:
-    text = options.text("--pipeline-model-parallel-layout")
-    if not isinstance(text, str):
-        return text or Unknown("the layout string is missing")
-    return stage_count(text) // pp
-
-
-def _replicas(values: Mapping[str, Value | Unknown], command: Word) -> Iterator[Found]:
-    sizes = [values.get(name) for name in ("world", "tp", "pp", "cp")]
-    numbers = [size for size in sizes if isinstance(size, int)]
-    if len(numbers) == len(sizes):
-        world, tp, pp, cp = numbers
-        group = tp * pp * cp
-        whole = group > 0 and world % group == 0
-        unknown = Unknown(f"tp * pp * cp = {group} does not divide {world} GPUs")
-        yield "dp", world // group if whole else unknown, command
+def _placed(found: list[tuple[str, Value | Unknown, Word]]) -> Iterator[Fact]:
+    for name, value, place in found:
+        yield Fact(name, value, place.path, place.line, place.column)
 
 
 def facts(plan: Plan) -> dict[str, Value]:

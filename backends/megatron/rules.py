@@ -90,6 +90,7 @@ HEADS = (
             f"and tp {tp} leaves other shares of hidden {job.model.hidden} or ffn {job.model.ffn}"
         ),
         "TransformerEngine transformer_engine/pytorch/utils.py assert_dim_for_fp8_exec",
+        stricter="Transformer Engine refuses it in the first product",
     ),
 )
 
@@ -104,6 +105,7 @@ EXPERTS = (
         lambda job, tp, etp: (etp == 1) | (etp == tp),
         lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}, the two that parc emits",
         "parc: an expert is whole on its GPU or divided like the dense layers",
+        stricter="parc writes these two; Megatron-LM takes any that divides the GPUs",
     ),
     Predicate(
         "PAR119",
@@ -148,6 +150,7 @@ SEQUENCE = (
         lambda job, cp: (cp == 1) | (job.model.window is None),
         lambda job, cp: f"window {job.model.window} cannot be combined with cp {cp} over a ring",
         "TransformerEngine pytorch/attention, context parallelism: p2p takes no sliding window",
+        stricter="Transformer Engine refuses it in the first attention",
     ),
     Predicate(
         "PAR134",
@@ -157,6 +160,7 @@ SEQUENCE = (
         lambda job, cp: (cp == 1) | (job.train.attention != "unfused"),
         lambda job, cp: f"attention = unfused cannot be combined with cp {cp}",
         "TransformerEngine pytorch/attention: the unfused backend has no context parallelism",
+        stricter="Transformer Engine finds no kernel in the first attention",
     ),
 )
 
@@ -183,6 +187,7 @@ PIPELINE = (
             f"in a chunk ({job.model.layers} layers / pp {pp} / vpp {vpp})"
         ),
         f"{CONFIG}:1920",
+        stricter="Megatron-LM does not look: all layers of a chunk are written as 0",
     ),
 )
 
@@ -195,6 +200,7 @@ SHARDING = (
         lambda job, zero, dp_shard: (zero > 0) | (dp_shard == 1),
         lambda job, zero, dp_shard: f"zero 0 divides nothing, so dp_shard must be 1, not {dp_shard}",
         "parc: plain data parallelism is written as dp_replicate",
+        stricter="one way to write plain data parallelism",
     ),
     Predicate(
         "PAR307",
@@ -206,6 +212,7 @@ SHARDING = (
             f"zero {zero} divides over all data-parallel GPUs, so dp_replicate must be 1, not {dp_replicate}"
         ),
         f"{STATE}:922 (num_distributed_optimizer_instances stays 1)",
+        stricter="one way to write the distributed optimizer; its instances stay 1",
     ),
     Predicate(
         "PAR308",
@@ -218,6 +225,7 @@ SHARDING = (
             "it would reduce and gather all weights again for every micro-batch of the pipeline"
         ),
         f"{COMMIT} megatron/core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:721",
+        stricter="Megatron-LM starts, and reduces and gathers all weights for every micro-batch",
     ),
     Predicate(
         "PAR310",
@@ -230,6 +238,7 @@ SHARDING = (
             f"than tp {tp} or cp {cp}: Megatron-LM warns, parc does not combine them"
         ),
         f"{ARGUMENTS}:1459",
+        stricter="Megatron-LM starts with a warning, and runs without the overlap that it was chosen for",
     ),
     Predicate(
         "PAR309",

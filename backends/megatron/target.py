@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
 from .. import extra
@@ -73,18 +75,30 @@ TRAITS = Traits(
     # megatron_fsdp.py: optim_grads and optim_grads_params reduce-scatter in each backward pass.
     reduces_each=lambda zero: zero >= 2,
     selective="core_attention",
+    # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
+    saves_fp8=True,
     context="ring",
     # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
     logit_bytes=6.0,
+    # megatron_fsdp/param_and_grad_buffer.py: an fp32 bucket per layer, filled from 16-bit gradients.
+    layer_gradient_bytes=6.0,
     # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
     reduce_bytes=4.0,
+    # core/distributed/distributed_data_parallel.py: 40 M, or 1 M for each rank of a large group.
+    bucket=lambda job, ranks, ways: np.maximum(40e6, 1e6 * ranks),
+    # tensor_parallel/cross_entropy.py: widened (6), maximum (4), shifted, exponentiated and divided in place
+    # (8 each), summed (4), scaled by the gradient (8), narrowed (6).
+    loss_bytes=52.0,
     vocab_multiple=128,
     buffers=workspace_bytes,
-    # Data loader, schedule and loss bookkeeping on the host; assumed until benchmarks fit them.
-    # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
-    host_seconds=0.4e-3,
+    # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
+    host_seconds=0.38e-3,
+    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 7 us.
+    gap_seconds=0.1e-3,
+    # Assumed: schedule, loss and logging.
     micro_batch_overhead=1e-3,
-    step_overhead=20e-3,
+    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+    step_overhead=2e-3,
 )
 
 

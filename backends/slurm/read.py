@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ..backend import Fact, LaunchConfig, Value
+from ..backend import Fact, LaunchConfig, Unread, Value
 
 _DIRECTIVE = re.compile(
     r"#SBATCH\s+--(?P<name>[a-z][a-z0-9-]*)(?:[= ](?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s#]+)))?\s*(?:#.*)?$"
@@ -34,14 +34,14 @@ _COUNTS = ("nodes", "segment", "ntasks-per-node", "cpus-per-task")
 def read(files: Mapping[str, str]) -> LaunchConfig:
     """The facts of sbatch files; a directive below the first command counts for nothing and is unread."""
     found: list[Fact] = []
-    unread: list[str] = []
+    unread: list[Unread] = []
     for path, text in files.items():
         body = _first_command(text)
         for number, line in enumerate(text.splitlines(), 1):
             if number < body:
                 found += _directive_facts(path, number, line)
             elif line.startswith("#SBATCH"):
-                unread.append(f"{path}:{number}: {line}")
+                unread.append(Unread(f"`{line}` stands below the first command", path, number))
             elif cap := _CAP.match(line):
                 found.append(Fact("max_restarts", int(cap[1]), path, number, cap.start(1) + 1))
     return LaunchConfig("slurm", tuple(found), tuple(unread))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from ..backend import Backend
 from .emit import emit
+from .log import read_log
 from .read import facts, read
 from .target import TARGET
 
-BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry="torchtitan/launch.sh")
+BACKEND = Backend(
+    target=TARGET,
+    emit=emit,
+    read=read,
+    facts=facts,
+    entry="torchtitan/launch.sh",
+    read_log=read_log,
+)

@@ -7,12 +7,14 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from ...compiler.plan import Plan
-from ..backend import Fact, LaunchConfig, Unknown, Value
+from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
 from ..facts import plan_facts
 from .python_sources import FLAVOR, python_settings
 from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of
+from .spelling import FLAVORS, FLOAT8
 
 Found = tuple[str, Value | Unknown, Place]
 Number = int | Unknown
@@ -25,6 +27,8 @@ PLAIN = {
     "ep": "parallelism.expert_parallel_degree",
     "seq_len": "training.seq_len",
 }
+#: Last part of a converter's name -> precision; 0.2.2 writes `quantize.linear.float8`.
+CONVERTERS = {"linear.float8": "fp8", "linear.mx": "mxfp8", "float8": "fp8", "mx": "mxfp8"}
 SIZES = {"layers": "n_layers", "hidden": "dim", "heads": "n_heads"}
 
 
@@ -33,7 +37,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
     tables: list[Settings] = []
     models: dict[str, Registered] = {}
     launches: list[Launch] = []
-    unread: list[str] = []
+    unread: list[Unread] = []
     for path, text in files.items():
         try:
             if path.endswith(".toml"):
@@ -45,19 +49,23 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
             elif launch := launch_of(path, text):
                 launches.append(launch)
             else:
-                unread.append(path)
-        except (SyntaxError, ValueError, tomllib.TOMLDecodeError):
-            unread.append(path)
+                unread.append(Unread("it does not start torchtitan", path, 1))
+        except (SyntaxError, ValueError, tomllib.TOMLDecodeError) as error:
+            unread.append(Unread(f"it cannot be read: {error}", path, 1))
     if not tables:
-        return LaunchConfig("torchtitan", (), tuple(files))
-    reader = _Reader(tables[0], models, launches[0] if launches else None)
-    unread += [table.path for table in tables[1:]]
-    facts = [Fact(name, value, place.path, place.line) for name, value, place in reader.facts()]
+        unread = [Unread("there is no TOML file", path, 1) for path in files]
+        return LaunchConfig("torchtitan", (), tuple(unread))
+    reader = Reader(tables[0], models, launches[0] if launches else None)
+    unread += [Unread("it is a second TOML file", table.path, 1) for table in tables[1:]]
+    facts = [
+        Fact(name, value, place.path, place.line, place.column)
+        for name, value, place in reader.facts()
+    ]
     return LaunchConfig("torchtitan", tuple(facts), tuple(unread))
 
 
 @dataclass(frozen=True)
-class _Reader:
+class Reader:
     settings: Settings
     models: Mapping[str, Registered]
     launch: Launch | None
@@ -175,7 +183,7 @@ class _Reader:
     def model(self) -> Registered | Unknown:
         flavor = self.settings.text("model.flavor")
         missing = Unknown(f"flavor `{flavor}` is defined in torchtitan, not in these files")
-        return self.models.get(str(flavor), missing)
+        return self.models.get(str(flavor), _published(self.settings, missing))
 
     def _size(self, argument: str) -> Number:
         return self.model if isinstance(self.model, Unknown) else self.model.number(argument)
@@ -192,13 +200,34 @@ class _Reader:
     def _precision(self) -> str | Unknown:
         converters = self.settings.value("model.converters")
         names = [str(name) for name in converters] if isinstance(converters, list) else []
-        for kind, precision in (("linear.float8", "fp8"), ("linear.mx", "mxfp8")):
-            if any(name.endswith(kind) for name in names):
+        for kind, precision in CONVERTERS.items():
+            if any(name == kind or name.endswith(f".{kind}") for name in names):
                 return precision
+        if any(self.settings.value(key) for key in FLOAT8):
+            return "fp8"
         dtype = self.settings.text("training.mixed_precision_param")
         return {"bfloat16": "bf16", "float32": "fp32"}.get(
             str(dtype), Unknown(f"`{dtype}` is no type of torchtitan's")
         )
+
+
+def _published(settings: Settings, missing: Unknown) -> Registered | Unknown:
+    """A flavor that torchtitan ships, with the sizes that the standard library has for it."""
+    name = FLAVORS.get((str(settings.value("model.name")), str(settings.value("model.flavor"))))
+    if name is None or not settings.given("model.name"):
+        return missing
+    from ...dsl.standard import std_model  # the parser is loaded only where it is needed
+
+    model = std_model(name)
+    arguments: dict[str, Any] = {
+        "n_layers": model.layers,
+        "dim": model.hidden,
+        "n_heads": model.heads,
+        "n_kv_heads": model.heads if model.mla else model.groups,
+        "moe_enabled": model.moe,
+        "moe_args": {"num_experts": model.experts},
+    }
+    return Registered(arguments, settings.place("model.flavor"))
 
 
 def _derived(formula: Callable[..., int], *numbers: Number) -> Number:

@@ -15,6 +15,7 @@ from .releases import release
 PACKAGE = "torchtitan 0.2.2"
 TORCH = "torch 2.13.0"
 FSDP = f"{TORCH} distributed/fsdp/_fully_shard"
+UNCHECKED = "the trainer is made, and its first forward pass fails"
 
 
 def kv_heads_divide(job: Job, tp: Any) -> Any:
@@ -58,7 +59,8 @@ def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
 
 HEADS = (
     heads_over_tp(
-        f"{PACKAGE} models/llama3/model/model.py:256 (unchecked, dies in the first forward pass)"
+        f"{PACKAGE} models/llama3/model/model.py:256 (unchecked, dies in the first forward pass)",
+        UNCHECKED,
     ),
     Predicate(
         "PAR112",
@@ -68,9 +70,11 @@ HEADS = (
         kv_heads_divide,
         lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
         f"{PACKAGE} models/llama3/model/model.py:257 (unchecked, dies in the first forward pass)",
+        stricter=UNCHECKED,
     ),
     widths_over_tp(
-        f"{PACKAGE} models/llama3/infra/parallelize.py:239 ('a and b must have same reduction dim')"
+        f"{PACKAGE} models/llama3/infra/parallelize.py:239 ('a and b must have same reduction dim')",
+        UNCHECKED,
     ),
     Predicate(
         "PAR131",
@@ -88,7 +92,7 @@ HEADS = (
 )
 
 EXPERTS = (
-    experts_over_ep(f"{PACKAGE} distributed/expert_parallel.py:108"),
+    experts_over_ep(f"{PACKAGE} distributed/expert_parallel.py:108", UNCHECKED),
     Predicate(
         "PAR102",
         "expert-world",
@@ -111,8 +115,9 @@ EXPERTS = (
             f"etp {etp} must be {(tp if ep == 1 else 1) if job.model.moe else 1} with tp {tp} and ep {ep}"
         ),
         f"{PACKAGE} distributed/parallel_dims.py:59, models/llama4/infra/parallelize.py apply_moe_ep_tp",
+        stricter="the trainer is made; parc writes what the presets of 0.2.2 have, and prices that",
     ),
-    expert_width_over_etp(f"{PACKAGE} distributed/expert_parallel.py:60"),
+    expert_width_over_etp(f"{PACKAGE} distributed/expert_parallel.py:60", UNCHECKED),
     Predicate(
         "PAR344",
         "expert-shards",
@@ -125,6 +130,7 @@ EXPERTS = (
             "they would be padded or refused"
         ),
         f"{PACKAGE} models/llama4/infra/parallelize.py:402, {FSDP}/_fsdp_param.py:295",
+        stricter="the trainer is made where FSDP2 pads, and each shard is larger than its share",
     ),
 )
 
@@ -182,6 +188,7 @@ SHARDING = (
             "torchtitan turns mixed precision off"
         ),
         f"{PACKAGE} distributed/utils.py:253; replicas beside tp: models/llama3/infra/parallelize.py:151",
+        stricter="the trainer is made, and warns that mixed precision is off",
     ),
     Predicate(
         "PAR343",
@@ -194,6 +201,7 @@ SHARDING = (
             "pipeline (gradients stay whole until the last micro-batch), otherwise 2 or 3"
         ),
         f"{PACKAGE} models/llama3/infra/parallelize.py:327, {TORCH} distributed/pipelining/stage.py:847",
+        stricter="names for how FSDP2 works there: other numbers would be written alike",
     ),
     Predicate(
         "PAR345",
@@ -208,6 +216,7 @@ SHARDING = (
             "torchtitan wraps embedding and output apart"
         ),
         f"{PACKAGE} models/llama4/infra/parallelize.py apply_fsdp, {FSDP}/_fsdp_state.py:224",
+        stricter="the trainer is made, and its first forward pass finds the shared weight wrapped twice",
     ),
 )
 

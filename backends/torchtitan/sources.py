@@ -6,12 +6,13 @@ import ast
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..backend import Unknown
-from ..command import launcher_options
-from ..shell import read_script
+from ..bash.script import read_script
+from ..starting import started
+from .spelling import KEYS
 
 Number = int | Unknown
 
@@ -43,15 +44,23 @@ DEFAULTS: dict[str, Any] = {
 class Place:
     path: str
     line: int
+    column: int = 1
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A TOML file's settings by `section.key`."""
+    """A TOML file's settings by `section.key`, under 0.2.2's names.
+
+    `written` has the name in the file where it is an older one.
+    """
 
     path: str
     values: Mapping[str, Any]
-    lines: Mapping[str, int]
+    places: Mapping[str, Place]
+    written: Mapping[str, str] = field(default_factory=dict)
+
+    def given(self, key: str) -> bool:
+        return key in self.values
 
     def value(self, key: str) -> Any:
         return self.values.get(key, DEFAULTS.get(key))
@@ -69,24 +78,42 @@ class Settings:
     def place(self, key: str) -> Place:
         """Where a setting stands; its section, or the file's first line, when it is left out."""
         section = key.rpartition(".")[0]
-        return Place(self.path, self.lines.get(key, self.lines.get(section, 1)))
+        return self.places.get(key, self.places.get(section, Place(self.path, 1)))
+
+    def with_overrides(self, others: Mapping[str, tuple[Any, Place]]) -> Settings:
+        """As the command line changes them."""
+        values = {**self.values, **{key: value for key, (value, _) in others.items()}}
+        places = {**self.places, **{key: place for key, (_, place) in others.items()}}
+        return replace(self, values=values, places=places)
 
 
 _HEADER = re.compile(r"\s*\[([\w.\-]+)\]")
-_KEY = re.compile(r"\s*([\w\-]+)\s*=")
+_KEY = re.compile(r"\s*([\w.\-]+)\s*=")
 
 
 def settings_of(path: str, text: str) -> Settings:
     """Raises TOMLDecodeError for what is no TOML."""
-    lines: dict[str, int] = {}
+    places: dict[str, Place] = {}
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             section = header[1]
-            lines.setdefault(section, number)
+            places.setdefault(section, Place(path, number, header.start(1)))
         elif key := _KEY.match(line):
-            lines.setdefault(f"{section}.{key[1]}", number)
-    return Settings(path, _flat(tomllib.loads(text)), lines)
+            name = f"{section}.{key[1]}" if section else key[1]
+            places.setdefault(name, Place(path, number, key.start(1) + 1))
+    written = _flat(tomllib.loads(text))
+    values: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for name, value in written.items():
+        today = KEYS.get(name, name)
+        if today != name and today in written:
+            continue
+        values[today] = value
+        if today != name:
+            names[today] = name
+            places[today] = places.get(name, Place(path, 1))
+    return Settings(path, values, places, names)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -176,9 +203,10 @@ class Launch:
 
 def launch_of(path: str, text: str) -> Launch | None:
     """The torchrun command of a script, or None."""
-    words = read_script(text).command
-    if not words or not str(words[0].text).endswith("torchrun"):
+    launches = [started(launch) for launch in read_script(path, text).launches]
+    mine = [launch for launch in launches if launch.launcher == "torchrun"]
+    if not mine:
         return None
-    given = launcher_options(words[0], words[1:])
-    nodes, per_node = given.count("--nnodes"), given.count("--nproc-per-node")
-    return Launch(nodes, per_node, Place(path, words[0].line))
+    shape = mine[-1].shape
+    place = Place(path, mine[-1].launch.words[0].line)
+    return Launch(shape["nodes"][0], shape["gpus_per_node"][0], place)

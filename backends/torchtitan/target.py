@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
 from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages, ways
@@ -45,6 +46,7 @@ def state(job: Job, zero: int) -> StateBytes:
     (apply_ddp leaves gradient_as_bucket_view off). In a pipeline (zero 1) torch 2.13.0 accumulates whole
     gradients in the reduce dtype and keeps weights gathered until the last micro-batch
     (distributed/pipelining/stage.py:845, fsdp/_fully_shard/_fsdp_param.py:802). Zero 2 never frees them.
+    zero_grad sets gradients to None (train.py:train_step); the fused AdamW updates in place.
     """
     alone = job.cluster.gpus_per_node == 1 and max(job.cluster.nodes) == 1
     return StateBytes(
@@ -55,6 +57,7 @@ def state(job: Job, zero: int) -> StateBytes:
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
         gathered=0.0 if zero == 3 else 2.0,
+        gradients_stay=zero == 0 and not alone,
     )
 
 
@@ -72,18 +75,38 @@ TRAITS = Traits(
     # torch rotates by all-gather; 0.2.2 sets another method in validation alone (components/validate.py:207).
     context="all_gather",
     # components/loss.py: the backward of log_softmax holds its fp32 output, gradient in and gradient out.
-    # torch's MemTracker counts 12 bytes per logit, and 22 per local logit under tp's loss_parallel.
+    # Under tp's loss_parallel: that output, zeros for the gradient, its exponential and their sum
+    # (torch 2.13.0, distributed/tensor/parallel/loss.py).
     logit_bytes=12.0,
+    local_logit_bytes=16.0,
+    # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
+    keeps_outputs=True,
+    # tensor/parallel/style.py, PrepareModuleInput: the gathered input is what autograd saves.
+    keeps_gathered=True,
+    # fsdp/_fully_shard/_fsdp_collectives.py: 16-bit gradients and the fp32 input of their reduce-scatter.
+    layer_gradient_bytes=6.0,
     # mixed_precision_reduce can be float32 alone.
     reduce_bytes=4.0,
+    # torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather_copy_out reads and writes
+    # the gathered weights in 16 bits; foreach_reduce packs 16-bit gradients in the reduce dtype.
+    gather_copy_bytes=4.0,
+    reduce_copy_bytes=6.0,
+    # apply_fsdp: one transformer block is one unit.
+    bucket=lambda job, ranks, ways: parameters.dense_layer(job.model).total / ways,
+    # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
+    # two (16), filled with zeros before (4), narrowed (6).
+    loss_bytes=44.0,
     # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
     fused=False,
     compiles=True,
-    # Data loader, schedule and loss bookkeeping on the host; assumed until benchmarks fit them.
-    # What vTrain's single-node rows ask for (benchmarks/fit.py: 0.44 ms); no other source tells of it.
-    host_seconds=0.4e-3,
+    # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
+    host_seconds=0.38e-3,
+    # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 7 us.
+    gap_seconds=0.1e-3,
+    # Assumed: schedule, loss and logging.
     micro_batch_overhead=1e-3,
-    step_overhead=20e-3,
+    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+    step_overhead=2e-3,
 )
 
 TARGET = Target(

@@ -8,17 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
 
 from .. import codes
-from ..output import MANIFEST, Change, changes, manifest, write
-from ..planning import Planned, emit, plan_targets
-from ..record import lock, planned_json
-from ..show import plans_text
 from ..terminal import complain, progress, say, say_json
 from .job_arguments import add_json, add_overrides, add_targets, load_jobs
+
+if TYPE_CHECKING:
+    from ..output import Change
+    from ..planning import Planned
 
 NAME = "compile"
 
@@ -52,6 +53,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
+    from ..output import changes, write
+
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
@@ -67,6 +70,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
+    from ..output import MANIFEST, manifest
+    from ..planning import emit, plan_targets
+    from ..record import lock
+
     result = _Result()
     for job in jobs:
         planned, emitted = emit(plan_targets(job, targets, progress))
@@ -92,6 +99,9 @@ def _refuse_equal_names(jobs: Sequence[Job]) -> None:
 
 
 def _report(arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[Change]) -> None:
+    from ..record import planned_json
+    from ..show import plans_text
+
     dry = arguments.check or arguments.diff
     if arguments.json:
         changed = [{"path": change.path, "kind": change.kind} for change in wanted]

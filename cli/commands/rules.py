@@ -18,7 +18,7 @@ NAME = "rules"
 
 @dataclass(frozen=True)
 class Rule:
-    """`origin` is who complains: language, commands, compiler, all targets, one of them, or a launcher."""
+    """`origin` is who complains: language, commands, compiler, all or one target, a launcher, or lint."""
 
     code: str
     name: str
@@ -46,20 +46,25 @@ def run(arguments: Namespace) -> int:
 def all_rules() -> Iterator[Rule]:
     """Every complaint that parc can make, once for each origin."""
     from parc.backends import BACKENDS, LAUNCHERS
+    from parc.calibrate.codes import CODES as CALIBRATION
     from parc.compiler.codes import CODES as COMPILER
     from parc.compiler.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
+    from parc.lint.rules import RULES as LINT
 
     from ..codes import CODES as COMMANDS
 
     yield from _listed(LANGUAGE, "language", "docs/language.md")
     yield from _listed(COMMANDS, "commands")
+    yield from _listed(CALIBRATION, "calibrate", "docs/calibrate.md")
     yield from _listed(COMPILER, "compiler")
     yield from _enforced(GENERAL, "all targets")
     for name, backend in BACKENDS.items():
         yield from _of_target(backend.target, name)
     for name, launcher in LAUNCHERS.items():
         yield from _listed(launcher.codes, name, launcher.manual)
+    for rule in LINT:
+        yield Rule(rule.code, rule.name, "lint", rule.title, rule.source)
 
 
 def _of_target(target: Target, origin: str) -> Iterator[Rule]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
-from parc.dsl.library import StdEntry
 
 from .. import codes
 from ..terminal import say, say_json
 from .job_arguments import add_json
+
+if TYPE_CHECKING:
+    from parc.dsl.library import StdEntry
 
 NAME = "std"
 

@@ -1,6 +1,6 @@
 """Versions -> one Python environment per framework, built once into a cache folder and reused.
 
-`python tests/acceptance/environments.py [NAME...]` builds them (all without a name) and prints where they are.
+`python tests/acceptance/environments.py [NAME...]` builds them, all without a name, and says where.
 Every environment sees the packages of the one that holds PyTorch, so that it is installed once.
 """
 
@@ -20,22 +20,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
-#: Preferred, because pip finds a small CPU build of PyTorch for it; later ones get the CUDA build and work too.
+#: Preferred: pip may find a small CPU build of PyTorch for it. Later ones work too.
 PYTHON = "3.11"
 TORCH = "2.13.0"
 MEGATRON = "0.19.2"
-TORCHTITAN = ("0.2.2", "0.3.0")
 DEEPSPEED = "0.19.8"
 TRANSFORMERS = "5.23.0"
-#: What torchtitan takes float8 from.
-TORCHAO = "0.18.0"
+#: What torchtitan 0.2.2 takes float8 from; later ones have other names for float8 experts.
+TORCHAO = "0.16.0"
 #: Changes when this file builds environments in another way.
 RECIPE = 1
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What pip installs on top of PyTorch, and wheels that are only unpacked because pip would refuse them."""
+    """What pip installs on top of PyTorch, and wheels that it would refuse, which are unpacked."""
 
     packages: tuple[str, ...] = ()
     unpacked: tuple[str, ...] = ()
@@ -47,10 +46,8 @@ BASE = "torch"
 RECIPES = {
     BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
     "megatron": Recipe((), (f"megatron-core=={MEGATRON}",), ()),
-    **{
-        f"torchtitan-{version}": Recipe((f"torchtitan=={version}", f"torchao=={TORCHAO}"))
-        for version in TORCHTITAN
-    },
+    "torchtitan-0.2.2": Recipe(("torchtitan==0.2.2", f"torchao=={TORCHAO}")),
+    "torchtitan-0.3.0": Recipe(("torchtitan==0.3.0",)),
     "deepspeed": Recipe(
         (f"deepspeed=={DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)
     ),
@@ -86,7 +83,7 @@ class Environment:
 
 
 def cache_folder() -> Path:
-    """$PARC_ACCEPTANCE_CACHE, else a folder of the user's cache, else one in the tree where there is no home."""
+    """$PARC_ACCEPTANCE_CACHE, else in the user's cache, else in the tree where there is no home."""
     if named := os.environ.get("PARC_ACCEPTANCE_CACHE"):
         return Path(named).expanduser().resolve()
     home = os.environ.get("HOME")
@@ -144,7 +141,7 @@ def _build(made: Environment) -> None:
 
 
 def interpreter() -> str:
-    """The preferred Python, or the one that runs this; a shim without its version behind it does not count."""
+    """The preferred Python, or the one that runs this; a shim with no version behind it does not count."""
     probe = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"
     for candidate in (f"python{PYTHON}", sys.executable):
         path = shutil.which(candidate)

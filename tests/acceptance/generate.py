@@ -57,10 +57,10 @@ CONDITIONS = {
         "require recompute_layers >= 1",
     ),
     "deepspeed": (
-        "require pp >= 2", "require pp in {3, 5}", "require cp >= 2", "require zero == 0", "require zero == 1",
-        "require zero == 2", "require zero == 3", "require offload != none", "require offload == all",
-        "require hpz >= 2", "require recompute == full", "require recompute == selective",
-        "require micro_batch >= 2",
+        "require pp >= 2", "require pp in {3, 5}", "require cp >= 2", "require zero == 0",
+        "require zero == 1", "require zero == 2", "require zero == 3", "require offload != none",
+        "require offload == all", "require hpz >= 2", "require micro_batch >= 2",
+        "require recompute == full", "require recompute == selective",
     ),
     "torchtitan": (
         "require tp >= 2", "require pp >= 2", "require vpp >= 2", "require pp >= 4", "require cp >= 2",
@@ -90,7 +90,7 @@ class Draw:
 
 
 def job_text(target: str, seed: int, number: int) -> str:
-    """The job file of that number (for "slurm" of the targets in turn): the same text for the same arguments on every machine."""
+    """The job file of that number, the same on every machine; for "slurm" of the targets in turn."""
     dice = Random(f"{target} {seed} {number}")
     target = tuple(KINDS)[number % len(KINDS)] if target == "slurm" else target
     draw = Draw(dice, target)

@@ -54,7 +54,7 @@ def compile_text(text: str, name: str) -> Generated:
 
 
 def batch(target: str, seed: int, wanted: int) -> Batch:
-    """The first `wanted` jobs of a seed that have a layout; fewer when `TRIES` times as many do not give them."""
+    """The first `wanted` jobs of a seed that have a layout; fewer when too few of them do."""
     tried, found = 0, []
     for generated in _compiled(target, seed, TRIES * wanted):
         tried += 1

@@ -1,4 +1,4 @@
-"""DeepSpeed's engine takes every configuration that parc emits, reads all of it, and finds the plan's numbers."""
+"""DeepSpeed's engine takes every configuration that parc emits, reads all of it, and finds the plan."""
 
 from __future__ import annotations
 

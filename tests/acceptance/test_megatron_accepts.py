@@ -40,7 +40,7 @@ def case_of(job: Generated, folder: Path, build: bool) -> dict[str, Any]:
 
 
 def buildable(plan: Plan) -> bool:
-    """Latent attention without a compressed query is Transformer Engine's alone: one more norm is fused there."""
+    """Without a compressed query, latent attention needs Transformer Engine, which adds a norm there."""
     return not plan.job.model.mla or plan.job.model.q_lora_rank > 0
 
 

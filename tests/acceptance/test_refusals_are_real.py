@@ -17,11 +17,12 @@ from parc.backends import BACKENDS
 
 #: Layouts of each setting for each predicate.
 EACH = 2
-#: Rules that no layout of `forbidden.py` breaks alone: another one is broken with them.
+#: Rules that no layout of `forbidden.py` breaks alone: heads and widths that tp does not divide break others
+#: too, and the rest need rarer jobs.
 NEVER_ALONE = {
-    "megatron": set[str](),
+    "megatron": {"PAR113"},
     "deepspeed": set[str](),
-    "torchtitan": set[str](),
+    "torchtitan": {"PAR111", "PAR113", "PAR131", "PAR203", "PAR347"},
 }
 
 

@@ -24,10 +24,10 @@ os.environ.update(
     DS_ACCELERATOR="cpu", LOCAL_RANK="0", RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1"
 )
 
-import deepspeed  # noqa: E402
-import torch  # noqa: E402
-from deepspeed.ops.op_builder import CPUAdamBuilder, FusedAdamBuilder  # noqa: E402
-from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
+import deepspeed
+import torch
+from deepspeed.ops.op_builder import CPUAdamBuilder, FusedAdamBuilder
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 #: Widths of the narrow model; everything else is the job's own.
 NARROW = {"hidden": 32, "head_dim": 4, "ffn": 48, "vocab": 64}

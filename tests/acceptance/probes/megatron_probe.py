@@ -1,6 +1,6 @@
 """Recorded launches of pretrain_gpt.py -> what Megatron-LM's own code makes of them, without a GPU.
 
-A case holds `arguments`, `environment`, `world`, `capability` and `build`. The stages are those of a real start:
+A case holds `arguments`, `environment`, `world`, `capability` and `build`. The stages are a real start's:
 arguments, validation, micro-batches, configurations, process groups of the first and the last rank, what the
 schedule checks before its first micro-batch, and for `build` every pipeline stage on the meta device.
 """

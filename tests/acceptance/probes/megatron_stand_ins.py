@@ -1,6 +1,6 @@
 """What Megatron-LM asks of a GPU, its driver and Transformer Engine before it trains, answered without them.
 
-Stood in for, and so not proven: the GPU's compute capability, Transformer Engine's version and kernels, triton,
+Stood in for, so not proven: the GPU's compute capability, Transformer Engine's version and kernels, triton,
 collectives (PyTorch's fake process group: its arithmetic is real, nothing travels).
 """
 

@@ -50,7 +50,7 @@ class _Finder:
 
 
 def install() -> None:
-    """PyTorch asks first, and so learns that there is no triton; what is imported later finds the stand-in."""
+    """PyTorch asks first and learns that there is no triton; later imports find the stand-in."""
     import torch._dynamo
     import torch._inductor.codegen.triton
     import torch.nn.attention.flex_attention

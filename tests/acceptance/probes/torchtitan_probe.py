@@ -1,4 +1,4 @@
-"""Emitted train.toml and parc_model.py -> torchtitan 0.2's real Trainer, constructed at full size for one rank.
+"""Emitted train.toml and parc_model.py -> torchtitan 0.2's real Trainer, made at full size for one rank.
 
 A case holds `program` (torchtitan.train with its arguments), `search` (the PYTHONPATH that the script set),
 `world`, `rank` and the GPU's `capability`.
@@ -45,7 +45,7 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
 
 
 def _offline(config: Any, folder: Path) -> None:
-    """Data, tokenizer and output of a test; the process group that plays all ranks; a kernel that a CPU has."""
+    """A test's data, tokenizer and output; a group that plays all ranks; an optimizer that a CPU has."""
     stand_ins.write_assets(folder)
     config.model.hf_assets_path = str(folder / "tokenizer")
     config.training.dataset, config.training.dataset_path = "c4_test", str(folder / "text")

@@ -1,13 +1,12 @@
 """What torchtitan 0.2 asks of a GPU before it trains, answered on a CPU; tensors stay on the meta device.
 
-Stood in for, and so not proven: the accelerator, triton's kernels, the values of parameters, the fused kernel of
-the optimizer, collectives (PyTorch's fake process group: meshes and placements are real, nothing travels).
+Stood in for, and so not proven: the accelerator, triton's kernels, the values of parameters, the optimizer's
+fused kernel, collectives (PyTorch's fake process group: meshes and placements are real, nothing travels).
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -20,7 +19,11 @@ import torch
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 #: A name of each kernel module that must be imported while triton's stand-in is there.
-KERNELS = ("torchtitan.components.quantization", "torchtitan.models.moe")
+KERNELS = (
+    "torchtitan.components.quantization",
+    "torchtitan.models.moe",
+    "torchao.prototype.moe_training.conversion_utils",
+)
 
 #: Those that parc emits for.
 MODELS = ("llama3", "qwen3", "deepseek_v3")
@@ -48,8 +51,7 @@ def before_import() -> None:
         setattr(torch.cpu, name, lambda *arguments, value=value: value)
     no_triton.install()
     for name in KERNELS:
-        if importlib.util.find_spec(name) is not None:
-            importlib.import_module(name)
+        importlib.import_module(name)
     no_triton.remove()
 
 

@@ -25,6 +25,8 @@ from torch.optim.lr_scheduler import LambdaLR
 
 # Dense bf16 rate of one a100_80, the base of MFU.
 PEAK_FLOPS = 3.12e14
+# What the log shall say of the layout, for `parc calibrate`.
+LAYOUT = "pp=1 cp=1 dp_shard=2 zero=2 hpz=1 recompute=none offload=none"
 
 
 class Linear(nn.Linear):
@@ -291,6 +293,15 @@ def report(step, steps, loss, rate, engine, tokens, seconds, token_flops):
     )
 
 
+def announce(micro_batch, batch, seq_len):
+    world = dist.get_world_size()
+    print(
+        f"layout {LAYOUT} gpus={world} micro_batch={micro_batch} "
+        f"global_batch={batch} seq_len={seq_len}",
+        flush=True,
+    )
+
+
 def save(engine, folder, step):
     engine.save_checkpoint(folder, tag=f"step{step}", client_state={"step": step})
 
@@ -313,6 +324,8 @@ def train(engine, config, args, stop, device):
         sequences, micro_batch, replica, replicas, step * batch, device
     )
     token_flops = flops_per_token(config)
+    if dist.get_rank() == 0:
+        announce(micro_batch, batch, config.seq_len)
     since, clock = step, time.perf_counter()
     while step < args.steps:
         rate = engine.get_lr()[0]

@@ -3,7 +3,7 @@
 #
 # gpt_125m on 1 node of 2 x a100_80
 # dp 2 = 2 GPUs; zero 1, micro-batch 32 x 4, recompute none.
-# Predicted 54.6% MFU, 1.31 s per step, 40.8 of 71.2 GiB on the fullest GPU.
+# Predicted 36.9% MFU, 1.95 s per step, 41.0 of 71.2 GiB on the fullest GPU.
 #
 # ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

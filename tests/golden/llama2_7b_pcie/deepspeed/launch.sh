@@ -3,7 +3,7 @@
 #
 # llama2_7b with DeepSpeed
 # dp 2 x pp 4 = 8 GPUs, 128 micro-batches of 1 a step.
-# Predicted 50.1% MFU, 31.6 of 39.4 GiB on the fullest rank.
+# Predicted 47.6% MFU, 32.6 of 39.4 GiB on the fullest rank.
 # ZeRO 1: optimizer states divided over 2 ranks.
 # Optimizer states live in host memory, and the CPU updates them.
 # Layers of each stage: 8, 8, 8, 8.
@@ -29,7 +29,7 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-8}"
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it
 # ignores TERM and USR1, and the workers get TERM from here: they save after the step and leave.
-export TORCHELASTIC_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
 
 RENDEZVOUS=(
     --nnodes="$NNODES"

@@ -3,7 +3,7 @@
 #
 # llama3_405b with DeepSpeed
 # dp 256 x pp 64 = 16384 GPUs, 8 micro-batches of 1 a step.
-# Predicted 5.7% MFU, 62.1 of 79.1 GiB on the fullest rank.
+# Predicted 5.1% MFU, 69.7 of 79.1 GiB on the fullest rank.
 # ZeRO 1: optimizer states divided over 256 ranks.
 # Layers of each stage: 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1.
 # The feed-forward half of each layer is recomputed in the backward pass.
@@ -28,7 +28,7 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it
 # ignores TERM and USR1, and the workers get TERM from here: they save after the step and leave.
-export TORCHELASTIC_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
 
 RENDEZVOUS=(
     --nnodes="$NNODES"

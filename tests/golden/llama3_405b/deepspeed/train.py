@@ -29,6 +29,8 @@ from torch.utils.checkpoint import checkpoint
 
 # Dense bf16 rate of one h100_sxm, the base of MFU.
 PEAK_FLOPS = 9.89e14
+# What the log shall say of the layout, for `parc calibrate`.
+LAYOUT = "pp=64 cp=1 dp_shard=256 zero=1 hpz=1 recompute=selective offload=none"
 
 
 class Linear(nn.Linear):
@@ -296,6 +298,15 @@ def report(step, steps, loss, rate, engine, tokens, seconds, token_flops):
     )
 
 
+def announce(micro_batch, batch, seq_len):
+    world = dist.get_world_size()
+    print(
+        f"layout {LAYOUT} gpus={world} micro_batch={micro_batch} "
+        f"global_batch={batch} seq_len={seq_len}",
+        flush=True,
+    )
+
+
 def save(engine, folder, step):
     engine.save_checkpoint(folder, tag=f"step{step}", client_state={"step": step})
 
@@ -321,6 +332,8 @@ def train(engine, config, args, stop, device):
         sequences, micro_batch, replica, replicas, step * batch, device
     )
     token_flops = flops_per_token(config)
+    if dist.get_rank() == 0:
+        announce(micro_batch, batch, config.seq_len)
     since, clock = step, time.perf_counter()
     while step < args.steps:
         rate = engine.get_lr()[0]

@@ -3,7 +3,7 @@
 #
 # llama3_405b with DeepSpeed
 # dp 128 x Ulysses 128 = 16384 GPUs, 1 micro-batch of 1 a step.
-# Predicted 7.7% MFU, 43.1 of 79.1 GiB on the fullest rank.
+# Predicted 2.4% MFU, 37.2 of 79.1 GiB on the fullest rank.
 # ZeRO 3: optimizer states, gradients and weights divided over 16384 ranks.
 # The feed-forward half of each layer is recomputed in the backward pass.
 set -euo pipefail
@@ -27,7 +27,7 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it
 # ignores TERM and USR1, and the workers get TERM from here: they save after the step and leave.
-export TORCHELASTIC_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
 
 RENDEZVOUS=(
     --nnodes="$NNODES"

@@ -3,7 +3,7 @@
 #
 # llama3_70b with DeepSpeed
 # dp 16 x Ulysses 4 = 64 GPUs, 64 micro-batches of 1 a step.
-# Predicted 51.7% MFU, 67.7 of 79.1 GiB on the fullest rank.
+# Predicted 43.6% MFU, 66.4 of 79.1 GiB on the fullest rank.
 # ZeRO 3: optimizer states, gradients and weights divided over 64 ranks.
 # Optimizer states live in host memory, and the CPU updates them.
 # No recomputation: all activations fit.
@@ -28,7 +28,7 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-14}"
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it
 # ignores TERM and USR1, and the workers get TERM from here: they save after the step and leave.
-export TORCHELASTIC_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
 
 RENDEZVOUS=(
     --nnodes="$NNODES"

@@ -3,7 +3,7 @@
 #
 # llama3_8b with DeepSpeed
 # dp 4 x Ulysses 2 = 8 GPUs, 32 micro-batches of 1 a step.
-# Predicted 49.9% MFU, 59.4 of 79.1 GiB on the fullest rank.
+# Predicted 42.7% MFU, 60.8 of 79.1 GiB on the fullest rank.
 # ZeRO 2: optimizer states and gradients divided over 8 ranks.
 # No recomputation: all activations fit.
 set -euo pipefail
@@ -27,7 +27,7 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
 # torchrun kills its workers 30 seconds after a signal, before a large checkpoint is written. So it
 # ignores TERM and USR1, and the workers get TERM from here: they save after the step and leave.
-export TORCHELASTIC_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
+export PET_SIGNALS_TO_HANDLE="SIGINT,SIGHUP,SIGQUIT"
 
 RENDEZVOUS=(
     --nnodes="$NNODES"

@@ -27,6 +27,8 @@ from torch.optim.lr_scheduler import LambdaLR
 
 # Dense bf16 rate of one h100_sxm, the base of MFU.
 PEAK_FLOPS = 9.89e14
+# What the log shall say of the layout, for `parc calibrate`.
+LAYOUT = "pp=1 cp=2 dp_shard=4 zero=2 hpz=1 recompute=none offload=none"
 
 
 class Linear(nn.Linear):
@@ -337,6 +339,15 @@ def report(step, steps, loss, rate, engine, tokens, seconds, token_flops):
     )
 
 
+def announce(micro_batch, batch, seq_len):
+    world = dist.get_world_size()
+    print(
+        f"layout {LAYOUT} gpus={world} micro_batch={micro_batch} "
+        f"global_batch={batch} seq_len={seq_len}",
+        flush=True,
+    )
+
+
 def save(engine, folder, step):
     engine.save_checkpoint(folder, tag=f"step{step}", client_state={"step": step})
 
@@ -360,6 +371,8 @@ def train(engine, config, args, stop, device):
         sequences, micro_batch, replica, replicas, step * batch, device
     )
     token_flops = flops_per_token(config)
+    if dist.get_rank() == 0:
+        announce(micro_batch, batch, config.seq_len)
     since, clock = step, time.perf_counter()
     while step < args.steps:
         rate = engine.get_lr()[0]

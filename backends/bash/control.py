@@ -1,0 +1,20 @@
+"""How statements end: true, false, undecided; and what leaves a loop, a function or the script."""
+
+from __future__ import annotations
+
+Status = bool | None
+
+
+class Exit(Exception):
+    """The script ends."""
+
+
+class Return(Exception):
+    """The function, or the sourced file, ends."""
+
+
+class Break(Exception):
+    """The loop ends, or `again` goes on with the next round; `levels` loops are meant."""
+
+    def __init__(self, levels: int, again: bool):
+        self.levels, self.again = levels, again

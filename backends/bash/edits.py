@@ -1,0 +1,35 @@
+"""What the operators of `${NAME...}` do to a text: prefixes, suffixes, replacement, case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import patterns
+
+
+def _case(function: Callable[[str], str], all_letters: bool) -> Callable[[str, str], str]:
+    def changed(text: str, pattern: str) -> str:
+        return function(text) if all_letters else function(text[:1]) + text[1:]
+
+    return changed
+
+
+EDITS: dict[str, Callable[[str, str], str | None]] = {
+    "%": lambda text, pattern: patterns.without_suffix(text, pattern, False),
+    "%%": lambda text, pattern: patterns.without_suffix(text, pattern, True),
+    "#": lambda text, pattern: patterns.without_prefix(text, pattern, False),
+    "##": lambda text, pattern: patterns.without_prefix(text, pattern, True),
+    "^": _case(str.upper, False),
+    "^^": _case(str.upper, True),
+    ",": _case(str.lower, False),
+    ",,": _case(str.lower, True),
+    "/": lambda text, pattern: _replaced(text, pattern, ""),
+    "//": lambda text, pattern: _replaced(text, pattern, "/"),
+    "/#": lambda text, pattern: _replaced(text, pattern, "#"),
+    "/%": lambda text, pattern: _replaced(text, pattern, "%"),
+}
+
+
+def _replaced(text: str, pattern: str, how: str) -> str | None:
+    old, _, new = pattern.partition("\0")
+    return patterns.replaced(text, old, new, how)

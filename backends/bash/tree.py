@@ -1,0 +1,24 @@
+"""A source -> its syntax tree. Parts that are no bash are error nodes between readable statements."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from .source import Source
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def parse(source: Source) -> Node:
+    return _parsed(source.parsable)
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: bytes) -> Node:
+    return _parser().parse(text).root_node

@@ -1,0 +1,96 @@
+"""What frameworks that are no target of parc's keep in memory, and how: traits to replace, by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from measured import Row
+from sources import Framework
+
+from parc.compiler.target import StateBytes
+from parc.dsl.job import Job
+
+Traits = tuple[tuple[str, Any], ...]
+#: Elements of the bucket in which DeepSpeed reduces gradients, unless a configuration sets it.
+BUCKET = 500_000_000
+
+
+def _in_16_bits(zero: int, step: float) -> StateBytes:
+    """16-bit gradients that the backward pass allocates; `step` bytes more in the update."""
+    return StateBytes(
+        weights=2.0,
+        gradients=2.0,
+        optimizer=12.0,
+        weights_sharded=zero >= 3,
+        gradients_sharded=zero >= 2,
+        optimizer_sharded=zero >= 1,
+        gradients_stay=zero == 3,
+        step=step,
+    )
+
+
+def megatron_2021(job: Job, zero: int) -> StateBytes:
+    """Float16OptimizerWithFloat16Params makes fp32 gradients for the update (megatron/optimizer)."""
+    return _in_16_bits(zero, step=4.0)
+
+
+def deepspeed_16_bits(job: Job, zero: int) -> StateBytes:
+    """DeepSpeed's FP16_Optimizer and ZeRO: for the update each rank flattens its part of the gradients
+    and casts it to fp32 (runtime/zero/stage_1_and_2.py); stage 3 goes by small groups."""
+    return _in_16_bits(zero, step=6.0 if zero <= 2 else 0.0)
+
+
+def summed_in_fp32(job: Job, zero: int) -> StateBytes:
+    """BF16_Optimizer of 2022, beside ZeRO 1: whole fp32 sums and the 16-bit gradients that go into them
+    (runtime/bf16_optimizer.py; the source says: not sharded, 4 more bytes)."""
+    return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
+
+
+def of_performance_recipes(job: Job, zero: int) -> StateBytes:
+    """Megatron-LM's state with gradients in 16 bits: grad_reduce_in_fp32 is off in NeMo's and
+    Megatron-Bridge's performance recipes, and examples/llama sets --grad-reduce-in-bf16."""
+    return StateBytes(2.0, 2.0, 12.0, zero >= 3, zero >= 2, zero >= 1)
+
+
+def bucket_of_16_bits(job: Job) -> int:
+    return 2 * BUCKET
+
+
+def bucket_of_fp32(job: Job) -> int:
+    return 4 * BUCKET
+
+
+#: stage3_max_live_parameters, DeepSpeed's default and that of BigScience's script.
+DEEPSPEED_3: Traits = (("live_parameters", 1e9),)
+#: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
+#: (core/tensor_parallel/cross_entropy.py of 2021).
+OLD_LOGITS: Traits = (("logit_bytes", 10.0),)
+
+
+def traits_of(row: Row, framework: Framework) -> Traits:
+    """Memory traits of a row's framework that differ from the target's that prices it."""
+    if row.source == "Megatron SC21 Table 2" and row.zero_stage == 3:
+        return (("state", deepspeed_16_bits), *DEEPSPEED_3)
+    if framework.name in ("NeMo", "Megatron-Bridge") or "examples/llama" in row.source:
+        return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
+    if framework.name != "Megatron-DeepSpeed":
+        return ()
+    if row.zero_stage == 3:
+        return (("state", deepspeed_16_bits), *DEEPSPEED_3, *_checkpoints(row))
+    if row.zero_stage == 0:
+        return (("state", megatron_2021), ("keeps_outputs", True), *OLD_LOGITS)
+    fp32 = "fp32 gradient accumulation (not sharded" in row.notes
+    return (
+        ("state", summed_in_fp32 if fp32 else deepspeed_16_bits),
+        ("buffers", bucket_of_fp32 if fp32 else bucket_of_16_bits),
+        ("keeps_outputs", True),
+        *OLD_LOGITS,
+    )
+
+
+def _checkpoints(row: Row) -> Traits:
+    """BigScience's script sets --partition-activations and --checkpoint-in-cpu, and rows say which runs
+    left the second out (experiments/gpt2-meg-ds-zero/meg_ds_zero_gpt2_perf_n16.slurm)."""
+    if "no checkpoint-in-cpu" in row.notes:
+        return (("checkpoints", "divided"),)
+    return (("checkpoints", "host"),) if "Megatron TP + DeepSpeed ZeRO-3" in row.notes else ()

@@ -1,0 +1,25 @@
+"""The codes of complaints about logs and what they tell: PAR790 to PAR799. A code is never reused."""
+
+from __future__ import annotations
+
+UNREADABLE = "PAR790"
+NO_STEPS = "PAR791"
+OTHER_JOB = "PAR792"
+LAYOUT = "PAR793"
+UNSTEADY = "PAR794"
+TOO_FEW = "PAR795"
+CONTRADICTORY = "PAR796"
+
+#: Code -> (short name, title), for `parc rules`.
+CODES: dict[str, tuple[str, str]] = {
+    UNREADABLE: ("log-unreadable", "a log is missing, empty, no text or too large"),
+    NO_STEPS: ("log-foreign", "a log has no line in which a framework of the job reports a step"),
+    OTHER_JOB: ("log-of-another-job", "a log is of another job than the one it is given with"),
+    LAYOUT: ("log-layout", "the layout that ran is left open, or said twice and differently"),
+    UNSTEADY: ("log-unsteady", "a log has no steady steps to take a time from"),
+    TOO_FEW: ("too-few-runs", "the runs are too few, or too alike, to calibrate from"),
+    CONTRADICTORY: (
+        "contradictory-runs",
+        "no parameters of one cluster explain the times of all runs",
+    ),
+}

@@ -1,0 +1,73 @@
+"""Paths of logs -> `RunLog`s, by the first framework of the job that knows their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..backends import BACKENDS
+from ..backends.log import RunLog
+from ..dsl.diagnostics import Diagnostic, JobError
+from ..dsl.job import Job
+from .codes import NO_STEPS, OTHER_JOB, UNREADABLE
+
+#: Bytes of the longest log that is read.
+LARGEST = 512 * 2**20
+GZIP = b"\x1f\x8b"
+
+
+def read_logs(job: Job, paths: Sequence[str]) -> list[RunLog]:
+    """Every log, in order. Raises JobError with what is wrong with any of them, and how many are."""
+    logs: list[RunLog] = []
+    complaints: list[Diagnostic] = []
+    for path in paths:
+        try:
+            logs.append(log_of(job, path, _text(path)))
+        except JobError as error:
+            complaints += error.diagnostics
+    if complaints:
+        raise JobError([*complaints, counted(len(paths) - len(logs), len(paths))])
+    return logs
+
+
+def counted(bad: int, all_of_them: int) -> Diagnostic:
+    """How many logs are of no use: none is left out in silence."""
+    message = f"{bad} of {all_of_them} logs cannot be used"
+    return Diagnostic(UNREADABLE, message, severity="info", help="correct them or leave them out")
+
+
+def log_of(job: Job, path: str, text: str) -> RunLog:
+    """What one text says. Raises JobError when no framework of the job has written it."""
+    targets = [spec.name for spec in job.targets]
+    for name in [*targets, *(name for name in BACKENDS if name not in targets)]:
+        if log := BACKENDS[name].read_log(text):
+            break
+    else:
+        message = f"`{path}` has no line in which {', '.join(BACKENDS)} report a step"
+        help = "give what the framework prints while it trains; docs/calibrate.md shows the lines"
+        raise JobError([Diagnostic(NO_STEPS, message, help=help)])
+    if log.target not in targets:
+        message = f"`{path}` is of {log.target}, which the job does not have as a target"
+        raise JobError([Diagnostic(OTHER_JOB, message, help=f"add `target {log.target} {{}}`")])
+    return log
+
+
+def _text(path: str) -> str:
+    """The text of a file; bytes that are no UTF-8 become replacement characters."""
+    try:
+        if Path(path).stat().st_size > LARGEST:
+            raise _unreadable(path, f"is larger than {LARGEST // 2**20} MiB", "cut it to one run")
+        content = Path(path).read_bytes()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise _unreadable(path, f"cannot be read: {reason}", None) from None
+    if not content.strip():
+        raise _unreadable(path, "is empty", None)
+    if b"\0" in content or content.startswith(GZIP):
+        help = "unpack it first" if content.startswith(GZIP) else None
+        raise _unreadable(path, "is no text", help)
+    return content.decode(errors="replace")
+
+
+def _unreadable(path: str, reason: str, help: str | None) -> JobError:
+    return JobError([Diagnostic(UNREADABLE, f"log `{path}` {reason}", help=help)])

@@ -1,0 +1,66 @@
+"""A value of a job -> the text that a `.par` file says it with, exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from ..dsl.schema import Rule
+from ..dsl.units import UNITS, exact
+
+#: Units to try for each dimension, the first that says the value in few digits wins.
+NICE: dict[str, tuple[str, ...]] = {
+    "B": ("GiB", "MiB", "GB", "KiB", "B"),
+    "B/s": ("TB/s", "GB/s", "Gb/s", "MB/s"),
+    "FLOP/s": ("TFLOP/s", "GFLOP/s"),
+    "s": ("s", "ms", "us", "ns"),
+    "J/s": ("W",),
+    "$/s": ("$/h", "$/d"),
+}
+#: Characters of a number that reads well.
+SHORT = 7
+
+
+def written(rule: Rule, value: Any) -> str:
+    """As the language reads it back to the same value; `none` for a setting that is left out."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{value}"' if rule.kind == "text" else value
+    return quantity(str(rule.dimension), value)
+
+
+def quantity(dimension: str, value: float) -> str:
+    """A number with the unit that says it best."""
+    if dimension not in NICE:
+        return _digits(value)
+    texts = [
+        (f"{_digits(number)}", unit) for unit in NICE[dimension] if (number := _in(unit, value))
+    ]
+    good = [pair for pair in texts if len(pair[0]) <= SHORT and _reads(*pair, value)]
+    base = (_digits(value), dimension.replace("J/s", "W"))
+    digits, unit = (good or [base])[0]
+    return f"{digits} {unit}"
+
+
+def _factor(unit: str) -> Fraction:
+    above, *below = unit.split("/")
+    factor = UNITS[above][0]
+    for name in below:
+        factor /= UNITS[name][0]
+    return factor
+
+
+def _in(unit: str, value: float) -> float:
+    """The value in a unit, cut to the digits that read well."""
+    return float(f"{float(Fraction(value) / _factor(unit)):.9g}")
+
+
+def _reads(digits: str, unit: str, value: float) -> bool:
+    return float(exact(Fraction(digits) * _factor(unit))) == float(value)
+
+
+def _digits(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

@@ -1,0 +1,153 @@
+"""A calibration as a person reads it, as JSON, and as the comment of the file that it writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from parc.calibrate import Calibration, Compared, names
+from parc.calibrate.fit import value_in
+from parc.compiler.estimate import columns_of, layout_of
+from parc.compiler.plan import Layout
+
+from .record import job_json, rounded
+from .show import layout_text
+
+
+def layout_that_ran(compared: Compared) -> Layout:
+    return layout_of(columns_of(compared.run.case, compared.run.layout))
+
+
+def calibration_text(result: Calibration, output: str, changed: bool) -> str:
+    """Runs with their errors, parameters, and what to do with the file."""
+    lines = [_counts(result), "", *_columns([_HEAD, *map(_run_row, result.compared)])]
+    lines += [f"  {line}" for line in _filled(result.compared)]
+    if result.findings:
+        lines += ["", *_columns([("parameter", "before", "fitted"), *_parameter_rows(result)])]
+    end = f"{output} is not written" if result.complaints else _use(result, output, changed)
+    return "\n".join([*lines, "", end])
+
+
+def _use(result: Calibration, output: str, changed: bool) -> str:
+    """What became of the file, and how the job takes it up when it does not yet."""
+    job = result.job
+    state = "written" if changed else "nothing to change"
+    if all(value_in(job, found.parameter) == found.value for found in result.findings):
+        return f"{output}: {state}; the job uses it"
+    cluster, _ = names(job, output)
+    path = os.path.relpath(output, os.path.dirname(os.path.abspath(job.path)))
+    taken = f"cluster {job.cluster.name or 'NAME'} from {cluster} {{ nodes = ... }}"
+    return f'{output}: {state}; to use it, write in the job\n\n  import "{path}"\n  {taken}'
+
+
+_HEAD = ("run", "layout", "reports", "measured", "before", "after")
+
+
+def _counts(result: Calibration) -> str:
+    runs, targets = len(result.compared), sorted({each.run.target for each in result.compared})
+    noun = "run" if runs == 1 else "runs"
+    return f"{runs} {noun}, {result.different} different: {', '.join(targets)}"
+
+
+def _run_row(compared: Compared) -> tuple[str, ...]:
+    measured = compared.run.measured
+    return (
+        compared.run.path,
+        layout_text(layout_that_ran(compared)),
+        str(measured.reports),
+        f"{measured.seconds:.4g} s ± {100 * measured.spread:.1f} %",
+        _percent(compared.before),
+        _percent(compared.after),
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.1f} %"
+
+
+def _filled(runs: Sequence[Compared]) -> list[str]:
+    """What parc chose of a layout because nobody said it."""
+    return [
+        f"{each.run.path} does not say {', '.join(each.run.filled)}: parc's choice is assumed"
+        for each in runs
+        if each.run.filled
+    ]
+
+
+def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
+    for found in result.findings:
+        told = f"{found.value:g} ± {100 * found.unknown:.0f} %"
+        yield (
+            found.parameter.name,
+            f"{found.prior:g}",
+            told if found.told else "kept: the runs do not tell",
+        )
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def summary(result: Calibration) -> list[str]:
+    """The runs behind a file, for its comment: the same for the same logs, whatever the job imports."""
+    rows = [("run", "step", "before", "after")]
+    rows += [
+        (
+            PurePath(each.run.path).name,
+            f"{each.run.measured.seconds:.4g} s",
+            _percent(each.before),
+            _percent(each.after),
+        )
+        for each in result.compared
+    ]
+    return ["Errors of the predicted step, before and after:", *_columns(rows)]
+
+
+def calibration_json(result: Calibration, output: str, changed: bool) -> dict[str, Any]:
+    return {
+        "job": job_json(result.job),
+        "runs": [_run_json(each) for each in result.compared],
+        "different": result.different,
+        "parameters": [
+            rounded(
+                {
+                    "name": found.parameter.name,
+                    "of": found.parameter.owner,
+                    "before": found.prior,
+                    "fitted": found.value,
+                    "unknown": found.unknown,
+                    "told": found.told,
+                }
+            )
+            for found in result.findings
+        ],
+        "complaints": [complaint.to_json() for complaint in result.complaints],
+        "output": output,
+        "written": changed,
+    }
+
+
+def _run_json(compared: Compared) -> dict[str, Any]:
+    run = compared.run
+    value: dict[str, Any] = rounded(
+        {
+            "path": run.path,
+            "target": run.target,
+            "layout": layout_that_ran(compared).model_dump(),
+            "filled": list(run.filled),
+            "step_seconds": run.measured.seconds,
+            "spread": run.measured.spread,
+            "reports": run.measured.reports,
+            "dropped": run.measured.dropped,
+            "error_before": compared.before,
+            "error_after": compared.after,
+        }
+    )
+    return value

@@ -1,0 +1,85 @@
+"""fit a cluster's few parameters to logs of real runs, and write them as a file to import"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+
+from .estimate import layout
+from .job_arguments import add_json, add_overrides, load_job
+
+NAME = "calibrate"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("log", nargs="+", metavar="LOG", help="what one run printed")
+    parser.add_argument("--job", required=True, metavar="JOB", help="the job file that ran")
+    parser.add_argument(
+        "-o", "--output", required=True, type=Path, metavar="FILE", help="the .par file to write"
+    )
+    parser.add_argument(
+        "--layout",
+        action="append",
+        default=[],
+        type=layout_of_log,
+        metavar="[LOG:]NAME=VALUE,...",
+        help="what a log leaves open of its layout, as in `parc estimate`; of all logs unless one is named",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace a file that parc did not write"
+    )
+    add_overrides(parser)
+    add_json(parser)
+
+
+def layout_of_log(text: str) -> tuple[str, dict[str, int]]:
+    """`run.log:tp=8,pp=2` as the log's name, empty for all of them, and its degrees."""
+    log, _, degrees = text.rpartition(":")
+    found = layout(degrees)
+    if not found:
+        raise ArgumentTypeError(f"`{text}` names no degree")
+    return log, found
+
+
+def run(arguments: Namespace) -> int:
+    job = load_job(arguments)
+    from parc.calibrate import calibrate, fragment, is_ours
+
+    from ..calibration import calibration_json, calibration_text, summary
+    from ..single_file import refuse, replace
+    from ..terminal import complain, progress, say, say_json
+
+    refuse(arguments.output, is_ours, arguments.force)
+    layouts = _layouts(arguments)
+    with progress("calibrating"):
+        result = calibrate(job, arguments.log, layouts)
+    complain(result.complaints)
+    changed = False
+    if not result.complaints:
+        text = fragment(job, result.findings, arguments.output.name, summary(result))
+        changed = replace(arguments.output, text)
+    if arguments.json:
+        say_json(calibration_json(result, str(arguments.output), changed))
+    else:
+        say(calibration_text(result, str(arguments.output), changed))
+    return 1 if result.complaints else 0
+
+
+def _layouts(arguments: Namespace) -> dict[str, dict[str, int]]:
+    """Degrees by log; those of a named log come on top of those for all."""
+    from parc.calibrate.codes import LAYOUT
+
+    common = {
+        name: value for log, found in arguments.layout if not log for name, value in found.items()
+    }
+    layouts = {"": common}
+    for log, found in arguments.layout:
+        if log and log not in arguments.log:
+            help = did_you_mean(log, arguments.log) or f"the logs are {', '.join(arguments.log)}"
+            raise JobError(
+                [Diagnostic(LAYOUT, f"--layout names `{log}`, which is no log", help=help)]
+            )
+        layouts[log] = {**layouts.get(log, common), **found}
+    return layouts

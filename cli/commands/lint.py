@@ -1,0 +1,226 @@
+"""say what is wrong with launch files, without running them"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+
+from .. import codes
+
+if TYPE_CHECKING:
+    from parc.dsl.job import Cluster, Job
+    from parc.lint.config import Config
+    from parc.lint.engine import Judged, Options
+
+NAME = "lint"
+FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
+LEVELS = ("info", "warning", "error", "never")
+FRAMEWORKS = ("megatron", "deepspeed", "torchtitan")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="FILE", help="a launch file, or a folder to search")
+    add("--spec", metavar="JOB", help="the job that the files should run: says where they drift")
+    add("--cluster", metavar="NAME", help="where they run, such as std.h100_pod: checks memory")
+    for name, what in (("select", "only these rules"), ("ignore", "not these rules")):
+        add(f"--{name}", action="append", default=[], type=names, metavar="RULES", help=what)
+    add("--fail-on", choices=LEVELS, help="exit 1 from this level on; error unless given")
+    add("--format", choices=FORMATS, default="text", help="how to print; text unless given")
+    add("--facts", action="store_true", help="print what was read of every job")
+    add("--fix", action="store_true", help="change the files where there is one safe cure")
+    add("--diff", action="store_true", help="with --fix: print the changes, write nothing")
+    add("--skip-others", action="store_true", help="leave out named files that are no launch files")
+    add("--require-complete", action="store_true", help="an unknown fact is an error")
+    add(
+        "--framework-version",
+        action="append",
+        default=[],
+        type=version,
+        metavar="NAME=VERSION",
+        help="the release to judge for, such as megatron=0.19",
+    )
+    add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")
+    add("--explain", metavar="RULE", help="print the page of a rule")
+    parser.epilog = "arguments behind -- are those of the script"
+
+
+def names(text: str) -> list[str]:
+    return [name for name in text.replace(",", " ").split() if name]
+
+
+def pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise ArgumentTypeError(f"`{text}` is not NAME=VALUE")
+    return name, value
+
+
+def version(text: str) -> tuple[str, str]:
+    from parc.lint.versions import is_version
+
+    name, value = pair(text)
+    if name not in FRAMEWORKS:
+        help_text = did_you_mean(name, FRAMEWORKS) or ", ".join(FRAMEWORKS)
+        raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
+    if not is_version(value):
+        raise ArgumentTypeError(f"`{value}` is no version such as 0.19")
+    return name, value
+
+
+def run(arguments: Namespace) -> int:
+    if arguments.explain:
+        return _explain(arguments.explain)
+    if not arguments.paths:
+        raise JobError([Diagnostic(codes.NO_FILES, "no launch file is named", help="parc lint .")])
+    from parc.lint.config import load_config
+
+    config = load_config(Path.cwd())
+    judged = _judged(arguments, config)
+    if arguments.fix or arguments.diff:
+        judged = _fix(arguments, config, judged)
+    _print(arguments, judged)
+    return _exit_code(judged, arguments.fail_on or config.fail_on or "error")
+
+
+def _judged(arguments: Namespace, config: Config) -> list[Judged]:
+    from parc.lint.files import read_texts
+    from parc.lint.run import lint_texts
+
+    options = _options(arguments, config)
+    found = read_texts(arguments.paths, arguments.skip_others)
+    if found.unreadable:
+        raise JobError(found.unreadable)
+    if not found.texts and not arguments.skip_others:
+        message = f"no launch file in {', '.join(f'`{path}`' for path in arguments.paths)}"
+        help_text = "name the files; folders are searched for what starts or configures training"
+        raise JobError([Diagnostic(codes.NO_FILES, message, help=help_text)])
+    environment = {**config.environment, **dict(arguments.env)}
+    return lint_texts(found.texts, options, environment, tuple(arguments.script))
+
+
+def _options(arguments: Namespace, config: Config) -> Options:
+    from parc.lint.engine import Options
+
+    select, ignore = (
+        tuple(name for given in lists for name in given)
+        for lists in (arguments.select, arguments.ignore)
+    )
+    _refuse_unknown((*select, *ignore, *config.select, *config.ignore))
+    return Options(
+        job=_spec(arguments.spec or config.spec),
+        cluster=_cluster(arguments.cluster or config.cluster),
+        select=select or tuple(config.select),
+        ignore=(*ignore, *config.ignore),
+        per_file=config.per_file,
+        versions={**config.versions, **dict(arguments.framework_version)},
+        require_complete=arguments.require_complete,
+    )
+
+
+def _refuse_unknown(wanted: Sequence[str]) -> None:
+    from parc.lint.rules import RULES
+
+    known = [name for rule in RULES for name in (rule.code, rule.name)]
+    unknown = [
+        name
+        for name in wanted
+        if name not in known
+        and not (name.startswith("PAR") and any(rule.code.startswith(name) for rule in RULES))
+    ]
+    if unknown:
+        raise JobError([_no_rule(name, known) for name in unknown])
+
+
+def _no_rule(name: str, known: Sequence[str]) -> Diagnostic:
+    help_text = did_you_mean(name, known) or "`parc rules` lists them"
+    return Diagnostic(codes.NO_RULE, f"there is no rule `{name}`", help=help_text)
+
+
+def _spec(path: str | None) -> Job | None:
+    if path is None:
+        return None
+    import parc
+
+    return parc.load(path)
+
+
+def _cluster(name: str | None) -> Cluster | None:
+    if name is None:
+        return None
+    from parc.lint.cluster import cluster_named
+
+    return cluster_named(name)
+
+
+def _explain(name: str) -> int:
+    from parc.lint.page import page
+    from parc.lint.rules import RULES
+
+    rule = next((rule for rule in RULES if name in (rule.code, rule.name)), None)
+    if rule is None:
+        raise JobError(
+            [_no_rule(name, [text for rule in RULES for text in (rule.code, rule.name)])]
+        )
+    print(page(rule), end="")
+    return 0
+
+
+def _print(arguments: Namespace, judged: list[Judged]) -> None:
+    from parc.lint.formats import FORMATS as PRINTERS
+    from parc.lint.formats.facts import facts_text
+
+    if arguments.diff:
+        return
+    if arguments.facts and arguments.format in ("text", "concise"):
+        print(facts_text(judged))
+    print(PRINTERS[arguments.format](judged))
+
+
+def _fix(arguments: Namespace, config: Config, judged: list[Judged]) -> list[Judged]:
+    """Write the cures, or show them, and judge what is left."""
+    from parc.lint.fix import fixes
+
+    from ..output import Change
+
+    changed = fixes(judged)
+    for fixed in changed:
+        change = Change(fixed.path, fixed.before.encode(), fixed.after.encode())
+        if arguments.diff:
+            sys.stdout.write(change.diff())
+        else:
+            _write(fixed.path, fixed.before, fixed.after)
+            print(f"fixed {fixed.path}: {fixed.findings}", file=sys.stderr)
+    return judged if arguments.diff or not changed else _judged(arguments, config)
+
+
+def _write(path: str, before: str, after: str) -> None:
+    """Replace a file's text through a temporary file; its byte order mark, mode and newlines stay."""
+    place = Path(path)
+    data = place.read_bytes()
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    if data != mark + before.encode():
+        message = f"`{path}` is not UTF-8, or has changed meanwhile: it is left as it is"
+        raise JobError([Diagnostic(codes.UNWRITABLE, message)])
+    temporary = place.with_name(f".{place.name}.parc")
+    try:
+        temporary.write_bytes(mark + after.encode())
+        temporary.chmod(place.stat().st_mode & 0o7777)
+        os.replace(temporary, place)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        reason = (error.strerror or str(error)).lower()
+        raise JobError([Diagnostic(codes.UNWRITABLE, f"cannot write `{path}`: {reason}")]) from None
+
+
+def _exit_code(judged: list[Judged], fail_on: str) -> int:
+    if fail_on == "never":
+        return 0
+    levels = LEVELS[LEVELS.index(fail_on) :]
+    return int(any(found.severity in levels for each in judged for found in each.findings))

@@ -1,0 +1,77 @@
+"""Time of single kernels: seconds of a matrix product by its shape, of elementwise kernels by their bytes.
+
+Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
+at the reachable bandwidth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .case import Case
+
+#: Rows of a tile of a matrix product.
+TILE = 128
+#: Bytes that an operand of an fp8 product costs: read in 16 bits, written in 8 and, transposed, in 8 again
+#: (Transformer Engine, cast_transpose).
+CAST_BYTES = 4.0
+
+
+def matmul(case: Case, rows: Any, columns: Any, inner: Any, half: bool = False) -> Any:
+    """Seconds of one rows x inner by inner x columns product, in the job's precision or in 16 bits."""
+    seconds = product(case, rows, columns, inner, half)
+    return seconds if half else seconds + casts(case, rows * inner)
+
+
+def matmul_backward(case: Case, rows: Any, columns: Any, inner: Any, half: bool = False) -> Any:
+    """Seconds of the gradients of its input and of its weights, which are added to the sum of the step."""
+    seconds = product(case, rows, inner, columns, half)
+    seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
+    return seconds if half else seconds + casts(case, rows * columns)
+
+
+def product(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float = 2.0
+) -> Any:
+    """Seconds of a matrix product.
+
+    Half a wave more than its FLOP, since the last wave of tiles is half full on average (NVIDIA, Matrix
+    Multiplication Background, wave quantization).
+    """
+    rate = case.half_linear_rate if half else case.linear_rate
+    operations = 2.0 * rows * columns * inner / rate + half_wave(case, inner, rate)
+    moved = product_bytes(case, rows, columns, inner, half, result_bytes)
+    return np.maximum(operations, moved / case.memory_rate)
+
+
+def product_bytes(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float
+) -> Any:
+    width = 2.0 if half else case.operand_bytes
+    return width * (rows * inner + inner * columns) + result_bytes * rows * columns
+
+
+def half_wave(case: Case, inner: Any, rate: float) -> Any:
+    """Seconds of half a wave: every core works on one tile of the result."""
+    return 0.5 * case.gpu.sms * 2.0 * case.gpu.tile * inner / rate
+
+
+def casts(case: Case, elements: Any) -> Any:
+    """Seconds to cast so many elements to fp8; none for products in 16 bits."""
+    return CAST_BYTES * elements / case.memory_rate if case.operand_bytes == 1 else 0.0
+
+
+def streamed(case: Case, moved_bytes: Any) -> Any:
+    """Seconds of elementwise kernels that move so many bytes."""
+    return moved_bytes / case.memory_rate
+
+
+def grouped(case: Case, kind: Any, groups: Any, rows: Any, columns: Any, inner: Any) -> Any:
+    """Seconds of equal products, one for each of `groups` experts, each with a start of its own. Their rows
+    fill whole tiles, half a tile too many on average."""
+    alone = kind(case, rows + 0.5 * TILE, columns, inner)
+    waves = half_wave(case, inner, case.linear_rate)
+    waves = waves if kind is matmul else half_wave(case, columns + rows, case.linear_rate)
+    return groups * (alone - waves + case.gpu.kernel_launch) + waves

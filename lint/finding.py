@@ -1,0 +1,80 @@
+"""What a rule says (`Complaint`), and what becomes of it: a `Finding` with its rule, place and edits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..backends.backend import Fact, Setting
+from ..dsl.diagnostics import Diagnostic, Severity, Span
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of a text that is neither a fact nor a setting. Lines and columns start at 1."""
+
+    path: str
+    line: int
+    column: int = 1
+    length: int = 1
+
+
+#: A span is a place in a file that is not among those judged, such as the job.
+At = Fact | Setting | Place | Span
+
+
+@dataclass(frozen=True)
+class Edit:
+    """The characters from `start` to `end` of a file's text, replaced."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Related:
+    """Another position that belongs to a complaint, and what stands there."""
+
+    message: str
+    at: At
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a rule found. The first line alone must be enough: the arithmetic, with its numbers.
+
+    `severity` replaces the rule's own where a case is milder or worse. `edits` is the one safe cure.
+    """
+
+    message: str
+    at: At
+    related: tuple[Related, ...] = ()
+    help: str | None = None
+    severity: Severity | None = None
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A rule that could not judge, because these facts are unknown."""
+
+    facts: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A complaint with its rule's name and its places as spans. `path` is that of its job."""
+
+    name: str
+    diagnostic: Diagnostic
+    path: str
+    edits: tuple[Edit, ...] = field(default=(), compare=False)
+
+    @property
+    def code(self) -> str:
+        return self.diagnostic.code
+
+    @property
+    def severity(self) -> Severity:
+        return self.diagnostic.severity

@@ -1,0 +1,23 @@
+"""Judged jobs -> text for people, editors and CI: one function per format, listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..engine import Judged
+from .github import github
+from .json import as_json
+from .junit import junit
+from .sarif import sarif
+from .text import concise, text
+
+Format = Callable[[Sequence[Judged]], str]
+
+FORMATS: dict[str, Format] = {
+    "text": text,
+    "concise": concise,
+    "json": as_json,
+    "github": github,
+    "sarif": sarif,
+    "junit": junit,
+}

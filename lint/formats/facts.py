@@ -1,0 +1,25 @@
+"""What was read of every job: each fact with its value, or why it is unknown, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...backends.backend import Unknown
+from ..engine import Judged
+
+
+def facts_text(judged: Sequence[Judged]) -> str:
+    return "\n".join(line for each in judged for line in _lines(each))
+
+
+def _lines(judged: Judged) -> list[str]:
+    lines = [f"{judged.path} ({judged.config.kind})"]
+    width = max((len(fact.name) for fact in judged.config.facts), default=0)
+    for fact in judged.config.facts:
+        value = fact.value
+        said = f"unknown: {value.reason}" if isinstance(value, Unknown) else str(value)
+        lines.append(f"  {fact.name:<{width}}  {said}  ({fact.path}:{fact.line})")
+    lines += [
+        f"  not read: {each.reason} ({each.path}:{each.line})" for each in judged.config.unread
+    ]
+    return lines

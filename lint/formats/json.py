@@ -1,0 +1,60 @@
+"""For programs: every job with its facts, every finding with its places."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ...backends.backend import Fact, Unknown
+from ...dsl.diagnostics import Note
+from ..engine import Judged
+from ..finding import Finding
+from .text import findings, position
+
+
+def as_json(judged: Sequence[Judged]) -> str:
+    value = {
+        "files": [_file(each) for each in judged],
+        "findings": [_finding(found) for found in findings(judged)],
+    }
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _file(judged: Judged) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    for fact in judged.config.facts:
+        facts.setdefault(fact.name, _fact(fact, judged.path))
+    return {"path": judged.path, "kind": judged.config.kind, "facts": facts}
+
+
+def _fact(fact: Fact, path: str) -> dict[str, Any]:
+    """A job of several files says in which of them a fact stands."""
+    value = fact.value
+    said = {"unknown": value.reason} if isinstance(value, Unknown) else {"value": value}
+    return {**said, "line": fact.line} | ({"path": fact.path} if fact.path != path else {})
+
+
+def _finding(found: Finding) -> dict[str, Any]:
+    path, line, column = position(found)
+    return {
+        "code": found.code,
+        "name": found.name,
+        "severity": found.severity,
+        "path": path,
+        "line": line,
+        "column": column,
+        "message": found.diagnostic.message,
+        "help": found.diagnostic.help,
+        "related": [_related(note) for note in found.diagnostic.notes],
+    }
+
+
+def _related(note: Note) -> dict[str, Any]:
+    span = note.span
+    return {
+        "message": note.message,
+        "path": span.source.name if span else None,
+        "line": span.line if span else None,
+        "column": span.column if span else None,
+    }

@@ -1,0 +1,27 @@
+"""For test reports: one case per job, failed by its errors and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from ...dsl.diagnostics import render
+from ..engine import Judged
+
+
+def junit(judged: Sequence[Judged]) -> str:
+    failing = [[found for found in each.findings if found.severity != "info"] for each in judged]
+    suite = ElementTree.Element(
+        "testsuite",
+        name="parc lint",
+        tests=str(len(judged)),
+        failures=str(sum(bool(found) for found in failing)),
+    )
+    for each, found in zip(judged, failing, strict=True):
+        case = ElementTree.SubElement(suite, "testcase", classname=each.config.kind, name=each.path)
+        if found:
+            message = "; ".join(f"{one.code} {one.diagnostic.message}" for one in found)
+            failure = ElementTree.SubElement(case, "failure", message=message)
+            failure.text = "\n\n".join(render(one.diagnostic) for one in found)
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

@@ -1,0 +1,95 @@
+"""For code scanning: SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from ...backends.backend import Unknown
+from ...dsl.diagnostics import Note, Span
+from ..engine import Judged
+from ..finding import Finding
+from ..rules import RULES
+from .text import findings, position
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+
+
+def sarif(judged: Sequence[Judged]) -> str:
+    found = findings(judged)
+    codes = sorted({each.code for each in found})
+    run = {
+        "tool": {"driver": {"name": "parc", "rules": [_rule(code) for code in codes]}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(each, codes) for each in found],
+        "invocations": [
+            {"executionSuccessful": True, "toolExecutionNotifications": _unknown(judged)}
+        ],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _rule(code: str) -> dict[str, Any]:
+    rule = next(rule for rule in RULES if rule.code == code)
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.page["What"]},
+        "help": {"text": rule.page["Why"]},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(found: Finding, codes: Sequence[str]) -> dict[str, Any]:
+    diagnostic = found.diagnostic
+    help_text = f" ({diagnostic.help})" if diagnostic.help else ""
+    related = [note for note in diagnostic.notes if note.span is not None]
+    return {
+        "ruleId": found.code,
+        "ruleIndex": codes.index(found.code),
+        "level": _LEVELS[found.severity],
+        "message": {"text": diagnostic.message + help_text},
+        "locations": [_location(diagnostic.span, *position(found))],
+        "relatedLocations": [_related(note) for note in related],
+    }
+
+
+def _location(span: Span | None, path: str, line: int, column: int) -> dict[str, Any]:
+    region = {"startLine": line, "startColumn": column}
+    if span is not None and "\n" not in span.text:
+        region["endColumn"] = column + max(span.end - span.start, 1)
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": region}}
+
+
+def _related(note: Note) -> dict[str, Any]:
+    span = note.span
+    assert span is not None
+    return {
+        **_location(span, span.source.name, span.line, span.column),
+        "message": {"text": note.message},
+    }
+
+
+def _uri(path: str) -> str:
+    """Relative to the current folder where it can be, as code scanning wants it."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
+    return quote((path if relative.startswith("..") else relative).replace(os.sep, "/"))
+
+
+def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+    """What could not be told from the text, so that CI sees how much was judged."""
+    return [
+        {
+            "level": "note",
+            "message": {"text": f"{fact.name} is unknown: {fact.value.reason}"},
+            "locations": [_location(None, fact.path, fact.line, fact.column)],
+        }
+        for each in judged
+        for fact in each.config.facts
+        if isinstance(fact.value, Unknown)
+    ]

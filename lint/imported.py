@@ -1,0 +1,168 @@
+"""What launch files say -> the text of a job: what is unknown stands there as a comment to fill in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from ..backends import BACKENDS
+from ..dsl.library import std_entries
+from .batch import Batch, batches
+from .described import NEEDED, described_layout, described_model, described_train
+from .launch import Launch
+
+#: What a job leaves out when it is the language's own default, or says nothing.
+_IDLE = {"bias": False, "tied": False, "qk_norm": False, "mtp_layers": 0, "dropout": 0.0}
+#: Directive of sbatch -> setting of a `launch slurm` block.
+_LAUNCH = {
+    "job-name": "job_name",
+    "partition": "partition",
+    "account": "account",
+    "qos": "qos",
+    "constraint": "constraint",
+    "reservation": "reservation",
+}
+_DEGREES = ("ep", "etp")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The text of a job, and the settings that somebody must still fill in."""
+
+    text: str
+    unknown: tuple[str, ...]
+
+
+def imported(launch: Launch, cluster: str | None = None) -> Imported:
+    """The job that a launch describes; `cluster` names where it runs, such as std.h100_pod."""
+    model, train = described_model(launch), described_train(launch)
+    name = _identifier(_job_name(launch))
+    unknown: list[str] = []
+    blocks = [
+        _settings(f"model {name}", model, NEEDED["model"], unknown, "model"),
+        _cluster(launch, cluster, unknown),
+        _settings("train", train, NEEDED["train"], unknown, "train"),
+        _goal(launch),
+        _target(launch, unknown),
+        *_launch_blocks(launch),
+    ]
+    sources = ", ".join(PurePath(path).name for path in launch.config.texts)
+    head = f"# Imported by parc from {sources}. Commented settings are not in these files."
+    return Imported("\n\n".join([head, *blocks]) + "\n", tuple(unknown))
+
+
+def _job_name(launch: Launch) -> str:
+    """What sbatch calls the job, unless it is made of patterns; else the script's name."""
+    batch = next(batches(launch), None)
+    given = batch.value("job-name") if batch else None
+    return given if given and not re.search(r"[%$]", given) else PurePath(launch.path).stem
+
+
+def _settings(
+    head: str, values: Mapping[str, Any], needed: Iterable[str], unknown: list[str], block: str
+) -> str:
+    kept = {name: value for name, value in values.items() if _IDLE.get(name) != value}
+    lines = [f"  {name} = {_value(value)}" for name, value in kept.items()]
+    for name in needed:
+        if name not in values:
+            unknown.append(f"{block}.{name}")
+            lines.append(f"  # {name} = ...")
+    return "\n".join([f"{head} {{", *lines, "}"])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) and value >= 1e-4 else str(value)
+
+
+def _cluster(launch: Launch, given: str | None, unknown: list[str]) -> str:
+    """The cluster that was named, or the one whose GPUs sbatch is asked for by type."""
+    nodes, gpus = launch.number("nodes"), launch.number("gpus_per_node")
+    known = given or _by_type(launch)
+    lines = [f"  nodes = {nodes}"] if nodes else ["  # nodes = ..."]
+    if nodes is None:
+        unknown.append("cluster.nodes")
+    if gpus is not None and known is not None and _gpus_of(known) != gpus:
+        lines.append(f"  gpus_per_node = {gpus}")
+    if known is not None:
+        return "\n".join([f"cluster pod from {known} {{", *lines, "}"])
+    unknown.append("cluster")
+    say = "# Which GPUs these are is not in the files; `parc std` lists clusters."
+    told = f"# It has {gpus} GPUs per node." if gpus else "# How many GPUs a node has is not said."
+    shown = [f"# {line}" for line in ["cluster pod from std.NAME {", *lines, "}"]]
+    return "\n".join([say, told, *shown])
+
+
+def _by_type(launch: Launch) -> str | None:
+    """`h100` in `--gpus-per-node=h100:8` names a cluster of the standard library."""
+    names = {entry.name for entry in std_entries() if entry.kind == "cluster"}
+    for batch in batches(launch):
+        for option in ("gpus-per-node", "gres", "gpus"):
+            words = re.split(r"[:,=]", (batch.value(option) or "").lower())
+            for word in words:
+                fitting = [name for name in (f"{word}_pod", f"dgx_{word}") if name in names]
+                if fitting:
+                    return f"std.{fitting[0]}"
+    return None
+
+
+def _gpus_of(name: str) -> int | None:
+    from .cluster import cluster_named
+
+    return cluster_named(name).gpus_per_node
+
+
+def _goal(launch: Launch) -> str:
+    """The layout as conditions: without them parc would choose its own."""
+    layout = described_layout(launch)
+    moe = bool(launch.number("experts"))
+    conditions = [
+        f"  require {name} == {value}"
+        for name, value in layout.items()
+        if moe or name not in _DEGREES
+    ]
+    remark = "  # The layout of the files. Drop a line to see what parc would choose, and gain."
+    return "\n".join(["goal {", "  maximize mfu", remark, *conditions, "}"])
+
+
+def _target(launch: Launch, unknown: list[str]) -> str:
+    if launch.framework in BACKENDS:
+        remark = "  # Megatron-DeepSpeed, nearly" if not _own(launch) else ""
+        return f"target {launch.framework} {{}}{remark}"
+    unknown.append("target")
+    return "# Which framework runs this is not in the files.\n# target megatron {}"
+
+
+def _own(launch: Launch) -> bool:
+    return launch.framework != "megatron" or launch.megatron
+
+
+def _launch_blocks(launch: Launch) -> Iterator[str]:
+    batch = next(batches(launch), None)
+    if batch is None:
+        return
+    lines = [
+        f'  {name} = "{value}"'
+        for directive, name in _LAUNCH.items()
+        if (value := batch.value(directive)) and '"' not in value and "$" not in value
+    ]
+    lines += _time(batch)
+    if batch.get("requeue") is None:
+        lines.append("  requeue = 0")
+    yield "\n".join(["launch slurm {", *lines, "}"])
+
+
+def _time(batch: Batch) -> list[str]:
+    from ..backends.slurm.read import seconds_from
+
+    seconds = seconds_from(batch.value("time") or "")
+    return [f"  time = {seconds} s"] if seconds else []
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "imported"
+    return name if name[0].isalpha() else f"job_{name}"

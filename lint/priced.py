@@ -1,0 +1,167 @@
+"""What a launch file's layout costs on a job, and what the best layout would: the compiler's own terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..backends import BACKENDS
+from ..compiler.case import Case
+from ..compiler.estimate import ceiling_bytes, columns_of, estimate_layout
+from ..compiler.plan import OFFLOAD, RECOMPUTE, Estimate, Plan
+from ..compiler.target import NEUTRAL, Target, holds
+from ..compiler.validity import predicates
+from ..dsl.diagnostics import JobError
+from ..dsl.expression import VALUES
+from ..dsl.job import Job
+from .described import described_job
+from .known import Known, Missing
+from .launch import Launch, number_of, text_of
+
+Layout = dict[str, int]
+
+_PLANS: dict[tuple[str, str, str], Plan | None] = {}
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A layout with its price; `missing` names what kept it from being priced."""
+
+    layout: Layout
+    estimate: Estimate
+
+
+def target_of(launch: Launch) -> Target | None:
+    """The framework that runs the job; Megatron-DeepSpeed is none of those that the compiler knows."""
+    if launch.framework == "megatron" and not launch.megatron:
+        return None
+    return BACKENDS[launch.framework].target if launch.framework in BACKENDS else None
+
+
+def job_of(launch: Launch) -> Job | None:
+    """The job to price on: the one that was asked for, or what the files say on a named cluster."""
+    if launch.job is not None:
+        return launch.job
+    return None if launch.cluster is None else described_job(launch, launch.cluster)
+
+
+def best_plan(job: Job, target: Target) -> Plan | None:
+    """The best layout of the job; None where it has none. Solved once for each job and target."""
+    from ..compiler import plan
+
+    key = (job.path, job.digest, target.name)
+    if key not in _PLANS:
+        try:
+            _PLANS[key] = plan(job, target)
+        except JobError:
+            _PLANS[key] = None
+    return _PLANS[key]
+
+
+def layout_of(launch: Launch, job: Job) -> Layout:
+    """The decision variables of a launch file; raises `Missing`."""
+    known = Known(launch)
+    if known.number("gpus_per_node") != job.cluster.gpus_per_node:
+        raise Missing("gpus_per_node")
+    names = ("tp", "pp", "cp", "zero", "micro_batch", "vpp")
+    layout = {**NEUTRAL, "nodes": known.number("nodes")}
+    layout |= {name: known.column(name) for name in names}
+    if job.model.moe:
+        layout |= {name: known.column(name) for name in ("ep", "etp")}
+    dp = known.column("dp")
+    layout["dp_shard"] = known.column("dp_shard") if layout["zero"] else 1
+    layout["dp_shard"] = min(layout["dp_shard"], dp)
+    recompute = str(known.fact("recompute"))
+    if recompute not in RECOMPUTE:
+        raise Missing("recompute")
+    layout["recompute"] = VALUES["recompute"][recompute]
+    layout["recompute_layers"] = _recomputed(launch) if recompute == "full" else 0
+    offload = str(launch.value("offload") or "none")
+    layout["offload"] = OFFLOAD.index(offload) if offload in OFFLOAD else 0
+    layout["hpz"] = launch.number("hpz") or 1
+    return {name: value for name, value in layout.items() if name != "dp_replicate"}
+
+
+def _recomputed(launch: Launch) -> int:
+    """Layers that the block method recomputes in each chunk; 0 stands for all."""
+    if text_of(launch.option("--recompute-method")) != "block":
+        return 0
+    return number_of(launch.option("--recompute-num-layers")) or 0
+
+
+def price(launch: Launch) -> Priced | None:
+    """The launch file's layout with its price; None where it, or the job, is not fully known or not legal."""
+    job, target = job_of(launch), target_of(launch)
+    if job is None or target is None:
+        return None
+    try:
+        layout = layout_of(launch, job)
+    except Missing:
+        return None
+    return priced(Case(job, target), layout)
+
+
+def priced(case: Case, layout: Layout) -> Priced | None:
+    """A layout's price, when the framework and the arithmetic allow it."""
+    try:
+        columns = columns_of(case, layout)
+        legal = all(bool(holds(rule, case.job, columns).all()) for rule in predicates(case.target))
+        return Priced(layout, estimate_layout(case, layout)) if legal else None
+    except (ArithmeticError, ValueError, KeyError, IndexError):
+        return None
+
+
+def cheapest_fit(case: Case, layout: Layout) -> tuple[str, Priced] | None:
+    """The change of one choice that fits into memory and costs the least time, and its words."""
+    ceiling = ceiling_bytes(case)
+    fitting = [
+        (words, found)
+        for words, changed in _changes(case, layout)
+        if (found := priced(case, changed)) is not None and found.estimate.memory_bytes <= ceiling
+    ]
+    return min(fitting, key=lambda each: each[1].estimate.step_seconds, default=None)
+
+
+def _changes(case: Case, layout: Layout) -> Iterator[tuple[str, Layout]]:
+    """Layouts that differ in one choice, with the words for it."""
+    domains: Mapping[str, object] = case.domains
+    if "recompute" in domains:
+        for level in range(layout["recompute"] + 1, len(RECOMPUTE)):
+            yield f"recompute {RECOMPUTE[level]}", {
+                **layout,
+                "recompute": level,
+                "recompute_layers": 0,
+            }
+    dp = (
+        layout["nodes"] * case.cluster.gpus_per_node // (layout["tp"] * layout["pp"] * layout["cp"])
+    )
+    if "zero" in domains:
+        for stage in range(layout["zero"] + 1, 4):
+            yield f"zero {stage}", {**layout, "zero": stage, "dp_shard": dp}
+    for size in range(layout["micro_batch"] // 2, 0, -1):
+        if layout["micro_batch"] % size == 0:
+            yield f"micro-batch {size}", {**layout, "micro_batch": size}
+    for name in ("tp", "pp", "cp"):
+        for times in (2, 4, 8):
+            if name in domains and dp % times == 0:
+                degree = layout[name] * times
+                shard = max(layout["dp_shard"] // times, 1)
+                yield f"{name} {degree}", {**layout, name: degree, "dp_shard": shard}
+    if "offload" in domains:
+        for level in range(layout["offload"] + 1, len(OFFLOAD)):
+            yield f"offload {OFFLOAD[level]}", {**layout, "offload": level}
+
+
+def words_of(estimate: Estimate) -> str:
+    """`tp 4, pp 2`: the degrees above 1 and what else tells layouts apart."""
+    layout = estimate.layout
+    names = ("tp", "pp", "vpp", "cp", "ep", "etp")
+    degrees = [f"{name} {getattr(layout, name)}" for name in names if getattr(layout, name) > 1]
+    degrees += [f"dp {layout.dp}", f"zero {layout.zero}", f"micro-batch {layout.micro_batch}"]
+    return ", ".join([*degrees, f"recompute {layout.recompute_name}"])
+
+
+def same_layout(layout: Layout, other: Estimate) -> bool:
+    """Whether a plan has the layout; what it decides about stages is another matter."""
+    chosen = other.layout.model_dump()
+    return all(chosen.get(name) == value for name, value in layout.items())

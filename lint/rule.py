@@ -1,0 +1,67 @@
+"""A rule: a module of `rules/` with these names; its docstring is its page (What, Why, Bad, Good)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+from ..dsl.diagnostics import Severity
+from .finding import Complaint, Skipped
+from .launch import Launch
+
+Check = Callable[[Launch], Iterator[Complaint | Skipped]]
+
+#: The headings of a page, in order; What is the text before the first of them.
+HEADINGS = ("Why", "Bad", "Good")
+_HEADING = re.compile(rf"^({'|'.join(HEADINGS)}):$", re.MULTILINE)
+_FILE = re.compile(r"^--- (\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`file` is the name of the example's file, where the example does not name its files itself.
+
+    `asked` rules speak only when they are selected by name.
+    """
+
+    code: str
+    name: str
+    title: str
+    severity: Severity
+    source: str
+    check: Check
+    module: ModuleType
+    file: str
+    asked: bool = False
+
+    @property
+    def page(self) -> dict[str, str]:
+        """The texts under What, Why, Bad and Good."""
+        first, *rest = _HEADING.split(inspect.cleandoc(self.module.__doc__ or ""))
+        texts = dict(zip(rest[::2], rest[1::2], strict=True))
+        return {"What": first.strip()} | {name: text.strip("\n") for name, text in texts.items()}
+
+    def example(self, heading: str) -> dict[str, str]:
+        """The files of the bad or the good example, by name."""
+        text = self.page[heading] + "\n"
+        first, *rest = _FILE.split(text)
+        named = {name: body.lstrip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
+        return named or {self.file: first}
+
+
+def rule_of(module: ModuleType) -> Rule:
+    """The rule that a module of `rules/` describes."""
+    return Rule(
+        code=module.CODE,
+        name=module.NAME,
+        title=module.TITLE,
+        severity=module.SEVERITY,
+        source=module.SOURCE,
+        check=module.check,
+        module=module,
+        file=getattr(module, "FILE", "train.sh"),
+        asked=getattr(module, "ASKED", False),
+    )

@@ -1,0 +1,18 @@
+"""Releases of frameworks: which is older."""
+
+from __future__ import annotations
+
+import re
+
+
+def older(version: str, than: str) -> bool:
+    """Whether a release such as "0.15.1" comes before another, as far as both are written out."""
+    return _numbers(version) < _numbers(than)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def is_version(text: str) -> bool:
+    return re.fullmatch(r"\d+(\.\d+){0,3}", text) is not None

@@ -1,0 +1,182 @@
+"""Emitted batch scripts over two emulated nodes: they train, fail, save, requeue and stop as they should."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import slurm_tools
+from environments import environment
+from jobs_of_seed import Generated, compile_text
+from launches import write
+from slurm_cluster import ENDED, Cluster, Run, cluster
+
+import parc.smoke
+from parc.smoke.assets import write_text
+
+#: Two nodes of one GPU each: two processes on this host.
+JOB = """
+model tiny {{ layers = 2; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
+cluster pair from std.dgx_h100 {{ nodes = 2; gpus_per_node = 1; cpu_cores = 2 }}
+train {{ seq_len = 256; global_batch = 4; steps = {steps}; warmup = 0; checkpoint_interval = 100000 }}
+goal {{ require {rule} }}
+target {target} {{ {options} }}
+launch slurm {{ time = {minutes} min; signal = {signal} s; requeue = {requeue}; partition = "train" }}
+"""
+START_SECONDS = 400
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    slurm_tools.needs_root()
+    slurm_tools.install()
+    with cluster(tmp_path_factory.mktemp("cluster") / "c", nodes=4, gpus=1, cores=2) as made:
+        yield made
+
+
+def deepspeed(
+    steps: int, minutes: int = 30, signal: int = 0, requeue: int = 0, name: str = "tiny"
+) -> Generated:
+    options = 'adam = "torch"; log_interval = 1'
+    text = JOB.format(
+        target="deepspeed",
+        options=options,
+        rule="zero == 1",
+        steps=steps,
+        minutes=minutes,
+        signal=signal,
+        requeue=requeue,
+    )
+    return _compiled(text, name)
+
+
+def _compiled(text: str, name: str) -> Generated:
+    found = compile_text(text, name)
+    assert found.plan is not None, found.complaints
+    return found
+
+
+def submit(
+    made: Cluster,
+    job: Generated,
+    folder: Path,
+    *options: str,
+    tools: str = "deepspeed",
+    **more: str,
+) -> Run:
+    """The emitted script, with the framework's own torchrun on its path."""
+    write(job.files, folder)
+    (script,) = (folder / "slurm").glob("*.sbatch")
+    variables = environment(tools).variables(SAVE=str(folder / "checkpoints"), **more)
+    kept = {name: value for name, value in variables.items() if not name.startswith("SLURM")}
+    return made.submit(script, folder, *options, **kept)
+
+
+def steps_of(log: str) -> list[int]:
+    return [int(number) for number in re.findall(r"step:? +(\d+)(?:/\d+ \||.*loss:)", log)]
+
+
+def test_deepspeed_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> None:
+    run = submit(emulated, deepspeed(steps=4), tmp_path)
+    assert run.wait_for(ENDED, START_SECONDS) == "COMPLETED", run.log
+    assert run.fields()["NumNodes"] == "2"
+    assert steps_of(run.log) == [1, 2, 3, 4]
+
+
+def test_torchtitan_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> None:
+    write_text(tmp_path / "assets")
+    options = (
+        'dataset = "c4_test"; log_freq = 1; extra = { "optimizer.implementation" = "for-loop"; '
+        '"metrics.disable_color_printing" = true }'
+    )
+    text = JOB.format(
+        target="torchtitan",
+        options=options,
+        rule="dp_shard == 2",
+        steps=3,
+        minutes=30,
+        signal=0,
+        requeue=0,
+    )
+    on_cpu = Path(parc.smoke.__file__).with_name("on_cpu")
+    run = submit(
+        emulated,
+        _compiled(text, "tiny"),
+        tmp_path,
+        tools="torchtitan-0.2.2",
+        PYTHONPATH=str(on_cpu),
+        TORCHDYNAMO_DISABLE="1",
+        HF_HOME=str(tmp_path / "hub"),
+        HF_ASSETS_PATH=str(tmp_path / "assets" / "tokenizer"),
+        DATASET_PATH=str(tmp_path / "assets" / "data"),
+        DUMP_FOLDER=str(tmp_path / "out"),
+    )
+    assert run.wait_for(ENDED, START_SECONDS) == "COMPLETED", run.log
+    assert {1, 2, 3} <= set(steps_of(run.log)), run.log
+
+
+def test_two_jobs_at_once_do_not_meet(emulated: Cluster, tmp_path: Path) -> None:
+    runs = [
+        submit(emulated, deepspeed(steps=3, name=name), tmp_path / name) for name in ("one", "two")
+    ]
+    for run in runs:
+        run.wait_for_line("rendezvous at", START_SECONDS)
+    assert all(run.state == "RUNNING" for run in runs)
+    for run in runs:
+        assert run.wait_for(ENDED, START_SECONDS) == "COMPLETED", run.log
+        assert steps_of(run.log) == [1, 2, 3]
+    ports = {re.findall(r"rendezvous at \S+:(\d+)", run.log)[0] for run in runs}
+    assert len(ports) == 2
+
+
+def test_a_failing_rank_ends_the_job_with_its_code(emulated: Cluster, tmp_path: Path) -> None:
+    """The other node would have gone on for minutes."""
+    job = deepspeed(steps=3)
+    entry = "deepspeed/launch.sh"
+    fails = "#!/usr/bin/env bash\nif ((NODE_RANK == 1)); then sleep 1; exit 7; fi\nsleep 300\n"
+    run = submit(
+        emulated, Generated("tiny", "", job.plan, {**job.files, entry: fails}, ()), tmp_path
+    )
+    run.wait_for({"RUNNING"} | ENDED, 60)
+    began = time.monotonic()
+    assert run.wait_for(ENDED, 60) == "FAILED"
+    assert time.monotonic() - began < 30
+    assert run.fields()["ExitCode"] == "7:0", run.log
+
+
+def test_another_shape_is_refused_by_the_script(emulated: Cluster, tmp_path: Path) -> None:
+    run = submit(emulated, deepspeed(steps=3), tmp_path, "--nodes=1")
+    assert run.wait_for(ENDED, 60) == "FAILED"
+    assert run.fields()["ExitCode"] == "2:0"
+    assert "the layout needs 2 nodes, SLURM gave 1" in run.log
+
+
+def let_time_run_out(run: Run) -> None:
+    """Leaves the job between one and two more minutes: SLURM warns it when 90 s are left."""
+    hours, minutes, _ = (int(part) for part in run.fields()["RunTime"].split(":"))
+    limit = f"TimeLimit={60 * hours + minutes + 2}"
+    run.slurm.run("scontrol", "update", f"JobId={run.number}", limit)
+
+
+def test_it_saves_requeues_and_continues(emulated: Cluster, tmp_path: Path) -> None:
+    """SLURM itself sends USR1 before the wall time; the second time, the cap on requeues is reached."""
+    job = deepspeed(steps=1_000_000, minutes=60, signal=90, requeue=1)
+    run = submit(emulated, job, tmp_path)
+    run.wait_for_line("step 3/", START_SECONDS)
+    let_time_run_out(run)
+    run.wait_for_line("ended with status", 180)
+    run.wait_for({"PENDING"}, 60)
+    last = int((tmp_path / "checkpoints" / "latest").read_text().removeprefix("step"))
+    assert last == steps_of(run.log)[-1], run.log
+    emulated.slurm.run("scontrol", "update", f"JobId={run.number}", "StartTime=now", "TimeLimit=60")
+    run.wait_for_line(f"step {last + 3}/", START_SECONDS)
+    assert steps_of(run.log).count(last + 1) == 1
+    let_time_run_out(run)
+    run.wait_for(ENDED, 180)
+    assert run.log.count("asking every rank for a last checkpoint") == 2
+    assert run.log.count("start 1 of at most 2") == run.log.count("start 2 of at most 2") == 1
+    assert run.log.count("requeueing") == 1, "the cap is 1"
+    assert int((tmp_path / "checkpoints" / "latest").read_text().removeprefix("step")) > last

@@ -1,0 +1,1 @@
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_bert.py --pipeline-model-parallel-size 8 --num-layers 24

@@ -1,0 +1,1 @@
+mpirun -np 16 python train.py --deepspeed --deepspeed_config ds_config.json
