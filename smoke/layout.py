@@ -42,7 +42,8 @@ def _filled(layout: Layout, degrees: tuple[int, ...]) -> Iterator[Layout]:
     kept |= {
         "nodes": 1,
         "vpp": min(layout.vpp, 2) if pipelined else 1,
-        "micro_batch": min(layout.micro_batch, 2),
+        # Sequences that are cut are long, so one at a time.
+        "micro_batch": min(layout.micro_batch, 2 if world["cp"] == 1 else 1),
         "microbatches": min(layout.microbatches, least) if not pipelined else least,
         "recompute_layers": min(layout.recompute_layers, 1),
         # It divides over the ranks of a node, and here is one node.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..backends.degrees import LEAST_CONTEXT_TOKENS
 from ..compiler.parameters import total
 from ..compiler.target import divisors
 from ..dsl.job import Model, Train
@@ -15,9 +16,9 @@ HEAD, NARROW_HEAD = 8, 4
 MANY_HEADS = 64
 #: Widths are multiples of this, so that degrees of up to 16 divide them.
 MULTIPLE = 16
-#: Tokens of a sequence, for each part that context parallelism cuts it into. torchtitan 0.3.0 masks blocks
-#: of 128 tokens.
-SEQUENCE = 128
+#: Tokens of a sequence, for each part that context parallelism cuts it into: as many as one block of
+#: torchtitan 0.3.0's masks has, and where that is too little to be cut, as many as parc cuts.
+SEQUENCE, LONG_SEQUENCE = 128, LEAST_CONTEXT_TOKENS
 #: Parameters that a few processes on a few cores train in seconds.
 PARAMETERS = 8_000_000
 #: Learning rate with which so small a model learns in a few steps.
@@ -35,13 +36,12 @@ LATENT = {
 }
 
 
-def small_model(model: Model, seq_len: int, stages: int, parts: int) -> Model:
+def small_model(model: Model, seq_len: int, stages: int, length: int) -> Model:
     """`model` with narrow heads, few words and as many layers as are quickly trained, one for each of
-    `stages` at least; its sequences of `seq_len` tokens become those of `parts` cut ones."""
-    changed = _widths(model) | _experts(model) | _lengths(model, seq_len, parts)
+    `stages` at least; its sequences of `seq_len` tokens become those of `length`."""
+    changed = _widths(model) | _experts(model) | _lengths(model, seq_len, length)
     narrow = model.model_copy(update=changed)
     *deeper, least = (narrow.model_copy(update=depth) for depth in _depths(model, stages))
-    length = SEQUENCE * parts
     return next((size for size in deeper if total(size, seq_len=length) <= PARAMETERS), least)
 
 
@@ -74,8 +74,7 @@ def _experts(model: Model) -> dict[str, int]:
     return {"experts": experts, "topk": min(model.topk, max(1, experts // 2))}
 
 
-def _lengths(model: Model, seq_len: int, parts: int) -> dict[str, Any]:
-    length = SEQUENCE * parts
+def _lengths(model: Model, seq_len: int, length: int) -> dict[str, Any]:
     lengths: dict[str, Any] = {}
     if model.max_positions:
         lengths["max_positions"] = length
@@ -96,10 +95,13 @@ def _depths(model: Model, stages: int) -> Iterator[dict[str, int]]:
         yield {"layers": depth, "dense_layers": min(model.dense_layers, max(1, depth // 4))}
 
 
-def small_train(train: Train, steps: int, parts: int, batch: int, gpus: bool) -> Train:
-    """A few steps of `batch` sequences whose loss is seen to fall. CPUs train in bf16 alone, uncompiled."""
+def small_train(train: Train, steps: int, length: int, batch: int, gpus: bool) -> Train:
+    """A few steps of `batch` sequences of `length` tokens whose loss is seen to fall.
+
+    CPUs train in bf16 alone, uncompiled.
+    """
     changed: dict[str, Any] = {
-        "seq_len": SEQUENCE * parts,
+        "seq_len": length,
         "global_batch": batch,
         "tokens": None,
         "steps": steps,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from ..compiler import plan as solve
 from ..compiler.plan import Layout, Plan
@@ -13,7 +14,7 @@ from ..dsl.diagnostics import Source, Span
 from ..dsl.expression import VALUES, Call, Const, Name
 from ..dsl.job import Constraint, Goal, Job, TargetSpec
 from .layout import cuts
-from .model import small_model, small_train
+from .model import LONG_SEQUENCE, SEQUENCE, small_model, small_train
 
 #: What the shrunken job requires, so that the solver gives exactly the layout that was cut.
 REQUIRED = (
@@ -36,23 +37,29 @@ class Room:
 def shrunken(plan: Plan, target: Target, room: Room, options: object) -> Plan | None:
     """The solved plan of the shrunken job with these target settings; None when no cut of the layout is one
     that the framework runs."""
-    for layout in cuts(plan.layout, room.processes):
-        job = _job(plan, layout, room, options)
-        if not problems(job, target, layout):
+    for layout, tokens in product(cuts(plan.layout, room.processes), (SEQUENCE, LONG_SEQUENCE)):
+        job = _job(plan, layout, room, tokens * layout.cp, options)
+        if _chosen(target, job, layout) and not problems(job, target, layout):
             goal = Goal(constraints=tuple(_requirements(target, job, layout)))
             return solve(job.model_copy(update={"goal": goal}), target)
     return None
 
 
-def _job(plan: Plan, layout: Layout, room: Room, options: object) -> Job:
+def _chosen(target: Target, job: Job, layout: Layout) -> bool:
+    """Whether every value is one that the solver tries."""
+    tried = target.domains(job)
+    return all(getattr(layout, name) in values for name, values in tried.items())
+
+
+def _job(plan: Plan, layout: Layout, room: Room, length: int, options: object) -> Job:
     job = plan.job
     batch = layout.micro_batch * layout.microbatches * layout.dp
     stages = layout.pp * layout.vpp
     cluster = {"nodes": (1,), "gpus_per_node": layout.gpus, "nvlink_domain": None, "pod_gpus": None}
     return job.model_copy(
         update={
-            "model": small_model(job.model, job.train.seq_len, stages, layout.cp),
-            "train": small_train(job.train, room.steps, layout.cp, batch, room.gpus),
+            "model": small_model(job.model, job.train.seq_len, stages, length),
+            "train": small_train(job.train, room.steps, length, batch, room.gpus),
             "cluster": job.cluster.model_copy(update=cluster),
             "goal": Goal(),
             "targets": (TargetSpec(name=plan.target, options=options),),

@@ -28,12 +28,13 @@ from samples import (
 from parc.__main__ import main
 from parc.backends import BACKENDS
 from parc.backends.deepspeed.options import Options
+from parc.backends.torchtitan.options import Options as TitanOptions
 from parc.compiler.parameters import total
 from parc.compiler.plan import Layout
 from parc.dsl.job import Model, Train
 from parc.smoke import FRAMEWORKS, Interpreter, Request, prepare, smoke, steps_of
 from parc.smoke.layout import cuts
-from parc.smoke.model import PARAMETERS, SEQUENCE, small_model, small_train
+from parc.smoke.model import LONG_SEQUENCE, PARAMETERS, SEQUENCE, small_model, small_train
 from parc.smoke.processes import MARK, Line, marked, run
 from parc.smoke.shrink import Room, not_exercised, shrunken
 
@@ -44,7 +45,7 @@ MODELS = (LLAMA3_8B, LLAMA3_405B, GPT_125M, QWEN3_8B, MIXTRAL_8X7B, DEEPSEEK_V3)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 @pytest.mark.parametrize("stages", [1, 4])
 def test_a_small_model_has_the_same_structure(model: Model, stages: int) -> None:
-    small = small_model(model, 4096, stages, 1)
+    small = small_model(model, 4096, stages, SEQUENCE)
     kept = (
         "heads",
         "kv_heads",
@@ -68,23 +69,23 @@ def test_a_small_model_has_the_same_structure(model: Model, stages: int) -> None
 
 
 def test_layers_stay_uneven_and_all_while_they_are_affordable() -> None:
-    assert small_model(GPT_125M, 2048, 1, 1).layers == 12
-    assert small_model(LLAMA3_405B, 8192, 4, 1).layers % 4 != 0
-    assert small_model(LLAMA3_8B, 8192, 4, 1).layers % 4 == 0
+    assert small_model(GPT_125M, 2048, 1, SEQUENCE).layers == 12
+    assert small_model(LLAMA3_405B, 8192, 4, SEQUENCE).layers % 4 != 0
+    assert small_model(LLAMA3_8B, 8192, 4, SEQUENCE).layers % 4 == 0
 
 
 def test_windows_and_positions_follow_the_length() -> None:
     windowed = LLAMA3_8B.model_copy(update={"window": 1024, "max_positions": 8192})
-    small = small_model(windowed, 4096, 1, 2)
+    small = small_model(windowed, 4096, 1, 2 * SEQUENCE)
     assert small.window == SEQUENCE // 2 and small.max_positions == 2 * SEQUENCE
-    assert small_model(windowed, 1024, 1, 1).window == SEQUENCE
+    assert small_model(windowed, 1024, 1, SEQUENCE).window == SEQUENCE
 
 
 def test_a_cpu_trains_in_bf16() -> None:
     train = Train(seq_len=4096, global_batch=8, tokens=10**9, precision="fp8", compile=True)
-    small = small_train(train, 6, 1, 4, gpus=False)
+    small = small_train(train, 6, SEQUENCE, 4, gpus=False)
     assert (small.precision, small.compile, small.total_steps) == ("bf16", False, 6)
-    on_gpus = small_train(train, 6, 1, 4, gpus=True)
+    on_gpus = small_train(train, 6, SEQUENCE, 4, gpus=True)
     assert (on_gpus.precision, on_gpus.compile) == ("fp8", True)
 
 
@@ -138,6 +139,16 @@ def test_a_job_that_no_cut_makes_runnable_has_none() -> None:
     plan = sample_plan("deepspeed", layout=Layout(dp_shard=8, zero=1, microbatches=16))
     unknown = Options(extra={"zero_optimisation.stage": 1})
     assert shrunken(plan, BACKENDS["deepspeed"].target, Room(2, 4), unknown) is None
+
+
+def test_context_parallelism_gets_sequences_that_are_cut() -> None:
+    layout = Layout(cp=4, dp_shard=2, zero=3, microbatches=2)
+    train = Train(seq_len=16384, global_batch=4, steps=9)
+    options = TitanOptions(version="0.3")
+    plan = sample_plan("torchtitan", options, layout=layout, train=train)
+    small = shrunken(plan, BACKENDS["torchtitan"].target, Room(4, 4), options)
+    assert small is not None and small.layout.cp == 2
+    assert small.job.train.seq_len == 2 * LONG_SEQUENCE
 
 
 LOGS = {

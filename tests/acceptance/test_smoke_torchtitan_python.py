@@ -10,6 +10,7 @@ from smoking import EXPERTS, Wanted, check, smoked
 NAME = "torchtitan-0.3.0"
 VERSION = 'version = "0.3"'
 TIED = "model tied from std.llama3_8b { layers = 4; tied = true; qk_norm = true }"
+FLAT = "model flat from std.llama3_8b { layers = 2 }"
 CASES = {
     "fsdp": Wanted(
         "dp_shard == 8, zero == 3, recompute == selective",
@@ -33,8 +34,8 @@ CASES = {
         "model odd from std.llama3_8b { layers = 11; vocab = 50257 }",
     ),
     "three_ways": Wanted("tp == 2, pp == 2, dp_shard == 2", 8, {"tp": 2, "pp": 2, "dp_shard": 2}),
-    "cp": Wanted("cp == 8", 2, {"cp": 2, "tp": 1}),
-    "cp_and_tp": Wanted("cp == 4, tp == 2", 4, {"cp": 2, "tp": 2}),
+    "cp": Wanted("cp == 8", 2, {"cp": 2, "tp": 1}, FLAT),
+    "cp_and_tp": Wanted("cp == 4, tp == 2", 4, {"cp": 2, "tp": 2}, FLAT),
     "tied": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2}, TIED),
     "experts": Wanted(
         "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
