@@ -78,6 +78,7 @@ AUTOTP = (
             f"tp {tp} (AutoTP) with offload {OFFLOAD[offload]} and hpz {hpz}: parc writes neither with it"
         ),
         "module_inject/layers.py replaces weights before ZeRO moves them; stricter than DeepSpeed, not tried",
+        stricter="not tried together",
     ),
     Predicate(
         "PAR431",
@@ -87,6 +88,7 @@ AUTOTP = (
         lambda job, tp: (tp == 1) | (not job.model.tied),
         lambda job, tp: f"tp {tp} (AutoTP) with tied embeddings: their logits stay divided over the ranks",
         "runtime/tensor_parallel/config.py:53, vocab_parallel_lm_head; stricter than DeepSpeed",
+        stricter="the engine starts, and each rank's loss sees its part of the vocabulary alone",
     ),
 )
 

@@ -234,6 +234,7 @@ RECOMPUTATION = (
             "than in the forward pass, where FSDP2 gathers experts ahead"
         ),
         f"{TORCH} utils/checkpoint.py:1453; {PACKAGE} models/llama4/infra/parallelize.py:432",
+        stricter="the trainer is made, and its first backward pass fails",
     ),
 )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from environments import RECIPES, versions
+from environments import RECIPES, cache_folder, versions
 from jobs_of_seed import Batch, batch
+from results import RESULTS
 
 #: Jobs with a layout that each target is asked for.
 JOBS = {"megatron": 200, "deepspeed": 200, "torchtitan": 60, "slurm": 60}
@@ -35,12 +36,28 @@ class Batches:
 
     def __getitem__(self, target: str) -> Batch:
         if target not in self._made:
-            self._made[target] = batch(
-                target, self._config.getoption("--seed"), self.wanted(target)
-            )
+            made = batch(target, self._config.getoption("--seed"), self.wanted(target))
+            RESULTS.tried[target] = {"tried": made.tried, "compiled": len(made.jobs)}
+            self._made[target] = made
         return self._made[target]
 
 
 @pytest.fixture(scope="session")
 def batches(request: pytest.FixtureRequest) -> Batches:
     return Batches(request.config)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The table comes last."""
+    items.sort(key=lambda item: item.path.name == "test_table.py")
+
+
+def pytest_sessionfinish() -> None:
+    RESULTS.write(cache_folder() / "results.json")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for target, counts in RESULTS.tried.items():
+        terminalreporter.write_line(
+            f"{target}: {counts['tried']} jobs tried, {counts['compiled']} have a layout and were judged"
+        )

@@ -76,6 +76,7 @@ class Environment:
             **kept,
             "PATH": os.pathsep.join([str(self.folder / "bin"), kept.get("PATH", os.defpath)]),
             "TORCH_EXTENSIONS_DIR": str(extensions),
+            "TORCHINDUCTOR_CACHE_DIR": str(cache_folder() / "inductor"),
             "OMP_NUM_THREADS": "1",
             "HF_HUB_OFFLINE": "1",
             **more,

@@ -59,8 +59,9 @@ CONDITIONS = {
     "deepspeed": (
         "require pp >= 2", "require pp in {3, 5}", "require cp >= 2", "require zero == 0",
         "require zero == 1", "require zero == 2", "require zero == 3", "require offload != none",
-        "require offload == all", "require hpz >= 2", "require micro_batch >= 2",
-        "require recompute == full", "require recompute == selective",
+        "require offload == all",
+        "require hpz >= 2", "require recompute == full", "require recompute == selective",
+        "require micro_batch >= 2",
     ),
     "torchtitan": (
         "require tp >= 2", "require pp >= 2", "require vpp >= 2", "require pp >= 4", "require cp >= 2",

@@ -1,8 +1,7 @@
-"""Processes that end with the one that started them, however that one ends."""
+"""Processes that are ended with everything they started."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -10,9 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-
-#: prctl(2): the signal that a process gets when its parent dies.
-_PARENT_DEATH_SIGNAL = 1
 
 
 def start(
@@ -27,13 +23,7 @@ def start(
             stderr=out,
             env=None if environment is None else dict(environment),
             start_new_session=True,
-            preexec_fn=_end_with_parent,
         )
-
-
-def _end_with_parent() -> None:
-    with suppress(OSError):
-        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def stop(process: subprocess.Popen[bytes], seconds: float = 10.0) -> None:

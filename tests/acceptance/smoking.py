@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from environments import cache_folder, environment
+from results import RESULTS
 
 #: A grouped-query decoder of eight layers on two nodes; `parc smoke` makes it narrow.
 DENSE = "model decoder from std.llama3_8b { layers = 8 }"
@@ -73,10 +74,11 @@ def smoked(target: str, wanted: Wanted, name: str, folder: Path, *more: str) -> 
     printed = json.loads(done.stdout)
     assert printed["runs"], printed["not_run"]
     run: dict[str, Any] = printed["runs"][0]
-    return run
+    return {**run, "environment": name}
 
 
 def check(run: dict[str, Any], wanted: Wanted) -> None:
     """It trained to the end with falling loss, and what was trained is the layout that was meant."""
     assert run["good"], "\n".join([run["verdict"], *run["log"]])
     assert {name: run["trained"][name] for name in wanted.trained} == wanted.trained
+    RESULTS.train(run["environment"], run["trained"])

@@ -9,6 +9,7 @@ import pytest
 from jobs_of_seed import Generated
 from launches import recorded, write
 from probing import probe
+from results import RESULTS
 
 from parc.compiler.plan import Plan
 
@@ -58,6 +59,9 @@ def answers(
             cases.append(case)
             of.append((job.plan, case["rank"]))
     found = probe("deepspeed", "deepspeed_probe", cases, folder)
+    for (plan, rank), answer in zip(of, found, strict=True):
+        if rank == 0 and answer["stage"] == "accepted":
+            RESULTS.accept("deepspeed", plan)
     return [(plan, rank, answer) for (plan, rank), answer in zip(of, found, strict=True)]
 
 

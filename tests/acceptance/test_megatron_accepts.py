@@ -9,6 +9,7 @@ import pytest
 from jobs_of_seed import Generated
 from launches import capability, recorded, write
 from probing import probe
+from results import RESULTS
 
 from parc.backends import BACKENDS
 from parc.compiler import parameters
@@ -78,7 +79,11 @@ def answers(batches: Any, tmp_path_factory: pytest.TempPathFactory) -> list[dict
     folder = tmp_path_factory.mktemp("megatron")
     jobs = batches["megatron"].jobs
     cases = [case_of(job, folder, number % BUILT == 0) for number, job in enumerate(jobs)]
-    return probe("megatron", "megatron_probe", cases, folder)
+    found = probe("megatron", "megatron_probe", cases, folder)
+    for job, answer in zip(jobs, found, strict=True):
+        if answer["stage"] == "accepted":
+            RESULTS.accept("megatron", job.plan)
+    return found
 
 
 def test_enough_jobs_have_a_layout(batches: Any) -> None:

@@ -1,0 +1,82 @@
+"""After success, failure and Ctrl-C nothing runs on, no port is held, no name or folder is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import slurm_tools
+from processes import wait_until
+from slurm_cluster import HOSTS
+
+HERE = Path(__file__).parent
+#: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.
+SESSION = """
+import json, time
+from pathlib import Path
+import probing
+from environments import environment
+from slurm_cluster import cluster
+
+def test_session(tmp_path):
+    with cluster(tmp_path / "c", nodes=2, gpus=1, cores=2) as made:
+        script = tmp_path / "job.sh"
+        script.write_text("#!/usr/bin/env bash\\n#SBATCH --nodes=2\\nsrun sleep 600\\n")
+        run = made.submit(script, tmp_path)
+        run.wait_for({"RUNNING"}, 60)
+        case = {"name": "x", "arguments": [], "environment": {}, "world": 1, "capability": [9, 0], "build": 0}
+        Path(MARK).write_text(str(made.slurm.configuration))
+        probing.probe("megatron", "megatron_probe", [case] * 40, tmp_path)
+        END
+"""
+ENDS = {
+    "success": "pass",
+    "failure": "raise AssertionError",
+    "ctrl-c": "time.sleep(600)",
+}
+
+
+def marked(mark: str) -> list[str]:
+    """Commands of the processes that were started with the mark in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_nothing_is_left(end: str, tmp_path: Path) -> None:
+    slurm_tools.needs_root()
+    slurm_tools.install()
+    before = HOSTS.read_text()
+    ready, scratch = tmp_path / "ready", tmp_path / "scratch"
+    scratch.mkdir()
+    session = tmp_path / "test_session.py"
+    session.write_text(SESSION.replace("MARK", repr(str(ready))).replace("END", ENDS[end]))
+    mark = f"PARC_LEFT_BY={tmp_path}"
+    environment = {**os.environ, "PARC_LEFT_BY": str(tmp_path), "TMPDIR": str(scratch)}
+    environment["PYTHONPATH"] = str(HERE)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(session)]
+    command += ["--rootdir", str(tmp_path), "--basetemp", str(tmp_path / "base")]
+    process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        wait_until(
+            lambda: ready.exists() or process.poll() is not None, 120, "the session's cluster"
+        )
+        if end == "ctrl-c":
+            process.send_signal(signal.SIGINT)
+        status = process.wait(timeout=300)
+    finally:
+        process.kill()
+    assert (status == 0) is (end == "success")
+    wait_until(lambda: not marked(mark), 60, f"the end of {marked(mark)}")
+    assert HOSTS.read_text() == before
+    assert not list(scratch.iterdir())
