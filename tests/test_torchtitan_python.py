@@ -138,8 +138,8 @@ def test_stages_name_the_output_matrix_as_the_release_does():
 
 
 REFUSED = {
-    "PAR366": plan(DEEPSEEK_V3.model_copy(update={"mtp_layers": 0}), dp_shard=8, zero=3),
-    "PAR367": plan(
+    "PAR368": plan(DEEPSEEK_V3.model_copy(update={"mtp_layers": 0}), dp_shard=8, zero=3),
+    "PAR369": plan(
         dp_shard=8, zero=3, train=Train(seq_len=4096, global_batch=8, steps=9, precision="fp8")
     ),
     "PAR365": plan(dp_shard=8, zero=3, extra={"job.description": "x"}),

@@ -175,8 +175,8 @@ REFUSED = {
     "PAR361": job_of(attention="unfused"),
     "PAR362": job_of(dropout=0.1),
     "PAR363": job_of(LATENT, Options(router_groups=7, router_limited_groups=4)),
-    "PAR366": job_of(LATENT, Options(version="0.3")),
-    "PAR367": job_of(options=Options(version="0.3"), precision="fp8"),
+    "PAR368": job_of(LATENT, Options(version="0.3")),
+    "PAR369": job_of(options=Options(version="0.3"), precision="fp8"),
 }
 
 

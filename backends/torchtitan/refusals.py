@@ -111,7 +111,7 @@ REFUSALS = (
     refusals.mxfp8("gfx950"),
     refusals.multi_token_prediction("torchtitan"),
     Refusal(
-        "PAR366",
+        "PAR368",
         "no-family",
         "the model is one that parc does not write for this release",
         _family,
@@ -119,7 +119,7 @@ REFUSALS = (
         'version = "0.2.2"',
     ),
     Refusal(
-        "PAR367",
+        "PAR369",
         "no-release-precision",
         "the precision is one that parc does not write for this release",
         _precision,
