@@ -15,7 +15,6 @@ from ..backends.backend import Fact, Setting
 from .finding import At
 from .launch import Launch, number_of, text_of
 
-
 #: torchtitan's release by the kind of its configuration.
 RELEASES = {"torchtitan-toml": "0.2.2", "torchtitan-python": "0.3"}
 
@@ -75,7 +74,7 @@ class Known:
         return number
 
     def options(self, target: str) -> object:
-        """The `target` block that would write such files: of torchtitan's releases, the one that reads them."""
+        """The `target` block that would write such files, for torchtitan in the release that reads them."""
         options = BACKENDS[target].target.options
         release = RELEASES.get(self.launch.kind)
         return options() if release is None else options(version=release)
