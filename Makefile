@@ -27,7 +27,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/accuracy.py --data benchmarks/data/measured_public.csv
+	$(BIN)/python benchmarks/accuracy.py --data benchmarks/data/measured_public.csv --docs
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)

@@ -60,8 +60,9 @@ def bucket_of_fp32(job: Job) -> int:
     return 4 * BUCKET
 
 
-#: stage3_max_live_parameters, DeepSpeed's default and that of BigScience's script.
-DEEPSPEED_3: Traits = (("live_parameters", 1e9),)
+#: stage3_max_live_parameters, DeepSpeed's default and that of BigScience's script; tensor parallelism is
+#: Megatron-LM's, which leaves logits divided.
+DEEPSPEED_3: Traits = (("live_parameters", 1e9), ("gathers_logits", False))
 #: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
 #: (core/tensor_parallel/cross_entropy.py of 2021).
 OLD_LOGITS: Traits = (("logit_bytes", 10.0),)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import documents
 import scores
 import sources
 import titan
@@ -165,6 +166,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--worst", type=int, default=0, metavar="N", help="list the N rows with the largest errors"
     )
+    parser.add_argument(
+        "--docs", action="store_true", help="renew the tables of docs/cost-model.md and README.md"
+    )
     return parser.parse_args(given)
 
 
@@ -185,6 +189,8 @@ def main(given: Sequence[str] | None = None) -> int:
         except OSError as error:
             print(f"accuracy: {error}", file=sys.stderr)
             return 2
+    if asked.docs:
+        documents.write(document)
     return 0 if result.runs else 1
 
 

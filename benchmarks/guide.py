@@ -13,6 +13,7 @@ from functools import cache
 from math import log2
 
 import accuracy
+from documents import markdown
 from measured import Row, row_of, rows
 from scores import Scored
 
@@ -244,11 +245,6 @@ def zero_table() -> list[Sequence[str]]:
         sizes = [state_bytes(state, 7e9, ways) / GIGA for state in states]
         table.append((str(zero), f"{row.mem_gb:g}", *(f"{size:.4g}" for size in sizes)))
     return table
-
-
-def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---" for _ in head], *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def tables() -> dict[str, str]:

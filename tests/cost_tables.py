@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -38,16 +38,6 @@ CONSTANT_MODULES = (
 )  # fmt: skip
 #: Constants that are units, and explain themselves.
 UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
-
-
-def filled(document: str, tables: Mapping[str, str]) -> str:
-    """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
-    for name, table in tables.items():
-        opening = f"<!-- table {name} -->\n"
-        before, _, rest = document.partition(opening)
-        _, end, after = rest.partition("<!-- end -->")
-        document = f"{before}{opening}{table}\n{end}{after}"
-    return document
 
 
 def tables(job: Job) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import accuracy
+import documents
 import numpy as np
 import pytest
 from conversion import CONVENTIONS, from_flops, from_mfu, measured_seconds
@@ -97,6 +98,15 @@ def test_the_spread_of_memory_is_the_measured_one(public: dict[str, Any]) -> Non
     without = [np.median(spreads[:left] + spreads[left + 1 :]) for left in range(len(spreads))]
     assert public["memory"]["spread"] == pytest.approx(risk.SPREAD, abs=0.01)
     assert all(each == pytest.approx(risk.SPREAD, abs=0.02) for each in without)
+
+
+def test_documents_show_it(public: dict[str, Any], update: bool) -> None:
+    if update:
+        documents.write(public)
+    cost_model, readme = documents.COST_MODEL.read_text(), documents.README.read_text()
+    assert cost_model == documents.filled(cost_model, documents.cost_model_tables(public))
+    assert readme == documents.filled(readme, documents.readme_tables(public))
+    assert all(f"<!-- table {name} -->" in cost_model for name in ("accuracy", "ranking"))
 
 
 def test_every_line_is_priced_or_named(public: dict[str, Any]) -> None:
