@@ -71,7 +71,10 @@ def _latent_attention(model: Model) -> Counts:
     query_down = model.q_lora_rank * model.hidden + norm(model, model.q_lora_rank)
     return Counts(
         sharded=query_up + key_value_up + model.heads * model.v_head_dim * model.hidden,
-        replicated=query_down + key_value_down + norm(model, model.kv_lora_rank),
+        replicated=query_down
+        + key_value_down
+        + norm(model, model.kv_lora_rank)
+        + (model.hidden if model.bias else 0),
     )
 
 
@@ -93,8 +96,11 @@ def expert(model: Model) -> int:
 
 
 def moe_ffn(model: Model) -> Counts:
-    """Router (h x experts), shared experts as one block of their summed width, and all routed experts."""
-    router = Counts(replicated=model.hidden * model.experts)
+    """Router (h x experts), shared experts as one block of their summed width, and all routed experts.
+
+    With biases the router has one too (megatron/core/transformer/moe/router.py).
+    """
+    router = Counts(replicated=(model.hidden + (1 if model.bias else 0)) * model.experts)
     routed = Counts(experts=model.experts * expert(model))
     if not model.shared_experts:
         return router + routed

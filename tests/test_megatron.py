@@ -234,3 +234,10 @@ def test_connections_as_megatron_demands(layout, gpu, line):
         x for x in script_of(plan_of(layout=layout, gpu=gpu)).splitlines() if "CONNECTIONS" in x
     ]
     assert lines == ([line] if line else [])
+
+
+def test_fsdp_names_its_checkpoint_format_even_where_nothing_is_saved():
+    """arguments.py:1146 of megatron-core 0.19.2 asks for it before it asks for a folder."""
+    plan = plan_of(layout=Layout(dp_shard=8, zero=3, microbatches=4), options=Options(save=False))
+    words = arguments(plan)
+    assert words[words.index("--ckpt-format") + 1] == "fsdp_dtensor" and "--save" not in words

@@ -150,6 +150,7 @@ def test_domains_of_other_jobs():
         (DENSE, {"precision": "fp16"}, samples.V100, "PAR325"),
         (MOE, {"precision": "fp16", "attention": "unfused"}, samples.V100, "PAR326"),
         (DENSE, {"precision": "mxfp8"}, samples.H100, "PAR327"),
+        (with_model(MOE, bias=True, shared_experts=1), {}, samples.H100, "PAR328"),
         (with_model(samples.GPT_125M, mtp_layers=1), {}, samples.H100, "PAR329"),
     ],
 )

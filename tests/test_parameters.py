@@ -187,3 +187,15 @@ def test_deepseek_v3_weights_to_the_unit() -> None:
 
 def test_dense_models_are_wholly_active() -> None:
     assert parameters.active(LLAMA3_8B) == parameters.total(LLAMA3_8B)
+
+
+def test_biases_are_where_megatron_has_them() -> None:
+    """One per expert in the router, and latent attention's output projection: counted in built stages."""
+    plain = parameters.moe_layer(DEEPSEEK_V3)
+    biased = parameters.moe_layer(
+        DEEPSEEK_V3.model_copy(update={"bias": True, "shared_experts": 0})
+    )
+    without = parameters.moe_layer(DEEPSEEK_V3.model_copy(update={"shared_experts": 0}))
+    model = DEEPSEEK_V3
+    assert biased.replicated - without.replicated == model.experts + model.hidden
+    assert plain.replicated == without.replicated

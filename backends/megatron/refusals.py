@@ -30,6 +30,12 @@ def _needs_ampere(job: Job, what: str) -> str | None:
     return f"{what} compute capability 8.0, and {refusals.gpu_name(job)} is {gpu.arch}"
 
 
+def _shared_biases(job: Job) -> str | None:
+    if not (job.model.moe and job.model.shared_experts and job.model.bias):
+        return None
+    return "megatron has no biases in shared experts (`bias`)"
+
+
 def _prediction_positions(job: Job) -> str | None:
     if not job.model.mtp_layers or job.model.position != "learned":
         return None
@@ -65,6 +71,14 @@ REFUSALS = (
         _grouped_experts,
         ("cluster", "gpu"),
         "A100 or later",
+    ),
+    Refusal(
+        "PAR328",
+        "no-shared-bias",
+        "shared experts with biases",
+        _shared_biases,
+        ("model", "bias"),
+        "bias = false, or shared_experts = 0",
     ),
     refusals.mxfp8(),
     Refusal(

@@ -248,6 +248,7 @@ SHARDING = (
         lambda job, zero: (zero == 0) | (job.train.optimizer != "muon"),
         lambda job, zero: f"optimizer = muon cannot be combined with zero {zero}",
         "megatron-core 0.19.2 megatron/training/arguments.py:1685; below 2 it deals out whole layers",
+        stricter="at zero 1 Megatron-LM starts and deals out whole layers, which parc does not price",
     ),
 )
 

@@ -71,6 +71,11 @@ def stages(plan: Plan) -> list[dict[str, Any]]:
         ways = layout.ep * layout.etp
         total = parameters.per_rank(counts, layout.tp, ways)
         found.append({"layers": list(stage.layers), "parameters": total})
+    if plan.job.model.mtp_layers and found[-1]["layers"][-1] == 0:
+        # Before multi-token prediction the final norm stands beside the last block, a stage earlier.
+        size = parameters.norm(plan.job.model, plan.job.model.hidden)
+        found[-2]["parameters"] += size
+        found[-1]["parameters"] -= size
     return found
 
 
