@@ -69,9 +69,9 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_time_is_bounded(name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     jobs = read_jobs({"job.sh": TEXTS[name]})
-    assert time.perf_counter() - start < MOST_SECONDS
+    assert time.process_time() - start < MOST_SECONDS
     assert jobs and all(job.kind for job in jobs)
 
 
@@ -130,10 +130,10 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
 
 @pytest.mark.parametrize("kind, name", [(kind, name) for kind in OTHERS for name in OTHERS[kind]])
 def test_other_files_are_bounded(kind: str, name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for job in read_jobs({f"job.{kind}": OTHERS[kind][name]}):
         assert all(isinstance(unread.reason, str) for unread in job.unread)
-    assert time.perf_counter() - start < MOST_SECONDS
+    assert time.process_time() - start < MOST_SECONDS
 
 
 def test_division_by_zero_and_octals_are_unknown() -> None:

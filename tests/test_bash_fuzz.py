@@ -42,9 +42,9 @@ def mutated(draw: st.DrawFn) -> str:
 
 
 def check(path: str, text: str) -> list[LaunchConfig]:
-    start = time.perf_counter()
+    start = time.process_time()
     jobs = read_jobs({path: text})
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     lines = text.count("\n") + 1
     for job in jobs:
         for fact in job.facts:

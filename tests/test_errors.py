@@ -56,14 +56,14 @@ def only(error: pytest.ExceptionInfo[JobError]) -> str:
 def test_a_large_file_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "large.par"
     path.write_bytes(b"let a = 1\n" * 1024 * 1024)
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(JobError) as error:
         load(path)
     assert only(error).startswith("PAR004") and "10,485,760 bytes" in only(error)
     with pytest.raises(JobError) as error:
         loads("let a = 1\n" * 1024 * 1024)
     assert only(error).startswith("PAR004")
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_an_endless_file_is_refused() -> None:
