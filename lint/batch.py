@@ -202,17 +202,40 @@ def is_command(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
+#: Lines after which an open quote is taken for a slip, or for text of another language.
+LONGEST_QUOTE = 60
+#: Quotes open and close between these; a backslash and a comment hide them.
+_QUOTES = re.compile(r"""\\.|(?:(?<=\s)|^)#.*|['"]""")
+
+
 def _statements(lines: list[str]) -> Iterator[tuple[int, str]]:
-    number = 0
-    parts: list[str] = []
-    for index, line in enumerate(lines, 1):
-        if not parts and not is_command(line):
+    index = 0
+    while index < len(lines):
+        end = index + 1
+        if is_command(lines[index]):
+            end = _end(lines, index)
+            yield index + 1, " ".join(line.removesuffix("\\") for line in lines[index:end])
+        index = end
+
+
+def _end(lines: list[str], start: int) -> int:
+    """Index of the line behind a statement, to which continued lines and open quotes belong."""
+    plain, quote = None, ""
+    for end in range(start + 1, len(lines) + 1):
+        line = lines[end - 1]
+        quote = _open_quote(line, quote)
+        if line.endswith("\\"):
             continue
-        number = number if parts else index
-        continued = line.endswith("\\")
-        parts.append(line[:-1] if continued else line)
-        if not continued:
-            yield number, " ".join(parts)
-            parts = []
-    if parts:
-        yield number, " ".join(parts)
+        plain = plain or end
+        if not quote or end - start > LONGEST_QUOTE:
+            return plain if quote else end
+    return plain or len(lines)
+
+
+def _open_quote(line: str, quote: str) -> str:
+    """The quote that is open behind a line, when `quote` is open before it."""
+    for match in _QUOTES.finditer(line):
+        mark = match[0]
+        if mark in ("'", '"'):
+            quote = "" if mark == quote else (quote or mark)
+    return quote
