@@ -25,7 +25,7 @@ _PLANS: dict[tuple[str, str, str], Plan | None] = {}
 
 @dataclass(frozen=True)
 class Priced:
-    """A layout with its price; `missing` names what kept it from being priced."""
+    """A layout with its price."""
 
     layout: Layout
     estimate: Estimate
@@ -45,10 +45,14 @@ def job_of(launch: Launch) -> Job | None:
     return None if launch.cluster is None else described_job(launch, launch.cluster)
 
 
-def best_plan(job: Job, target: Target) -> Plan | None:
-    """The best layout of the job; None where it has none. Solved once for each job and target."""
+def best_plan(launch: Launch) -> Plan | None:
+    """The best layout of the job on the framework of the files; None where there is none, or the job does
+    not ask for this framework. Solved once for each job and target."""
     from ..compiler import plan
 
+    job, target = launch.job, target_of(launch)
+    if job is None or target is None or all(spec.name != target.name for spec in job.targets):
+        return None
     key = (job.path, job.digest, target.name)
     if key not in _PLANS:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ..backend import Unknown
 
@@ -153,7 +154,7 @@ class _Expression:
             decided = not isinstance(left, Unknown) and (
                 (operator == "&&" and left == 0) or (operator == "||" and left != 0)
             )
-            right = self.guarded(decided, lambda level=level: self.binary(level + 1))  # type: ignore[misc]
+            right = self.guarded(decided, partial(self.binary, level + 1))
             left = int(operator == "||") if decided else _apply(operator, left, right)
         return left
 

@@ -248,15 +248,14 @@ GROUP = ("tp", "pp", "cp", "ulysses_sp")
 
 def replicas(values: Mapping[str, Answer]) -> Answer:
     """Data-parallel degree; `invalid` where the degrees do not divide the world."""
-    product = 1
-    for name in ("world", *GROUP):
-        value = values.get(name, 1)
+    world, product = 0, 1
+    for name, default in (("world", 0), *((degree, 1) for degree in GROUP)):
+        value = values.get(name, default)
         if isinstance(value, Unknown):
             return value
         if not isinstance(value, int):
             return Unknown(f"{name} is no number")
-        product *= value if name != "world" else 1
-    world = int(values.get("world", 0))  # type: ignore[arg-type]
+        world, product = (value, product) if name == "world" else (world, product * value)
     if product < 1 or world % product:
         return "invalid"
     return world // product

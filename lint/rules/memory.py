@@ -79,8 +79,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
 
 def _planned(launch: Launch, found: Priced) -> bool:
     """Whether the layout is the plan's own, whose stages are placed better than an even split."""
-    target = target_of(launch)
-    if launch.generated or launch.job is None or target is None:
-        return launch.generated
-    plan = best_plan(launch.job, target)
+    if launch.generated:
+        return True
+    plan = best_plan(launch)
     return plan is not None and same_layout(found.layout, plan.estimate)

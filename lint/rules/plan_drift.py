@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from ...backends import BACKENDS
 from ..finding import Complaint, Related
 from ..launch import Launch
-from ..priced import best_plan, target_of, words_of
+from ..priced import best_plan, words_of
 from .job_drift import SAID
 
 CODE = "PAR162"
@@ -53,14 +53,11 @@ SOURCE = "parc: `parc plan` of the job"
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
-    job, target = launch.job, target_of(launch)
-    if job is None or target is None or all(spec.name != target.name for spec in job.targets):
-        return
-    plan = best_plan(job, target)
+    plan = best_plan(launch)
     if plan is None:
         return
-    place = job.span("goal") or job.span("train")
-    for name, wanted in BACKENDS[target.name].facts(plan).items():
+    place = plan.job.span("goal") or plan.job.span("train")
+    for name, wanted in BACKENDS[plan.target].facts(plan).items():
         value = launch.value(name)
         if name in SAID or value is None or value == wanted:
             continue

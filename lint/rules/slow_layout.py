@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from ..finding import Complaint
 from ..launch import Launch
-from ..priced import best_plan, price, same_layout, target_of, words_of
+from ..priced import best_plan, price, same_layout, words_of
 
 CODE = "PAR702"
 NAME = "slow-layout"
@@ -54,10 +54,8 @@ LEAST = 1.03
 
 
 def check(launch: Launch) -> Iterator[Complaint]:
-    job, target = launch.job, target_of(launch)
-    if job is None or target is None or all(spec.name != target.name for spec in job.targets):
-        return
-    found, plan = price(launch), best_plan(job, target)
+    plan = best_plan(launch)
+    found = price(launch) if plan is not None else None
     if found is None or plan is None or same_layout(found.layout, plan.estimate):
         return
     times = found.estimate.step_seconds / plan.estimate.step_seconds
