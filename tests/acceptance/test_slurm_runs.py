@@ -161,6 +161,15 @@ def let_time_run_out(run: Run) -> None:
     run.slurm.run("scontrol", "update", f"JobId={run.number}", limit)
 
 
+def start_again(run: Run) -> None:
+    """Sooner than SLURM's two minutes after a requeue, but seconds after it.
+
+    A node revokes a job's credentials when the job ends there, and refuses those made in the same second.
+    """
+    sooner = ("StartTime=now+5", "TimeLimit=60")
+    run.slurm.run("scontrol", "update", f"JobId={run.number}", *sooner)
+
+
 def test_it_saves_requeues_and_continues(emulated: Cluster, tmp_path: Path) -> None:
     """SLURM itself sends USR1 before the wall time; the second time, the cap on requeues is reached."""
     job = deepspeed(steps=1_000_000, minutes=60, signal=90, requeue=1)
@@ -171,7 +180,7 @@ def test_it_saves_requeues_and_continues(emulated: Cluster, tmp_path: Path) -> N
     run.wait_for({"PENDING"}, 60)
     last = int((tmp_path / "checkpoints" / "latest").read_text().removeprefix("step"))
     assert last == steps_of(run.log)[-1], run.log
-    emulated.slurm.run("scontrol", "update", f"JobId={run.number}", "StartTime=now", "TimeLimit=60")
+    start_again(run)
     run.wait_for_line(f"step {last + 3}/", START_SECONDS)
     assert steps_of(run.log).count(last + 1) == 1
     let_time_run_out(run)
