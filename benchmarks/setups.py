@@ -226,7 +226,8 @@ def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str,
     fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
     source says.
     """
-    traits = (*framework.traits, *accounts.traits_of(row, framework))
+    recipe = sources.first(sources.RECIPES, f"{row.source}, {row.where}, {row.gpu} {row.precision}")
+    traits = (*framework.traits, *recipe.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
         traits = (*traits, ("sequence_parallel", False))
     if row.precision == "fp16":

@@ -143,6 +143,37 @@ FRAMEWORKS = (
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """Options of a framework's published recipes that change what a run costs: traits to replace. The pattern
+    is looked for in `source, where, GPU precision`."""
+
+    pattern: str
+    traits: tuple[tuple[str, Any], ...] = ()
+
+
+#: HybridEP or DeepEP in place of NCCL's all-to-all (moe_flex_dispatcher_backend).
+FLEX = (("dispatch", "tokens"),)
+#: scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of GB200 and
+#: GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8 runs the whole
+#: step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), with moe_a2a_overlap and
+#: cutedsl_fused_grouped_mlp.
+RECIPES = (
+    Recipe(
+        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9]).*GB[23]00 mxfp8",
+        (
+            *FLEX,
+            ("overlaps_experts", True),
+            ("fused_experts", True),
+            ("host_seconds", 0.0),
+            ("gap_seconds", 0.0),
+        ),
+    ),
+    Recipe(r"Megatron-Bridge.*(container 2[6-9]|GB[23]00)", FLEX),
+    Recipe(""),
+)
+
+
+@dataclass(frozen=True)
 class Machine:
     """A cluster of the standard library, and what the source says differs.
     `node_network` is in bytes per second of a whole node, all its ports together."""
@@ -252,7 +283,7 @@ FAMILIES = (
     # train/tr11-176B-ml/README.md: ALiBi, tied.
     Family("^BLOOM", {**LAYERNORM, "position": "none", "bias": True, "tied": True}),
     Family("^Qwen3", {"qk_norm": True}),
-    Family("^GPT-OSS", {"qkv_bias": True}),
+    Family("^GPT-OSS", {"bias": True}),
     Family("", {}),
 )
 #: Feed-forward gated or not, when no family decides: Llama's and GPT-2's conventions.

@@ -82,8 +82,13 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     """Seconds of dispatch and combine, forward: two all-to-alls,
     and gather and scatter of the copies inside etp."""
-    copies_bytes = 2.0 * tokens * case.model.topk * case.model.hidden / tp
-    exchange = 2.0 * network.all_to_all(case.cluster, copies_bytes, ep, etp)
+    token_bytes = 2.0 * tokens * case.model.hidden / tp
+    copies_bytes = token_bytes * case.model.topk
+    if case.traits.dispatch == "tokens":
+        once = network.dispatched(case.cluster, token_bytes, case.model.topk, ep, etp)
+    else:
+        once = network.all_to_all(case.cluster, copies_bytes, ep, etp)
+    exchange = 2.0 * once
     return exchange + 2.0 * network.ring(case.cluster, copies_bytes * etp, etp, 1)
 
 

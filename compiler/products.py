@@ -19,17 +19,21 @@ TILE = 128
 CAST_BYTES = 4.0
 
 
-def matmul(case: Case, rows: Any, columns: Any, inner: Any, half: bool = False) -> Any:
+def matmul(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool = False, cast: bool = True
+) -> Any:
     """Seconds of one rows x inner by inner x columns product, in the job's precision or in 16 bits."""
     seconds = product(case, rows, columns, inner, half)
-    return seconds if half else seconds + casts(case, rows * inner)
+    return seconds + casts(case, rows * inner) if cast and not half else seconds
 
 
-def matmul_backward(case: Case, rows: Any, columns: Any, inner: Any, half: bool = False) -> Any:
+def matmul_backward(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool = False, cast: bool = True
+) -> Any:
     """Seconds of the gradients of its input and of its weights, which are added to the sum of the step."""
     seconds = product(case, rows, inner, columns, half)
     seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
-    return seconds if half else seconds + casts(case, rows * columns)
+    return seconds + casts(case, rows * columns) if cast and not half else seconds
 
 
 def product(
@@ -71,7 +75,9 @@ def streamed(case: Case, moved_bytes: Any) -> Any:
 def grouped(case: Case, kind: Any, groups: Any, rows: Any, columns: Any, inner: Any) -> Any:
     """Seconds of equal products, one for each of `groups` experts, each with a start of its own. Their rows
     fill whole tiles, half a tile too many on average."""
-    alone = kind(case, rows + 0.5 * TILE, columns, inner)
+    alone = kind(
+        case, rows + 0.5 * TILE, columns, inner, cast=not case.traits.fused_experts
+    )
     waves = half_wave(case, inner, case.linear_rate)
     waves = waves if kind is matmul else half_wave(case, columns + rows, case.linear_rate)
     return groups * (alone - waves + case.gpu.kernel_launch) + waves

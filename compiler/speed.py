@@ -163,6 +163,8 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     )
     parts = {part: 2 * value for part, value in forward.items()}
     parts["compute"] = forward["compute"] + backward
+    if kind == "moe" and x.case.traits.overlaps_experts:
+        parts["ep"] = beside(x, parts["ep"], parts["compute"])
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":

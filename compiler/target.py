@@ -114,6 +114,13 @@ class Traits:
     """So do gradient reductions after every micro-batch."""
     overlaps_tensor: bool = False
     """Tensor-parallel collectives travel in pieces beside the products that need or make them."""
+    overlaps_experts: bool = False
+    """Dispatch and combine of one micro-batch run beside the work of another."""
+    dispatch: Literal["copies", "tokens"] = "copies"
+    """What dispatch and combine send: a token once for each of its experts, or once to each rank, and once to
+    each domain, that has any of them."""
+    fused_experts: bool = False
+    """Grouped products apply activation, bias and casts to fp8 themselves."""
     overlaps_regather: bool = True
     """So does the step's gathering of updated weights."""
     bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
