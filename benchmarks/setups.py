@@ -226,7 +226,7 @@ def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str,
     fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
     source says.
     """
-    recipe = sources.first(sources.RECIPES, f"{row.source}, {row.where}, {row.gpu} {row.precision}")
+    recipe = sources.first(sources.RECIPES, f"{row.source}, {row.where}, {row.gpu} {row.precision} {row.model}")
     traits = (*framework.traits, *recipe.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
         traits = (*traits, ("sequence_parallel", False))

@@ -64,6 +64,10 @@ OF_2021 = (
 )
 #: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
 PIECES = (("overlaps_tensor", True),)
+#: One kernel for the loss (Transformer Engine, cross_entropy.py): 16-bit logits read twice, their gradient
+#: written in their place and scaled, at 0.42 of other kernels' bandwidth (SimuMax, configs/system,
+#: b200_bf16_ceperm.json: ce_fusion 0.28 of peak for 0.67).
+ONE_LOSS = (("loss_bytes", 24.0),)
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
@@ -116,7 +120,14 @@ FRAMEWORKS = (
         traits=OF_2021,
     ),
     # scripts/performance: tp_comm_overlap with user buffers.
-    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron", traits=PIECES),
+    # cross_entropy_fusion_impl is te.
+    Framework(
+        "Megatron-Bridge",
+        "Megatron-Bridge",
+        "megatron",
+        "megatron",
+        traits=(*PIECES, *ONE_LOSS),
+    ),
     # docs/source/performance: the same.
     Framework("NeMo", "NeMo", "megatron", "megatron", traits=PIECES),
     # The table's text: --tp-comm-overlap.
@@ -145,7 +156,7 @@ FRAMEWORKS = (
 @dataclass(frozen=True)
 class Recipe:
     """Options of a framework's published recipes that change what a run costs: traits to replace. The pattern
-    is looked for in `source, where, GPU precision`."""
+    is looked for in `source, where, GPU precision model`."""
 
     pattern: str
     traits: tuple[tuple[str, Any], ...] = ()
@@ -159,7 +170,7 @@ FLEX = (("dispatch", "tokens"),)
 #: cutedsl_fused_grouped_mlp.
 RECIPES = (
     Recipe(
-        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9]).*GB[23]00 mxfp8",
+        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9]).*GB[23]00 mxfp8 (?!Kimi)",
         (
             *FLEX,
             ("overlaps_experts", True),

@@ -148,6 +148,8 @@ def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
     rotated = (
         rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     )
+    if model.qk_norm:
+        rotated = rotated + NORM_BYTES * model.head_size * (model.heads + model.groups)
     return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
 
 
