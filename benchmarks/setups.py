@@ -226,7 +226,8 @@ def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str,
     fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
     source says.
     """
-    recipe = sources.first(sources.RECIPES, f"{row.source}, {row.where}, {row.gpu} {row.precision} {row.model}")
+    run = f"{row.source}, {row.where}, {row.gpu} {row.precision} {row.model}, {row.notes}"
+    recipe = sources.first(sources.RECIPES, run)
     traits = (*framework.traits, *recipe.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
         traits = (*traits, ("sequence_parallel", False))

@@ -130,6 +130,8 @@ FRAMEWORKS = (
     ),
     # docs/source/performance: the same.
     Framework("NeMo", "NeMo", "megatron", "megatron", traits=PIECES),
+    # The README: NeMo's configuration.
+    Framework("examples/llama", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     # The table's text: --tp-comm-overlap.
     Framework("README H100", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     Framework(r"\(OneFlow\)", "OneFlow", "megatron", "megatron"),
@@ -156,7 +158,7 @@ FRAMEWORKS = (
 @dataclass(frozen=True)
 class Recipe:
     """Options of a framework's published recipes that change what a run costs: traits to replace. The pattern
-    is looked for in `source, where, GPU precision model`."""
+    is looked for in `source, where, GPU precision model, notes`."""
 
     pattern: str
     traits: tuple[tuple[str, Any], ...] = ()
@@ -179,6 +181,11 @@ RECIPES = (
             ("gap_seconds", 0.0),
         ),
     ),
+    # Capacity is fixed: the host counts no tokens, and all experts' products have one shape.
+    Recipe(r"Megatron-Bridge.*GB200.*tokendrop", (*FLEX, ("expert_launches", 2))),
+    Recipe(r"Megatron-Bridge.*tokendrop", (("expert_launches", 2),)),
+    # moe_flex_dispatcher_backend is unset but for B200 and B300 in 26.04.
+    Recipe(r"Megatron-Bridge.*bf16 GPT-OSS"),
     Recipe(r"Megatron-Bridge.*(container 2[6-9]|GB[23]00)", FLEX),
     Recipe(""),
 )

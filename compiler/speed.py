@@ -8,6 +8,7 @@ equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from .split import ROLES
 from .terms import Algebra, term
 
 NANO = 1e9
-#: Half-layers' worth of launches in the forward pass of a block. Those of experts add router, permutation
-#: and grouped products.
+#: Half-layers' worth of gaps between kernels in the forward pass of a block. Those of experts add router,
+#: permutation and grouped products.
 HALVES = {"dense": 2, "moe": 3}
 
 #: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: Megatron-Bridge
@@ -180,6 +181,7 @@ def layer_both(x: Algebra, kind: str) -> Parts:
 def rank_work(x: Algebra, load: Load) -> Parts:
     """Nanoseconds of one micro-batch on a rank by part, before weight gathering."""
     parts: Parts = {}
+    traits = x.case.traits
     for kind, both in blocks(x, load):
         for part, value in layer_both(x, kind).items():
             _add(parts, part, x.times(both, value))
@@ -189,10 +191,12 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
         busy = busy + repeated["compute"]
         _add(parts, "recompute", sum(repeated.values()))
-    gaps = launches(x, load, x.case.traits.gap_seconds)
-    launched = launches(x, load, x.case.traits.host_seconds)
+    gaps = launches(x, load, traits.gap_seconds, HALVES)
+    launched = launches(
+        x, load, traits.host_seconds, {**HALVES, "moe": 1 + traits.expert_launches}
+    )
     _add(parts, "host", gaps)
-    _add(parts, "host", launched if x.case.traits.blocking else x.excess(launched, busy + gaps))
+    _add(parts, "host", launched if traits.blocking else x.excess(launched, busy + gaps))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     elif load.last:
@@ -200,7 +204,7 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     if load.last:
         _add(parts, "compute", x.term(head_both))
     _add(parts, "compute", laid_out(x, load))
-    _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
+    _add(parts, "other", x.variable("vpp") * round(traits.micro_batch_overhead * NANO))
     return parts
 
 
@@ -212,10 +216,10 @@ def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
     return found
 
 
-def launches(x: Algebra, load: Load, seconds: float) -> Any:
+def launches(x: Algebra, load: Load, seconds: float, halves: Mapping[str, int]) -> Any:
     """Nanoseconds of one micro-batch when a forward half-layer takes `seconds`: the forward pass, a backward
     pass of twice as many kernels, and what is recomputed."""
-    forward = {kind: HALVES[kind] * round(seconds * NANO) for kind in kinds(x.case)}
+    forward = {kind: halves[kind] * round(seconds * NANO) for kind in kinds(x.case)}
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
