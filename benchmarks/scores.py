@@ -38,6 +38,10 @@ class Scored:
         return self.prediction.seconds / (self.measured or 1.0) - 1.0
 
     @property
+    def kind(self) -> str:
+        return "experts" if self.setup.case.model.moe else "dense"
+
+    @property
     def completed(self) -> bool:
         return bool(self.setup.open)
 

@@ -178,12 +178,13 @@ RECIPES = (
             ("overlaps_experts", True),
             ("fused_experts", True),
             ("host_seconds", 0.0),
+            ("expert_host_seconds", 0.0),
             ("gap_seconds", 0.0),
         ),
     ),
     # Capacity is fixed: the host counts no tokens, and all experts' products have one shape.
-    Recipe(r"Megatron-Bridge.*GB200.*tokendrop", (*FLEX, ("expert_launches", 2))),
-    Recipe(r"Megatron-Bridge.*tokendrop", (("expert_launches", 2),)),
+    Recipe(r"Megatron-Bridge.*GB200.*tokendrop", (*FLEX, ("expert_host_seconds", 0.76e-3))),
+    Recipe(r"Megatron-Bridge.*tokendrop", (("expert_host_seconds", 0.76e-3),)),
     # moe_flex_dispatcher_backend is unset but for B200 and B300 in 26.04.
     Recipe(r"Megatron-Bridge.*bf16 GPT-OSS"),
     Recipe(r"Megatron-Bridge.*(container 2[6-9]|GB[23]00)", FLEX),

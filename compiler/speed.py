@@ -22,13 +22,8 @@ from .split import ROLES
 from .terms import Algebra, term
 
 NANO = 1e9
-#: Half-layers' worth of gaps between kernels in the forward pass of a block. Those of experts add router,
-#: permutation and grouped products.
-HALVES = {"dense": 2, "moe": 3}
-
-#: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: Megatron-Bridge
-#: measured 37 of Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap at 067f987).
-HIDDEN_EXCHANGE = 37
+#: Half-layers' worth of gaps between the kernels of experts: router, permutation and grouped products.
+EXPERT_HALVES = 2
 
 # --- one layer and one micro-batch ---
 
@@ -169,7 +164,7 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     parts = {part: 2 * value for part, value in forward.items()}
     parts["compute"] = forward["compute"] + backward
     if kind == "moe" and x.case.traits.overlaps_experts:
-        hidden = x.share(parts["ep"], 100, HIDDEN_EXCHANGE)
+        hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
         parts["ep"] = parts["ep"] - hidden + beside(x, hidden, parts["compute"])
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
@@ -191,10 +186,8 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
         busy = busy + repeated["compute"]
         _add(parts, "recompute", sum(repeated.values()))
-    gaps = launches(x, load, traits.gap_seconds, HALVES)
-    launched = launches(
-        x, load, traits.host_seconds, {**HALVES, "moe": 1 + traits.expert_launches}
-    )
+    gaps = launches(x, load, _per_layer(traits.gap_seconds, traits.gap_seconds * EXPERT_HALVES))
+    launched = launches(x, load, _per_layer(traits.host_seconds, traits.expert_host_seconds))
     _add(parts, "host", gaps)
     _add(parts, "host", launched if traits.blocking else x.excess(launched, busy + gaps))
     if load.first:
@@ -216,10 +209,15 @@ def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
     return found
 
 
-def launches(x: Algebra, load: Load, seconds: float, halves: Mapping[str, int]) -> Any:
-    """Nanoseconds of one micro-batch when a forward half-layer takes `seconds`: the forward pass, a backward
-    pass of twice as many kernels, and what is recomputed."""
-    forward = {kind: halves[kind] * round(seconds * NANO) for kind in kinds(x.case)}
+def _per_layer(half: float, experts: float) -> dict[str, int]:
+    """Nanoseconds of the forward pass of a block of each kind, when half a dense one takes `half` seconds and
+    experts with all around them `experts`."""
+    return {"dense": 2 * round(half * NANO), "moe": round(half * NANO) + round(experts * NANO)}
+
+
+def launches(x: Algebra, load: Load, forward: Mapping[str, int]) -> Any:
+    """Nanoseconds of one micro-batch when the forward pass of a block takes `forward`, its backward pass twice
+    as many kernels, and what is recomputed comes again."""
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 

@@ -150,10 +150,8 @@ class Traits:
     """Fixed communication buffers in bytes."""
     host_seconds: float = 0.0
     """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
-    expert_launches: int = 5
-    """Half-layers' worth of host work in experts: products and casts of each, and counts of tokens that the host
-    waits for. Public runs of Qwen3 30B with one sequence take 9 ms a layer on B200 as on H100, within nodes as
-    between them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06)."""
+    expert_host_seconds: float = 0.0
+    """Host work to launch the experts of one forward layer, their router and dispatch included, seconds."""
     gap_seconds: float = 0.0
     """GPU time between the kernels of one forward half-layer, however large they are, seconds."""
     blocking: bool = False

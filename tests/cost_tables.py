@@ -81,7 +81,10 @@ def constants() -> Iterator[tuple[str, str, str]]:
         for names, comment in _assigned(module):
             for name in names:
                 value = getattr(module, name)
-                if isinstance(value, (int, float)) and name not in UNITS:
+                if isinstance(value, dict):
+                    each = (f"{key}: {_number(number)}" for key, number in value.items())
+                    yield f"`{name}`", ", ".join(each), comment
+                elif isinstance(value, (int, float)) and name not in UNITS:
                     yield f"`{name}`", _number(value), comment
 
 
@@ -190,6 +193,9 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
+    "overlaps_experts": ("dispatch and combine run beside another micro-batch's work", _plain),
+    "dispatch": ("dispatch and combine send a token's", _word),
+    "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),
@@ -205,6 +211,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
+    "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
     "blocking": ("every launch waits for its kernel", _plain),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
