@@ -166,10 +166,10 @@ class Recipe:
 
 #: HybridEP or DeepEP in place of NCCL's all-to-all (moe_flex_dispatcher_backend).
 FLEX = (("dispatch", "tokens"),)
-#: scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of GB200 and
-#: GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8 runs the whole
-#: step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), with moe_a2a_overlap and
-#: cutedsl_fused_grouped_mlp.
+#: scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of GB200
+#: and GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8 runs the
+#: whole step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), with moe_a2a_overlap and
+#: cutedsl_fused_grouped_mlp, but for Kimi.
 RECIPES = (
     Recipe(
         r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9]).*GB[23]00 mxfp8 (?!Kimi)",

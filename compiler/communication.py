@@ -23,8 +23,8 @@ RING_KERNELS, MERGE_BYTES = 4, 10
 #: Cores that a collective takes from the computation beside it (DeepSeek-V3, arXiv 2412.19437, 3.2.2:
 #: 20 of 132 SMs).
 COMMUNICATION_CORES = 20
-#: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: what Megatron-Bridge
-#: measured of Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap at 067f987: 36.55).
+#: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: what
+#: Megatron-Bridge measured of Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap: 36.55).
 HIDDEN_EXCHANGE = 37
 #: Parameters in a gradient bucket: the last one has nothing left to hide
 #: behind (Megatron-core DDP's default, 40e6).

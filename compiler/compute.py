@@ -55,8 +55,8 @@ DROPOUT_BYTES = 5
 
 #: Bytes per element of a token copy that permutation moves before and after the experts, in either direction:
 #: copies sent one by one are laid out for their ranks, again for their experts, and back (Megatron-core,
-#: token_dispatcher.py: 12), tokens sent once become copies where they arrive, and back (8), both at three
-#: quarters of other kernels' bandwidth (SimuMax, configs/system/b200_bf16_ceperm.json: 0.50 of peak for 0.67).
+#: token_dispatcher.py: 12), tokens sent once become copies where they arrive, and back (8), both at
+#: three quarters of other kernels' bandwidth (SimuMax, b200_bf16_ceperm.json: 0.50 of peak for 0.67).
 PERMUTE_BYTES = {"copies": 16, "tokens": 10}
 #: Bytes per element of an expert's output to add its bias: scaled by the router in fp32, added, joined and
 #: narrowed, each by a kernel of its own, and the gradients of bias and probability (Megatron-core,

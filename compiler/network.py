@@ -18,8 +18,8 @@ from ..dsl.job import Cluster
 #: 40, 47 and 71 us beside their bandwidth (github.com/VIA-Research/vTrain at f8dda84, trace/a100), of which
 #: the ring's hops explain all but 34: two passes of this.
 START = 17e-6
-#: Share of a ring's bandwidth that NCCL's all-to-all reaches inside a node: 0.60 of the link where rings reach
-#: 0.67 to 0.74 (SimuMax, configs/system/b200_bf16_ceperm.json, 8 B200).
+#: Share of a ring's bandwidth that NCCL's all-to-all reaches inside a node: 0.60 of the link where rings
+#: reach 0.67 to 0.74 (SimuMax, configs/system/b200_bf16_ceperm.json, 8 B200).
 EXCHANGE_SHARE = 0.85
 
 

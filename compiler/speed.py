@@ -165,7 +165,8 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     parts["compute"] = forward["compute"] + backward
     if kind == "moe" and x.case.traits.overlaps_experts:
         hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
-        parts["ep"] = parts["ep"] - hidden + beside(x, hidden, parts["compute"])
+        shown = x.over(x.times(parts["ep"], 100 - traffic.HIDDEN_EXCHANGE), 100)
+        parts["ep"] = shown + beside(x, hidden, parts["compute"])
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":
@@ -216,8 +217,8 @@ def _per_layer(half: float, experts: float) -> dict[str, int]:
 
 
 def launches(x: Algebra, load: Load, forward: Mapping[str, int]) -> Any:
-    """Nanoseconds of one micro-batch when the forward pass of a block takes `forward`, its backward pass twice
-    as many kernels, and what is recomputed comes again."""
+    """Nanoseconds of one micro-batch when the forward pass of a block takes `forward`, the backward pass twice
+    that, and what is recomputed."""
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 

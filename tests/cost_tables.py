@@ -71,7 +71,7 @@ def _found(values: Any) -> Iterator[Term]:
     for value in values:
         if isinstance(value, Term):
             yield value
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and all(map(_is_number, value.values())):
             yield from _found(value.values())
 
 
@@ -84,8 +84,12 @@ def constants() -> Iterator[tuple[str, str, str]]:
                 if isinstance(value, dict):
                     each = (f"{key}: {_number(number)}" for key, number in value.items())
                     yield f"`{name}`", ", ".join(each), comment
-                elif isinstance(value, (int, float)) and name not in UNITS:
+                elif _is_number(value) and name not in UNITS:
                     yield f"`{name}`", _number(value), comment
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
 
 
 def _assigned(module: ModuleType) -> Iterator[tuple[list[str], str]]:
