@@ -217,8 +217,8 @@ def _per_layer(half: float, experts: float) -> dict[str, int]:
 
 
 def launches(x: Algebra, load: Load, forward: Mapping[str, int]) -> Any:
-    """Nanoseconds of one micro-batch when the forward pass of a block takes `forward`, the backward pass twice
-    that, and what is recomputed."""
+    """Nanoseconds of a micro-batch when the forward pass of a block takes `forward`: backward twice that, and
+    what is recomputed."""
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 

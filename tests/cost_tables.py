@@ -36,8 +36,8 @@ TERM_MODULES = (speed, exchange, memory, states, ranks, quantities)
 CONSTANT_MODULES = (
     products, compute, communication, network, memory, states, peak, ranks, flops, quantities,
 )  # fmt: skip
-#: Constants that are units, and explain themselves.
-UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
+#: Constants that are units or mere numbers of things, and explain themselves.
+UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE", "KINDS"}
 
 
 def tables(job: Job) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _found(values: Any) -> Iterator[Term]:
     for value in values:
         if isinstance(value, Term):
             yield value
-        elif isinstance(value, dict) and all(map(_is_number, value.values())):
+        elif isinstance(value, dict):
             yield from _found(value.values())
 
 
@@ -81,10 +81,12 @@ def constants() -> Iterator[tuple[str, str, str]]:
         for names, comment in _assigned(module):
             for name in names:
                 value = getattr(module, name)
-                if isinstance(value, dict):
+                if name in UNITS:
+                    continue
+                if isinstance(value, dict) and all(map(_is_number, value.values())):
                     each = (f"{key}: {_number(number)}" for key, number in value.items())
                     yield f"`{name}`", ", ".join(each), comment
-                elif _is_number(value) and name not in UNITS:
+                elif _is_number(value):
                     yield f"`{name}`", _number(value), comment
 
 
