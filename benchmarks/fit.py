@@ -40,12 +40,9 @@ PASSES = 4
 VOLTA = ("v100_16", "v100_32")
 AMPERE = ("a100_80", "a100_40", "a800")
 HOPPER = ("h100_sxm", "h200", "h800")
-BLACKWELL = ("b200",)
-#: A B200 whose peak is stated higher than it is faster.
-GRACE = ("gb200",)
+BLACKWELL = ("b200", "gb200")
 ULTRA = ("b300", "gb300")
-SM100 = BLACKWELL + GRACE + ULTRA
-GENERATIONS = {"Volta": VOLTA, "Ampere": AMPERE, "Hopper": HOPPER, "Blackwell": SM100}
+GENERATIONS = {"Volta": VOLTA, "Ampere": AMPERE, "Hopper": HOPPER, "Blackwell": BLACKWELL + ULTRA}
 
 
 @dataclass(frozen=True)
@@ -93,10 +90,8 @@ PARAMETERS = (
     efficiency("Hopper", "memory_efficiency", HOPPER, 50, 92),
     efficiency("Blackwell", "matmul_efficiency", BLACKWELL, 40, 77),
     efficiency("Blackwell", "fp8_efficiency", BLACKWELL, 40, 77),
-    efficiency("Blackwell", "attention_efficiency", SM100, 35, 71),
-    efficiency("Blackwell", "memory_efficiency", SM100, 50, 92),
-    efficiency("GB200", "matmul_efficiency", GRACE, 40, 77),
-    efficiency("GB200", "fp8_efficiency", GRACE, 40, 77),
+    efficiency("Blackwell", "attention_efficiency", BLACKWELL + ULTRA, 35, 71),
+    efficiency("Blackwell", "memory_efficiency", BLACKWELL + ULTRA, 50, 92),
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 40, 77),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 40, 90),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60),
