@@ -169,8 +169,17 @@ def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
 
 @term("KiB", of=("tp", "tokens"))
 def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
-    """A stage's output, where the pipeline keeps it until its gradient arrives."""
-    return case.traits.keeps_outputs * boundary_bytes(case, tp, tokens) / KIB
+    """A stage's output, where the pipeline keeps it until its gradient arrives: a share on each rank of tp
+    (sequence parallelism; DeepSpeed's pipeline partitions what it sends)."""
+    return case.traits.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
+
+
+@term("KiB", of=("tp", "tokens", "pp"))
+def kept_logits(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+    """The last stage's output for one micro-batch, where the pipeline keeps it beyond its backward pass."""
+    ways = np.ones_like(tp) if case.traits.gathers_logits else tp
+    width = case.traits.output_logit_bytes(np.asarray(pp))
+    return width * tokens * case.vocab(tp) / ways / KIB
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))

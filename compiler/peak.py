@@ -73,11 +73,16 @@ def unborn(x: Algebra, load: Load) -> Any:
 def moments(x: Algebra, load: Load) -> dict[str, Any]:
     """KiB beside states and buffers, by moment; the states count gradients even where they come later."""
     held = activations(x, load) - unborn(x, load)
-    found = {
-        "workspace": held + backward_moment(x),
-        "update": parameter_kib(x, load, states.step_width, states.expert_step_width),
+    backward = held + backward_moment(x)
+    update = parameter_kib(x, load, states.step_width, states.expert_step_width)
+    if not load.last:
+        return {"workspace": backward, "update": update}
+    kept = x.term(memory.kept_logits)
+    return {
+        "workspace": backward + 2 * kept,
+        "update": update + 2 * kept,
+        "logits": held + x.term(memory.loss_moment) + kept,
     }
-    return {**found, "logits": held + x.term(memory.loss_moment)} if load.last else found
 
 
 def fixed_kib(case: Case) -> int:

@@ -87,7 +87,8 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
     layer = layer_parameters(case, tp, expert_ways)
     live = LIVE_LAYERS * layer
     if case.traits.live_parameters is not None:
-        live = np.minimum(live, np.maximum(case.traits.live_parameters, LARGEST_MODULE * layer))
+        whole = case.model.layers * layer
+        live = np.clip(case.traits.live_parameters, LARGEST_MODULE * layer, whole)
     alive = 2.0 * live + case.traits.layer_gradient_bytes * layer
     return np.where(frees(case, zero), alive, 0.0) / KIB
 

@@ -125,6 +125,9 @@ class Traits:
     """The vocabulary is padded to a multiple of this times tp."""
     keeps_outputs: bool = False
     """A pipeline keeps a stage's output until its gradient arrives."""
+    output_logit_bytes: Callable[[Any], Any] = field(default=lambda pp: 0.0 * pp)
+    """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps those of two
+    micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
     saves_fp8: bool = False
