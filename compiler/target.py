@@ -98,6 +98,8 @@ class Traits:
     """Gathered parameters at once where the framework gathers by module; None where by layer."""
     layer_gradient_bytes: float
     """Bytes per parameter of a layer's whole gradient before it is reduced, where weights are gathered."""
+    weight_gradient_bytes: float = field(default=0.0, kw_only=True)
+    """Bytes per parameter of one weight's gradient that is computed beside the sum it goes into."""
     reduce_bytes: float
     """Bytes per gradient element on the wire."""
     loss_bytes: float
