@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 GIGA_BITS = 1e9 / 8
-GIB, GB = 2**30, 10**9
+MIB, GIB, GB = 2**20, 2**30, 10**9
+#: Bytes of kernels within a GPU's `reserve` (dsl/std/gpus.par), which stands for CUDA of today.
+LAZY_KERNELS = 512 * MIB
 
 
 class Patterned(Protocol):
@@ -145,20 +147,28 @@ FRAMEWORKS = (
 @dataclass(frozen=True)
 class Machine:
     """A cluster of the standard library, and what the source says differs.
-    `node_network` is in bytes per second of a whole node, all its ports together."""
+    `node_network` is in bytes per second of a whole node, all its ports together; `kernels` the bytes that CUDA
+    loaded of them at the start, before it loaded each at its first use (CUDA 11.7)."""
 
     pattern: str
     cluster: str
     node_network: float | None = None
+    kernels: int = 0
 
 
 #: Found in the source's name, else in the place and the notes; the default depends on the GPU.
 MACHINES = (
     # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and
     # tr1-13B-base), of which NCCL reached 135 Gb/s (experiments/README.md; in 2022 too: network/README.md of
-    # stas00/ml-engineering); the cluster's network_efficiency is in that figure already.
-    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 135 / 0.9 * GIGA_BITS),
-    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 135 / 0.9 * GIGA_BITS),
+    # stas00/ml-engineering); the cluster's network_efficiency is in that figure already. Kernels:
+    # train/tr11-176B-ml/chronicles-prequel.md, what nvidia-smi shows of a process with one tensor.
+    Machine(
+        "BigScience V100|BigScience 1.3B|BigScience 104B",
+        "dgx_v100",
+        135 / 0.9 * GIGA_BITS,
+        1271 * MIB,
+    ),
+    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 135 / 0.9 * GIGA_BITS, 1573 * MIB),
     # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
     Machine("InternEvo.*A[18]00", "dgx_a100", 400 * GIGA_BITS),
     # DLPerf's reports: one 100 Gb/s InfiniBand port per node.
@@ -272,12 +282,14 @@ NAMED = {
 @dataclass(frozen=True)
 class Gauge:
     """What a source's memory figure counts: bytes of its unit, and of what: tensors alone, what torch's
-    allocator holds for them, or all that nvidia-smi shows, driver context and libraries included.
+    allocator holds for them, or all that nvidia-smi shows, driver context and libraries included (`planned`:
+    without gaps and caches); and of which pipeline stage.
     """
 
     pattern: str
     unit: int | None
-    counts: Literal["allocated", "reserved", "device"] = "device"
+    counts: Literal["allocated", "reserved", "device", "planned"] = "device"
+    stage: Literal["fullest", "first"] = "fullest"
 
 
 MEMORY = (
@@ -286,13 +298,18 @@ MEMORY = (
     # max_memory_allocated.
     Gauge("SimuMax", GIB, "allocated"),
     Gauge("^own ", GIB, "allocated"),
-    # nvidia-smi, MiB / 1024.
-    Gauge("DLPerf", GIB),
+    # nvidia-smi, MiB / 1024; OneFlow plans all tensors' places at compile time and has no allocator's cache.
+    Gauge("DLPerf", GIB, "planned"),
     # Not stated how taken. Its FSDP rows fall by 27 to 30 bytes per parameter with the ranks, beyond any
     # state of the framework: caches are in it, or the update's temporaries.
     Gauge("InternEvo memory", None),
     # Unit not stated.
     Gauge("Primus", None),
+    # "GB" read off nvidia-smi, which prints MiB: a log whose allocator reserved 23,288 MiB is a "26GB" of
+    # experiments/gpt2.md, and one of 28,560 MiB the "~30gb" of its script. The 1.3B runs on two nodes were read
+    # on the first: what shows as 13GB there ran out of memory on cards of 16.
+    Gauge("BigScience 1.3B", 1000 * MIB, stage="first"),
+    Gauge("BigScience", 1000 * MIB),
     Gauge("", GB),
 )
 #: Sources of advice and arithmetic.

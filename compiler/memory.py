@@ -180,6 +180,13 @@ def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
+def received(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+    """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""
+    held = np.where(np.asarray(pp) > 1, case.traits.receive_buffers, 0)
+    return held * 2 * tokens * case.model.hidden / tp / KIB
+
+
+@term("KiB", of=("tp", "tokens", "pp"))
 def kept_logits(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
     """The last stage's output for one micro-batch, where the pipeline keeps it beyond its backward pass."""
     ways = np.ones_like(tp) if case.traits.gathers_logits else tp

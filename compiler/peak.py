@@ -43,7 +43,7 @@ def activations(x: Algebra, load: Load) -> Any:
         )
     if not load.last:
         one = one + x.term(memory.stage_output)
-    held = x.over(x.times(one, load.flight), FLIGHT)
+    held = x.over(x.times(one, load.flight), FLIGHT) + x.term(memory.received)
     last = list(kept.values())[-1]
     return held + x.times(x.case.model.mtp_layers, last) if load.last else held
 

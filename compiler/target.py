@@ -127,6 +127,8 @@ class Traits:
     """The vocabulary is padded to a multiple of this times tp."""
     keeps_outputs: bool = False
     """A pipeline keeps a stage's output until its gradient arrives."""
+    receive_buffers: int = 0
+    """Outputs and gradients of a stage that a rank of a pipeline has room for beside those in flight."""
     output_logit_bytes: Callable[[Any], Any] = field(default=lambda pp: 0.0 * pp)
     """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps those of two
     micro-batches until it needs their buffers again."""
