@@ -61,7 +61,20 @@ def no_bucket(job: Job) -> int:
 
 #: stage3_max_live_parameters, DeepSpeed's default and that of BigScience's script; tensor parallelism is
 #: Megatron-LM's, which leaves logits divided.
-DEEPSPEED_3: Traits = (("live_parameters", 1e9), ("gathers_logits", False))
+DEEPSPEED_3: Traits = (
+    ("live_parameters", 1e9),
+    ("gathers_logits", False),
+    ("weight_gradient_bytes", 2.0),
+)
+
+
+def bucket_of_a_square(job: Job) -> int:
+    """reduce_bucket_size is hidden * hidden in BigScience's script and in what transformers fills in for `auto`;
+    four at once, as in parc's own target."""
+    return 4 * 2 * job.model.hidden**2
+
+
+
 #: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
 #: (core/tensor_parallel/cross_entropy.py of 2021).
 OLD_LOGITS: Traits = (("logit_bytes", 10.0),)
@@ -82,7 +95,12 @@ def traits_of(row: Row, framework: Framework) -> Traits:
     if framework.name != "Megatron-DeepSpeed":
         return ()
     if row.zero_stage == 3:
-        return (("state", deepspeed_16_bits), *DEEPSPEED_3, *_checkpoints(row))
+        return (
+            ("state", deepspeed_16_bits),
+            ("buffers", bucket_of_a_square),
+            *DEEPSPEED_3,
+            *_checkpoints(row),
+        )
     if row.zero_stage == 0:
         return (
             ("state", megatron_2021),

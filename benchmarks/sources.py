@@ -64,6 +64,18 @@ OF_2021 = (
     ("overlaps_each", False),
     ("wide_share", 1 / 8),
 )
+
+
+def reduces_never(zero: int) -> bool:
+    """Gradients leave once per step at any stage."""
+    return False
+
+
+def gathers_divided(zero: int) -> int:
+    """Gathered weights stay until the step ends but at stage 3."""
+    return 2 if zero == 3 else 0
+
+
 #: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
 PIECES = (("overlaps_tensor", True),)
 #: Found in the source's name, else in the place and the notes.
@@ -82,13 +94,21 @@ FRAMEWORKS = (
     # gpu_torch.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
     Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
     # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them, but inputs and outputs of
-    # stages and whatever else the backward pass does not need are freed at once (arXiv 2407.21783, 3.3.2).
+    # stages and whatever else the backward pass does not need are freed at once, a stage runs several
+    # micro-batches in a row, sums their gradients and reduces once, and gradients are divided (arXiv 2407.21783,
+    # 3.3.2).
     Framework(
         "Llama 3 paper",
         "Meta Llama 3",
         "torchtitan",
         "torchtitan",
-        traits=(("keeps_outputs", False), ("keeps_gathered", False)),
+        traits=(
+            ("keeps_outputs", False),
+            ("keeps_gathered", False),
+            ("reduces_each", reduces_never),
+            ("gathers", gathers_divided),
+            ("fused", True),
+        ),
     ),
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
