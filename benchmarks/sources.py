@@ -13,6 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
+import numpy as np
+
+from parc.compiler.parameters import dense_layer
+from parc.dsl.job import Job
+
 GIGA_BITS = 1e9 / 8
 MIB, GIB, GB = 2**20, 2**30, 10**9
 #: Bytes of kernels within a GPU's `reserve` (dsl/std/gpus.par), which stands for CUDA of today.
@@ -66,6 +71,12 @@ OF_2021 = (
 )
 
 
+def owned(job: Job, ranks: Any, ways: Any) -> Any:
+    """Parameters of one owner where whole tensors are dealt to ranks: nine of a block, biases among them."""
+    tensors = 9 * job.model.layers
+    return dense_layer(job.model).total * job.model.layers / ways / np.minimum(ranks, tensors)
+
+
 def reduces_never(zero: int) -> bool:
     """Gradients leave once per step at any stage."""
     return False
@@ -113,13 +124,17 @@ FRAMEWORKS = (
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
     # internlm/solver/optimizer/hybrid_zero_optim.py: gradients travel in 16 bits, updated weights after the
-    # step (overlap_sync_param is off in the test's configuration).
+    # step (overlap_sync_param is off in the test's configuration), broadcast by each rank that owns some.
     Framework(
         "InternEvo",
         "InternEvo",
         "megatron",
         "torchtitan",
-        traits=(("reduce_bytes", 2.0), ("overlaps_regather", False)),
+        traits=(
+            ("reduce_bytes", 2.0),
+            ("overlaps_regather", False),
+            ("gather_bucket", owned),
+        ),
     ),
     Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed", traits=OF_2021),
     # tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1.

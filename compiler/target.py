@@ -15,6 +15,9 @@ from ..dsl.job import Job
 #: Integer columns, one per decision variable; scalars and arrays both work.
 Columns = Mapping[str, Any]
 
+#: A rank's parameters in one collective, from the job, the ranks and the ways in which tp or experts divide.
+Bucket = Callable[[Job, Any, Any], Any]
+
 #: Complaint code -> its short name, and what is wrong.
 Codes = Mapping[str, tuple[str, str]]
 
@@ -118,9 +121,11 @@ class Traits:
     """Tensor-parallel collectives travel in pieces beside the products that need or make them."""
     overlaps_regather: bool = True
     """So does the step's gathering of updated weights."""
-    bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
+    bucket: Bucket = field(default=lambda job, ranks, ways: 40e6)
     """`bucket(job, ranks, ways)`: a rank's parameters in one collective of gradients or weights among
     `ranks`, where tp or experts divide them by `ways`."""
+    gather_bucket: Bucket | None = None
+    """The same of a step's gathering of updated weights, where it differs."""
     wide_share: float = 1.0
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     vocab_multiple: int = 1
