@@ -266,6 +266,8 @@ KERNELS = (
     # scripts/train/benchmarking/submit_benchmarks.py: attn_impl triton, a kernel of FlashAttention-1's kind,
     # 25-40 % of peak on A100 (Dao 2023, arXiv 2307.08691).
     Kernel("llm-foundry", {"sm80": 0.40}),
+    # doc/en/install.md: flash-attention v1.0.5.
+    Kernel("InternEvo", {"sm80": 0.40}),
     Kernel("", {}),
 )
 
