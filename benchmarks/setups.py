@@ -80,6 +80,9 @@ def cluster_of(row: Row) -> Cluster:
     gpu, gpus = gpu_of(row), _need(row.gpus, "number of GPUs")
     machine = sources.first(sources.MACHINES, f"{row.source} {row.gpu}", row.about)
     base = std_cluster_named(machine.cluster or sources.HOME[gpu.name])
+    if machine.kernels:
+        reserve = gpu.reserve - sources.LAZY_KERNELS + machine.kernels
+        gpu = gpu.model_copy(update={"reserve": reserve})
     whole = row.gpus_per_node or base.gpus_per_node
     per_node = gpus if gpus < whole else gcd(gpus, whole)
     change: dict[str, Any] = {

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import compute, network, products
 from .case import Case
+from .target import Bucket
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
 #: arXiv 2205.05198, 4.2).
@@ -131,7 +132,8 @@ def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any
 
 def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
     """Seconds per parameter of gathering updated 16-bit weights once per step (ZeRO 1 and 2)."""
-    return _per_parameter(case, 2.0, size, stride)
+    bucket = case.traits.gather_bucket or case.traits.bucket
+    return _per_parameter(case, 2.0, size, stride, bucket=bucket)
 
 
 def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
@@ -143,13 +145,19 @@ def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
     return owned_share * np.where(offload > 0, on_host, on_gpu)
 
 
-def _per_parameter(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
+def _per_parameter(
+    case: Case,
+    width_bytes: float,
+    size: Any,
+    stride: Any,
+    share: Any = 1.0,
+    bucket: Bucket | None = None,
+) -> Any:
     """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
     size = np.maximum(size, 1)
     latency = network.ring_latency(case.cluster, size, stride)
-    return _streamed(case, width_bytes, size, stride, share) + latency / case.traits.bucket(
-        case.job, size, stride
-    )
+    held = (bucket or case.traits.bucket)(case.job, size, stride)
+    return _streamed(case, width_bytes, size, stride, share) + latency / held
 
 
 def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
