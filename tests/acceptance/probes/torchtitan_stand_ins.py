@@ -54,7 +54,7 @@ def answer_capability() -> None:
 
 
 def stay_on_meta(models: type, *initial: str) -> None:
-    """Parameters keep their shapes and placements, and no memory is taken: methods `initial` set no values."""
+    """Parameters keep their shapes and placements and take no memory; methods `initial` set no values."""
     torch.nn.Module.to_empty = lambda self, *, device, recurse=True: self  # type: ignore[assignment]
     for kind in (models, *_below(models)):
         for name in set(initial) & set(vars(kind)):
