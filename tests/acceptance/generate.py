@@ -18,7 +18,10 @@ KINDS = {
     "megatron": ("dense", "grouped", "experts", "latent", "latent_experts"),
     "deepspeed": ("dense", "grouped"),
     "torchtitan": ("dense", "grouped", "grouped", "experts", "latent", "latent_experts"),
+    "torchtitan-0.3": ("dense", "grouped", "grouped", "experts"),
 }
+#: What a batch script starts.
+OF_SLURM = ("megatron", "deepspeed", "torchtitan")
 VOCABULARIES = (50257, 32000, 32001, 64793, 100_003, 128_256, 129_280, 151_936, 152_064, 250_880)
 #: GPU kind -> GPUs of a node, and of the domain of its fast link.
 NODES = {
@@ -69,6 +72,12 @@ CONDITIONS = {
         "require recompute == selective", "require micro_batch >= 2", "require pp in {3, 5, 6}",
     ),
 }  # fmt: skip
+#: Further settings that both releases of torchtitan know.
+EXTRA = (
+    '"comm.train_timeout_seconds" = 300', '"checkpoint.keep_latest_k" = 3', '"training.gc_freq" = 100',
+    '"metrics.enable_tensorboard" = true', '"debug.deterministic" = true',
+    '"parallelism.context_parallel_load_balancer" = "headtail"',
+)  # fmt: skip
 EXPERT_CONDITIONS = ("require ep >= 2", "require ep >= 4", "require etp >= 2")
 OBJECTIVES = (
     "maximize mfu", "maximize mfu", "maximize tokens_per_second", "minimize step_time", "minimize memory",
@@ -78,10 +87,11 @@ OBJECTIVES = (
 
 @dataclass(frozen=True)
 class Draw:
-    """One job's dice, and what it asks for."""
+    """One job's dice, and what it asks for; no version is the target's default."""
 
     dice: Random
     target: str
+    version: str
 
     def one(self, *choices: Any) -> Any:
         return self.dice.choice(choices)
@@ -91,10 +101,13 @@ class Draw:
 
 
 def job_text(target: str, seed: int, number: int) -> str:
-    """The job file of that number, the same on every machine; for "slurm" of the targets in turn."""
+    """The job file of that number, the same on every machine; for "slurm" of the targets in turn.
+
+    A target may end in the version to write for, as in "torchtitan-0.3".
+    """
     dice = Random(f"{target} {seed} {number}")
-    target = tuple(KINDS)[number % len(KINDS)] if target == "slurm" else target
-    draw = Draw(dice, target)
+    target = OF_SLURM[number % len(OF_SLURM)] if target == "slurm" else target
+    draw = Draw(dice, *target.partition("-")[::2])
     gpu = draw.one(*NODES)
     cluster = _cluster(draw, gpu)
     kind = draw.one(*KINDS[target])
@@ -105,7 +118,7 @@ def job_text(target: str, seed: int, number: int) -> str:
         block("cluster pods from std.dgx_h100", _written(cluster)),
         block("train", train),
         _goal(draw, kind),
-        f"target {target} {{ {_options(draw)} }}\n",
+        f"target {draw.target} {{ {'; '.join(_options(draw, model))} }}\n",
         block("launch slurm", _launch(draw)),
     ]
     return "".join(blocks)
@@ -180,8 +193,7 @@ def _experts(draw: Draw, sizes: Settings) -> Settings:
         "topk": min(experts, draw.one(1, 2, 2, 4, 6, 8)),
         "expert_ffn": draw.one(64 * draw.dice.randint(4, 64), sizes["ffn"]),
     }
-    if draw.target == "megatron" or "latent" in draw.target:
-        found["shared_experts"] = draw.one(0, 0, 1, 2)
+    found["shared_experts"] = draw.one(0, 0, 1, 2)
     if draw.target == "megatron" and draw.happens(0.4):
         found["dense_layers"] = min(draw.one(1, 3), sizes["layers"] - 1)
     return found
@@ -253,7 +265,7 @@ def _precision(draw: Draw, gpu: str) -> str:
     choices = {
         "megatron": ("bf16", "bf16", "bf16", "fp16", "fp8", "mxfp8"),
         "deepspeed": ("bf16", "bf16", "fp16"),
-        "torchtitan": ("bf16", "bf16", "bf16", "bf16", "fp8"),
+        "torchtitan": ("bf16",) if draw.version else ("bf16", "bf16", "bf16", "bf16", "fp8"),
     }[draw.target]
     chosen: str = draw.one(*choices)
     if chosen in ("fp8", "mxfp8") and gpu == "a100_80":
@@ -272,18 +284,31 @@ def _goal(draw: Draw, kind: str) -> str:
     return "goal {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
-def _options(draw: Draw) -> str:
-    choices = {
+def _options(draw: Draw, model: Settings) -> list[str]:
+    if draw.target == "torchtitan":
+        return _torchtitan(draw, model)
+    choices: dict[str, tuple[str, ...]] = {
         "megatron": (
-            "",
             'data = "/data/c4_text_document"',
             'tokenizer = "meta-llama/Meta-Llama-3-8B"',
             "save = false",
         ),
-        "deepspeed": ("", "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"'),
-        "torchtitan": ("", "", "router = sigmoid; router_scale = 2.5", "log_freq = 1"),
-    }[draw.target]
-    return str(draw.one(*choices))
+        "deepspeed": ("accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"'),
+    }
+    return [each for each in [draw.one("", *choices[draw.target])] if each]
+
+
+def _torchtitan(draw: Draw, model: Settings) -> list[str]:
+    found = [f'version = "{draw.version}"'] if draw.version else []
+    settings = ["log_freq = 1", 'data = "/data/c4"', "rope_scaling = 8", 'checkpoint = "steps"']
+    if "experts" in model:
+        settings += ["router = sigmoid; router_scale = 2.5", "router_norm = false"]
+        if model["experts"] % 4 == 0 and model["experts"] > 4:
+            settings.append("router_groups = 4; router_limited_groups = 2")
+    found += draw.dice.sample(settings, draw.one(0, 0, 1, 2))
+    if draw.happens(0.3):
+        found.append(f"extra = {{ {draw.one(*EXTRA)} }}")
+    return found
 
 
 def _launch(draw: Draw) -> Settings:
