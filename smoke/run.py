@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -143,7 +144,8 @@ def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
 
 
 def _environment(framework: Framework, request: Request, folder: Path) -> dict[str, str]:
-    """The user's, with `torchrun` and `python` of the chosen interpreter in front."""
+    """The user's, with `torchrun` and `python` of the chosen interpreter in front, then its other commands,
+    such as the ninja that builds DeepSpeed's kernels: another version builds them anew."""
     inherited = {key: text for key, text in os.environ.items() if key not in FOREIGN}
     for kind in ("commands", "scratch"):
         (folder / kind).mkdir()
@@ -152,7 +154,7 @@ def _environment(framework: Framework, request: Request, folder: Path) -> dict[s
         command.write_text(f'#!/bin/sh\nexec "{request.interpreter.path}" {module}"$@"\n')
         command.chmod(0o755)
     given = {
-        "PATH": os.pathsep.join([str(folder / "commands"), inherited.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join(_searched(folder, request.interpreter.path, inherited)),
         "MASTER_PORT": str(free_port()),
         "TMPDIR": str(folder / "scratch"),
         "OMP_NUM_THREADS": "1",
@@ -161,6 +163,13 @@ def _environment(framework: Framework, request: Request, folder: Path) -> dict[s
     if request.gpus:
         return inherited | given
     return inherited | given | {"CUDA_VISIBLE_DEVICES": ""} | _own(framework, inherited, folder)
+
+
+def _searched(folder: Path, interpreter: str, inherited: Mapping[str, str]) -> Iterator[str]:
+    yield str(folder / "commands")
+    if found := shutil.which(interpreter):
+        yield str(Path(found).absolute().parent)
+    yield inherited.get("PATH", os.defpath)
 
 
 def _own(framework: Framework, inherited: Mapping[str, str], folder: Path) -> dict[str, str]:

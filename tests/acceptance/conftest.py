@@ -8,7 +8,14 @@ from jobs_of_seed import Batch, batch
 from results import RESULTS
 
 #: Jobs with a layout that each target is asked for.
-JOBS = {"megatron": 200, "deepspeed": 200, "torchtitan": 60, "torchtitan-0.3": 60, "slurm": 60}
+JOBS = {
+    "megatron": 200,
+    "deepspeed": 200,
+    "deepspeed-hf": 100,
+    "torchtitan": 60,
+    "torchtitan-0.3": 60,
+    "slurm": 60,
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

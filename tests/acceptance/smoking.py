@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from environments import cache_folder, environment
-from results import RESULTS
+from results import RESULTS, Ran
 
 #: A grouped-query decoder of eight layers on two nodes; `parc smoke` makes it narrow.
 DENSE = "model decoder from std.llama3_8b { layers = 8 }"
@@ -81,4 +81,4 @@ def check(run: dict[str, Any], wanted: Wanted) -> None:
     """It trained to the end with falling loss, and what was trained is the layout that was meant."""
     assert run["good"], "\n".join([run["verdict"], *run["log"]])
     assert {name: run["trained"][name] for name in wanted.trained} == wanted.trained
-    RESULTS.train(run["environment"], run["trained"])
+    RESULTS.train(run["environment"], Ran.said(run))

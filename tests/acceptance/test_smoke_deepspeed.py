@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 from environments import cache_folder, environment
+from jobs_of_seed import compile_text
+from launches import write
+from processes import start, stop
+from results import RESULTS, Ran
+from slurm_tools import free_ports
 from smoking import Wanted, check, job_text, smoked
 
 import parc
@@ -18,6 +23,7 @@ from parc.smoke.processes import MARK, Line, marked
 from parc.smoke.run import steps_of
 
 HF = "model = hf"
+ODD = "model odd from std.llama3_8b { layers = 9; vocab = 50257 }"
 CASES = {
     "zero_0": Wanted(
         "zero == 0, microbatches == 4",
@@ -32,7 +38,7 @@ CASES = {
         "zero == 2, cp == 1, offload == optimizer", 2, {"offload": "optimizer", "zero": 2}
     ),
     "offloaded_weights": Wanted("zero == 3, cp == 1, offload == all", 2, {"offload": "all"}),
-    "pp": Wanted("pp == 4, zero == 1", 4, {"pp": 2, "dp_shard": 2, "zero": 1}),
+    "pp": Wanted("pp == 4, zero == 1", 4, {"pp": 2, "dp_shard": 2, "zero": 1}, ODD),
     "llama": Wanted(
         "tp == 1, zero == 3, offload == none", 2, {"tp": 1, "zero": 3, "dp_shard": 2}, options=HF
     ),
@@ -45,6 +51,7 @@ CASES = {
     "ulysses": Wanted("cp == 2, zero == 3", 4, {"cp": 2, "dp_shard": 2, "zero": 3}),
 }
 NAME = "deepspeed"
+PATIENCE_SECONDS = 300
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -66,9 +73,46 @@ def test_recomputing_changes_no_loss(tmp_path: Path) -> None:
     assert losses["full"] == pytest.approx(losses["none"], abs=2e-3)
 
 
+#: Two nodes of two processes, on this host.
+NODES = """
+model tiny {{ layers = 2; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
+cluster pair from std.dgx_h100 {{ nodes = 2; gpus_per_node = 2; cpu_cores = 2 }}
+train {{ seq_len = 128; global_batch = 4; steps = {steps}; warmup = 0; learning_rate = 1e-3 }}
+goal {{ require zero == 3; require hpz == 2 }}
+target deepspeed {{ adam = "torch" }}
+"""
+
+
+def test_a_secondary_partition_trains_over_two_nodes(tmp_path: Path) -> None:
+    """What `parc smoke` cannot keep: it runs on one node."""
+    made = compile_text(NODES.format(steps=8), "tiny")
+    assert made.plan is not None and made.plan.layout.hpz == 2, made.complaints
+    script = write(made.files, tmp_path) / "deepspeed" / "launch.sh"
+    (port,) = free_ports(1)
+    nodes = []
+    for rank in ("0", "1"):
+        place = {"NNODES": "2", "NODE_RANK": rank, "MASTER_PORT": str(port)}
+        variables = environment(NAME).variables(**place, SAVE=str(tmp_path / "checkpoints"))
+        nodes.append(start(["bash", str(script)], tmp_path / f"{rank}.log", variables))
+    try:
+        statuses = [node.wait(PATIENCE_SECONDS) for node in nodes]
+    finally:
+        for node in nodes:
+            stop(node)
+    log = (tmp_path / "0.log").read_text()
+    losses = [
+        step.loss
+        for step in steps_of(
+            (Line(0.0, line) for line in log.splitlines()), FRAMEWORKS["deepspeed"].step
+        )
+    ]
+    assert statuses == [0, 0] and len(losses) == 8, log[-4000:]
+    assert sum(losses[4:]) / 4 < losses[0]
+    RESULTS.train(NAME, Ran.of(made.plan))
+
+
 #: Steps of a run, steps between two checkpoints, and the step after whose report it is killed.
 STEPS, INTERVAL, KILLED = 12, 3, 7
-PATIENCE_SECONDS = 300
 
 
 @pytest.mark.parametrize("case", ["zero_1", "zero_3", "pp", "autotp_zero_1"])
