@@ -14,7 +14,8 @@ from smoking import Wanted, check, job_text, smoked
 
 import parc
 from parc.smoke import FRAMEWORKS, Prepared, Request, look_into, prepare
-from parc.smoke.processes import MARK, Line, marked
+from parc.smoke.guard import MARK, marked
+from parc.smoke.processes import Line
 from parc.smoke.run import steps_of
 
 HF = "model = hf"
