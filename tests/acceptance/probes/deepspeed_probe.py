@@ -25,8 +25,11 @@ os.environ.update(
 )
 
 import deepspeed
+import deepspeed.runtime.zero.muon.muon_optimizer
 import torch
+import torch._dynamo  # with the optimizers above what every engine imports, here once for all cases
 from deepspeed.ops.op_builder import CPUAdamBuilder, FusedAdamBuilder
+from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 #: Widths of the narrow model; everything else is the job's own.
@@ -103,14 +106,15 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
 
 
 class _Kernels:
-    """Adam's kernels: DeepSpeed takes a step without gradients to have the states made."""
+    """Adam's kernels: DeepSpeed takes a step without gradients to have the states made. And collectives in
+    shared memory, which CPUs alone have, and which nothing calls."""
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments: None
 
 
 def stand_ins() -> None:
-    for builder in (FusedAdamBuilder, CPUAdamBuilder):
+    for builder in (FusedAdamBuilder, CPUAdamBuilder, ShareMemCommBuilder):
         builder.load = lambda self, verbose=True: _Kernels()
     deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: True
 
