@@ -104,7 +104,8 @@ def _at_most(value: Bounded, limit: int) -> list[tuple[Bounded, int, int]]:
 
 def _cp_solver() -> Any:
     """One worker and a fixed order of decisions. No presolve and no inprocessing: each costs many times
-    the search itself on tables this small. No core-guided search: of the tie-break it may never end."""
+    the search itself on tables this small. No core-guided search: of the tie-break it may never end.
+    """
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
