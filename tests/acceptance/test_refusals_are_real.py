@@ -18,10 +18,10 @@ from parc.backends import BACKENDS
 #: Layouts of each setting for each predicate.
 EACH = 2
 #: Rules that no layout of `forbidden.py` breaks alone: heads and widths that tp does not divide break others
-#: too, and the rest need rarer jobs, such as transformers' models with AutoTP.
+#: too, and the rest need rarer jobs.
 NEVER_ALONE = {
     "megatron": {"PAR113"},
-    "deepspeed": {"PAR111", "PAR112", "PAR113", "PAR430", "PAR431"},
+    "deepspeed": {"PAR111"},
     "torchtitan": {"PAR111", "PAR113", "PAR131", "PAR203", "PAR347", "PAR349"},
 }
 
