@@ -152,6 +152,8 @@ class Traits:
     """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
+    whole_embedding: bool = False
+    """Every rank of tensor parallelism holds the whole token table."""
     gathers_logits: bool = False
     """Every rank of tensor parallelism holds all logits."""
     fused: bool = True

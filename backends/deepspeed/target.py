@@ -120,8 +120,10 @@ TRAITS = Traits(
     # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
     # two (16), filled with zeros before (4), narrowed (6).
     loss_bytes=44.0,
-    # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py).
+    # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py). It divides
+    # what transformers' plan for Llama names (configuration_llama.py:49), and that is no embedding.
     sequence_parallel=False,
+    whole_embedding=True,
     gathers_logits=True,
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
     overlaps_reduce=False,

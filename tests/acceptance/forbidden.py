@@ -40,6 +40,12 @@ DENSE = Model(name="dense", layers=8, hidden=768, heads=12, kv_heads=4, ffn=1544
 EXPERTS = DENSE.model_copy(
     update={"experts": 12, "topk": 2, "expert_ffn": 194, "ffn": 1536, "heads": 24, "kv_heads": 8}
 )
+#: For AutoTP's rules: ways that divide the widths and not the key-value heads, and the reverse; tied.
+LLAMAS = (
+    DENSE.model_copy(update={"heads": 24, "kv_heads": 4, "ffn": 1536}),
+    DENSE.model_copy(update={"heads": 24, "kv_heads": 12, "ffn": 1540}),
+    DENSE.model_copy(update={"heads": 24, "kv_heads": 24, "ffn": 1536, "tied": True}),
+)
 LATENT = EXPERTS.model_copy(
     update={
         "kv_heads": None, "q_lora_rank": 64, "kv_lora_rank": 32, "qk_nope_head_dim": 32,
@@ -82,6 +88,11 @@ def _settings(name: str) -> list[Setting]:
         found += [Setting(EXPERTS, common | {"precision": "fp8"}, {})]
     if target == "deepspeed":
         found = [each for each in found if each.model.experts == 0]
+        found += [Setting(model, common, {"model": "hf"}) for model in LLAMAS]
+        found += [
+            Setting(DENSE, common, {"extra": {"prescale_gradients": True}}),
+            Setting(DENSE, common, {"extra": {"gradient_predivide_factor": 2.0}}),
+        ]
     return found
 
 

@@ -60,16 +60,18 @@ def sizes(plan: Plan) -> dict[str, int]:
 
 
 def built(plan: Plan, stage: Stage) -> int:
-    """Parameters of a rank of this stage, by the formulas that the plan was priced with."""
-    model = narrow(plan)
+    """Parameters of a rank of this stage, by the formulas that the plan was priced with; the first of the
+    ranks that share a head has the most of its rows."""
+    model, tp = narrow(plan), plan.layout.tp
     counts = parameters.dense_layer(model) * sum(stage.layers)
+    whole = 0
     if stage.embedding:
-        counts += parameters.embedding(model, seq_len=LENGTH)
+        whole = parameters.embedding(model, seq_len=LENGTH).total
     if stage.head:
-        counts += parameters.head(model)
+        counts += parameters.head(model, -(-model.vocab // tp) * tp)
     if stage.head and model.tied and not stage.embedding:
-        counts += parameters.Counts(model.vocab * model.hidden)
-    return int(parameters.per_rank(counts, plan.layout.tp, 1))
+        whole = model.vocab * model.hidden
+    return whole + int(parameters.per_rank(counts, tp, 1))
 
 
 def wanted(plan: Plan, rank: int) -> dict[str, Any]:

@@ -164,7 +164,9 @@ def _parameters(model: torch.nn.Module) -> int:
 def _arrived(engine: Any, given: dict[str, Any], path: list[str]) -> bool:
     """Whether the value stands in DeepSpeed's own model of the section, which is handed on whole."""
     section, *inner = path
-    model = {"zero_optimization": engine._config.zero_config}.get(section)
+    monitors = engine._config.monitor_config
+    models = {name: getattr(monitors, name) for name in ("tensorboard", "csv_monitor")}
+    model = {"zero_optimization": engine._config.zero_config, **models}.get(section)
     for key in inner:
         given, model = given[section], getattr(model, key, None)
         section = key
