@@ -15,7 +15,7 @@ from ..backends.megatron.options import Options as MegatronOptions
 from ..backends.torchtitan.options import options_of as torchtitan_options
 from ..backends.torchtitan.releases import release
 from ..dsl.job import Job
-from .assets import write_text, write_tokens
+from .assets import write_documents, write_text, write_tokens
 from .interpreter import Interpreter
 
 Extra = dict[str, str | int | float | bool]
@@ -102,9 +102,11 @@ def _deepspeed(job: Job, folder: Path, gpus: bool) -> Any:
 def _megatron(job: Job, folder: Path, gpus: bool) -> Any:
     given = job.options("megatron")
     options = given if isinstance(given, MegatronOptions) else MegatronOptions()
+    documents = folder / "documents"
+    write_documents(documents)
     changed = {
         "path": os.environ.get("MEGATRON_ROOT", options.path),
-        "data": None,
+        "data": str(documents),
         "tokenizer": None,
         "checkpoints": str(folder / "checkpoints"),
         "log_interval": 1,
@@ -123,7 +125,7 @@ def _megatron_refuses(job: Job, interpreter: Interpreter) -> str | None:
         )
     if not Path(root, "pretrain_gpt.py").is_file():
         return f"MEGATRON_ROOT={root} has no pretrain_gpt.py"
-    return None if interpreter.gpus else "pretrain_gpt.py trains on GPUs alone, and there is none"
+    return None
 
 
 def _torchtitan_replaced(job: Job) -> Iterator[str]:
@@ -157,6 +159,14 @@ def _torchtitan_on_cpu(folder: Path) -> Mapping[str, str]:
     }
 
 
+def _megatron_on_cpu(folder: Path) -> Mapping[str, str]:
+    return {
+        "PYTHONPATH": str(Path(__file__).with_name("on_cpu")),
+        "TORCHDYNAMO_DISABLE": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
 FRAMEWORKS: dict[str, Framework] = {
     "torchtitan": Framework(
         needs=lambda job: ("torch", "torchtitan"),
@@ -185,6 +195,7 @@ FRAMEWORKS: dict[str, Framework] = {
         needs=lambda job: ("torch",),
         install=lambda job: "pip install torch, and set MEGATRON_ROOT to a checkout of Megatron-LM",
         settings=_megatron,
+        environment=_megatron_on_cpu,
         step=re.compile(r"iteration +(\d+)/.*lm loss: ([\d.E+-]+|nan)"),
         refuses=_megatron_refuses,
     ),

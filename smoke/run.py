@@ -21,7 +21,7 @@ from .shrink import Room, not_exercised, shrunken
 #: Variables by which a surrounding job or the user would change what the launcher does.
 FOREIGN = frozenset({
     "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
-    "DATA", "SAVE", "DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "LOAD", "TENSORBOARD_DIR",
+    "DATA", "SAVE", "DATA_PATH", "DATA_CACHE", "CHECKPOINT_DIR", "TOKENIZER", "MEGATRON_PATH", "DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "LOAD", "TENSORBOARD_DIR",
 })  # fmt: skip
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Lines of a log that a failure shows, and words that mark the one that matters.
