@@ -74,7 +74,7 @@ def tensors(torch: Any) -> None:
     """Tensors that are wanted on a GPU are made on the CPU, and say that they are on a GPU where code looks
     at their type's name. For the rest of the process."""
 
-    class OnCpu(torch.overrides.TorchFunctionMode):  # type: ignore[misc,name-defined]
+    class OnCpu(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, function: Any, kinds: Any, args: Any = (), named: Any = None
         ) -> Any:
@@ -85,9 +85,10 @@ def tensors(torch: Any) -> None:
             args = [cpu if _gpu(torch, each) else each for each in args]
             if function is torch.Tensor.to:
                 args = [cpu if type(each) is int else each for each in args]
-            if named and (_gpu(torch, named.get("device")) or type(named.get("device")) is int):
-                named = {**named, "device": cpu}
-            return function(*args, **named or {})
+            named = {name: value for name, value in (named or {}).items() if name != "pin_memory"}
+            if _gpu(torch, named.get("device")) or type(named.get("device")) is int:
+                named["device"] = cpu
+            return function(*args, **named)
 
     cpu = torch.device("cpu")
     stays = (torch.Tensor.cuda, torch.Tensor.pin_memory)
@@ -104,11 +105,8 @@ def _gpu(torch: Any, value: Any) -> bool:
 def gloo(torch: Any) -> None:
     """Every group is gloo's; what NCCL alone is told is dropped."""
     distributed = torch.distributed
-    begin, group, barrier = (
-        distributed.init_process_group,
-        distributed.new_group,
-        distributed.barrier,
-    )
+    begin, group = distributed.init_process_group, distributed.new_group
+    barrier, exchange = distributed.barrier, distributed.all_to_all_single
 
     def began(*arguments: Any, **named: Any) -> None:
         begin(**{**named, "backend": "gloo", "device_id": None})
@@ -116,7 +114,42 @@ def gloo(torch: Any) -> None:
     def grouped(*arguments: Any, **named: Any) -> Any:
         return group(*arguments, **{**named, "backend": "gloo", "pg_options": None})
 
+    def exchanged(
+        output: Any, given: Any, sizes: Any = None, given_sizes: Any = None, **named: Any
+    ) -> Any:
+        sizes = named.pop("output_split_sizes", sizes)
+        given_sizes = named.pop("input_split_sizes", given_sizes)
+        return exchange(output, given, _numbers(sizes), _numbers(given_sizes), **named)
+
     distributed.init_process_group, distributed.new_group = began, grouped
+    distributed.all_to_all_single = exchanged
     distributed.barrier = lambda group=None, async_op=False, device_ids=None: barrier(
         group, async_op
     )
+    _uneven(distributed)
+
+
+def _uneven(distributed: Any) -> None:
+    """gloo gathers and scatters parts of one size; those of several go one after another."""
+    gather, scatter = distributed.all_gather, distributed.reduce_scatter
+
+    def gathered(parts: Any, part: Any, group: Any = None, async_op: bool = False) -> Any:
+        if len({each.shape for each in parts}) == 1:
+            return gather(parts, part, group=group, async_op=async_op)
+        parts[distributed.get_rank(group)].copy_(part)
+        for rank, each in enumerate(parts):
+            distributed.broadcast(each, group=group, group_src=rank)
+
+    def scattered(part: Any, parts: Any, *given: Any, group: Any = None, **named: Any) -> Any:
+        if len({each.shape for each in parts}) == 1:
+            return scatter(part, parts, *given, group=group, **named)
+        for rank, each in enumerate(parts):
+            distributed.reduce(each, *given, group=group, group_dst=rank)
+        part.copy_(parts[distributed.get_rank(group)])
+
+    distributed.all_gather, distributed.reduce_scatter = gathered, scattered
+
+
+def _numbers(sizes: Any) -> list[int] | None:
+    """gloo takes no tensor of sizes."""
+    return None if sizes is None else [int(size) for size in sizes]

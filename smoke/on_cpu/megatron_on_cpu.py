@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import typing
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
-import cuda_on_cpu
-from import_only_triton import import_only_triton
-
+#: In the environment: the compute capability of the job's GPUs, such as 90, for Megatron-LM's checks.
+CAPABILITY = "PARC_SMOKE_CAPABILITY"
 #: Arguments that choose Transformer Engine, apex, fused kernels or NCCL.
 WITHOUT_KERNELS: dict[str, Any] = {
     "transformer_impl": "local",
@@ -35,25 +34,25 @@ WITHOUT_KERNELS: dict[str, Any] = {
 @contextmanager
 def stand_ins() -> Iterator[None]:
     torch: Any = import_module("torch")
+    cuda: Any = import_module("cuda_on_cpu")
     if not hasattr(typing, "override"):
         typing.override = lambda function: function  # type: ignore[attr-defined]
-    cuda_on_cpu.one_device(torch, (9, 0))
-    cuda_on_cpu.random_states(torch)
-    cuda_on_cpu.gloo(torch)
+    cuda.one_device(torch, divmod(int(os.environ[CAPABILITY]), 10))
+    cuda.random_states(torch)
+    cuda.gloo(torch)
     sys.modules["megatron.core.datasets.helpers_cpp"] = sample_index()
-    with import_only_triton():
+    with import_module("import_only_triton").import_only_triton():
         yield
         for name in ("arguments", "training"):
             import_module(f"megatron.training.{name}")
-    cuda_on_cpu.tensors(torch)
-    local_implementation()
+    cuda.tensors(torch)
+    own_modules()
     norms(torch)
     attention(torch)
     random_trackers(torch)
-    import_module("megatron.core.datasets.utils").compile_helpers = lambda: None
 
 
-def sample_index() -> ModuleType:
+def sample_index() -> Any:
     """Which document and place each sequence of a data set begins at: a C++ extension in Megatron-LM."""
     numpy: Any = import_module("numpy")
     module: Any = ModuleType("helpers_cpp")
@@ -73,19 +72,24 @@ def sample_index() -> ModuleType:
     return module
 
 
-def local_implementation() -> None:
-    """Megatron-LM's own modules in PyTorch instead of Transformer Engine's."""
+def own_modules() -> None:
+    """Megatron-LM's own modules in PyTorch instead of Transformer Engine's, and no compiled extension."""
     arguments: Any = import_module("megatron.training.arguments")
     training: Any = import_module("megatron.training.training")
+    enums: Any = import_module("megatron.core.transformer.enums")
     parse = arguments.parse_args
 
     def parsed(*given: Any, **named: Any) -> Any:
         found = parse(*given, **named)
-        vars(found).update(WITHOUT_KERNELS)
-        found.attention_backend = import_module("megatron.core.transformer.enums").AttnBackend.auto
+        vars(found).update(WITHOUT_KERNELS, attention_backend=enums.AttnBackend.auto)
+        if found.use_megatron_fsdp:
+            # Its checkpoints wait for ever on CPUs: one rank gathers, the other does not.
+            found.save = None
         return found
 
     arguments.parse_args = parsed
+    datasets: Any = import_module("megatron.core.datasets.utils")
+    datasets.compile_helpers = lambda: None
     training.initialize_megatron = partial(training.initialize_megatron, allow_no_cuda=True)
 
 
@@ -110,8 +114,11 @@ def attention(torch: Any) -> None:
     state: Any = import_module("megatron.core.parallel_state")
     tracker: Any = import_module("megatron.core.tensor_parallel").get_cuda_rng_tracker
     kind: Any = import_module("megatron.core.transformer.dot_product_attention").DotProductAttention
+    gathered = of_all_ranks(torch)
 
-    def begin(self: Any, config: Any, *_: Any, softmax_scale: float | None = None, **__: Any) -> None:
+    def begin(
+        self: Any, config: Any, *_: Any, softmax_scale: float | None = None, **__: Any
+    ) -> None:
         torch.nn.Module.__init__(self)
         self.config, self.scale = config, softmax_scale
         self.tp_group = state.get_tensor_model_parallel_group()
@@ -122,8 +129,7 @@ def attention(torch: Any) -> None:
         mine = places(torch, len(query), state.get_context_parallel_rank(), ranks)
         there = torch.cat([places(torch, len(query), rank, ranks) for rank in range(ranks)])
         if ranks > 1:
-            gather = import_module("torch.distributed.nn.functional").all_gather
-            key, value = (torch.cat(gather(each.contiguous(), group)) for each in (key, value))
+            key, value = (gathered.apply(each.contiguous(), group) for each in (key, value))
         dropout = self.config.attention_dropout if self.training else 0.0
         heads = [each.permute(1, 2, 0, 3) for each in (query, key, value)]
         mask = seen(mine, there, self.config.window_size)
@@ -133,6 +139,27 @@ def attention(torch: Any) -> None:
         return product.permute(2, 0, 1, 3).flatten(2)
 
     kind.__init__, kind.forward = begin, forward
+
+
+def of_all_ranks(torch: Any) -> Any:
+    """A tensor -> those of all ranks behind one another; backward, the sum of what all ranks make of it."""
+    distributed = torch.distributed
+
+    class OfAllRanks(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, tensor: Any, group: Any) -> Any:
+            context.group = group
+            parts = [torch.empty_like(tensor) for _ in range(group.size())]
+            distributed.all_gather(parts, tensor, group=group)
+            return torch.cat(parts)
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> tuple[Any, None]:
+            total = gradient.contiguous().clone()
+            distributed.all_reduce(total, group=context.group)
+            return total.chunk(context.group.size())[context.group.rank()], None
+
+    return OfAllRanks
 
 
 def places(torch: Any, length: int, rank: int, ranks: int) -> Any:

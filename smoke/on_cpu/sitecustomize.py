@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-
 #: Package -> the module with its stand-ins.
 STAND_INS = {"torchtitan": "torchtitan_on_cpu", "megatron.core": "megatron_on_cpu"}
 
