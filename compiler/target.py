@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from ..dsl.diagnostics import Diagnostic
-from ..dsl.job import Job
+from ..dsl.job import Job, Model
 
 #: Integer columns, one per decision variable; scalars and arrays both work.
 Columns = Mapping[str, Any]
@@ -135,6 +135,8 @@ class Traits:
     """The same of a step's gathering of updated weights, where it differs."""
     wide_share: float = 1.0
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
+    block_norms: Callable[[Model], int] = field(default=lambda model: 0)
+    """Parameters of norms that each block has beside those of the model."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
     keeps_outputs: bool = False
