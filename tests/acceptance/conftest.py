@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from environments import RECIPES, cache_folder, versions
+from environments import cache_folder, used, versions
 from jobs_of_seed import Batch, batch
 from results import RESULTS
 
@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    found = {name: version for recipe in RECIPES for name, version in versions(recipe).items()}
+    found = {name: version for recipe in used() for name, version in versions(recipe).items()}
     stated = ", ".join(f"{name} {version}" for name, version in found.items())
     return [f"acceptance of {stated}; seed {config.getoption('--seed')}"]
 
