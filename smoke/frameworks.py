@@ -201,8 +201,8 @@ FRAMEWORKS: dict[str, Framework] = {
         step=re.compile(r"step (\d+)/\d+ \| loss ([\d.]+|nan)"),
     ),
     "megatron": Framework(
-        needs=lambda job: ("torch", "numpy", "psutil"),
-        install=lambda job: "pip install torch numpy psutil; MEGATRON_ROOT names a checkout of Megatron-LM",
+        needs=lambda job: ("torch", "numpy", "psutil", "einops"),
+        install=lambda job: "pip install torch numpy psutil einops; MEGATRON_ROOT names a checkout of Megatron-LM",
         settings=_megatron,
         step=re.compile(r"iteration +(\d+)/.*lm loss: ([\d.E+-]+|nan)"),
         replaced=_megatron_replaced,

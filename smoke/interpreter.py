@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 PACKAGES = (
     "torch", "torchtitan", "deepspeed", "transformers", "megatron-core", "numpy", "psutil",
+    "einops",
 )  # fmt: skip
 #: The last line says what was found, whatever the imports print before it.
 PROBE = f"""

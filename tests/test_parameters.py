@@ -5,9 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from samples import sample_plan
 
+from parc.backends import BACKENDS
 from parc.compiler import flops, parameters
+from parc.compiler.case import Case
 from parc.compiler.parameters import Counts
+from parc.compiler.ranks import rank_counts
+from parc.compiler.split import split
 from parc.dsl import std_entries, std_model
 from parc.dsl.job import Model
 

@@ -341,7 +341,7 @@ def without_frameworks(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[1])
     monkeypatch.delenv("MEGATRON_ROOT", raising=False)
-    found = {"torch": "2.13.0", "numpy": "2", "psutil": "7"}
+    found = {"torch": "2.13.0", "numpy": "2", "psutil": "7", "einops": "0.8"}
     monkeypatch.setattr("parc.smoke.look_into", lambda path, gpus: Interpreter(path, found, 0))
 
 
@@ -363,9 +363,11 @@ def test_megatron_in_a_folder_that_is_no_checkout_is_said(bare, capsys, monkeypa
 
 
 def test_megatron_without_what_it_imports_is_said(bare, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("parc.smoke.look_into", lambda path, gpus: Interpreter(path, {"torch": "2"}, 0))
+    monkeypatch.setattr(
+        "parc.smoke.look_into", lambda path, gpus: Interpreter(path, {"torch": "2"}, 0)
+    )
     code, told = without_frameworks("--target", "megatron", capsys=capsys)
-    assert code == 2 and "needs a Python with torch and numpy and psutil" in told
+    assert code == 2 and "needs a Python with torch and numpy and psutil and einops" in told
     assert "MEGATRON_ROOT names a checkout" in told
 
 

@@ -71,7 +71,8 @@ def workspace_bytes(job: Job) -> int:
 
 def query_norm(model: Model) -> int:
     """Where latent attention does not compress the query, --qk-layernorm normalises what its projection takes
-    (megatron-core 0.19.2 megatron/core/transformer/mla_qk_norm_config.py, _mla_fused_linear_or_default)."""
+    (megatron-core 0.19.2 megatron/core/transformer/mla_qk_norm_config.py, _mla_fused_linear_or_default).
+    """
     return norm(model, model.hidden) if model.mla and not model.q_lora_rank else 0
 
 

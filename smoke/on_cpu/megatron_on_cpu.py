@@ -10,8 +10,10 @@ import sys
 import typing
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 #: In the environment: the compute capability of the job's GPUs, such as 90, for Megatron-LM's checks.
@@ -48,6 +50,7 @@ def stand_ins() -> Iterator[None]:
     cuda.tensors(torch)
     own_modules()
     norms(torch)
+    normed_projections()
     attention(torch)
     random_trackers(torch)
 
@@ -106,6 +109,35 @@ def norms(torch: Any) -> None:
         return norm
 
     import_module("megatron.core.transformer.torch_norm").WrappedTorchNorm.__new__ = made
+
+
+def normed_projections() -> None:
+    """A norm and the linear layer after it, which are one module in Transformer Engine: latent attention asks
+    for it where the query is not compressed, and then for no other norm of the query."""
+    backends: Any = import_module("megatron.core.models.backends")
+    latent: Any = import_module("megatron.core.transformer.multi_latent_attention")
+    norm: Any = import_module("megatron.core.transformer.torch_norm").WrappedTorchNorm
+    columns: Any = import_module("megatron.core.tensor_parallel.layers").ColumnParallelLinear
+
+    class Normed(columns):  # type: ignore[misc]
+        def __init__(self, inputs: int, outputs: int, *, config: Any, **named: Any) -> None:
+            super().__init__(inputs, outputs, config=config, **named)
+            self.norm = norm(config, inputs, config.layernorm_epsilon)
+
+        def forward(self, tensor: Any, *given: Any, **named: Any) -> Any:
+            return super().forward(self.norm(tensor), *given, **named)
+
+    resolver = getattr(latent, "QKNormConfigResolver", None)
+    if resolver is None:
+        return
+    backends.LocalSpecProvider.column_parallel_layer_norm_linear = lambda self: Normed
+
+    def resolved(config: Any, submodules: Any) -> Any:
+        if config.q_lora_rank is None:
+            submodules = replace(submodules, q_layernorm=None)
+        return resolver(config, submodules)
+
+    latent.QKNormConfigResolver = resolved
 
 
 def attention(torch: Any) -> None:
