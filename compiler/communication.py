@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compute, network, products
+from . import compute, network, products, states
 from .case import Case
 from .target import Bucket
 
@@ -119,6 +119,14 @@ def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offl
     near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
     fetched = np.where(offload == 2, passes * 2.0 / np.maximum(size, 1) / case.gpu.pcie, 0.0)
     return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
+
+
+def sum_seconds(case: Case, zero: Any, size: Any, offload: Any) -> Any:
+    """Seconds per parameter and micro-batch to fetch a rank's sum of gradients from the host and to put it
+    back."""
+    width = _per_stage(case, zero, lambda stage: case.state(stage).gradients)
+    seconds = 2.0 * width / np.maximum(size, 1) / case.gpu.pcie
+    return np.where(states.summed_on_host(case, zero, offload), seconds, 0.0)
 
 
 def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:

@@ -77,7 +77,9 @@ def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
     """Bytes per parameter that offload keeps in host memory."""
     state = _by_stage(case, zero)
     optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
-    return SCALE * (np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0))
+    gradients = np.where(summed_on_host(case, zero, offload), _share(state, "gradients", shard), 0.0)
+    moved = np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0)
+    return SCALE * (moved + gradients)
 
 
 @term("KiB", of=("tp", "expert_ways", "zero"))
@@ -128,9 +130,15 @@ def state_widths(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> d
     secondary = np.where(hpz > 1, 2.0 / np.maximum(hpz, 1), 0.0)
     return {
         "weights": np.where(offload == 2, 0.0, weights) + state["gathered"] + secondary,
-        "gradients": gradients,
+        "gradients": np.where(summed_on_host(case, zero, offload), 0.0, gradients),
         "optimizer": np.where(offload >= 1, 0.0, optimizer),
     }
+
+
+def summed_on_host(case: Case, zero: Any, offload: Any) -> Any:
+    """Whether the sum of gradients lies in host memory."""
+    stages = np.array([bool(case.traits.sums_on_host(stage)) for stage in range(4)])
+    return (np.asarray(offload) >= 1) & stages[np.asarray(zero)]
 
 
 def _share(state: dict[str, Any], kind: str, shard: Any) -> Any:

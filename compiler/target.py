@@ -133,6 +133,8 @@ class Traits:
     `ranks`, where tp or experts divide them by `ways`."""
     gather_bucket: Bucket | None = None
     """The same of a step's gathering of updated weights, where it differs."""
+    sums_on_host: Callable[[int], bool] = field(default=lambda zero: False)
+    """Whether an offloaded optimizer has the sum of a step's gradients in host memory at a ZeRO stage."""
     wide_share: float = 1.0
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     block_norms: Callable[[Model], int] = field(default=lambda model: 0)
