@@ -93,6 +93,7 @@ def report(result: Score) -> dict[str, Any]:
             "completed": scores.errors([run for run in runs if run.completed]),
         },
         "by_source": sourced,
+        "by_kind": scores.errors_by(runs, lambda run: run.kind),
         "by_gpu": scores.errors_by(runs, lambda run: run.row.gpu),
         "by_framework": scores.errors_by(runs, lambda run: run.setup.framework),
         "groups": found,
@@ -112,6 +113,7 @@ def _of_source(result: Score, name: str, runs: Sequence[Scored]) -> dict[str, An
     return {
         **scores.errors(runs),
         "coverage": _coverage(len(runs), skipped),
+        "by_kind": scores.errors_by(runs, lambda run: run.kind),
         "completed": scores.errors([run for run in runs if run.completed]),
     }
 

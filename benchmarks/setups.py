@@ -80,6 +80,9 @@ def cluster_of(row: Row) -> Cluster:
     gpu, gpus = gpu_of(row), _need(row.gpus, "number of GPUs")
     machine = sources.first(sources.MACHINES, f"{row.source} {row.gpu}", row.about)
     base = std_cluster_named(machine.cluster or sources.HOME[gpu.name])
+    if machine.kernels:
+        reserve = gpu.reserve - sources.LAZY_KERNELS + machine.kernels
+        gpu = gpu.model_copy(update={"reserve": reserve})
     whole = row.gpus_per_node or base.gpus_per_node
     per_node = gpus if gpus < whole else gcd(gpus, whole)
     change: dict[str, Any] = {
@@ -226,7 +229,9 @@ def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str,
     fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
     source says.
     """
-    traits = (*framework.traits, *accounts.traits_of(row, framework))
+    run = f"{row.source}, {row.where}, {row.gpu} {row.precision} {row.model}, {row.notes}"
+    recipe = sources.first(sources.RECIPES, run)
+    traits = (*framework.traits, *recipe.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
         traits = (*traits, ("sequence_parallel", False))
     if row.precision == "fp16":

@@ -87,9 +87,24 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
     layer = layer_parameters(case, tp, expert_ways)
     live = LIVE_LAYERS * layer
     if case.traits.live_parameters is not None:
-        live = np.minimum(live, np.maximum(case.traits.live_parameters, LARGEST_MODULE * layer))
+        whole = case.model.layers * layer
+        live = np.clip(case.traits.live_parameters, LARGEST_MODULE * layer, whole)
     alive = 2.0 * live + case.traits.layer_gradient_bytes * layer
     return np.where(frees(case, zero), alive, 0.0) / KIB
+
+
+@term("KiB", of=("tp",))
+def weight_gradient(case: Case, tp: Any) -> Any:
+    """Gradient of a block's widest weight, where a framework computes it beside the sum it goes into."""
+    width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
+    return case.traits.weight_gradient_bytes * case.model.hidden * width / tp / KIB
+
+
+@term("KiB", of=("tp", "pp"))
+def embedding_gradient(case: Case, tp: Any, pp: Any) -> Any:
+    """16-bit gradient of the token table, which no framework adds up in place: whole on the first rank when a
+    micro-batch ends there, with others in flight."""
+    return np.where(np.asarray(pp) > 1, 2.0 * case.vocab(tp) * case.model.hidden / tp, 0.0) / KIB
 
 
 def frees(case: Case, zero: Any) -> Any:

@@ -99,6 +99,10 @@ TRAITS = Traits(
     micro_batch_overhead=1e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
     step_overhead=2e-3,
+    # Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3
+    # 30B in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as
+    # between them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06).
+    expert_host_seconds=1.9e-3,
 )
 
 

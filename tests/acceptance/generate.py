@@ -17,6 +17,7 @@ Settings = dict[str, Any]
 KINDS = {
     "megatron": ("dense", "grouped", "experts", "latent", "latent_experts"),
     "deepspeed": ("dense", "grouped"),
+    "deepspeed-hf": ("dense", "grouped", "grouped"),
     "torchtitan": ("dense", "grouped", "grouped", "experts", "latent", "latent_experts"),
     "torchtitan-0.3": ("dense", "grouped", "grouped", "experts"),
 }
@@ -66,6 +67,12 @@ CONDITIONS = {
         "require hpz >= 2", "require recompute == full", "require recompute == selective",
         "require micro_batch >= 2",
     ),
+    "deepspeed-hf": (
+        "require tp >= 2", "require tp in {2, 4}", "require tp in {3, 5, 6}", "require tp >= 8",
+        "require zero == 0", "require zero == 1", "require zero == 2", "require zero == 3",
+        "require offload != none", "require offload == all", "require hpz >= 2", "require recompute == full",
+        "require micro_batch >= 2",
+    ),
     "torchtitan": (
         "require tp >= 2", "require pp >= 2", "require vpp >= 2", "require pp >= 4", "require cp >= 2",
         "require dp_replicate >= 2", "require zero == 2", "require zero == 3", "require recompute == full",
@@ -78,6 +85,16 @@ EXTRA = (
     '"metrics.enable_tensorboard" = true', '"debug.deterministic" = true',
     '"parallelism.context_parallel_load_balancer" = "headtail"',
 )  # fmt: skip
+#: Further keys of ds_config.json that every layout reads.
+DEEPSPEED_EXTRA = (
+    '"gradient_predivide_factor" = 2.0', '"prescale_gradients" = true', '"wall_clock_breakdown" = true',
+    '"memory_breakdown" = true', '"zero_optimization.ignore_unused_parameters" = false',
+    '"dump_state" = true',
+    '"checkpoint.use_node_local_storage" = true', '"comms_logger.enabled" = true',
+    '"flops_profiler.enabled" = true', '"dataloader_drop_last" = true', '"communication_data_type" = "fp32"',
+    '"tensorboard.enabled" = false', '"csv_monitor.enabled" = false', '"compile.deepcompile" = false',
+    '"zero_optimization.round_robin_gradients" = true', '"disable_python_gc" = true',
+)  # fmt: skip
 EXPERT_CONDITIONS = ("require ep >= 2", "require ep >= 4", "require etp >= 2")
 OBJECTIVES = (
     "maximize mfu", "maximize mfu", "maximize tokens_per_second", "minimize step_time", "minimize memory",
@@ -87,7 +104,8 @@ OBJECTIVES = (
 
 @dataclass(frozen=True)
 class Draw:
-    """One job's dice, and what it asks for; no version is the target's default."""
+    """One job's dice, and what it asks for: a target and its version, which is empty for the default, or `hf`
+    for DeepSpeed with the Llama of transformers."""
 
     dice: Random
     target: str
@@ -103,7 +121,7 @@ class Draw:
 def job_text(target: str, seed: int, number: int) -> str:
     """The job file of that number, the same on every machine; for "slurm" of the targets in turn.
 
-    A target may end in the version to write for, as in "torchtitan-0.3".
+    A target may end in the version to write for, as in "torchtitan-0.3" and "deepspeed-hf".
     """
     dice = Random(f"{target} {seed} {number}")
     target = OF_SLURM[number % len(OF_SLURM)] if target == "slurm" else target
@@ -220,6 +238,8 @@ def _style(draw: Draw, sizes: Settings) -> Settings:
     """What is not a size; torchtitan's models have few choices."""
     latent, experts = "kv_lora_rank" in sizes, "experts" in sizes
     found: Settings = {"rope_theta": draw.one(10_000, 500_000, 1_000_000)}
+    if draw.version == "hf":
+        return found | {"tied": draw.happens(0.15), "bias": draw.happens(0.2)}
     if not latent and draw.happens(0.2):
         found["qk_norm"] = True
     if draw.happens(0.15) and not latent:
@@ -234,6 +254,8 @@ def _style(draw: Draw, sizes: Settings) -> Settings:
         found["qkv_bias"] = not latent
     if draw.happens(0.1) and not experts and not latent:
         found["window"] = draw.one(1024, 4096)
+    if draw.target == "deepspeed" and draw.happens(0.15):
+        found["activation"] = draw.one("relu", "squared_relu", "gelu", "silu")
     if draw.target == "megatron" and draw.happens(0.15) and found.get("position") != "learned":
         found["mtp_layers"] = 1
     return found
@@ -255,7 +277,9 @@ def _train(draw: Draw, gpu: str, cluster: Settings) -> Settings:
     if draw.target == "torchtitan":
         return found | {"compile": draw.happens(0.3)}
     found["optimizer"] = draw.one("adam", "adam", "adam", "sgd")
-    found["dropout"] = draw.one(0, 0, "0.1")
+    found["dropout"] = 0 if draw.version == "hf" else draw.one(0, 0, "0.1")
+    if draw.target == "deepspeed":
+        found["compile"] = draw.happens(0.2)
     if draw.happens(0.1) and found["seq_len"] <= 4096:
         found["attention"] = "unfused"
     return found
@@ -274,7 +298,9 @@ def _precision(draw: Draw, gpu: str) -> str:
 
 
 def _goal(draw: Draw, kind: str) -> str:
-    conditions: Sequence[str] = CONDITIONS[draw.target]
+    conditions: Sequence[str] = CONDITIONS.get(
+        f"{draw.target}-{draw.version}", CONDITIONS[draw.target]
+    )
     if "experts" in kind:
         conditions = (*conditions, *EXPERT_CONDITIONS)
     count = draw.one(0, 1, 1, 1, 2, 2, 3)
@@ -287,15 +313,28 @@ def _goal(draw: Draw, kind: str) -> str:
 def _options(draw: Draw, model: Settings) -> list[str]:
     if draw.target == "torchtitan":
         return _torchtitan(draw, model)
+    if draw.target == "deepspeed":
+        return _deepspeed(draw)
     choices: dict[str, tuple[str, ...]] = {
         "megatron": (
             'data = "/data/c4_text_document"',
             'tokenizer = "meta-llama/Meta-Llama-3-8B"',
             "save = false",
         ),
-        "deepspeed": ("accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"'),
     }
     return [each for each in [draw.one("", *choices[draw.target])] if each]
+
+
+def _deepspeed(draw: Draw) -> list[str]:
+    found = ["model = hf"] if draw.version else []
+    settings = [
+        "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"', "log_interval = 10",
+        'save = "runs/one"',
+    ]  # fmt: skip
+    found += draw.dice.sample(settings, draw.one(0, 1, 1, 2))
+    if draw.happens(0.3):
+        found.append(f"extra = {{ {draw.one(*DEEPSPEED_EXTRA)} }}")
+    return found
 
 
 def _torchtitan(draw: Draw, model: Settings) -> list[str]:

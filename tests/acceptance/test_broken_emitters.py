@@ -73,7 +73,7 @@ CHANGES = {
         ),
         "schedule": ("parc_job.py", '"1F1B"', '"1F1BB"', "Unknown schedule name"),
         "batch": ("parc_job.py", "global_batch_size=64", "global_batch_size=63", "must be multiple"),
-        "graphs": ("parc_job.py", "disable_cuda_graphs=True", "disable_cuda_graphs=False", "CUDA graphs"),
+        "graphs": ("parc_job.py", "disable_cuda_graphs=True", "disable_cuda_graphs=False", "graphs do not"),
         "size": ("parc_job.py", "dim=HIDDEN", "width=HIDDEN", "unexpected keyword argument"),
     },
     "slurm": {

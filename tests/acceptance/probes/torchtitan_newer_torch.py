@@ -3,8 +3,8 @@
 One thing: FSDP2 that takes plain parameters with `spmd_types` annotations. 2.13 wants DTensors on the same
 mesh (_fsdp_param.py:345), so each annotated parameter is wrapped as one, with the placements that torchtitan
 itself derives from the annotation (distributed/spmd_types.py, plain_tensor_to_dtensor_state_dict). Meshes,
-rules and the sharding that follows are those of the default `spmd_backend`. What else is newer (set_timeout,
-micro-batches by name) is not called before the first step.
+rules and the sharding that follows are those of the default `spmd_backend`. What steps need beside it
+(set_timeout, micro-batches by name) is not called before the first one.
 """
 
 from __future__ import annotations
