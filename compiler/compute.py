@@ -16,7 +16,7 @@ import numpy as np
 from ..dsl.job import Model
 from . import flops
 from .case import Case
-from .products import TILE, grouped, matmul, matmul_backward, streamed
+from .products import TILE, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns of a product's result, and what it sums over.
 Shape = tuple[Any, Any]
@@ -239,7 +239,7 @@ def head(case: Case, tp: Any, tokens: Any) -> Any:
     products = matmul(case, tokens, vocab, case.model.hidden, half=True)
     products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)
     return (1 + case.model.mtp_layers) * (
-        products + streamed(case, case.traits.loss_bytes * tokens * vocab)
+        products / aligned(vocab) + streamed(case, case.traits.loss_bytes * tokens * vocab)
     )
 
 
