@@ -18,7 +18,7 @@ from .case import Case
 from .exchange import beside, gathered_traffic, laid_out, optimizer, reduced_traffic, step_traffic
 from .ranks import Load, all_ranks, kinds, role_load
 from .split import ROLES
-from .terms import Algebra, term
+from .terms import Algebra, term, whole
 
 NANO = 1e9
 #: Half-layers' worth of launches in the forward pass of a block. Those of experts add router, permutation
@@ -205,10 +205,10 @@ def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
     return found
 
 
-def launches(x: Algebra, load: Load, seconds: float) -> Any:
+def launches(x: Algebra, load: Load, seconds: Any) -> Any:
     """Nanoseconds of one micro-batch when a forward half-layer takes `seconds`: the forward pass, a backward
     pass of twice as many kernels, and what is recomputed."""
-    forward = {kind: HALVES[kind] * round(seconds * NANO) for kind in kinds(x.case)}
+    forward = {kind: HALVES[kind] * whole(seconds * NANO) for kind in kinds(x.case)}
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
