@@ -50,16 +50,16 @@ def efficiency(
 #: the sources in dsl/std/gpus.par; Volta's products those of its best shape; those of Ultra as Blackwell's.
 #: The host's are guesses: ten kernels of 30 us, and nothing between them.
 PARAMETERS = (
-    efficiency("Volta", "matmul_efficiency", VOLTA, 40, 80, 74),
-    efficiency("Volta", "memory_efficiency", VOLTA, 45, 92, 67),
+    efficiency("Volta", "matmul_efficiency", VOLTA, 55, 80, 74),
+    efficiency("Volta", "memory_efficiency", VOLTA, 55, 85, 67),
     efficiency("Ampere", "matmul_efficiency", AMPERE, 45, 87, 72),
-    efficiency("Ampere", "memory_efficiency", AMPERE, 45, 92, 67),
+    efficiency("Ampere", "memory_efficiency", AMPERE, 55, 85, 67),
     efficiency("Hopper", "matmul_efficiency", HOPPER, 40, 80, 73),
     efficiency("Hopper", "fp8_efficiency", HOPPER, 40, 80, 65),
-    efficiency("Hopper", "memory_efficiency", HOPPER, 45, 92, 67),
+    efficiency("Hopper", "memory_efficiency", HOPPER, 55, 85, 67),
     efficiency("Blackwell", "matmul_efficiency", BLACKWELL, 38, 78, 49),
     efficiency("Blackwell", "fp8_efficiency", BLACKWELL, 38, 90, 49),
-    efficiency("Blackwell", "memory_efficiency", BLACKWELL + ULTRA, 45, 92, 67),
+    efficiency("Blackwell", "memory_efficiency", BLACKWELL + ULTRA, 55, 85, 67),
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 38, 78, 49),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 38, 90, 49),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60, 15),

@@ -29,6 +29,7 @@ from parc.dsl import std_gpu
 
 #: Error at which a row's loss turns from a square to a logarithm: the median error, about.
 SCALE = 0.06
+KIND='cauchy'; LOG=False; EPS=0.0005
 #: What moving a parameter over its whole range costs: so little that it only decides where rows hardly do.
 STRAIN = 0.0005
 #: Rounds of pricing anew; a round is several passes of descent on what was priced.
@@ -198,8 +199,8 @@ class Fit:
 
     def loss(self, sources: Sources, point: Point) -> float:
         """Mean over sources of the mean over their rows; a parameter off its prior costs a little."""
-        rows = [loss_of(self.errors(found, point)) for found in sources.values()]
-        return float(np.mean(rows)) + self._strain(point)
+        each = [of_source(loss_of(self.errors(found, point)).mean()) for found in sources.values()]
+        return float(np.mean(each)) + self._strain(point)
 
     def _strain(self, point: Point) -> float:
         pairs = zip(self.parameters, point, strict=True)
@@ -243,8 +244,9 @@ class Fit:
         it = self.parameters[number]
         total = np.array([self._strain(_moved(point, number, v)) for v in range(it.low, it.high + 1)])
         for found in tables.values():
-            of_rows = [self._of_line(row, point, number) for row in found]
-            total = total + sum(of_rows) / len(of_rows) / len(tables)
+            if any(number in row.sample.concerned for row in found):
+                rows = sum(self._of_line(row, point, number) for row in found) / len(found)
+                total = total + of_source(rows) / len(tables)
         here = total[point[number] - it.low]
         if total.min() >= here - 1e-12:
             return point, 0.0
@@ -253,23 +255,25 @@ class Fit:
     def _of_line(self, row: Axes, point: Point, number: int) -> Any:
         """The loss of a row along one parameter."""
         concerned, low = row.sample.concerned, [it.low for it in self.parameters]
-        if number not in concerned:
-            return 0.0
         seconds: Any = row.seconds
         for each, times in zip(concerned, row.along, strict=True):
             change = times if each == number else times[point[each] - low[each]]
             seconds = seconds + change - row.seconds
-        return loss_of(np.log(seconds / row.sample.measured), mean=False)
+        return loss_of(np.log(seconds / row.sample.measured))
 
 
 def _moved(point: Point, number: int, value: int) -> Point:
     return (*point[:number], value, *point[number + 1 :])
 
 
-def loss_of(errors: Floats, mean: bool = True) -> Any:
+def loss_of(errors: Any) -> Any:
     """A square of small errors, a logarithm of large ones: rows that the model cannot explain pull little."""
-    each = np.log1p((errors / SCALE) ** 2) * SCALE**2
-    return float(each.mean()) if mean else each
+    if KIND=='cauchy': return np.log1p((errors / SCALE) ** 2) * SCALE**2
+    return np.sqrt(errors**2+SCALE**2)-SCALE
+
+
+def of_source(x: Any) -> Any:
+    return np.log(x+EPS) if LOG else x
 
 
 def median_error(errors: Floats) -> float:

@@ -99,6 +99,15 @@ FRAMEWORKS = (
         "torchtitan",
         traits=(("reduce_bytes", 2.0), ("overlaps_regather", False)),
     ),
+    # The commit that both cite, 152aab304d, has the pipeline of before February 2021: each rank sends whole
+    # activations (megatron/p2p_communication.py came with the option to scatter them).
+    Framework(
+        "README Jan 2021|README GPT-3",
+        "Megatron-LM",
+        "megatron",
+        "megatron",
+        traits=(*OF_2021, ("whole_boundary", True)),
+    ),
     Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed", traits=OF_2021),
     # tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1.
     Framework(
@@ -135,7 +144,7 @@ FRAMEWORKS = (
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
     Framework(
-        "SC21|Korthikanti|README Jan 2021|README GPT-3",
+        "SC21|Korthikanti",
         "Megatron-LM",
         "megatron",
         "megatron",
@@ -280,8 +289,8 @@ NAMED = {
 
 @dataclass(frozen=True)
 class Assumed:
-    """Fields that rows of a source hold though the source says no such thing of its runs: what it says
-    instead, or nothing, which leaves them open."""
+    """Fields that the rows of a source hold otherwise: by what the source says or its code can do, or open
+    where it says nothing."""
 
     pattern: str
     fields: dict[str, Any]
@@ -295,6 +304,8 @@ ASSUMED = (
     # attention, where no published run of any size passes 57 % (Korthikanti table 5). The vocabulary is that
     # of src/config.py.
     Assumed("^vTrain", {"recompute": "", "vocab": 50257}),
+    # The commit that both cite, 152aab304d, cannot interleave (megatron/schedules.py is not there yet).
+    Assumed("README Jan 2021|README GPT-3", {"vpp": 1}),
     Assumed("", {}),
 )
 

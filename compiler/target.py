@@ -133,6 +133,8 @@ class Traits:
     """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
+    whole_boundary: bool = False
+    """Without sequence parallelism every rank of tp sends all activations to the next stage, not a share."""
     gathers_logits: bool = False
     """Every rank of tensor parallelism holds all logits."""
     fused: bool = True
