@@ -45,23 +45,23 @@ def efficiency(
     return Parameter(f"{label} {field}", field, owners, 0.01, low, high, prior)
 
 
-#: Upper bounds are the best figures published for the chip, lower ones half of them. Priors of products are
-#: those of shapes of models, of memory what an elementwise kernel reaches by SimuMax's table of B200, all by
-#: the sources in dsl/std/gpus.par; Volta's products those of its best shape; those of Ultra as Blackwell's.
-#: The host's are guesses: ten kernels of 30 us, and nothing between them.
+#: Priors of products are those of shapes of models, of memory what elementwise kernels reach by SimuMax's table
+#: of B200, all by the sources in dsl/std/gpus.par; Volta's products have that of the best shape, Blackwell's
+#: fp8 and Ultra those of Blackwell. The host's are guesses: ten kernels of 30 us, and nothing between them.
+#: Values may go down to four fifths of a prior and up to the best figure published for the chip.
 PARAMETERS = (
-    efficiency("Volta", "matmul_efficiency", VOLTA, 55, 80, 74),
-    efficiency("Volta", "memory_efficiency", VOLTA, 55, 85, 67),
-    efficiency("Ampere", "matmul_efficiency", AMPERE, 45, 87, 72),
-    efficiency("Ampere", "memory_efficiency", AMPERE, 55, 85, 67),
-    efficiency("Hopper", "matmul_efficiency", HOPPER, 40, 80, 73),
-    efficiency("Hopper", "fp8_efficiency", HOPPER, 40, 80, 65),
-    efficiency("Hopper", "memory_efficiency", HOPPER, 55, 85, 67),
-    efficiency("Blackwell", "matmul_efficiency", BLACKWELL, 38, 78, 49),
-    efficiency("Blackwell", "fp8_efficiency", BLACKWELL, 38, 90, 49),
-    efficiency("Blackwell", "memory_efficiency", BLACKWELL + ULTRA, 55, 85, 67),
-    efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 38, 78, 49),
-    efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 38, 90, 49),
+    efficiency("Volta", "matmul_efficiency", VOLTA, 59, 80, 74),
+    efficiency("Volta", "memory_efficiency", VOLTA, 54, 85, 67),
+    efficiency("Ampere", "matmul_efficiency", AMPERE, 58, 87, 72),
+    efficiency("Ampere", "memory_efficiency", AMPERE, 54, 85, 67),
+    efficiency("Hopper", "matmul_efficiency", HOPPER, 58, 80, 73),
+    efficiency("Hopper", "fp8_efficiency", HOPPER, 52, 80, 65),
+    efficiency("Hopper", "memory_efficiency", HOPPER, 54, 85, 67),
+    efficiency("Blackwell", "matmul_efficiency", BLACKWELL, 39, 78, 49),
+    efficiency("Blackwell", "fp8_efficiency", BLACKWELL, 39, 90, 49),
+    efficiency("Blackwell", "memory_efficiency", BLACKWELL + ULTRA, 54, 85, 67),
+    efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 39, 78, 49),
+    efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 39, 90, 49),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60, 15),
     Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.01e-3, 0, 30, 0),
 )

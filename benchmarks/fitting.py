@@ -27,11 +27,10 @@ from parc.compiler.space import ORDER
 from parc.compiler.terms import Arrays, Integers, Term
 from parc.dsl import std_gpu
 
-#: Error at which a row's loss turns from a square to a logarithm: the median error, about.
-SCALE = 0.06
-KIND='cauchy'; LOG=False; EPS=0.0005
+#: Error below which a row's loss is a square of it: smooth enough to descend, else its size.
+SMOOTH = 0.03
 #: What moving a parameter over its whole range costs: so little that it only decides where rows hardly do.
-STRAIN = 0.0005
+STRAIN = 0.002
 #: Rounds of pricing anew; a round is several passes of descent on what was priced.
 ROUNDS, PASSES = 12, 20
 
@@ -199,7 +198,7 @@ class Fit:
 
     def loss(self, sources: Sources, point: Point) -> float:
         """Mean over sources of the mean over their rows; a parameter off its prior costs a little."""
-        each = [of_source(loss_of(self.errors(found, point)).mean()) for found in sources.values()]
+        each = [loss_of(self.errors(found, point)).mean() for found in sources.values()]
         return float(np.mean(each)) + self._strain(point)
 
     def _strain(self, point: Point) -> float:
@@ -245,8 +244,8 @@ class Fit:
         total = np.array([self._strain(_moved(point, number, v)) for v in range(it.low, it.high + 1)])
         for found in tables.values():
             if any(number in row.sample.concerned for row in found):
-                rows = sum(self._of_line(row, point, number) for row in found) / len(found)
-                total = total + of_source(rows) / len(tables)
+                rows = sum(self._of_line(row, point, number) for row in found)
+                total = total + rows / len(found) / len(tables)
         here = total[point[number] - it.low]
         if total.min() >= here - 1e-12:
             return point, 0.0
@@ -267,13 +266,9 @@ def _moved(point: Point, number: int, value: int) -> Point:
 
 
 def loss_of(errors: Any) -> Any:
-    """A square of small errors, a logarithm of large ones: rows that the model cannot explain pull little."""
-    if KIND=='cauchy': return np.log1p((errors / SCALE) ** 2) * SCALE**2
-    return np.sqrt(errors**2+SCALE**2)-SCALE
-
-
-def of_source(x: Any) -> Any:
-    return np.log(x+EPS) if LOG else x
+    """The size of each error, rounded off near 0: what a median of sizes goes by, and rows that the model cannot
+    explain pull no harder than others."""
+    return np.sqrt(errors**2 + SMOOTH**2) - SMOOTH
 
 
 def median_error(errors: Floats) -> float:
