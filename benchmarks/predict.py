@@ -124,7 +124,7 @@ def _cached(setup: Setup, layout: Mapping[str, int]) -> Estimate:
 def _of_one_layer(setup: Setup, layout: Mapping[str, int]) -> Prediction:
     """What the third layer adds to a model of two, without optimizer and whatever else happens once
     per step."""
-    two, three = (_estimate(_with_layers(setup, layers), layout) for layers in (2, 3))
+    two, three = (_estimate(with_layers(setup, layers), layout) for layers in (2, 3))
     time = {
         part: seconds - two.time.get(part, 0.0)
         for part, seconds in three.time.items()
@@ -133,7 +133,7 @@ def _of_one_layer(setup: Setup, layout: Mapping[str, int]) -> Prediction:
     return replace(_prediction(setup, layout, two), seconds=sum(time.values()), time=time)
 
 
-def _with_layers(setup: Setup, layers: int) -> Setup:
+def with_layers(setup: Setup, layers: int) -> Setup:
     model = setup.case.model.model_copy(update={"layers": layers})
     job = setup.case.job.model_copy(update={"model": model})
     return replace(setup, case=Case(job, setup.case.target))

@@ -207,6 +207,7 @@ def case_of(asked: Asked) -> Case:
 def setup_of(row: Row) -> Setup:
     """Raises Unusable with the reason when a row cannot be priced."""
     framework = sources.first(sources.FRAMEWORKS, row.source, f"{row.where} {row.notes}")
+    row = replace(row, **sources.first(sources.ASSUMED, row.source).fields)
     target = framework.sharded if row.zero_stage == 3 else framework.target
     cluster, model = cluster_of(row), model_of(row)
     mesh = _mesh(row)

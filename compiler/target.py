@@ -158,6 +158,8 @@ class Traits:
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
     whole_embedding: bool = False
     """Every rank of tensor parallelism holds the whole token table."""
+    whole_boundary: bool = False
+    """Without sequence parallelism every rank of tp sends all activations to the next stage, not a share."""
     gathers_logits: bool = False
     """Every rank of tensor parallelism holds all logits."""
     fused: bool = True

@@ -40,6 +40,11 @@ def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
     return lambda function: Term(function.__name__, unit, tuple(of), function)
 
 
+def whole(value: Any) -> Any:
+    """The nearest whole number, or those of an array."""
+    return round(value) if np.isscalar(value) else np.rint(value).astype(np.int64)
+
+
 class Algebra(Protocol):
     """What a total is built with. Values add and subtract with + and -, and multiply by plain integers."""
 
