@@ -202,6 +202,7 @@ def memory_error(run: Scored) -> float | None:
     counted = {
         "device": min(predicted.cached, predicted.capacity),
         "reserved": predicted.cached - predicted.reserve,
+        "planned": predicted.bytes - predicted.fragments,
         "allocated": predicted.bytes - predicted.reserve - predicted.fragments,
     }
     return counted[gauge.counts] / (run.row.mem_gb * gauge.unit) - 1
