@@ -108,6 +108,8 @@ def model_of(row: Row) -> Model:
     if named is not None:
         base = std_model(named).model_dump()
         return _checked(Model, {**base, **stated})
+    if re.search(sources.HYBRIDS, row.model):
+        raise Unusable("state-space layers are not in the language")
     if row.layers is None or row.hidden is None or row.heads is None:
         raise Unusable("model dimensions not stated")
     if row.layers == 1:

@@ -224,10 +224,11 @@ FLEX = (("dispatch", "tokens"),)
 #: scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of GB200
 #: and GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8 runs the
 #: whole step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), with moe_a2a_overlap and
-#: cutedsl_fused_grouped_mlp, but for Kimi.
+#: cutedsl_fused_grouped_mlp, but for Kimi; Qwen3 30B on B300 too.
 RECIPES = (
     Recipe(
-        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9]).*GB[23]00 mxfp8 (?!Kimi)",
+        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9])"
+        r".*(GB[23]00 mxfp8 (?!Kimi)|B300 mxfp8 Qwen3-30B)",
         (
             *FLEX,
             ("overlaps_experts", True),
@@ -373,6 +374,8 @@ FAMILIES = (
 #: Feed-forward gated or not, when no family decides: Llama's and GPT-2's conventions.
 PLAIN = {**LAYERNORM, "position": "learned", "bias": True, "tied": True}
 GATED: dict[str, Any] = {}
+#: Mamba layers between attention and experts (Nemotron-H, arXiv 2504.03624, and its successors).
+HYBRIDS = r"^Nemotron-?(H|3[.-])"
 #: Models with latent attention or without printed dimensions, by their names in small letters and
 #: digits.
 NAMED = {
