@@ -7,16 +7,17 @@ fused kernel, collectives (PyTorch's fake process group: meshes and placements a
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
-import no_triton
 import torch
 from torch.testing._internal.distributed.fake_pg import FakeStore
+
+#: Stand-ins that `parc smoke` trains with.
+sys.path.append(str(Path(__file__).resolve().parents[3] / "smoke" / "on_cpu"))
+import torchtitan_on_cpu
 
 #: A name of each kernel module that must be imported while triton's stand-in is there.
 KERNELS = (
@@ -30,29 +31,14 @@ MODELS = ("llama3", "qwen3", "deepseek_v3")
 
 #: Of the GPU that is stood in for.
 CAPABILITY = [9, 0]
-#: A line of text for each data-parallel rank.
-MOST_RANKS = 4096
 
 
 def before_import() -> None:
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    torch._utils._get_available_device_type = lambda: "cpu"
-    device = types.SimpleNamespace(total_memory=80 << 30, name="stand-in")
-    answers: dict[str, Any] = {
-        "set_device": None,
-        "current_device": 0,
-        "get_device_name": "NVIDIA H100",
-        "get_device_properties": device,
-        "reset_peak_memory_stats": None,
-        "empty_cache": None,
-        "memory_stats": {},
-    }
-    for name, value in answers.items():
-        setattr(torch.cpu, name, lambda *arguments, value=value: value)
-    no_triton.install()
-    for name in KERNELS:
-        importlib.import_module(name)
-    no_triton.remove()
+    torchtitan_on_cpu.one_cpu_device(torch)
+    with torchtitan_on_cpu.import_only_triton():
+        for name in KERNELS:
+            importlib.import_module(name)
 
 
 def answer_capability() -> None:
@@ -88,15 +74,3 @@ def join(world: int, rank: int) -> None:
     utils.init_fake_mode = lambda size, mode="fake_backend": torch.distributed.init_process_group(
         "fake", store=FakeStore(), rank=rank, world_size=size
     )
-
-
-def write_assets(folder: Path) -> None:
-    """A tokenizer of whole words and a little text, so that the real loaders run without a network."""
-    words = ["[UNK]", "<bos>", "<eos>", *(f"w{number}" for number in range(200))]
-    (folder / "tokenizer").mkdir()
-    (folder / "tokenizer" / "vocab.txt").write_text("\n".join(words) + "\n")
-    special = {"bos_token": "<bos>", "eos_token": "<eos>"}
-    (folder / "tokenizer" / "tokenizer_config.json").write_text(json.dumps(special))
-    (folder / "text").mkdir()
-    line = json.dumps({"text": " ".join(words[3:7])})
-    (folder / "text" / "data.json").write_text(f"{line}\n" * MOST_RANKS)
