@@ -62,10 +62,11 @@ def batches(request: pytest.FixtureRequest) -> Batches:
     return Batches(request.config)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def smokes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Smokes]:
+    """Begun with the session: they fill the time in which the other tests leave a core idle."""
     with begun(request.session.items, tmp_path_factory.mktemp("smokes")) as runs:
         yield runs
 

@@ -32,7 +32,7 @@ target {target} {{ {options} }}
 """
 #: For a machine that is several times slower than the two cores on which the longest takes a minute.
 LIMIT_SECONDS = 900
-#: Runs at once: a run's start uses one core, and most runs leave some of two idle.
+#: Runs at once, beside the other tests: a run's start uses one core, and its ranks wait for each other.
 AT_ONCE = 2
 
 

@@ -17,6 +17,7 @@ from parc.compiler.plan import Plan
 from parc.compiler.ranks import rank_counts
 from parc.compiler.stages import place
 from parc.compiler.validity import columns_of
+from parc.smoke.assets import write_text
 
 #: Parameters are kept in fp32.
 PARAMETER_BYTES = 4
@@ -25,6 +26,8 @@ RELEASES = {
     "torchtitan-0.2.2": ("torchtitan", "torchtitan_probe"),
     "torchtitan-0.3.0": ("torchtitan-0.3", "torchtitan_python_probe"),
 }
+#: Of generated jobs.
+MOST_RANKS = 4096
 
 
 def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
@@ -42,9 +45,17 @@ def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
             "world": started.world,
             "rank": rank,
             "capability": capability(job.plan.job.cluster.gpu.arch),
+            "assets": str(_assets(folder / "assets")),
         }
         for rank in dict.fromkeys((0, started.world - 1))
     ]
+
+
+def _assets(folder: Path) -> Path:
+    """One for all jobs of a folder, with a text for each rank."""
+    if not folder.exists():
+        write_text(folder, MOST_RANKS)
+    return folder
 
 
 def stage_of(plan: Plan, rank: int) -> int:

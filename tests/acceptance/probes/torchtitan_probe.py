@@ -1,7 +1,7 @@
 """Emitted train.toml and parc_model.py -> torchtitan 0.2's real Trainer, made at full size for one rank.
 
 A case holds `program` (torchtitan.train with its arguments), `search` (the PYTHONPATH that the script set),
-`world`, `rank` and the GPU's `capability`.
+`world`, `rank`, the GPU's `capability` and `assets`, a tokenizer with text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "configuration"
     config = ConfigManager().parse_args(case["program"][2:])
     with tempfile.TemporaryDirectory() as folder:
-        _offline(config, Path(folder))
+        _offline(config, Path(case["assets"]), Path(folder))
         _play(case["world"], case["rank"])
         answer["stage"] = "trainer"
         trainer = Trainer(config)
@@ -54,12 +54,11 @@ def _play(world: int, rank: int) -> None:
     )
 
 
-def _offline(config: Any, folder: Path) -> None:
+def _offline(config: Any, assets: Path, folder: Path) -> None:
     """A test's data, tokenizer and output; a group that plays all ranks; an optimizer that a CPU has."""
-    stand_ins.write_assets(folder)
-    config.model.hf_assets_path = str(folder / "tokenizer")
-    config.training.dataset, config.training.dataset_path = "c4_test", str(folder / "text")
-    config.job.dump_folder = str(folder / "out")
+    config.model.hf_assets_path = str(assets / "tokenizer")
+    config.training.dataset, config.training.dataset_path = "c4_test", str(assets / "data")
+    config.job.dump_folder = str(folder)
     config.comm.mode = "fake_backend"
     config.optimizer.implementation = "for-loop"
 

@@ -1,7 +1,7 @@
 """Emitted parc_job.py -> torchtitan 0.3's real Trainer, made at full size for one rank.
 
 A case holds `program` (torchtitan.train with its arguments), `search` (the PYTHONPATH that the script set),
-`world`, `rank` and the GPU's `capability`.
+`world`, `rank`, the GPU's `capability` and `assets`, a tokenizer with text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     stand_ins.CAPABILITY[:] = case["capability"]
     answer["stage"] = "configuration"
     with tempfile.TemporaryDirectory() as folder:
-        config = _offline(case["program"][2:], Path(folder))
+        config = _offline(case["program"][2:], Path(case["assets"]), Path(folder))
         stand_ins.play(case["world"], case["rank"])
         answer["stage"] = "trainer"
         trainer = Trainer(config)
@@ -43,12 +43,11 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "accepted"
 
 
-def _offline(arguments: list[str], folder: Path) -> Any:
+def _offline(arguments: list[str], assets: Path, folder: Path) -> Any:
     """The job's own configuration with a test's paths, a group that plays all ranks, and Adam for CPUs."""
-    stand_ins.write_assets(folder)
-    os.environ["HF_ASSETS_PATH"] = str(folder / "tokenizer")
-    os.environ["DATASET_PATH"] = str(folder / "text")
-    os.environ["DUMP_FOLDER"] = str(folder / "out")
+    os.environ["HF_ASSETS_PATH"] = str(assets / "tokenizer")
+    os.environ["DATASET_PATH"] = str(assets / "data")
+    os.environ["DUMP_FOLDER"] = str(folder)
     # What fails in the module is its own error; ConfigManager would say that there is no such module.
     importlib.import_module(arguments[arguments.index("--module") + 1])
     config = ConfigManager().parse_args(arguments)

@@ -7,43 +7,30 @@ fused kernel, collectives (PyTorch's fake process group: meshes and placements a
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
-import no_triton
 import torch
 from torch.distributed.tensor import DTensor
 
+#: Stand-ins that `parc smoke` trains with.
+sys.path.append(str(Path(__file__).resolve().parents[3] / "smoke" / "on_cpu"))
+import torchtitan_on_cpu
+from import_only_triton import import_only_triton
+
 #: Of the GPU that is stood in for.
 CAPABILITY = [9, 0]
-#: A line of text for each data-parallel rank.
-MOST_RANKS = 4096
 
 
 def before_import(*kernels: str) -> None:
     """`kernels` are modules that must be imported while triton's stand-in is there."""
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    torch._utils._get_available_device_type = lambda: "cpu"
-    device = types.SimpleNamespace(total_memory=80 << 30, name="stand-in")
-    answers: dict[str, Any] = {
-        "set_device": None,
-        "current_device": 0,
-        "get_device_name": "NVIDIA H100",
-        "get_device_properties": device,
-        "reset_peak_memory_stats": None,
-        "empty_cache": None,
-        "memory_stats": {},
-    }
-    for name, value in answers.items():
-        setattr(torch.cpu, name, lambda *arguments, value=value: value)
-    no_triton.install()
-    for name in kernels:
-        importlib.import_module(name)
-    no_triton.remove()
+    torchtitan_on_cpu.one_cpu_device(torch)
+    with import_only_triton():
+        for name in kernels:
+            importlib.import_module(name)
 
 
 def answer_capability() -> None:
@@ -70,18 +57,6 @@ def play(world: int, rank: int) -> None:
     os.environ.update(NGPU=str(world), WORLD_SIZE=str(world), RANK=str(rank), LOCAL_RANK="0")
     new_group = torch.distributed.new_group
     torch.distributed.new_group = lambda *ranks, backend=None, **named: new_group(*ranks, **named)
-
-
-def write_assets(folder: Path) -> None:
-    """A tokenizer of whole words and a little text, so that the real loaders run without a network."""
-    words = ["[UNK]", "<bos>", "<eos>", *(f"w{number}" for number in range(200))]
-    (folder / "tokenizer").mkdir()
-    (folder / "tokenizer" / "vocab.txt").write_text("\n".join(words) + "\n")
-    special = {"bos_token": "<bos>", "eos_token": "<eos>"}
-    (folder / "tokenizer" / "tokenizer_config.json").write_text(json.dumps(special))
-    (folder / "text").mkdir()
-    line = json.dumps({"text": " ".join(words[3:7])})
-    (folder / "text" / "data.json").write_text(f"{line}\n" * MOST_RANKS)
 
 
 def measured(trainer: Any) -> dict[str, Any]:
