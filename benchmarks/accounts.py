@@ -12,7 +12,8 @@ from parc.compiler.target import StateBytes
 from parc.dsl.job import Job
 
 Traits = tuple[tuple[str, Any], ...]
-#: Elements of the bucket in which DeepSpeed reduces gradients and gathers weights, unless a configuration sets it.
+#: Elements of the bucket in which DeepSpeed reduces gradients and gathers weights, unless a configuration
+#: sets it.
 BUCKET = 500_000_000
 
 
@@ -69,10 +70,9 @@ DEEPSPEED_3: Traits = (
 
 
 def bucket_of_a_square(job: Job) -> int:
-    """reduce_bucket_size is hidden * hidden in BigScience's script and in what transformers fills in for `auto`;
-    four at once, as in parc's own target."""
+    """reduce_bucket_size is hidden * hidden in BigScience's script and in what transformers fills in for
+    `auto`; four at once, as in parc's own target."""
     return 4 * 2 * job.model.hidden**2
-
 
 
 #: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
@@ -125,8 +125,8 @@ def _sums_in_fp32(row: Row) -> bool:
 
 
 def bucket_bytes(row: Row, framework: str, layout: Mapping[str, int]) -> int:
-    """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at a step's
-    end."""
+    """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at the
+    end of a step."""
     if framework != "Megatron-DeepSpeed" or layout["zero"] not in (1, 2):
         return 0
     return (4 if _sums_in_fp32(row) else 2) * BUCKET

@@ -25,9 +25,9 @@ from parc.compiler.sweep import fits
 from parc.compiler.target import StateBytes, holds
 from parc.dsl.job import Job
 
-#: What torch's allocator reserves beyond what it has allocated at most, as a share of activations and all else
-#: that comes and goes: 0.24 to 0.41 in four layouts of SimuMax's B200 release v1.2 (llama3_70b), 0.16 to 0.43
-#: in the logs that print both in bigscience-workshop/bigscience, experiments.
+#: What torch's allocator reserves beyond what it has allocated at most, as a share of activations and all
+#: else that comes and goes: 0.24 to 0.41 in four layouts of SimuMax's B200 release v1.2 (llama3_70b), 0.16
+#: to 0.43 in the logs that print both in bigscience-workshop/bigscience, experiments.
 CACHED = 0.3
 #: Parts of a step that belong to no single layer.
 OUTSIDE_LAYERS = ("optimizer", "dp", "other")
@@ -90,9 +90,7 @@ def _seen(setup: Setup, layout: Mapping[str, int]) -> int:
     found = _cached(setup, layout)
     gauge = sources.first(sources.MEMORY, setup.row.source)
     stages = found.stages[:1] if gauge.stage == "first" else found.stages
-    return max(
-        _with_cache(stage.memory) + _bucket(setup, layout, stage.memory) for stage in stages
-    )
+    return max(_with_cache(stage.memory) + _bucket(setup, layout, stage.memory) for stage in stages)
 
 
 def _with_cache(memory: Mapping[str, int]) -> int:

@@ -146,8 +146,8 @@ class Traits:
     receive_buffers: int = 0
     """Outputs and gradients of a stage that a rank of a pipeline has room for beside those in flight."""
     output_logit_bytes: Callable[[Any], Any] = field(default=lambda pp: 0.0 * pp)
-    """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps those of two
-    micro-batches until it needs their buffers again."""
+    """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps those of
+    two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
     saves_fp8: bool = False

@@ -192,11 +192,16 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
     "live_parameters": ("gathered parameters at once", _or_layers),
     "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
+    "weight_gradient_bytes": (
+        "bytes per parameter of the widest weight's gradient beside its sum",
+        _plain,
+    ),
     "loss_bytes": ("bytes per logit that the loss moves", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
     "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
+    "gather_bucket": ("parameters in one gathering of updated weights, where it differs", _or_same),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
     "overlaps_experts": ("dispatch and combine run beside another micro-batch's work", _plain),
@@ -205,9 +210,15 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),
+    "sums_on_host": (
+        "with offload, gradients are summed on the host at ZeRO 0, 1, 2, 3",
+        _stages,
+    ),
     "wide_share": ("share of the network that ZeRO 3's collectives reach", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
+    "receive_buffers": ("outputs and gradients that a stage has further buffers for", _plain),
+    "output_logit_bytes": ("bytes per logit of outputs that a pipeline's end keeps", _plain),
     "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
     "saves_fp8": ("fp8 keeps inputs of linear layers in 8 bits", _plain),
     "checkpoints": ("inputs of recomputed layers are kept", _word),
@@ -229,6 +240,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
 OF_JOB: dict[str, Callable[[Any, Job], Any]] = {
     "buffers": lambda value, job: value(job),
     "bucket": lambda value, job: value(job, 64, 1),
+    "output_logit_bytes": lambda value, job: float(value(2)),
 }
 
 
