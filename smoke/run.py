@@ -14,15 +14,17 @@ from statistics import mean, median
 
 from ..backends import BACKENDS
 from ..compiler.plan import Plan
+from ..dsl.job import Job
 from .frameworks import FRAMEWORKS, Framework
 from .interpreter import Interpreter
-from .processes import Line, free_port, run, terminable
+from .processes import Line, free_port, guarded, new_mark, run, terminable
 from .shrink import Room, not_exercised, shrunken
 
 #: Variables by which a surrounding job or the user would change what the launcher does.
 FOREIGN = frozenset({
     "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
     "DATA", "SAVE", "DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "LOAD", "TENSORBOARD_DIR",
+    "DATA_PATH", "DATA_CACHE", "CHECKPOINT_DIR", "TOKENIZER", "MEGATRON_PATH",
 })  # fmt: skip
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Lines of a log that a failure shows, and words that mark the one that matters.
@@ -105,11 +107,12 @@ class Prepared:
 
 def smoke(plan: Plan, request: Request) -> Outcome:
     """Shrink, emit and train. Raises JobError where the emitter refuses what the solver chose."""
-    with terminable(), _folder(request.keep) as folder:
+    mark = new_mark()
+    with terminable(), _folder(request.keep, mark) as folder:
         ready = prepare(plan, request, folder)
         if ready is None:
             return Outcome(plan, None)
-        ended = run(ready.command, ready.environment, request.limit_seconds)
+        ended = run(ready.command, ready.environment, request.limit_seconds, mark)
     seconds = ended.lines[-1].seconds if ended.lines else 0.0
     steps = tuple(steps_of(ended.lines, FRAMEWORKS[plan.target].step))
     lost = not_exercised(plan, ready.plan, request.gpus)
@@ -131,7 +134,7 @@ def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    environment = _environment(framework, request, folder)
+    environment = _environment(framework, plan.job, request, folder)
     return Prepared(small, ("bash", str(folder / backend.entry)), environment)
 
 
@@ -143,7 +146,7 @@ def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
     return plan.model_copy(update={"estimate": plan.estimate.model_copy(update={"layout": layout})})
 
 
-def _environment(framework: Framework, request: Request, folder: Path) -> dict[str, str]:
+def _environment(framework: Framework, job: Job, request: Request, folder: Path) -> dict[str, str]:
     """The user's, with `torchrun` and `python` of the chosen interpreter in front, then its other commands,
     such as the ninja that builds DeepSpeed's kernels: another version builds them anew."""
     inherited = {key: text for key, text in os.environ.items() if key not in FOREIGN}
@@ -154,7 +157,7 @@ def _environment(framework: Framework, request: Request, folder: Path) -> dict[s
         command.write_text(f'#!/bin/sh\nexec "{request.interpreter.path}" {module}"$@"\n')
         command.chmod(0o755)
     given = {
-        "PATH": os.pathsep.join(_searched(folder, request.interpreter.path, inherited)),
+        "PATH": _path(request.interpreter, folder / "commands", inherited.get("PATH", os.defpath)),
         "MASTER_PORT": str(free_port()),
         "TMPDIR": str(folder / "scratch"),
         "OMP_NUM_THREADS": "1",
@@ -162,30 +165,39 @@ def _environment(framework: Framework, request: Request, folder: Path) -> dict[s
     }
     if request.gpus:
         return inherited | given
-    return inherited | given | {"CUDA_VISIBLE_DEVICES": ""} | _own(framework, inherited, folder)
+    return (
+        inherited
+        | given
+        | {"CUDA_VISIBLE_DEVICES": ""}
+        | _own(framework.environment(job, folder / "work"), inherited)
+    )
 
 
-def _searched(folder: Path, interpreter: str, inherited: Mapping[str, str]) -> Iterator[str]:
-    yield str(folder / "commands")
-    if found := shutil.which(interpreter):
-        yield str(Path(found).absolute().parent)
-    yield inherited.get("PATH", os.defpath)
+def _path(interpreter: Interpreter, commands: Path, inherited: str) -> str:
+    """As if the interpreter's environment were activated: DeepSpeed builds with the ninja beside it."""
+    program = shutil.which(interpreter.path) or interpreter.path
+    beside = str(Path(program).absolute().parent)
+    known = beside in inherited.split(os.pathsep)
+    return os.pathsep.join([str(commands), *([] if known else [beside]), inherited])
 
 
-def _own(framework: Framework, inherited: Mapping[str, str], folder: Path) -> dict[str, str]:
-    own = dict(framework.environment(folder / "work"))
+def _own(given: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
+    own = dict(given)
     if "PYTHONPATH" in own and inherited.get("PYTHONPATH"):
         own["PYTHONPATH"] += os.pathsep + inherited["PYTHONPATH"]
     return own
 
 
 @contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="parc-smoke-", ignore_cleanup_errors=True) as name:
-            yield Path(name)
+def _folder(keep: Path | None, mark: str) -> Iterator[Path]:
+    """What carries the mark, and a temporary folder, go even when this process is killed."""
+    if keep is not None:
+        with guarded(mark):
+            yield keep.resolve()
         return
-    yield keep.resolve()
+    temporary = tempfile.TemporaryDirectory(prefix="parc-smoke-", ignore_cleanup_errors=True)
+    with temporary as name, guarded(mark, Path(name)):
+        yield Path(name)
 
 
 def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:

@@ -76,7 +76,13 @@ FEATURES: dict[str, Callable[[Ran], bool]] = {
 }
 #: Why a column is not trained without a GPU, by feature; "" stands for all others.
 WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
-    "megatron": {"": "its pretrain_gpt.py is in no package; `parc smoke` takes MEGATRON_ROOT"},
+    # Its runs are no part of the table: they need a checkout, which not every session has.
+    "megatron": {
+        "": "pretrain_gpt.py is in no package; with a checkout in MEGATRON_ROOT it is trained",
+        "fp16": "CPUs train in bf16",
+        "fp8": "products in fp8 need a GPU",
+        "mxfp8": "products in fp8 need a GPU",
+    },
     "deepspeed": {"fp16": "its CPU accelerator has no fp16"},
     "torchtitan-0.2.2": {
         "context parallelism": "PyTorch has no sharding rule for attention on CPUs",

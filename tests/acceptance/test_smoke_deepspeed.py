@@ -15,11 +15,12 @@ from launches import write
 from processes import start, stop
 from results import RESULTS, Ran
 from slurm_tools import free_ports
-from smoking import Wanted, check, job_text, smoked
+from smoking import LIMIT_SECONDS, Smokes, Wanted, check, check_recomputing, job_text
 
 import parc
 from parc.smoke import FRAMEWORKS, Prepared, Request, look_into, prepare
-from parc.smoke.processes import MARK, Line, marked
+from parc.smoke.guard import MARK, marked
+from parc.smoke.processes import Line
 from parc.smoke.run import steps_of
 
 HF = "model = hf"
@@ -50,27 +51,17 @@ CASES = {
     },
     "ulysses": Wanted("cp == 2, zero == 3", 4, {"cp": 2, "dp_shard": 2, "zero": 3}),
 }
-NAME = "deepspeed"
+TARGET = NAME = "deepspeed"
 PATIENCE_SECONDS = 300
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_layouts_train(case: str, tmp_path: Path) -> None:
-    check(smoked("deepspeed", CASES[case], NAME, tmp_path), CASES[case])
+def test_layouts_train(case: str, smokes: Smokes, request: pytest.FixtureRequest) -> None:
+    check(smokes[request.node.nodeid], CASES[case])
 
 
-def test_recomputing_changes_no_loss(tmp_path: Path) -> None:
-    losses = {}
-    for recompute in ("none", "selective", "full"):
-        layout = f"zero == 2, cp == 1, micro_batch == 1, recompute == {recompute}"
-        wanted = Wanted(layout, 2, {"recompute": recompute})
-        folder = tmp_path / recompute
-        folder.mkdir()
-        run = smoked("deepspeed", wanted, NAME, folder)
-        check(run, wanted)
-        losses[recompute] = run["losses"]
-    assert losses["selective"] == pytest.approx(losses["none"], abs=2e-3)
-    assert losses["full"] == pytest.approx(losses["none"], abs=2e-3)
+def test_recomputing_changes_no_loss(smokes: Smokes) -> None:
+    check_recomputing(smokes, TARGET, NAME, "zero == 2, cp == 1, micro_batch == 1")
 
 
 #: Two nodes of two processes, on this host.
@@ -165,7 +156,7 @@ def _losses(process: subprocess.Popen[str], last: int | None) -> dict[int, float
         if last is not None and seen and max(seen) >= last:
             _kill(process)
             break
-        assert time.monotonic() - began < PATIENCE_SECONDS, "".join(log[-30:])
+        assert time.monotonic() - began < LIMIT_SECONDS, "".join(log[-30:])
     process.stdout.close()
     assert process.wait(30) == (0 if last is None else -signal.SIGKILL), "".join(log[-30:])
     return seen

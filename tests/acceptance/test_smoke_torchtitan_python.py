@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-from smoking import EXPERTS, Wanted, check, smoked
+from smoking import EXPERTS, Smokes, Wanted, check
 
-NAME = "torchtitan-0.3.0"
+TARGET, NAME = "torchtitan", "torchtitan-0.3.0"
 VERSION = 'version = "0.3"'
 TIED = "model tied from std.llama3_8b { layers = 4; tied = true; qk_norm = true }"
 FLAT = "model flat from std.llama3_8b { layers = 2 }"
-CASES = {
+LAYOUTS = {
     "fsdp": Wanted(
         "dp_shard == 8, zero == 3, recompute == selective",
         2,
@@ -46,8 +46,9 @@ CASES = {
 }
 
 
+CASES = {case: replace(wanted, options=VERSION) for case, wanted in LAYOUTS.items()}
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_layouts_train(case: str, tmp_path: Path) -> None:
-    found = CASES[case]
-    wanted = Wanted(found.layout, found.processes, found.trained, found.model, VERSION, found.nodes)
-    check(smoked("torchtitan", wanted, NAME, tmp_path), wanted)
+def test_layouts_train(case: str, smokes: Smokes, request: pytest.FixtureRequest) -> None:
+    check(smokes[request.node.nodeid], CASES[case])

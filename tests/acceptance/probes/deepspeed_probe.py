@@ -27,8 +27,11 @@ os.environ.update(
 )
 
 import deepspeed
+import deepspeed.runtime.zero.muon.muon_optimizer
 import torch
+import torch._dynamo  # with the optimizers above what every engine imports, here once for all cases
 from deepspeed.ops.op_builder import CPUAdamBuilder, FusedAdamBuilder
+from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 #: What an engine imports when it is made, all of it slow: once here instead of in each case.
@@ -114,14 +117,15 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
 
 
 class _Kernels:
-    """Adam's kernels: DeepSpeed takes a step without gradients to have the states made."""
+    """Adam's kernels: DeepSpeed takes a step without gradients to have the states made. And collectives in
+    shared memory, which CPUs alone have, and which nothing calls."""
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments: None
 
 
 def stand_ins() -> None:
-    for builder in (FusedAdamBuilder, CPUAdamBuilder):
+    for builder in (FusedAdamBuilder, CPUAdamBuilder, ShareMemCommBuilder):
         builder.load = lambda self, verbose=True: _Kernels()
     deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: True
     # Shared memory between ranks of a node, which would be compiled first.

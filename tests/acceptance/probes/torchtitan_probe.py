@@ -28,7 +28,7 @@ from torchtitan.models import deepseek_v3, llama3, qwen3  # noqa: E402, F401
 from torchtitan.protocols.model import ModelProtocol  # noqa: E402
 from torchtitan.train import Trainer  # noqa: E402
 
-stand_ins.stay_on_meta(ModelProtocol)
+stand_ins.stay_on_meta(ModelProtocol, "init_weights")
 stand_ins.answer_capability()
 
 

@@ -21,10 +21,11 @@ stand_ins.before_import("torchtitan.models.common.token_dispatcher")
 import torchtitan_newer_torch as newer_torch  # noqa: E402
 from torchtitan.config import ConfigManager  # noqa: E402
 from torchtitan.models import llama3, qwen3  # noqa: E402, F401
-from torchtitan.protocols.model import BaseModel  # noqa: E402
+from torchtitan.protocols.module import Module  # noqa: E402
 from torchtitan.trainer import Trainer  # noqa: E402
 
-stand_ins.stay_on_meta(BaseModel)
+# init_states itself ties embeddings again after FSDP2 has wrapped them.
+stand_ins.stay_on_meta(Module, "_init_self_parameters", "_init_self_buffers")
 stand_ins.answer_capability()
 newer_torch.shards_of_annotated_parameters()
 

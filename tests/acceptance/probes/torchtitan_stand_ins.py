@@ -53,12 +53,12 @@ def answer_capability() -> None:
             module.has_cuda_capability = lambda *least: tuple(CAPABILITY) >= least
 
 
-def stay_on_meta(models: type) -> None:
-    """Parameters of this kind of model keep their shapes and placements, and no memory is taken."""
+def stay_on_meta(models: type, *initial: str) -> None:
+    """Parameters keep their shapes and placements and take no memory; methods `initial` set no values."""
     torch.nn.Module.to_empty = lambda self, *, device, recurse=True: self  # type: ignore[assignment]
     for kind in (models, *_below(models)):
-        if "init_weights" in vars(kind):
-            kind.init_weights = lambda self, *arguments, **named: None  # type: ignore[attr-defined]
+        for name in set(initial) & set(vars(kind)):
+            setattr(kind, name, lambda self, *arguments, **named: None)
 
 
 def _below(kind: type) -> list[Any]:
