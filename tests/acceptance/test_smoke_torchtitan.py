@@ -32,9 +32,6 @@ CASES = {
     "experts": Wanted(
         "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
     ),
-    "experts_over_tensors": Wanted(
-        "ep == 1, tp == 2, zero == 3", 4, {"ep": 1, "etp": 2, "tp": 2}, EXPERTS, nodes=2
-    ),
     "latent": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2, "zero": 3}, LATENT),
     "experts_alone": Wanted(
         "ep == 1, tp == 1, zero == 3", 2, {"ep": 1, "dp_shard": 2}, EXPERTS, nodes=2
