@@ -30,6 +30,10 @@ from parc.backends import BACKENDS
 #: some thirty timings of a layer behind its thousand rows.
 MOST_ROWS = 32
 
+#: Steps between a value in use and the fit within which they are the same: a hundredth for efficiencies,
+#: 20 us for the host, 10 us for gaps.
+TOLERANCE = 1.01
+
 #: Chips that share efficiencies.
 VOLTA = ("v100_16", "v100_32")
 AMPERE = ("a100_80", "a100_40", "a800")
