@@ -53,6 +53,17 @@ SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
 DROPOUT_BYTES = 5
 
 
+#: Bytes per element of a token copy that permutation moves before and after the experts, in either direction:
+#: copies sent one by one are laid out for their ranks, again for their experts, and back (Megatron-core,
+#: token_dispatcher.py: 12), tokens sent once become copies where they arrive, and back (8), both at
+#: three quarters of other kernels' bandwidth (SimuMax, b200_bf16_ceperm.json: 0.50 of peak for 0.67).
+PERMUTE_BYTES = {"copies": 16, "tokens": 10}
+#: Bytes per element of an expert's output to add its bias: scaled by the router in fp32, added, joined and
+#: narrowed, each by a kernel of its own, and the gradients of bias and probability (Megatron-core,
+#: transformer/moe/experts.py: _apply_bias).
+EXPERT_BIAS_BYTES, EXPERT_BIAS_BACKWARD_BYTES = 28, 36
+
+
 def projections(case: Case, tp: Any, tokens: Any) -> Any:
     """Seconds of the linear layers around attention, forward."""
     return sum(matmul(case, tokens, *shape) for shape in _projections(case.model, tp))
@@ -137,6 +148,8 @@ def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
     rotated = (
         rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     )
+    if model.qk_norm:
+        rotated = rotated + NORM_BYTES * model.head_size * (model.heads + model.groups)
     return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
 
 
@@ -200,12 +213,13 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
     Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
     """
-    return _moe_products(case, matmul, tp, tokens, ep, etp) + moe_streams(case, tp, tokens)
+    products = _moe_products(case, matmul, tp, tokens, ep, etp)
+    return products + moe_streams(case, tp, tokens, 1, EXPERT_BIAS_BYTES)
 
 
 def moe_ffn_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
-    return products + BACKWARD * moe_streams(case, tp, tokens)
+    return products + moe_streams(case, tp, tokens, BACKWARD, EXPERT_BIAS_BACKWARD_BYTES)
 
 
 def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
@@ -224,13 +238,17 @@ def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any
     return seconds
 
 
-def moe_streams(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of norm, residual, activation functions, and of gathering and scattering token copies."""
-    model = case.model
+def moe_streams(case: Case, tp: Any, tokens: Any, passes: float, bias_bytes: int) -> Any:
+    """Seconds of norm, residual and activation functions, `passes` times, and once of moving token copies to
+    their experts or back; experts' biases are added outside their products."""
+    model, fused = case.model, case.traits.fused_experts
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
-    routed = 8.0 * copies * model.hidden + activation_bytes(case) * copies * model.expert_width
-    return streamed(case, around + routed)
+    moved = PERMUTE_BYTES[case.traits.dispatch] * copies * model.hidden
+    if not fused:
+        around = around + activation_bytes(case) * copies * model.expert_width
+        moved = moved + (bias_bytes * copies * model.hidden if model.bias else 0)
+    return streamed(case, passes * around + moved)
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:

@@ -29,12 +29,16 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     """Parameters of one pipeline rank by how they are divided, with the vocabulary padded for tp."""
     model, last = case.model, rank == len(placement.blocks) - 1
     dense, moe = placement.held(rank)
-    counts = parameters.dense_layer(model) * dense
+    predicted = model.mtp_layers if last else 0
+    norms = case.traits.block_norms(model) * (dense + moe + predicted)
+    counts = parameters.dense_layer(model) * dense + Counts(replicated=norms)
     if moe:
         counts = counts + parameters.moe_layer(model) * moe
     vocab = int(case.vocab(tp))
     if rank == 0:
-        counts = counts + parameters.embedding(model, vocab, case.seq_len)
+        embedding = parameters.embedding(model, vocab, case.seq_len)
+        whole = Counts(replicated=embedding.total)
+        counts = counts + (whole if case.traits.whole_embedding else embedding)
     if last:
         counts = counts + parameters.head(model, vocab) + parameters.mtp(model)
         if rank > 0 and (model.tied or model.mtp_layers):

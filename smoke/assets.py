@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 from array import array
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ VOCABULARY = 256
 #: Words that occur: so few that their share alone brings the loss down.
 WORDS = 32
 TEXTS, LENGTH, STEPS = 400, 300, 8
+#: How Megatron-LM's index says that ids have 16 bits.
+UINT16 = 8
 
 
 def write_text(folder: Path, count: int = TEXTS) -> None:
@@ -34,6 +37,18 @@ def write_tokens(path: Path) -> None:
     path.parent.mkdir(parents=True)
     ids = array("H", (word + len(SPECIAL) for seed in range(TEXTS) for word in _words(seed)))
     path.write_bytes(ids.tobytes())
+
+
+def write_documents(prefix: Path) -> None:
+    """`prefix`.bin and .idx, as Megatron-LM's indexed_dataset.py reads them: 16-bit token ids, their
+    documents' lengths and where each begins."""
+    write_tokens(prefix.with_suffix(".bin"))
+    lengths = array("i", [LENGTH] * TEXTS)
+    begins = array("q", range(0, 2 * LENGTH * TEXTS, 2 * LENGTH))
+    documents = array("q", range(TEXTS + 1))
+    head = struct.pack("<9sQBQQ", b"MMIDIDX\0\0", 1, UINT16, TEXTS, TEXTS + 1)
+    arrays = (lengths, begins, documents)
+    prefix.with_suffix(".idx").write_bytes(head + b"".join(each.tobytes() for each in arrays))
 
 
 def _tokenizer() -> dict[str, Any]:

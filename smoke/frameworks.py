@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..backends.capability import capability
 from ..backends.deepspeed.options import hugging_face
 from ..backends.deepspeed.options import options_of as deepspeed_options
 from ..backends.megatron.options import Options as MegatronOptions
 from ..backends.torchtitan.options import options_of as torchtitan_options
 from ..backends.torchtitan.releases import release
 from ..dsl.job import Job
-from .assets import write_text, write_tokens
+from .assets import write_documents, write_text, write_tokens
 from .interpreter import Interpreter
 
 Extra = dict[str, str | int | float | bool]
@@ -56,7 +57,7 @@ class Framework:
     step: re.Pattern[str]
     held: Callable[[Job], Collection[str]] = field(default=lambda job: ())
     replaced: Callable[[Job], Iterator[str]] = field(default=lambda job: iter(()))
-    environment: Callable[[Path], Mapping[str, str]] = field(default=lambda folder: {})
+    environment: Callable[[Job, Path], Mapping[str, str]] = field(default=lambda job, folder: {})
     refuses: Callable[[Job, Interpreter], str | None] = field(default=lambda job, python: None)
 
 
@@ -102,9 +103,12 @@ def _deepspeed(job: Job, folder: Path, gpus: bool) -> Any:
 def _megatron(job: Job, folder: Path, gpus: bool) -> Any:
     given = job.options("megatron")
     options = given if isinstance(given, MegatronOptions) else MegatronOptions()
+    documents = folder / "documents"
+    write_documents(documents)
     changed = {
         "path": os.environ.get("MEGATRON_ROOT", options.path),
-        "data": None,
+        "data": str(documents),
+        "split": "1,0,0",
         "tokenizer": None,
         "checkpoints": str(folder / "checkpoints"),
         "log_interval": 1,
@@ -123,7 +127,7 @@ def _megatron_refuses(job: Job, interpreter: Interpreter) -> str | None:
         )
     if not Path(root, "pretrain_gpt.py").is_file():
         return f"MEGATRON_ROOT={root} has no pretrain_gpt.py"
-    return None if interpreter.gpus else "pretrain_gpt.py trains on GPUs alone, and there is none"
+    return None
 
 
 def _torchtitan_replaced(job: Job) -> Iterator[str]:
@@ -138,6 +142,12 @@ def _deepspeed_replaced(job: Job) -> Iterator[str]:
         yield "DeepSpeed's Adam kernel: PyTorch's ran unless states were offloaded"
 
 
+def _megatron_replaced(job: Job) -> Iterator[str]:
+    yield "Transformer Engine and apex: Megatron-LM's modules in PyTorch ran, experts one after another"
+    yield "attention kernels: dense attention with the same mask ran; over cp all keys were gathered"
+    yield "checkpoints of zero 2 and 3 (fsdp_dtensor): none was written"
+
+
 def _torchtitan_refuses(job: Job, interpreter: Interpreter) -> str | None:
     """The releases read configurations of different kinds."""
     wanted, found = release(job).name, interpreter.packages["torchtitan"]
@@ -146,7 +156,7 @@ def _torchtitan_refuses(job: Job, interpreter: Interpreter) -> str | None:
     return f"{interpreter.path} has torchtitan {found}, and the job is for {wanted}"
 
 
-def _torchtitan_on_cpu(folder: Path) -> Mapping[str, str]:
+def _torchtitan_on_cpu(job: Job, folder: Path) -> Mapping[str, str]:
     """Its stand-ins, and a Hugging Face cache that goes with the folder."""
     return {
         "PYTHONPATH": str(Path(__file__).with_name("on_cpu")),
@@ -154,6 +164,15 @@ def _torchtitan_on_cpu(folder: Path) -> Mapping[str, str]:
         "HF_HOME": str(folder / "hub"),
         "HF_HUB_OFFLINE": "1",
         "TOKENIZERS_PARALLELISM": "false",
+    }
+
+
+def _megatron_on_cpu(job: Job, folder: Path) -> Mapping[str, str]:
+    """Its stand-ins, which answer checks as the job's GPUs would."""
+    return {
+        "PYTHONPATH": str(Path(__file__).with_name("on_cpu")),
+        "TORCHDYNAMO_DISABLE": "1",
+        "PARC_SMOKE_CAPABILITY": str(capability(job)),
     }
 
 
@@ -182,10 +201,12 @@ FRAMEWORKS: dict[str, Framework] = {
         step=re.compile(r"step (\d+)/\d+ \| loss ([\d.]+|nan)"),
     ),
     "megatron": Framework(
-        needs=lambda job: ("torch",),
-        install=lambda job: "pip install torch, and set MEGATRON_ROOT to a checkout of Megatron-LM",
+        needs=lambda job: ("torch", "numpy", "psutil", "einops"),
+        install=lambda job: "pip install torch numpy psutil einops; MEGATRON_ROOT names a checkout of Megatron-LM",
         settings=_megatron,
         step=re.compile(r"iteration +(\d+)/.*lm loss: ([\d.E+-]+|nan)"),
+        replaced=_megatron_replaced,
+        environment=_megatron_on_cpu,
         refuses=_megatron_refuses,
     ),
 }

@@ -7,7 +7,10 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-PACKAGES = ("torch", "torchtitan", "deepspeed", "transformers", "megatron-core")
+PACKAGES = (
+    "torch", "torchtitan", "deepspeed", "transformers", "megatron-core", "numpy", "psutil",
+    "einops",
+)  # fmt: skip
 #: The last line says what was found, whatever the imports print before it.
 PROBE = f"""
 import importlib.metadata, json, sys

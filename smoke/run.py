@@ -14,6 +14,7 @@ from statistics import mean, median
 
 from ..backends import BACKENDS
 from ..compiler.plan import Plan
+from ..dsl.job import Job
 from .frameworks import FRAMEWORKS, Framework
 from .interpreter import Interpreter
 from .processes import Line, free_port, guarded, new_mark, run, terminable
@@ -23,6 +24,7 @@ from .shrink import Room, not_exercised, shrunken
 FOREIGN = frozenset({
     "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
     "DATA", "SAVE", "DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "LOAD", "TENSORBOARD_DIR",
+    "DATA_PATH", "DATA_CACHE", "CHECKPOINT_DIR", "TOKENIZER", "MEGATRON_PATH",
 })  # fmt: skip
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Lines of a log that a failure shows, and words that mark the one that matters.
@@ -132,7 +134,7 @@ def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    environment = _environment(framework, request, folder)
+    environment = _environment(framework, plan.job, request, folder)
     return Prepared(small, ("bash", str(folder / backend.entry)), environment)
 
 
@@ -144,8 +146,9 @@ def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
     return plan.model_copy(update={"estimate": plan.estimate.model_copy(update={"layout": layout})})
 
 
-def _environment(framework: Framework, request: Request, folder: Path) -> dict[str, str]:
-    """The user's, with `torchrun` and `python` of the chosen interpreter in front."""
+def _environment(framework: Framework, job: Job, request: Request, folder: Path) -> dict[str, str]:
+    """The user's, with `torchrun` and `python` of the chosen interpreter in front, then its other commands,
+    such as the ninja that builds DeepSpeed's kernels: another version builds them anew."""
     inherited = {key: text for key, text in os.environ.items() if key not in FOREIGN}
     for kind in ("commands", "scratch"):
         (folder / kind).mkdir()
@@ -162,7 +165,12 @@ def _environment(framework: Framework, request: Request, folder: Path) -> dict[s
     }
     if request.gpus:
         return inherited | given
-    return inherited | given | {"CUDA_VISIBLE_DEVICES": ""} | _own(framework, inherited, folder)
+    return (
+        inherited
+        | given
+        | {"CUDA_VISIBLE_DEVICES": ""}
+        | _own(framework.environment(job, folder / "work"), inherited)
+    )
 
 
 def _path(interpreter: Interpreter, commands: Path, inherited: str) -> str:
@@ -173,8 +181,8 @@ def _path(interpreter: Interpreter, commands: Path, inherited: str) -> str:
     return os.pathsep.join([str(commands), *([] if known else [beside]), inherited])
 
 
-def _own(framework: Framework, inherited: Mapping[str, str], folder: Path) -> dict[str, str]:
-    own = dict(framework.environment(folder / "work"))
+def _own(given: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
+    own = dict(given)
     if "PYTHONPATH" in own and inherited.get("PYTHONPATH"):
         own["PYTHONPATH"] += os.pathsep + inherited["PYTHONPATH"]
     return own

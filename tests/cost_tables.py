@@ -36,8 +36,8 @@ TERM_MODULES = (speed, exchange, memory, states, ranks, quantities)
 CONSTANT_MODULES = (
     products, compute, communication, network, memory, states, peak, ranks, flops, quantities,
 )  # fmt: skip
-#: Constants that are units, and explain themselves.
-UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
+#: Constants that are units or mere numbers of things, and explain themselves.
+UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE", "KINDS"}
 
 
 def tables(job: Job) -> dict[str, str]:
@@ -81,8 +81,17 @@ def constants() -> Iterator[tuple[str, str, str]]:
         for names, comment in _assigned(module):
             for name in names:
                 value = getattr(module, name)
-                if isinstance(value, (int, float)) and name not in UNITS:
+                if name in UNITS:
+                    continue
+                if isinstance(value, dict) and all(map(_is_number, value.values())):
+                    each = (f"{key}: {_number(number)}" for key, number in value.items())
+                    yield f"`{name}`", ", ".join(each), comment
+                elif _is_number(value):
                     yield f"`{name}`", _number(value), comment
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
 
 
 def _assigned(module: ModuleType) -> Iterator[tuple[list[str], str]]:
@@ -190,6 +199,9 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
+    "overlaps_experts": ("dispatch and combine run beside another micro-batch's work", _plain),
+    "dispatch": ("dispatch and combine send a token's", _word),
+    "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),
@@ -205,6 +217,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
+    "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
     "blocking": ("every launch waits for its kernel", _plain),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),

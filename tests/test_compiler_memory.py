@@ -171,14 +171,13 @@ def placed(case: Case, layout: Layout) -> tuple[Split, dict[str, int]]:
 
 def test_the_terms_of_a_stage_by_hand() -> None:
     """Llama 3 8B, tp 2, pp 4, dp 2, zero 1, 1F1B: what the second of four ranks holds."""
-    from parc.compiler.estimate import stage_memory
-    from parc.compiler.terms import Arrays
+    from parc.compiler.estimate import numbers, stage_memory, state_widths
 
     case = case_of(LLAMA3_8B, seq_len=4096)
     layout = Layout(tp=2, pp=4, dp_shard=2, zero=1, microbatches=32, nodes=2)
     placement, columns = placed(case, layout)
-    x = Arrays(case, {name: np.array([value]) for name, value in columns.items()})
-    found = stage_memory(x, columns, ranks.placed_load(case, columns, placement, 1))
+    x = numbers(case, columns)
+    found = stage_memory(x, ranks.placed_load(case, columns, placement, 1), state_widths(x))
     parameters = 872_480_768
     assert found["weights"] == pytest.approx(2 * parameters, rel=1e-3)
     assert found["gradients"] == pytest.approx(4 * parameters, rel=1e-3)

@@ -5,9 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from samples import sample_plan
 
+from parc.backends import BACKENDS
 from parc.compiler import flops, parameters
+from parc.compiler.case import Case
 from parc.compiler.parameters import Counts
+from parc.compiler.ranks import rank_counts
+from parc.compiler.split import split
 from parc.dsl import std_entries, std_model
 from parc.dsl.job import Model
 
@@ -199,3 +204,19 @@ def test_biases_are_where_megatron_has_them() -> None:
     model = DEEPSEEK_V3
     assert biased.replicated - without.replicated == model.experts + model.hidden
     assert plain.replicated == without.replicated
+
+
+def test_megatron_normalises_a_query_that_is_not_compressed() -> None:
+    """A scale of the width per block, multi-token prediction's included; nothing elsewhere."""
+    found = {}
+    for name, rank in (("megatron", 0), ("megatron", 1536), ("torchtitan", 0)):
+        model = DEEPSEEK_V3.model_copy(update={"q_lora_rank": rank, "mtp_layers": 1})
+        plan = sample_plan(name, model=model)
+        case = Case(plan.job, BACKENDS[name].target)
+        counts = rank_counts(case, split(model, 1, 1), 0, 1)
+        plain = parameters.blocks(model) + parameters.embedding(model, int(case.vocab(1)))
+        plain = plain + parameters.head(model, int(case.vocab(1))) + parameters.mtp(model)
+        found[name, rank] = counts.total - plain.total
+    width = DEEPSEEK_V3.hidden
+    assert found.pop(("megatron", 0)) == (DEEPSEEK_V3.layers + 1) * width
+    assert set(found.values()) == {0}

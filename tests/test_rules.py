@@ -75,6 +75,22 @@ def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"{rule.code}  {rule.origin}" in text and rule.text in text for rule in RULES)
 
 
+def test_the_command_says_where_parc_is_stricter(capsys: pytest.CaptureFixture[str]) -> None:
+    predicates = [
+        (name, rule) for name, each in BACKENDS.items() for rule in each.target.predicates
+    ]
+    stricter = {(rule.code, name): rule.stricter for name, rule in predicates if rule.stricter}
+    assert len(stricter) > 5
+    assert main(["rules", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    said = {(rule["code"], rule["origin"]): rule["stricter"] for rule in printed}
+    assert {key: text for key, text in said.items() if text} == stricter
+    assert main(["rules"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    wanted = [f"stricter: {text}" for text in stricter.values()]
+    assert sorted(line for line in lines if line.startswith("stricter: ")) == sorted(wanted)
+
+
 #: Variables that a target leaves out of its domains.
 FOREIGN = [
     ("deepspeed", {"tp": 2}, "`tp` is always 1 on deepspeed, not 2"),

@@ -123,8 +123,6 @@ def test_every_cut_divides_the_layout_and_fits() -> None:
 @pytest.mark.parametrize("processes", [2, 8])
 def test_every_example_can_be_shrunk(example: str, processes: int, tmp_path: Path) -> None:
     for plan in compiled(example).plans:
-        if plan.target == "megatron":
-            continue
         folder = tmp_path / plan.target
         folder.mkdir()
         ready = prepare(plan, Request(HERE, processes, 5), folder)
@@ -343,9 +341,8 @@ def without_frameworks(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[1])
     monkeypatch.delenv("MEGATRON_ROOT", raising=False)
-    monkeypatch.setattr(
-        "parc.smoke.look_into", lambda path, gpus: Interpreter(path, {"torch": "2.13.0"}, 0)
-    )
+    found = {"torch": "2.13.0", "numpy": "2", "psutil": "7", "einops": "0.8"}
+    monkeypatch.setattr("parc.smoke.look_into", lambda path, gpus: Interpreter(path, found, 0))
 
 
 def test_a_missing_framework_is_said_with_a_cure(bare, capsys) -> None:
@@ -359,11 +356,19 @@ def test_megatron_without_its_repository_is_said(bare, capsys) -> None:
     assert code == 2 and "MEGATRON_ROOT is not set" in told
 
 
-def test_megatron_without_a_gpu_is_said(bare, capsys, monkeypatch, tmp_path: Path) -> None:
-    (tmp_path / "pretrain_gpt.py").write_text("")
-    monkeypatch.setenv("MEGATRON_ROOT", str(tmp_path))
+def test_megatron_in_a_folder_that_is_no_checkout_is_said(bare, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("MEGATRON_ROOT", "docs")
     code, told = without_frameworks("--target", "megatron", capsys=capsys)
-    assert code == 2 and "on GPUs alone" in told
+    assert code == 2 and "MEGATRON_ROOT=docs has no pretrain_gpt.py" in told
+
+
+def test_megatron_without_what_it_imports_is_said(bare, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(
+        "parc.smoke.look_into", lambda path, gpus: Interpreter(path, {"torch": "2"}, 0)
+    )
+    code, told = without_frameworks("--target", "megatron", capsys=capsys)
+    assert code == 2 and "needs a Python with torch and numpy and psutil and einops" in told
+    assert "MEGATRON_ROOT names a checkout" in told
 
 
 def test_a_path_that_is_no_python_is_said(capsys, monkeypatch) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ...compiler.parameters import norm
 from ...compiler.target import StateBytes, Target, Traits
-from ...dsl.job import Job
+from ...dsl.job import Job, Model
 from .. import extra
 from ..capability import HOPPER, capability
 from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages, ways
@@ -68,8 +69,16 @@ def workspace_bytes(job: Job) -> int:
     return 32 * 2**20 if capability(job) >= HOPPER else 4 * 2**20
 
 
+def query_norm(model: Model) -> int:
+    """Where latent attention does not compress the query, --qk-layernorm normalises what its projection takes
+    (megatron-core 0.19.2 megatron/core/transformer/mla_qk_norm_config.py, _mla_fused_linear_or_default).
+    """
+    return norm(model, model.hidden) if model.mla and not model.q_lora_rank else 0
+
+
 TRAITS = Traits(
     state=state,
+    block_norms=query_norm,
     # Megatron-FSDP gathers a layer before its forward and again before its backward pass.
     gathers=lambda zero: 2 if zero >= 3 else 0,
     # megatron_fsdp.py: optim_grads and optim_grads_params reduce-scatter in each backward pass.
@@ -99,6 +108,10 @@ TRAITS = Traits(
     micro_batch_overhead=1e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
     step_overhead=2e-3,
+    # Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3
+    # 30B in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as
+    # between them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06).
+    expert_host_seconds=1.9e-3,
 )
 
 

@@ -27,6 +27,7 @@ class Release:
     tied_shards: bool
     tied_stages: bool
     selective_experts: bool
+    experts_by_width: bool
 
 
 RELEASES = {
@@ -45,6 +46,7 @@ RELEASES = {
         # Experts have shards of their own there, gathered ahead by the blocks before: torch 2.13's
         # checkpoint.py:1453 then counts other profiler events in the backward pass.
         selective_experts=False,
+        experts_by_width=False,
     ),
     "0.3": Release(
         name="0.3.0",
@@ -58,6 +60,8 @@ RELEASES = {
         # models/common/decoder.py:141.
         tied_stages=False,
         selective_experts=True,
+        # distributed/fsdp.py:196 compares the experts with the whole dense mesh, tp and replicas included.
+        experts_by_width=True,
     ),
 }
 

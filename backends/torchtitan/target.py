@@ -107,6 +107,8 @@ TRAITS = Traits(
     micro_batch_overhead=1e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
     step_overhead=2e-3,
+    # As Megatron-LM's; nobody has published it.
+    expert_host_seconds=1.9e-3,
 )
 
 TARGET = Target(

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.job import Job
 
 from .. import codes
 from ..terminal import complain, progress, say, say_json
 from .job_arguments import add_json, add_overrides, add_targets, load_jobs
 
 if TYPE_CHECKING:
+    from parc.dsl.job import Job
+
     from ..output import Change
     from ..planning import Planned
 

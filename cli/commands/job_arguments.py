@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import parc
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.job import Job
+
+if TYPE_CHECKING:
+    from parc.dsl.job import Job
 
 
 def add_overrides(parser: ArgumentParser) -> None:

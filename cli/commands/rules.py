@@ -18,13 +18,17 @@ NAME = "rules"
 
 @dataclass(frozen=True)
 class Rule:
-    """`origin` is who complains: language, commands, compiler, all or one target, a launcher, or lint."""
+    """`origin` is who complains: language, commands, compiler, all or one target, a launcher, or lint.
+
+    `stricter` says why parc refuses what the framework would start; empty where it refuses it too.
+    """
 
     code: str
     name: str
     origin: str
     text: str
     source: str
+    stricter: str = ""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -40,6 +44,8 @@ def run(arguments: Namespace) -> int:
         say(f"{rule.code}  {rule.origin:<11}  {rule.name}: {rule.text}")
         if rule.source:
             say(f"{'':8}{'':11}  {rule.source}")
+        if rule.stricter:
+            say(f"{'':8}{'':11}  stricter: {rule.stricter}")
     return 0
 
 
@@ -76,7 +82,8 @@ def _of_target(target: Target, origin: str) -> Iterator[Rule]:
 
 def _enforced(predicates: Iterable[Predicate], origin: str) -> Iterator[Rule]:
     for predicate in predicates:
-        yield Rule(predicate.code, predicate.name, origin, predicate.title, predicate.source)
+        text, source = predicate.title, predicate.source
+        yield Rule(predicate.code, predicate.name, origin, text, source, predicate.stricter)
 
 
 def _listed(codes: Codes, origin: str, source: str = "") -> Iterator[Rule]:

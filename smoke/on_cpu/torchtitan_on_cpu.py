@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 GIB = 2**30
@@ -24,7 +23,7 @@ def stand_ins() -> Iterator[None]:
     integer_histograms(torch)
     newer_timeouts(torch)
     newer_schedules()
-    with import_only_triton():
+    with import_module("import_only_triton").import_only_triton():
         yield
         for name in ("models.moe", "models.common.token_dispatcher"):
             with suppress(ImportError):
@@ -117,48 +116,6 @@ def stepping(step: Any) -> Any:
         return self._step_microbatches(*batches, loss_kwargs=loss_kwargs)
 
     return stepped
-
-
-@contextmanager
-def import_only_triton() -> Iterator[None]:
-    """torchtitan imports kernels in triton, which PyTorch for CPUs lacks; left in place it would break
-    torch._inductor, which asks whether triton is there."""
-    try:
-        import_module("triton")
-    except ImportError:
-        pass
-    else:
-        yield
-        return
-    import_module("torch.utils._triton").has_triton_package()
-    for name in ("_dynamo", "_inductor.runtime.hints", "_inductor.utils"):
-        import_module(f"torch.{name}")
-    import_module("torch.nn.attention.flex_attention")
-    modules = {"triton": named("triton"), "triton.language": named("triton.language")}
-    modules["triton"].language = modules["triton.language"]
-    sys.modules.update(modules)
-    try:
-        yield
-    finally:
-        for name in modules:
-            del sys.modules[name]
-
-
-def named(name: str) -> Any:
-    """A module in which every name is a class whose calls and decorations do nothing."""
-    module: Any = ModuleType(name)
-    module.__path__, module.__version__ = [], "0.0.0"
-    module.jit = lambda function=None, **_: function if function else lambda kernel: kernel
-    module.autotune = module.heuristics = lambda *_, **__: lambda kernel: kernel
-    module.Config = lambda *_, **__: None
-
-    def missing(attribute: str) -> Any:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        return type(attribute, (), {"__init__": lambda self, *_, **__: None})
-
-    module.__getattr__ = missing
-    return module
 
 
 def dense_attention(torch: Any) -> None:

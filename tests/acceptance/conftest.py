@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from environments import RECIPES, cache_folder, versions
+from environments import cache_folder, used, versions
 from jobs_of_seed import Batch, batch
 from results import RESULTS
 from smoking import Smokes, begun
 from watched import watch
 
 #: Jobs with a layout that each target is asked for.
-JOBS = {"megatron": 200, "deepspeed": 200, "torchtitan": 60, "slurm": 60}
+JOBS = {
+    "megatron": 200,
+    "deepspeed": 200,
+    "deepspeed-hf": 100,
+    "torchtitan": 60,
+    "torchtitan-0.3": 60,
+    "slurm": 60,
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,7 +33,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    found = {name: version for recipe in RECIPES for name, version in versions(recipe).items()}
+    found = {name: version for recipe in used() for name, version in versions(recipe).items()}
     stated = ", ".join(f"{name} {version}" for name, version in found.items())
     return [f"acceptance of {stated}; seed {config.getoption('--seed')}"]
 

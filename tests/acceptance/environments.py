@@ -25,6 +25,7 @@ PYTHON = "3.11"
 TORCH = "2.13.0"
 MEGATRON = "0.19.2"
 DEEPSPEED = "0.19.8"
+PSUTIL, EINOPS = "7.2.2", "0.8.2"
 TRANSFORMERS = "5.23.0"
 #: What torchtitan 0.2.2 takes float8 from; later ones have other names for float8 experts.
 TORCHAO = "0.16.0"
@@ -42,10 +43,12 @@ class Recipe:
     imports: tuple[str, ...] = ()
 
 
-BASE = "torch"
+BASE, TRAINING = "torch", "megatron-training"
 RECIPES = {
     BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
     "megatron": Recipe((), (f"megatron-core=={MEGATRON}",), ()),
+    # What pretrain_gpt.py imports beside PyTorch; the rest is in the checkout that MEGATRON_ROOT names.
+    TRAINING: Recipe((f"psutil=={PSUTIL}", f"einops=={EINOPS}")),
     "torchtitan-0.2.2": Recipe(("torchtitan==0.2.2", f"torchao=={TORCHAO}")),
     "torchtitan-0.3.0": Recipe(("torchtitan==0.3.0",)),
     "deepspeed": Recipe(
@@ -109,6 +112,11 @@ def environment(name: str) -> Environment:
         if not (found.folder / "ready.json").exists():
             _build(found)
     return found
+
+
+def used() -> list[str]:
+    """Recipes that a session needs: without a checkout Megatron-LM is not trained."""
+    return [name for name in RECIPES if name != TRAINING or os.environ.get("MEGATRON_ROOT")]
 
 
 def versions(name: str) -> dict[str, str]:
@@ -201,7 +209,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def main(names: list[str]) -> None:
-    for name in names or list(RECIPES):
+    for name in names or used():
         found = environment(name)
         stated = ", ".join(f"{key} {value}" for key, value in versions(name).items())
         print(f"{name}: {stated} in {found.folder}")

@@ -79,4 +79,4 @@ def _compiled(target: str, seed: int, most: int) -> Iterator[Generated]:
 
 
 def _number(target: str, seed: int, number: int) -> Generated:
-    return compile_text(job_text(target, seed, number), f"m{number}")
+    return compile_text(job_text(target, seed, number), f"m{number}{target.partition('-')[2]}")

@@ -24,7 +24,9 @@ from megatron.core.models.backends import LocalSpecProvider  # noqa: E402
 from megatron.core.models.gpt import GPTModel  # noqa: E402
 from megatron.core.models.gpt import gpt_layer_specs as specs  # noqa: E402
 from megatron.core.pipeline_parallel import schedules  # noqa: E402
+from megatron.core.tensor_parallel.layers import ColumnParallelLinear  # noqa: E402
 from megatron.core.transformer import multi_latent_attention  # noqa: E402
+from megatron.core.transformer.identity_op import IdentityOp  # noqa: E402
 from megatron.training import arguments as megatron_arguments  # noqa: E402
 from megatron.training import global_vars, initialize, training  # noqa: E402
 from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
@@ -45,9 +47,20 @@ class Whole(torch.nn.Module):
         self.weight = torch.nn.Parameter(torch.empty(outputs, inputs))
 
 
+class Normed(ColumnParallelLinear):
+    """Transformer Engine's linear layer with a norm before it: the parameters of both."""
+
+    def __init__(self, inputs: int, outputs: int, *, config: Any, **named: Any) -> None:
+        super().__init__(inputs, outputs, config=config, **named)
+        self.layer_norm_weight = torch.nn.Parameter(torch.empty(inputs))
+        if config.normalization == "LayerNorm":
+            self.layer_norm_bias = torch.nn.Parameter(torch.empty(inputs))
+
+
 stand_ins.after_import()
 multi_latent_attention.TELinear = Whole
 LocalSpecProvider.core_attention = lambda self: NoProduct
+LocalSpecProvider.column_parallel_layer_norm_linear = lambda self: Normed
 
 GROUPS = {
     "tp": parallel_state.get_tensor_model_parallel_world_size,
@@ -212,9 +225,13 @@ def _model(args: Any, chunk: int | None, first: bool, final: bool) -> Any:
 
 
 def _as_in_transformer_engine(args: Any, attention: Any) -> None:
-    """Latent attention's down-projections are whole on every rank."""
-    if args.multi_latent_attention:
-        attention.linear_q_down_proj = attention.linear_kv_down_proj = Whole
+    """Latent attention's down-projections are whole on every rank; a query that is not compressed is
+    normalised in its projection."""
+    if not args.multi_latent_attention:
+        return
+    attention.linear_q_down_proj = attention.linear_kv_down_proj = Whole
+    if args.q_lora_rank is None:
+        attention.q_layernorm = IdentityOp
 
 
 def _prediction(config: Any, spec: Any, chunk: int | None) -> Any:

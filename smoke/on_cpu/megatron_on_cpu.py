@@ -1,0 +1,217 @@
+"""What Megatron-LM's pretrain_gpt.py needs to train without a GPU: replacements in memory, no file is edited.
+
+`stand_ins` surrounds the import of megatron.core. What each replaces is said where it stands.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import typing
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+#: In the environment: the compute capability of the job's GPUs, such as 90, for Megatron-LM's checks.
+CAPABILITY = "PARC_SMOKE_CAPABILITY"
+#: Arguments that choose Transformer Engine, apex, fused kernels or NCCL.
+WITHOUT_KERNELS: dict[str, Any] = {
+    "transformer_impl": "local",
+    "distributed_backend": "gloo",
+    "num_workers": 0,
+    "masked_softmax_fusion": False,
+    "gradient_accumulation_fusion": False,
+    "apply_rope_fusion": False,
+    "no_persist_layer_norm": True,
+    "moe_grouped_gemm": False,
+    "moe_permute_fusion": False,
+    "tp_comm_overlap": False,
+}
+
+
+@contextmanager
+def stand_ins() -> Iterator[None]:
+    torch: Any = import_module("torch")
+    cuda: Any = import_module("cuda_on_cpu")
+    if not hasattr(typing, "override"):
+        typing.override = lambda function: function  # type: ignore[attr-defined]
+    cuda.one_device(torch, divmod(int(os.environ[CAPABILITY]), 10))
+    cuda.random_states(torch)
+    cuda.gloo(torch)
+    sys.modules["megatron.core.datasets.helpers_cpp"] = sample_index()
+    with import_module("import_only_triton").import_only_triton():
+        yield
+        for name in ("arguments", "training"):
+            import_module(f"megatron.training.{name}")
+    cuda.tensors(torch)
+    own_modules()
+    norms(torch)
+    normed_projections()
+    attention(torch)
+    random_trackers(torch)
+
+
+def sample_index() -> Any:
+    """Which document and place each sequence of a data set begins at: a C++ extension in Megatron-LM."""
+    numpy: Any = import_module("numpy")
+    module: Any = ModuleType("helpers_cpp")
+
+    def begins(
+        sizes: Any, order: Any, length: int, epochs: int, per_epoch: int, whole: bool, extra: int
+    ) -> Any:
+        tokens = epochs * per_epoch - extra
+        count = tokens // length if whole else -(-tokens // length)
+        ends = numpy.cumsum(sizes[order], dtype=numpy.int64)
+        starts = numpy.minimum(numpy.arange(count + 1, dtype=numpy.int64) * length, tokens)
+        places = numpy.searchsorted(ends, starts, side="right")
+        before = ends[places] - sizes[order][places]
+        return numpy.stack([places, starts - before], axis=1).astype(numpy.int32)
+
+    module.build_sample_idx_int32 = module.build_sample_idx_int64 = begins
+    return module
+
+
+def own_modules() -> None:
+    """Megatron-LM's own modules in PyTorch instead of Transformer Engine's, and no compiled extension."""
+    arguments: Any = import_module("megatron.training.arguments")
+    training: Any = import_module("megatron.training.training")
+    enums: Any = import_module("megatron.core.transformer.enums")
+    parse = arguments.parse_args
+
+    def parsed(*given: Any, **named: Any) -> Any:
+        found = parse(*given, **named)
+        vars(found).update(WITHOUT_KERNELS, attention_backend=enums.AttnBackend.auto)
+        if found.use_megatron_fsdp:
+            # Its checkpoints wait for ever on CPUs: one rank gathers, the other does not.
+            found.save = None
+        return found
+
+    arguments.parse_args = parsed
+    datasets: Any = import_module("megatron.core.datasets.utils")
+    datasets.compile_helpers = lambda: None
+    training.initialize_megatron = partial(training.initialize_megatron, allow_no_cuda=True)
+
+
+def norms(torch: Any) -> None:
+    """PyTorch's norms under sequence parallelism too: their gradients are summed over the tensor group."""
+    kinds = {"LayerNorm": torch.nn.LayerNorm, "RMSNorm": torch.nn.RMSNorm}
+
+    def made(
+        cls: Any, config: Any, hidden_size: int, eps: float = 1e-5, *_: object, **__: object
+    ) -> Any:
+        norm = kinds[config.normalization](normalized_shape=hidden_size, eps=eps)
+        for parameter in norm.parameters():
+            parameter.sequence_parallel = config.sequence_parallel
+        return norm
+
+    import_module("megatron.core.transformer.torch_norm").WrappedTorchNorm.__new__ = made
+
+
+def normed_projections() -> None:
+    """A norm and the linear layer after it, which are one module in Transformer Engine: latent attention asks
+    for it where the query is not compressed, and then for no other norm of the query."""
+    backends: Any = import_module("megatron.core.models.backends")
+    latent: Any = import_module("megatron.core.transformer.multi_latent_attention")
+    norm: Any = import_module("megatron.core.transformer.torch_norm").WrappedTorchNorm
+    columns: Any = import_module("megatron.core.tensor_parallel.layers").ColumnParallelLinear
+
+    class Normed(columns):  # type: ignore[misc]
+        def __init__(self, inputs: int, outputs: int, *, config: Any, **named: Any) -> None:
+            super().__init__(inputs, outputs, config=config, **named)
+            self.norm = norm(config, inputs, config.layernorm_epsilon)
+
+        def forward(self, tensor: Any, *given: Any, **named: Any) -> Any:
+            return super().forward(self.norm(tensor), *given, **named)
+
+    resolver = getattr(latent, "QKNormConfigResolver", None)
+    if resolver is None:
+        return
+    backends.LocalSpecProvider.column_parallel_layer_norm_linear = lambda self: Normed
+
+    def resolved(config: Any, submodules: Any) -> Any:
+        if config.q_lora_rank is None:
+            submodules = replace(submodules, q_layernorm=None)
+        return resolver(config, submodules)
+
+    latent.QKNormConfigResolver = resolved
+
+
+def attention(torch: Any) -> None:
+    """PyTorch's attention product with a mask, for heads of any size. Over a context group every rank gathers
+    all keys and values, where Transformer Engine sends them around a ring."""
+    state: Any = import_module("megatron.core.parallel_state")
+    tracker: Any = import_module("megatron.core.tensor_parallel").get_cuda_rng_tracker
+    kind: Any = import_module("megatron.core.transformer.dot_product_attention").DotProductAttention
+    gathered = of_all_ranks(torch)
+
+    def begin(
+        self: Any, config: Any, *_: Any, softmax_scale: float | None = None, **__: Any
+    ) -> None:
+        torch.nn.Module.__init__(self)
+        self.config, self.scale = config, softmax_scale
+        self.tp_group = state.get_tensor_model_parallel_group()
+
+    def forward(self: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> Any:
+        ranks = state.get_context_parallel_world_size()
+        group = state.get_context_parallel_group()
+        mine = places(torch, len(query), state.get_context_parallel_rank(), ranks)
+        there = torch.cat([places(torch, len(query), rank, ranks) for rank in range(ranks)])
+        if ranks > 1:
+            key, value = (gathered.apply(each.contiguous(), group) for each in (key, value))
+        dropout = self.config.attention_dropout if self.training else 0.0
+        heads = [each.permute(1, 2, 0, 3) for each in (query, key, value)]
+        mask = seen(mine, there, self.config.window_size)
+        named = {"dropout_p": dropout, "scale": self.scale, "enable_gqa": True}
+        with nullcontext() if self.config.sequence_parallel else tracker().fork():
+            product = torch.nn.functional.scaled_dot_product_attention(*heads, mask, **named)
+        return product.permute(2, 0, 1, 3).flatten(2)
+
+    kind.__init__, kind.forward = begin, forward
+
+
+def of_all_ranks(torch: Any) -> Any:
+    """A tensor -> those of all ranks behind one another; backward, the sum of what all ranks make of it."""
+    distributed = torch.distributed
+
+    class OfAllRanks(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, tensor: Any, group: Any) -> Any:
+            context.group = group
+            parts = [torch.empty_like(tensor) for _ in range(group.size())]
+            distributed.all_gather(parts, tensor, group=group)
+            return torch.cat(parts)
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> tuple[Any, None]:
+            total = gradient.contiguous().clone()
+            distributed.all_reduce(total, group=context.group)
+            return total.chunk(context.group.size())[context.group.rank()], None
+
+    return OfAllRanks
+
+
+def places(torch: Any, length: int, rank: int, ranks: int) -> Any:
+    """Where the tokens of a context rank stand: the sequence is cut into 2 * ranks, and each has one part
+    from either end."""
+    half = length // 2
+    if ranks == 1:
+        return torch.arange(length)
+    starts = (rank * half, (2 * ranks - 1 - rank) * half)
+    return torch.cat([torch.arange(start, start + half) for start in starts])
+
+
+def seen(queries: Any, keys: Any, window: tuple[int, int] | None) -> Any:
+    """What each query may look at."""
+    mask = keys <= queries[:, None]
+    return mask if window is None else mask & (keys >= queries[:, None] - window[0])
+
+
+def random_trackers(torch: Any) -> None:
+    """The trackers of tensor parallelism set the device's random state past torch.cuda."""
+    random: Any = import_module("megatron.core.tensor_parallel.random")
+    random._set_cuda_rng_state = lambda state, *_, **__: torch.set_rng_state(state)
+    random._get_cuda_rng_state = lambda *_, **__: torch.get_rng_state()
