@@ -115,7 +115,7 @@ def begun(items: Sequence[pytest.Item], folder: Path) -> Iterator[Smokes]:
         smokes = Smokes(folder, pool)
         for item in items:
             module = getattr(item, "module", None)
-            skipped = any(mark.args[0] for mark in item.iter_markers("skipif"))
+            skipped = any(mark.args and mark.args[0] for mark in item.iter_markers("skipif"))
             if item.name.startswith("test_layouts_train[") and not skipped:
                 case = item.callspec.params["case"]  # type: ignore[attr-defined]
                 smokes.begin(item.nodeid, module.TARGET, module.CASES[case], module.NAME)
