@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from environments import cache_folder, used, versions
+from environments import cache_folder, used, versions_of_all
 from jobs_of_seed import Batch, batch
 from results import RESULTS
 from smoking import Smokes, begun
@@ -33,7 +33,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    found = {name: version for recipe in used() for name, version in versions(recipe).items()}
+    found = versions_of_all(used())
     stated = ", ".join(f"{name} {version}" for name, version in found.items())
     return [f"acceptance of {stated}; seed {config.getoption('--seed')}"]
 

@@ -65,6 +65,7 @@ def smoked(
     name: str,
     folder: Path,
     running: set[subprocess.Popen[str]],
+    *more: str,
 ) -> dict[str, Any]:
     """What `parc smoke --json` prints of the one run; it is among `running` meanwhile."""
     folder.mkdir()
@@ -72,7 +73,7 @@ def smoked(
     job.write_text(job_text(target, wanted))
     command = [sys.executable, "-m", "parc", "smoke", str(job), "--json", "--cpu"]
     command += ["--python", str(environment(name).python)]
-    command += ["--procs", str(wanted.processes), "--limit", str(LIMIT_SECONDS)]
+    command += ["--procs", str(wanted.processes), "--limit", str(LIMIT_SECONDS), *more]
     variables = {**os.environ, "TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions")}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=variables) as process:
@@ -94,11 +95,14 @@ class Smokes:
     runs: dict[str, Future[dict[str, Any]]] = field(default_factory=dict)
     running: set[subprocess.Popen[str]] = field(default_factory=set)
 
-    def begin(self, key: str, target: str, wanted: Wanted, name: str) -> Future[dict[str, Any]]:
+    def begin(
+        self, key: str, target: str, wanted: Wanted, name: str, *more: str
+    ) -> Future[dict[str, Any]]:
         """What `parc smoke --json` will print of the one run, in the environment of that name."""
         folder = self.folder / str(len(self.runs))
-        self.runs[key] = self.pool.submit(smoked, target, wanted, name, folder, self.running)
-        return self.runs[key]
+        run = self.pool.submit(smoked, target, wanted, name, folder, self.running, *more)
+        self.runs[key] = run
+        return run
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         return self.runs[key].result()
@@ -111,7 +115,8 @@ def begun(items: Sequence[pytest.Item], folder: Path) -> Iterator[Smokes]:
         smokes = Smokes(folder, pool)
         for item in items:
             module = getattr(item, "module", None)
-            if hasattr(module, "TARGET") and item.name.startswith("test_layouts_train["):
+            skipped = any(mark.args and mark.args[0] for mark in item.iter_markers("skipif"))
+            if item.name.startswith("test_layouts_train[") and not skipped:
                 case = item.callspec.params["case"]  # type: ignore[attr-defined]
                 smokes.begin(item.nodeid, module.TARGET, module.CASES[case], module.NAME)
         try:
@@ -129,10 +134,14 @@ def check(run: dict[str, Any], wanted: Wanted) -> None:
     RESULTS.train(run["environment"], Ran.said(run))
 
 
-def check_recomputing(smokes: Smokes, target: str, name: str, layout: str) -> None:
+def check_recomputing(
+    smokes: Smokes, target: str, name: str, layout: str, model: str = DENSE
+) -> None:
     """Recomputation on and off: the same losses."""
     ways = ("none", "selective", "full")
-    wanted = {way: Wanted(f"{layout}, recompute == {way}", 2, {"recompute": way}) for way in ways}
+    wanted = {
+        way: Wanted(f"{layout}, recompute == {way}", 2, {"recompute": way}, model) for way in ways
+    }
     runs = {way: smokes.begin(f"{target} {way}", target, wanted[way], name) for way in ways}
     for way in ways:
         check(runs[way].result(), wanted[way])

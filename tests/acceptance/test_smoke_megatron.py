@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from environments import TRAINING, environment
-from smoking import Wanted, check, smoked
+from smoking import LIMIT_SECONDS, Smokes, Wanted, check, check_recomputing
 
+TARGET, NAME = "megatron", TRAINING
 ROOT = os.environ.get("MEGATRON_ROOT")
 pytestmark = pytest.mark.skipif(
     not ROOT, reason="MEGATRON_ROOT is not set, and pretrain_gpt.py is in no package"
@@ -48,30 +49,22 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_layouts_train(case: str, tmp_path: Path) -> None:
-    check(smoked("megatron", CASES[case], TRAINING, tmp_path), CASES[case])
+def test_layouts_train(case: str, smokes: Smokes, request: pytest.FixtureRequest) -> None:
+    check(smokes[request.node.nodeid], CASES[case])
 
 
-def test_recomputing_changes_no_loss(tmp_path: Path) -> None:
-    losses = {}
-    for recompute in ("none", "selective", "full"):
-        layout = f"tp == 2, pp == 1, cp == 1, micro_batch == 1, recompute == {recompute}"
-        wanted = Wanted(layout, 2, {"recompute": recompute, "tp": 2}, DENSE)
-        folder = tmp_path / recompute
-        folder.mkdir()
-        run = smoked("megatron", wanted, TRAINING, folder)
-        check(run, wanted)
-        losses[recompute] = run["losses"]
-    assert losses["selective"] == pytest.approx(losses["none"], abs=2e-3)
-    assert losses["full"] == pytest.approx(losses["none"], abs=2e-3)
+def test_recomputing_changes_no_loss(smokes: Smokes) -> None:
+    layout = "tp == 2, pp == 1, cp == 1, micro_batch == 1"
+    check_recomputing(smokes, TARGET, NAME, layout, DENSE)
 
 
-def test_a_checkpoint_is_written_and_the_run_goes_on_from_it(tmp_path: Path) -> None:
+def test_a_checkpoint_is_written_and_the_run_goes_on_from_it(
+    smokes: Smokes, tmp_path: Path
+) -> None:
     """The emitted script is started again with more steps, as after a requeue."""
     keep = tmp_path / "kept"
-    run = smoked(
-        "megatron", CASES["zero_1"], TRAINING, tmp_path, "--keep", str(keep), "--steps", "4"
-    )
+    more = ("--keep", str(keep), "--steps", "4")
+    run = smokes.begin("kept", TARGET, CASES["zero_1"], NAME, *more).result()
     assert run["good"], run["log"]
     kept = keep / "megatron"
     checkpoints = kept / "work" / "checkpoints"
@@ -81,7 +74,7 @@ def test_a_checkpoint_is_written_and_the_run_goes_on_from_it(tmp_path: Path) -> 
         env=_variables(kept),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LIMIT_SECONDS,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert (checkpoints / "latest_checkpointed_iteration.txt").read_text() == "6"
@@ -93,7 +86,7 @@ def _variables(kept: Path) -> dict[str, str]:
     from parc.smoke.processes import free_port
 
     on_cpu = Path(parc.smoke.__file__).with_name("on_cpu")
-    made = environment(TRAINING).variables(
+    made = environment(NAME).variables(
         PYTHONPATH=str(on_cpu),
         PARC_SMOKE_CAPABILITY="90",
         TORCHDYNAMO_DISABLE="1",

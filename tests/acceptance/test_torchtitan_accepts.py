@@ -21,13 +21,12 @@ from parc.smoke.assets import write_text
 
 #: Parameters are kept in fp32.
 PARAMETER_BYTES = 4
+MOST_RANKS = 4096
 #: Environment -> generated jobs that are written for it, and the probe that runs in it.
 RELEASES = {
     "torchtitan-0.2.2": ("torchtitan", "torchtitan_probe"),
     "torchtitan-0.3.0": ("torchtitan-0.3", "torchtitan_python_probe"),
 }
-#: Of generated jobs.
-MOST_RANKS = 4096
 
 
 def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "configuration"
     config = ConfigManager().parse_args(case["program"][2:])
     with tempfile.TemporaryDirectory() as folder:
-        _offline(config, Path(case["assets"]), Path(folder))
+        _offline(config, Path(case["assets"]), folder)
         _play(case["world"], case["rank"])
         answer["stage"] = "trainer"
         trainer = Trainer(config)
@@ -54,11 +54,11 @@ def _play(world: int, rank: int) -> None:
     )
 
 
-def _offline(config: Any, assets: Path, folder: Path) -> None:
+def _offline(config: Any, assets: Path, folder: str) -> None:
     """A test's data, tokenizer and output; a group that plays all ranks; an optimizer that a CPU has."""
     config.model.hf_assets_path = str(assets / "tokenizer")
     config.training.dataset, config.training.dataset_path = "c4_test", str(assets / "data")
-    config.job.dump_folder = str(folder)
+    config.job.dump_folder = folder
     config.comm.mode = "fake_backend"
     config.optimizer.implementation = "for-loop"
 

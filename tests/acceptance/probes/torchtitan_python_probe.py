@@ -35,7 +35,7 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     stand_ins.CAPABILITY[:] = case["capability"]
     answer["stage"] = "configuration"
     with tempfile.TemporaryDirectory() as folder:
-        config = _offline(case["program"][2:], Path(case["assets"]), Path(folder))
+        config = _offline(case["program"][2:], Path(case["assets"]), folder)
         stand_ins.play(case["world"], case["rank"])
         answer["stage"] = "trainer"
         trainer = Trainer(config)
@@ -43,11 +43,11 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "accepted"
 
 
-def _offline(arguments: list[str], assets: Path, folder: Path) -> Any:
+def _offline(arguments: list[str], assets: Path, folder: str) -> Any:
     """The job's own configuration with a test's paths, a group that plays all ranks, and Adam for CPUs."""
     os.environ["HF_ASSETS_PATH"] = str(assets / "tokenizer")
     os.environ["DATASET_PATH"] = str(assets / "data")
-    os.environ["DUMP_FOLDER"] = str(folder)
+    os.environ["DUMP_FOLDER"] = folder
     # What fails in the module is its own error; ConfigManager would say that there is no such module.
     importlib.import_module(arguments[arguments.index("--module") + 1])
     config = ConfigManager().parse_args(arguments)
