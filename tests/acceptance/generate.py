@@ -341,10 +341,12 @@ def _deepspeed(draw: Draw) -> list[str]:
 
 def _torchtitan(draw: Draw, model: Settings) -> list[str]:
     found = [f'version = "{draw.version}"'] if draw.version else []
-    settings = ["log_freq = 1", 'data = "/data/c4"', "rope_scaling = 8", 'checkpoint = "steps"']
+    settings = ["log_freq = 1", 'data = "/data/c4"', 'checkpoint = "steps"']
+    if not {"kv_lora_rank", "experts", "head_dim", "qk_norm", "tied"} & set(model):
+        settings.append("rope_scaling = 8")
     if "experts" in model:
         settings += ["router = sigmoid; router_scale = 2.5", "router_norm = false"]
-        if model["experts"] % 4 == 0 and model["experts"] > 4:
+        if model["experts"] % 4 == 0 and model["experts"] > 4 and model["topk"] <= 4:
             settings.append("router_groups = 4; router_limited_groups = 2")
     found += draw.dice.sample(settings, draw.one(0, 0, 1, 2))
     if draw.happens(0.3):
