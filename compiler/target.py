@@ -119,6 +119,8 @@ class Traits:
     bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
     """`bucket(job, ranks, ways)`: a rank's parameters in one collective of gradients or weights among
     `ranks`, where tp or experts divide them by `ways`."""
+    gather_quarters: int = 4
+    """Quarters of a micro-batch's work that gathers run beside."""
     wide_share: float = 1.0
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     vocab_multiple: int = 1

@@ -191,6 +191,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
+    "gather_quarters": ("quarters of a micro-batch's work that they run beside", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),
     "wide_share": ("share of the network that ZeRO 3's collectives reach", _plain),
