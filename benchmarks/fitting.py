@@ -227,9 +227,36 @@ class Fit:
             before = point
             for number in range(len(self.parameters)):
                 point = self._line(tables, point, number)[0]
+            for pair in self._pairs():
+                point = self._traded(tables, point, *pair)
             if point == before:
                 break
         return point
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        """Parameters of the same owners, which explain the same rows."""
+        numbers = range(len(self.parameters))
+        return [
+            (one, two)
+            for one in numbers
+            for two in numbers
+            if one != two and set(self.parameters[one].owners) & set(self.parameters[two].owners)
+        ]
+
+    def _traded(
+        self, tables: Mapping[str, Sequence[Axes]], point: Point, one: int, two: int
+    ) -> Point:
+        """A step of one parameter, either way, that the best value of the other makes worth it."""
+        it = self.parameters[one]
+        found = [(0.0, point)]
+        for value in (point[one] - 1, point[one] + 1):
+            if it.low <= value <= it.high:
+                moved = _moved(point, one, value)
+                changed = self._change(tables, point, one, value)
+                answered, lowered = self._line(tables, moved, two)
+                found.append((changed + lowered, answered))
+        change, best = min(found, key=lambda each: each[0])
+        return best if change < -1e-9 else point
 
     def _single(self, tables: Mapping[str, Sequence[Axes]], point: Point) -> Point:
         """The best change of one parameter, which the tables price exactly."""
@@ -240,16 +267,28 @@ class Fit:
         self, tables: Mapping[str, Sequence[Axes]], point: Point, number: int
     ) -> tuple[Point, float]:
         """The best value of one parameter over its whole range, and what it lowers the loss by (negative)."""
+        total, low = self._along(tables, point, number), self.parameters[number].low
+        here = total[point[number] - low]
+        if total.min() >= here - 1e-12:
+            return point, 0.0
+        return _moved(point, number, int(total.argmin()) + low), float(total.min() - here)
+
+    def _change(
+        self, tables: Mapping[str, Sequence[Axes]], point: Point, number: int, value: int
+    ) -> float:
+        total, low = self._along(tables, point, number), self.parameters[number].low
+        return float(total[value - low] - total[point[number] - low])
+
+    def _along(self, tables: Mapping[str, Sequence[Axes]], point: Point, number: int) -> Floats:
+        """The loss along one parameter, less that of sources it says nothing of."""
         it = self.parameters[number]
-        total = np.array([self._strain(_moved(point, number, v)) for v in range(it.low, it.high + 1)])
+        values = range(it.low, it.high + 1)
+        total = np.array([self._strain(_moved(point, number, value)) for value in values])
         for found in tables.values():
             if any(number in row.sample.concerned for row in found):
                 rows = sum(self._of_line(row, point, number) for row in found)
                 total = total + rows / len(found) / len(tables)
-        here = total[point[number] - it.low]
-        if total.min() >= here - 1e-12:
-            return point, 0.0
-        return _moved(point, number, int(total.argmin()) + it.low), float(total.min() - here)
+        return total
 
     def _of_line(self, row: Axes, point: Point, number: int) -> Any:
         """The loss of a row along one parameter."""

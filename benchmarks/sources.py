@@ -61,12 +61,13 @@ class Framework:
 FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
-#: the six times of SC21's table 2 at three micro-batches say that gathers hide, reductions do not, and both
-#: reach one port of eight.
+#: the six times of SC21's table 2 at three micro-batches say that gathers hide behind three of four passes,
+#: that reductions do not, and that both reach one port of eight.
 OF_2021 = (
     ("overlaps_reduce", False),
     ("overlaps_regather", False),
     ("overlaps_each", False),
+    ("gather_quarters", 3),
     ("wide_share", 1 / 8),
 )
 

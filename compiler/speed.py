@@ -234,6 +234,8 @@ def slot(x: Algebra, load: Load) -> Parts:
     shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
     if shown:
         work = sum(parts.values())
+        if traits.gather_quarters < 4:
+            work = x.over(work * traits.gather_quarters, 4)
         parts["dp"] = beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
         parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
     return parts

@@ -135,6 +135,8 @@ class Traits:
     """The same of a step's gathering of updated weights, where it differs."""
     sums_on_host: Callable[[int], bool] = field(default=lambda zero: False)
     """Whether an offloaded optimizer has the sum of a step's gradients in host memory at a ZeRO stage."""
+    gather_quarters: int = 4
+    """Quarters of a micro-batch's work that gathers run beside."""
     wide_share: float = 1.0
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     block_norms: Callable[[Model], int] = field(default=lambda model: 0)

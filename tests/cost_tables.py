@@ -208,6 +208,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "dispatch": ("dispatch and combine send a token's", _word),
     "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
+    "gather_quarters": ("quarters of a micro-batch's work that they run beside", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),
     "sums_on_host": (
