@@ -38,9 +38,12 @@ TOLERANCE = 1.01
 VOLTA = ("v100_16", "v100_32")
 AMPERE = ("a100_80", "a100_40", "a800")
 HOPPER = ("h100_sxm", "h200", "h800")
-BLACKWELL = ("b200", "gb200")
+BLACKWELL = ("b200",)
+#: A B200 whose peak is stated higher than it is faster.
+GRACE = ("gb200",)
 ULTRA = ("b300", "gb300")
-GENERATIONS = {"Volta": VOLTA, "Ampere": AMPERE, "Hopper": HOPPER, "Blackwell": BLACKWELL + ULTRA}
+SM100 = BLACKWELL + GRACE + ULTRA
+GENERATIONS = {"Volta": VOLTA, "Ampere": AMPERE, "Hopper": HOPPER, "Blackwell": SM100}
 
 
 def efficiency(
@@ -63,7 +66,9 @@ PARAMETERS = (
     efficiency("Hopper", "memory_efficiency", HOPPER, 54, 85, 67),
     efficiency("Blackwell", "matmul_efficiency", BLACKWELL, 39, 78, 49),
     efficiency("Blackwell", "fp8_efficiency", BLACKWELL, 39, 90, 49),
-    efficiency("Blackwell", "memory_efficiency", BLACKWELL + ULTRA, 54, 85, 67),
+    efficiency("GB200", "matmul_efficiency", GRACE, 39, 78, 49),
+    efficiency("GB200", "fp8_efficiency", GRACE, 39, 90, 49),
+    efficiency("Blackwell", "memory_efficiency", SM100, 54, 85, 67),
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 39, 78, 49),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 39, 90, 49),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60, 15),
