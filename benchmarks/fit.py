@@ -102,15 +102,17 @@ def _timed(row: Row | Unusable) -> Setup | None:
 
 
 def _spaced(count: int, most: int) -> Sequence[int]:
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
+    places = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    return [int(place) for place in np.unique(places)]
 
 
 def _sample(row: Row, setup: Setup) -> Sample | None:
     try:
         complete = replace(setup, layout=predict(setup).layout, open=())
-        return sample_of(complete, measured_seconds(setup.case, row), PARAMETERS)
+        measured = measured_seconds(setup.case, row)
     except Unusable:
         return None
+    return None if measured is None else sample_of(complete, measured, PARAMETERS)
 
 
 def left_out(fit: Fit, sources: Sources, fitted: Point) -> dict[str, Point]:
@@ -156,7 +158,9 @@ def _of_sources(
         "fitted": lambda name: fitted,
         "left out": lambda name: others[name],
     }
-    lines = [f"{'median |error| of source':52}{'rows':>5}" + "".join(f"{each:>10}" for each in columns)]
+    lines = [
+        f"{'median |error| of source':52}{'rows':>5}" + "".join(f"{each:>10}" for each in columns)
+    ]
     table = []
     for name, found in sources.items():
         table.append([median_error(fit.errors(found, at(name))) for at in columns.values()])

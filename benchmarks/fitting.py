@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import setups
 from placing import placement_of
 from predict import OUTSIDE_LAYERS, with_layers
 from setups import Asked, Setup
@@ -180,10 +179,7 @@ class Fit:
     def errors(self, samples: Sequence[Sample], point: Point) -> Floats:
         """log(predicted / measured), exact."""
         return np.array(
-            [
-                np.log(self._exact(sample, point) / sample.measured)
-                for sample in samples
-            ]
+            [np.log(self._exact(sample, point) / sample.measured) for sample in samples]
         )
 
     def _exact(self, sample: Sample, point: Point) -> float:
@@ -305,14 +301,14 @@ def _moved(point: Point, number: int, value: int) -> Point:
 
 
 def loss_of(errors: Any) -> Any:
-    """The size of each error, rounded off near 0: what a median of sizes goes by, and rows that the model cannot
-    explain pull no harder than others."""
+    """The size of each error, rounded off near 0: what a median of sizes goes by, and rows that the model
+    cannot explain pull no harder than others."""
     return np.sqrt(errors**2 + SMOOTH**2) - SMOOTH
 
 
 def median_error(errors: Floats) -> float:
     """Median of |predicted / measured - 1|."""
-    return median(np.abs(np.expm1(errors)).tolist())
+    return float(median(np.abs(np.expm1(errors)).tolist()))
 
 
 def sample_of(setup: Setup, measured: float, parameters: Sequence[Parameter]) -> Sample:
