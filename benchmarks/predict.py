@@ -27,8 +27,9 @@ from parc.dsl.job import Job
 
 #: What torch's allocator reserves beyond what it has allocated at most, as a share of activations and all
 #: else that comes and goes: 0.24 to 0.41 in four layouts of SimuMax's B200 release v1.2 (llama3_70b), 0.16
-#: to 0.43 in the logs that print both in bigscience-workshop/bigscience, experiments.
-CACHED = 0.3
+#: with ZeRO 3 and nothing beside the update's bytes with a pipeline in the logs that print both in
+#: bigscience-workshop/bigscience, experiments.
+CACHED = 0.2
 #: Parts of a step that belong to no single layer.
 OUTSIDE_LAYERS = ("optimizer", "dp", "other")
 
