@@ -225,6 +225,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "whole_boundary": ("every rank of tp sends all that a stage hands over", _plain),
+    "whole_embedding": ("every rank of tp holds the whole token table", _plain),
     "gathers_logits": ("every rank of tp holds all logits", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),

@@ -58,12 +58,13 @@ PROBES: dict[str, tuple[str, str, Cases]] = {
 def test_the_framework_refuses_it_too(target: str, request: Any, tmp_path: Path) -> None:
     environment, program, case_of = PROBES[target]
     layouts = list(forbidden(target, request.config.getoption("--seed"), EACH))
-    cases = [case for layout in layouts for case in case_of(layout, tmp_path)]
+    asked = [layout for layout in layouts if not layout.predicate.stricter]
+    cases = [case for layout in asked for case in case_of(layout, tmp_path)]
     answers = probe(environment, program, cases, tmp_path)
     lenient = {
         layout.predicate.code: answer
-        for layout, answer in zip(layouts, answers, strict=True)
-        if answer["stage"] == "accepted" and not layout.predicate.stricter
+        for layout, answer in zip(asked, answers, strict=True)
+        if answer["stage"] == "accepted"
     }
     assert not lenient
     tried = {layout.predicate.code for layout in layouts}
