@@ -42,7 +42,7 @@ def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
 
 def whole(value: Any) -> Any:
     """The nearest whole number, or those of an array."""
-    return round(value) if np.isscalar(value) else np.rint(value).astype(np.int64)
+    return np.rint(value).astype(np.int64) if isinstance(value, np.ndarray) else round(value)
 
 
 class Algebra(Protocol):
