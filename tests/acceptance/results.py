@@ -79,6 +79,8 @@ WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
     # Its runs are no part of the table: they need a checkout, which not every session has.
     "megatron": {
         "": "pretrain_gpt.py is in no package; with a checkout in MEGATRON_ROOT it is trained",
+        "multi-token prediction": "no run has it",
+        "recomputation of some layers": "no run has it",
         "fp16": "CPUs train in bf16",
         "fp8": "products in fp8 need a GPU",
         "mxfp8": "products in fp8 need a GPU",
