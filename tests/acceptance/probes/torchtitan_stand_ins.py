@@ -18,6 +18,7 @@ from torch.distributed.tensor import DTensor
 #: Stand-ins that `parc smoke` trains with.
 sys.path.append(str(Path(__file__).resolve().parents[3] / "smoke" / "on_cpu"))
 import torchtitan_on_cpu
+from import_only_triton import import_only_triton
 
 #: Of the GPU that is stood in for.
 CAPABILITY = [9, 0]
@@ -27,7 +28,7 @@ def before_import(*kernels: str) -> None:
     """`kernels` are modules that must be imported while triton's stand-in is there."""
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     torchtitan_on_cpu.one_cpu_device(torch)
-    with torchtitan_on_cpu.import_only_triton():
+    with import_only_triton():
         for name in kernels:
             importlib.import_module(name)
 
