@@ -12,7 +12,8 @@ from parc.compiler.target import StateBytes
 from parc.dsl.job import Job
 
 Traits = tuple[tuple[str, Any], ...]
-#: Elements of the bucket in which DeepSpeed reduces gradients and gathers weights, unless a configuration sets it.
+#: Elements of the bucket in which DeepSpeed reduces gradients and gathers weights, unless a configuration
+#: sets it.
 BUCKET = 500_000_000
 
 
@@ -69,21 +70,28 @@ DEEPSPEED_3: Traits = (
 
 
 def bucket_of_a_square(job: Job) -> int:
-    """reduce_bucket_size is hidden * hidden in BigScience's script and in what transformers fills in for `auto`;
-    four at once, as in parc's own target."""
+    """reduce_bucket_size is hidden * hidden in BigScience's script and in what transformers fills in for
+    `auto`; four at once, as in parc's own target."""
     return 4 * 2 * job.model.hidden**2
-
 
 
 #: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
 #: (core/tensor_parallel/cross_entropy.py of 2021).
-OLD_LOGITS: Traits = (("logit_bytes", 10.0),)
+OLD_LOGITS: Traits = (("logit_bytes", 10.0), ("weight_gradient_bytes", 2.0))
 
 
 def fp32_outputs(pp: Any) -> Any:
     """Megatron-DeepSpeed's last layer returns fp32 logits (model/gpt_model.py), with one stage too: what is
     kept of two micro-batches stands in DeepSpeed's runtime/pipe/engine.py."""
     return 4.0 + 0.0 * pp
+
+
+#: DeepSpeed's pipeline; Megatron-LM's of the time keeps outputs too.
+PIPELINE: Traits = (
+    ("keeps_outputs", True),
+    ("receive_buffers", 2),
+    ("output_logit_bytes", fp32_outputs),
+)
 
 
 def traits_of(row: Row, framework: Framework) -> Traits:
@@ -102,20 +110,12 @@ def traits_of(row: Row, framework: Framework) -> Traits:
             *_checkpoints(row),
         )
     if row.zero_stage == 0:
-        return (
-            ("state", megatron_2021),
-            ("keeps_outputs", True),
-            ("weight_gradient_bytes", 2.0),
-            *OLD_LOGITS,
-        )
-    fp32 = _sums_in_fp32(row)
+        pipeline = PIPELINE if "DeepSpeed" in row.notes else PIPELINE[:1]
+        return (("state", megatron_2021), *pipeline, *OLD_LOGITS)
     return (
-        ("state", summed_in_fp32 if fp32 else deepspeed_16_bits),
+        ("state", summed_in_fp32 if _sums_in_fp32(row) else deepspeed_16_bits),
         ("buffers", no_bucket),
-        ("keeps_outputs", True),
-        ("receive_buffers", 2),
-        ("weight_gradient_bytes", 2.0),
-        ("output_logit_bytes", fp32_outputs),
+        *PIPELINE,
         *OLD_LOGITS,
     )
 
@@ -125,8 +125,8 @@ def _sums_in_fp32(row: Row) -> bool:
 
 
 def bucket_bytes(row: Row, framework: str, layout: Mapping[str, int]) -> int:
-    """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at a step's
-    end."""
+    """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at the
+    end of a step."""
     if framework != "Megatron-DeepSpeed" or layout["zero"] not in (1, 2):
         return 0
     return (4 if _sums_in_fp32(row) else 2) * BUCKET

@@ -69,15 +69,20 @@ def score(path: Path, source: str | None = None) -> Score:
 def _scored(row: Row | Unusable) -> Scored:
     if isinstance(row, Unusable):
         raise row
-    if re.search(sources.ADVICE, row.source):
-        raise Unusable(ADVICE)
-    if row.gpu.startswith("TPU"):
-        raise Unusable(TPU)
+    if (reason := outside(row)) is not None:
+        raise Unusable(reason)
     if not (row.timed or row.mem_gb or row.oom):
         raise Unusable(NOTHING)
     setup = setup_of(row)
     seconds = None if row.oom else measured_seconds(setup.case, row)
     return Scored(setup, predict(setup), seconds)
+
+
+def outside(row: Row) -> str | None:
+    """Why a row is no measurement of a GPU."""
+    if re.search(sources.ADVICE, row.source):
+        return ADVICE
+    return TPU if row.gpu.startswith("TPU") else None
 
 
 def report(result: Score) -> dict[str, Any]:

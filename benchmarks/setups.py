@@ -108,6 +108,8 @@ def model_of(row: Row) -> Model:
     if named is not None:
         base = std_model(named).model_dump()
         return _checked(Model, {**base, **stated})
+    if re.search(sources.HYBRIDS, row.model):
+        raise Unusable("state-space layers are not in the language")
     if row.layers is None or row.hidden is None or row.heads is None:
         raise Unusable("model dimensions not stated")
     if row.layers == 1:
@@ -207,6 +209,7 @@ def case_of(asked: Asked) -> Case:
 def setup_of(row: Row) -> Setup:
     """Raises Unusable with the reason when a row cannot be priced."""
     framework = sources.first(sources.FRAMEWORKS, row.source, f"{row.where} {row.notes}")
+    row = replace(row, **sources.first(sources.ASSUMED, row.source).fields)
     target = framework.sharded if row.zero_stage == 3 else framework.target
     cluster, model = cluster_of(row), model_of(row)
     mesh = _mesh(row)

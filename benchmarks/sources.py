@@ -61,12 +61,13 @@ class Framework:
 FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
-#: the six times of SC21's table 2 at three micro-batches say that gathers hide, reductions do not, and both
-#: reach one port of eight.
+#: the six times of SC21's table 2 at three micro-batches say that gathers hide behind three of four passes,
+#: that reductions do not, and that both reach one port of eight.
 OF_2021 = (
     ("overlaps_reduce", False),
     ("overlaps_regather", False),
     ("overlaps_each", False),
+    ("gather_quarters", 3),
     ("wide_share", 1 / 8),
 )
 
@@ -110,8 +111,9 @@ FRAMEWORKS = (
     Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
     # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them, but inputs and outputs of
     # stages and whatever else the backward pass does not need are freed at once, a stage runs several
-    # micro-batches in a row, sums their gradients and reduces once, and gradients are divided (arXiv 2407.21783,
-    # 3.3.2).
+    # micro-batches in a row, sums their gradients and reduces once, gradients are divided, gathered weights
+    # stay (arXiv 2407.21783, 3.3.2). It ran 8,192 tokens without recomputation, for which there is room when
+    # a SwiGLU keeps three tensors, as a fused one does, and not four.
     Framework(
         "Llama 3 paper",
         "Meta Llama 3",
@@ -140,6 +142,15 @@ FRAMEWORKS = (
             ("gather_bucket", owned),
         ),
     ),
+    # The commit that both cite, 152aab304d, has the pipeline of before February 2021: each rank sends whole
+    # activations (megatron/p2p_communication.py came with the option to scatter them).
+    Framework(
+        "README Jan 2021|README GPT-3",
+        "Megatron-LM",
+        "megatron",
+        "megatron",
+        traits=(*OF_2021, ("whole_boundary", True)),
+    ),
     Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed", traits=OF_2021),
     # tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1.
     Framework(
@@ -149,8 +160,17 @@ FRAMEWORKS = (
         "deepspeed",
         traits=(*OF_2021, ("blocking", True)),
     ),
+    # src/model/gpt_model.py, src/trainer.py: a vocabulary without padding, torch's cross entropy of 16-bit
+    # logits.
     Framework(
-        "BigScience|vTrain|Megatron-DeepSpeed",
+        "vTrain",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=(*OF_2021, ("vocab_multiple", 1), ("loss_bytes", 10.0)),
+    ),
+    Framework(
+        "BigScience|Megatron-DeepSpeed",
         "Megatron-DeepSpeed",
         "megatron",
         "deepspeed",
@@ -176,7 +196,7 @@ FRAMEWORKS = (
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
     Framework(
-        "SC21|Korthikanti|README Jan 2021|README GPT-3",
+        "SC21|Korthikanti",
         "Megatron-LM",
         "megatron",
         "megatron",
@@ -206,10 +226,11 @@ FLEX = (("dispatch", "tokens"),)
 #: scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of GB200
 #: and GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8 runs the
 #: whole step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), with moe_a2a_overlap and
-#: cutedsl_fused_grouped_mlp, but for Kimi.
+#: cutedsl_fused_grouped_mlp, but for Kimi; Qwen3 30B on B300 too.
 RECIPES = (
     Recipe(
-        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9]).*GB[23]00 mxfp8 (?!Kimi)",
+        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9])"
+        r".*(GB[23]00 mxfp8 (?!Kimi)|B300 mxfp8 Qwen3-30B)",
         (
             *FLEX,
             ("overlaps_experts", True),
@@ -232,8 +253,8 @@ RECIPES = (
 @dataclass(frozen=True)
 class Machine:
     """A cluster of the standard library, and what the source says differs.
-    `node_network` is in bytes per second of a whole node, all its ports together; `kernels` the bytes that CUDA
-    loaded of them at the start, before it loaded each at its first use (CUDA 11.7)."""
+    `node_network` is in bytes per second of a whole node, all its ports together; `kernels` the bytes of
+    kernels that CUDA loaded at the start, before it loaded each at its first use (CUDA 11.7)."""
 
     pattern: str
     cluster: str
@@ -355,6 +376,8 @@ FAMILIES = (
 #: Feed-forward gated or not, when no family decides: Llama's and GPT-2's conventions.
 PLAIN = {**LAYERNORM, "position": "learned", "bias": True, "tied": True}
 GATED: dict[str, Any] = {}
+#: Mamba layers between attention and experts (Nemotron-H, arXiv 2504.03624, and its successors).
+HYBRIDS = r"^Nemotron-?(H|3[.-])"
 #: Models with latent attention or without printed dimensions, by their names in small letters and
 #: digits.
 NAMED = {
@@ -364,6 +387,29 @@ NAMED = {
     "mixtral8x7b": "mixtral_8x7b",
     "mixtral8x22b": "mixtral_8x22b",
 }
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Fields that the rows of a source hold otherwise: by what the source says or its code can do, or open
+    where it says nothing."""
+
+    pattern: str
+    fields: dict[str, Any]
+
+
+#: Found in the source's name.
+ASSUMED = (
+    # data/ground_truth_single.csv says nothing of recompute. `use_checkpoint` stands in the configurations of
+    # the simulator (config/validation), which itself recomputes nothing on the last stage (src/predictor.py).
+    # With full recompute the rows of hidden 2048 and tp 1 would reach 76 % of an A100's peak with unfused
+    # attention, where no published run of any size passes 57 % (Korthikanti table 5). The vocabulary is that
+    # of src/config.py.
+    Assumed("^vTrain", {"recompute": "", "vocab": 50257}),
+    # The commit that both cite, 152aab304d, cannot interleave (megatron/schedules.py is not there yet).
+    Assumed("README Jan 2021|README GPT-3", {"vpp": 1}),
+    Assumed("", {}),
+)
 
 
 @dataclass(frozen=True)
@@ -393,8 +439,8 @@ MEMORY = (
     # Unit not stated.
     Gauge("Primus", None),
     # "GB" read off nvidia-smi, which prints MiB: a log whose allocator reserved 23,288 MiB is a "26GB" of
-    # experiments/gpt2.md, and one of 28,560 MiB the "~30gb" of its script. The 1.3B runs on two nodes were read
-    # on the first: what shows as 13GB there ran out of memory on cards of 16.
+    # experiments/gpt2.md, and one of 28,560 MiB the "~30gb" of its script. The 1.3B runs on two nodes were
+    # read on the first: what shows as 13GB there ran out of memory on cards of 16.
     Gauge("BigScience 1.3B", 1000 * MIB, stage="first"),
     Gauge("BigScience", 1000 * MIB),
     Gauge("", GB),

@@ -104,6 +104,8 @@ def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
     (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
     """
     message = 2.0 * tokens * case.model.hidden
+    if case.traits.whole_boundary:
+        return np.where(pp > 1, network.point_to_point(case.cluster, message + 0.0 * tp, gpus), 0.0)
     seconds = network.point_to_point(case.cluster, message / tp, gpus)
     if not case.traits.sequence_parallel:
         seconds = seconds + network.ring(case.cluster, message, tp, 1)

@@ -16,13 +16,15 @@ import numpy as np
 from ..dsl.job import Model
 from . import flops
 from .case import Case
-from .products import TILE, grouped, matmul, matmul_backward, streamed
+from .products import TILE, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns of a product's result, and what it sums over.
 Shape = tuple[Any, Any]
 
-#: Backward passes in forward ones: a product for the input's gradient and one for the weights'.
-BACKWARD = 2.0
+#: Bytes that elementwise kernels move backward, in those of the forward pass: a norm reads two operands (6
+#: for 4), the two branches of a residual are added (6 for 6), dropout reads and writes (5), an activation
+#: reads its input again (6 for 4, gated 10 for 6).
+BACKWARD = 1.5
 #: The same of fused attention: 2.5 times the FLOP, since it computes its scores again (Dao 2023,
 #: arXiv 2307.08691, 3.1), at 0.78 of the rate (SimuMax, configs/system, 64 and 128 heads: FlashAttention 2 on
 #: A100 0.50 of peak for 0.59 forward, cuDNN on B200 0.42 for 0.50).
@@ -257,7 +259,7 @@ def head(case: Case, tp: Any, tokens: Any) -> Any:
     products = matmul(case, tokens, vocab, case.model.hidden, half=True)
     products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)
     return (1 + case.model.mtp_layers) * (
-        products + streamed(case, case.traits.loss_bytes * tokens * vocab)
+        products / aligned(vocab) + streamed(case, case.traits.loss_bytes * tokens * vocab)
     )
 
 

@@ -179,6 +179,12 @@ def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
     return case.traits.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
 
 
+@term("KiB", of=("tp", "tokens"))
+def embedding_activation(case: Case, tp: Any, tokens: Any) -> Any:
+    """What the embedding keeps of a micro-batch: its dropout's mask."""
+    return bool(case.train.dropout) * boundary_bytes(case, tp, tokens) / 2 / KIB
+
+
 @term("KiB", of=("tp", "tokens", "pp"))
 def received(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
     """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""

@@ -43,6 +43,8 @@ def activations(x: Algebra, load: Load) -> Any:
         )
     if not load.last:
         one = one + x.term(memory.stage_output)
+    if load.first:
+        one = one + x.term(memory.embedding_activation)
     held = x.over(x.times(one, load.flight), FLIGHT) + x.term(memory.received)
     last = list(kept.values())[-1]
     return held + x.times(x.case.model.mtp_layers, last) if load.last else held

@@ -19,7 +19,7 @@ from .case import Case
 from .exchange import beside, gathered_traffic, laid_out, optimizer, reduced_traffic, step_traffic
 from .ranks import Load, all_ranks, kinds, role_load
 from .split import ROLES
-from .terms import Algebra, term
+from .terms import Algebra, term, whole
 
 NANO = 1e9
 #: Half-layers' worth of gaps between the kernels of experts: router, permutation and grouped products.
@@ -210,13 +210,14 @@ def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
     return found
 
 
-def _per_layer(half: float, experts: float) -> dict[str, int]:
+def _per_layer(half: Any, experts: Any) -> dict[str, Any]:
     """Nanoseconds of the forward pass of a block of each kind, when half a dense one takes `half` seconds and
     experts with all around them `experts`."""
-    return {"dense": 2 * round(half * NANO), "moe": round(half * NANO) + round(experts * NANO)}
+    dense = whole(half * NANO)
+    return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
 
 
-def launches(x: Algebra, load: Load, forward: Mapping[str, int]) -> Any:
+def launches(x: Algebra, load: Load, forward: Mapping[str, Any]) -> Any:
     """Nanoseconds of a micro-batch when the forward pass of a block takes `forward`: backward twice that, and
     what is recomputed."""
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
@@ -233,6 +234,8 @@ def slot(x: Algebra, load: Load) -> Parts:
     shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
     if shown:
         work = sum(parts.values())
+        if traits.gather_quarters < 4:
+            work = x.over(work * traits.gather_quarters, 4)
         parts["dp"] = beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
         parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
     return parts

@@ -77,7 +77,9 @@ def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
     """Bytes per parameter that offload keeps in host memory."""
     state = _by_stage(case, zero)
     optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
-    gradients = np.where(summed_on_host(case, zero, offload), _share(state, "gradients", shard), 0.0)
+    gradients = np.where(
+        summed_on_host(case, zero, offload), _share(state, "gradients", shard), 0.0
+    )
     moved = np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0)
     return SCALE * (moved + gradients)
 

@@ -135,6 +135,8 @@ class Traits:
     """The same of a step's gathering of updated weights, where it differs."""
     sums_on_host: Callable[[int], bool] = field(default=lambda zero: False)
     """Whether an offloaded optimizer has the sum of a step's gradients in host memory at a ZeRO stage."""
+    gather_quarters: int = 4
+    """Quarters of a micro-batch's work that gathers run beside."""
     wide_share: float = 1.0
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     block_norms: Callable[[Model], int] = field(default=lambda model: 0)
@@ -146,8 +148,8 @@ class Traits:
     receive_buffers: int = 0
     """Outputs and gradients of a stage that a rank of a pipeline has room for beside those in flight."""
     output_logit_bytes: Callable[[Any], Any] = field(default=lambda pp: 0.0 * pp)
-    """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps those of two
-    micro-batches until it needs their buffers again."""
+    """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps those of
+    two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
     saves_fp8: bool = False
@@ -158,6 +160,8 @@ class Traits:
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
     whole_embedding: bool = False
     """Every rank of tensor parallelism holds the whole token table."""
+    whole_boundary: bool = False
+    """Without sequence parallelism every rank of tp sends all activations to the next stage, not a share."""
     gathers_logits: bool = False
     """Every rank of tensor parallelism holds all logits."""
     fused: bool = True

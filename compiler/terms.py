@@ -1,8 +1,8 @@
-"""Cost terms: small vectorised functions of few variables, and the two algebras that combine them.
+"""Cost terms: small vectorised functions of few variables, and the algebras that combine them.
 
 `speed.py` and `ranks.py` write every total once, over an `Algebra`. `Arrays` prices whole columns of
-layouts with numpy; the solver has an algebra of CP-SAT variables. Both see the same integers (nanoseconds,
-KiB, ...), so the optimum of one is the optimum of the other.
+layouts with numpy, `Numbers` one layout; the solver has an algebra of CP-SAT variables. All see the same
+integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
     """Declare a cost term: `of` names the columns that the function takes after the case,
     equally long arrays each."""
     return lambda function: Term(function.__name__, unit, tuple(of), function)
+
+
+def whole(value: Any) -> Any:
+    """The nearest whole number, or those of an array."""
+    return np.rint(value).astype(np.int64) if isinstance(value, np.ndarray) else round(value)
 
 
 class Algebra(Protocol):

@@ -202,7 +202,9 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "megatron": Framework(
         needs=lambda job: ("torch", "numpy", "psutil", "einops"),
-        install=lambda job: "pip install torch numpy psutil einops; MEGATRON_ROOT names a checkout of Megatron-LM",
+        install=lambda job: (
+            "pip install torch numpy psutil einops; MEGATRON_ROOT names a checkout of Megatron-LM"
+        ),
         settings=_megatron,
         step=re.compile(r"iteration +(\d+)/.*lm loss: ([\d.E+-]+|nan)"),
         replaced=_megatron_replaced,

@@ -89,7 +89,7 @@ REFUSED = 1
 def test_memory_is_held(public: dict[str, Any]) -> None:
     found = public["memory"]
     assert {name: found[name] for name in MEMORY if found[name] > MEMORY[name]} == {}
-    assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= 7
+    assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= 10
 
 
 def test_the_spread_of_memory_is_the_measured_one(public: dict[str, Any]) -> None:
@@ -372,8 +372,8 @@ def test_groups_repeats_and_out_of_memory(tmp_path: Path) -> None:
 
 
 def test_memory_is_compared_in_the_source_s_unit(tmp_path: Path) -> None:
-    bytes_ = predict(setup_of(row())).bytes
-    found = scored(tmp_path, {**GOOD, "mem_gb": str(bytes_ / 1e9)})
+    seen = predict(setup_of(row(mem_gb="1"))).cached
+    found = scored(tmp_path, {**GOOD, "mem_gb": str(seen / 1e9)})
     assert found["memory"]["median_ape"] == pytest.approx(0, abs=1e-6)
 
 

@@ -122,7 +122,15 @@ def test_offload_leaves_the_gpu_what_it_does_not_take() -> None:
     none, optimizer, everything = states.state_width(case, columns)
     assert none > optimizer > everything
     host = states.host_width(case, columns)
-    assert host.tolist() == [0, 12 * 4096 // 8, (12 + 2) * 4096 // 8]
+    # stage 3 has the fp32 sum of gradients where the optimizer is
+    assert host.tolist() == [0, (12 + 4) * 4096 // 8, (12 + 4 + 2) * 4096 // 8]
+
+
+def test_stage_two_keeps_its_sums_on_the_gpu() -> None:
+    case = case_of(LLAMA3_8B, "deepspeed")
+    columns = {"zero": np.array([2, 3]), "shard": 8, "offload": 1, "hpz": 1}
+    widths = states.state_widths(case, columns["zero"], 8, 1, 1)
+    assert widths["gradients"].tolist() == [4 / 8, 0.0]
 
 
 def warmed_up(pp: int, vpp: int, microbatches: int, rank: int) -> int:
@@ -196,6 +204,10 @@ def test_only_the_last_rank_holds_logits() -> None:
     assert [stage.memory["logits"] > 0 for stage in stages] == [False, False, False, True]
     tokens = estimate(job_of(), MEGATRON, {"pp": 4, "tp": 2, "micro_batch": 1}).layout
     assert tokens.cp == 1
-    expected = MEGATRON.traits.logit_bytes * 2048 * tokens.micro_batch * 32000 / 2
+    sequence = 2048 * tokens.micro_batch
+    expected = (
+        MEGATRON.traits.logit_bytes * sequence * 32000 / 2
+        + 4 * sequence * job_of().model.hidden / 2
+    )
     found = estimate(job_of(), MEGATRON, {"pp": 4, "tp": 2, "micro_batch": 1}).stages[-1]
     assert found.memory["logits"] == pytest.approx(expected, rel=1e-3)

@@ -113,6 +113,17 @@ def test_rule_lets_through_and_refuses(name):
     assert any(str(value) in message for value in bad.values())
 
 
+def test_0_3_takes_the_loss_in_eight_parts():
+    rule = PREDICATES["seq-split"]
+    for seq_len, version, fits in (
+        (4104, "0.3", True),
+        (4100, "0.3", False),
+        (4100, "0.2.2", True),
+    ):
+        job = job_of(options=Options(version=version), seq_len=seq_len)
+        assert bool(holds(rule, job, {"tp": 2, "cp": 1})) == fits
+
+
 def test_0_3_divides_experts_by_width_where_ranks_outnumber_them():
     """Also where replicas or tp make them so; 0.2.2 does with ep alone."""
     rule = PREDICATES["expert-shards"]

@@ -114,8 +114,8 @@ TRAITS = Traits(
     output_logit_bytes=lambda pp: np.where(pp > 1, 2.0, 0.0),
     # stage3.py: gradients leave for the reduction in buckets (`buffer_bytes`) as the layer goes.
     layer_gradient_bytes=0.0,
-    # stage3.py:547: the flat buffer of partitions lies where the optimizer does, and each micro-batch after the
-    # first brings its part to the GPU, adds and puts it back (stage3.py:1489).
+    # stage3.py:547: the flat buffer of partitions lies where the optimizer does, and each micro-batch after
+    # the first brings its part to the GPU, adds and puts it back (stage3.py:1489).
     sums_on_host=lambda zero: zero == 3,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
@@ -134,7 +134,7 @@ TRAITS = Traits(
     fused=False,
     buffers=buffer_bytes,
     # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
-    host_seconds=0.38e-3,
+    host_seconds=0.54e-3,
     # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 7 us.
     gap_seconds=0.1e-3,
     # Assumed: schedule, loss and logging.

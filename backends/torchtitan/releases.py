@@ -54,8 +54,9 @@ RELEASES = {
         families=frozenset({"llama3", "qwen3"}),
         pipelined=frozenset({"llama3", "qwen3"}),
         precisions=("bf16",),
-        # trainer.py:312, and blocks of 128 tokens that FlexAttention divides over cp.
-        sequence=lambda tp, cp: np.where(cp > 1, np.lcm(tp * 2 * cp, 128 * cp), tp),
+        # trainer.py:312, blocks of 128 tokens that FlexAttention divides over cp, and the 8 parts in which
+        # the loss takes it (components/loss.py:671).
+        sequence=lambda tp, cp: np.where(cp > 1, np.lcm(tp * 2 * cp, 128 * cp), np.lcm(tp, 8)),
         tied_shards=True,
         # models/common/decoder.py:141.
         tied_stages=False,

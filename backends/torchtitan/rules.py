@@ -98,7 +98,7 @@ HEADS = (
             f"which tp {tp} and cp {cp} ask for"
         ),
         f"{PACKAGE} models/llama3/infra/parallelize.py:70, distributed/parallel_dims.py:372; "
-        "0.3.0 trainer.py:312",
+        "0.3.0 trainer.py:312, components/loss.py:671 (in the first step)",
     ),
 )
 

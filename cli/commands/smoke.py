@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
 
 from .. import codes
-from .job_arguments import add_json, add_overrides, add_targets, load_job
+from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.compiler.plan import Plan
@@ -57,7 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
         help=f"end a target's run after this time; {LIMIT_SECONDS:.0f} unless given",
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="keep the files and outputs of the run here"
+        "--keep", type=output_path, metavar="DIR", help="keep the files and outputs of the run here"
     )
     add_targets(parser)
     add_overrides(parser)

@@ -122,6 +122,20 @@ def forbidden(name: str, seed: int, each: int) -> Iterator[Forbidden]:
                 yield Forbidden(rules[0], Generated(drawn, "", plan, _files(plan), ()))
 
 
+def forced(target: str, name: str, model: Model, layout: Layout, **train: Any) -> Forbidden:
+    """One given layout, whatever forbids it first."""
+    batch = layout.micro_batch * layout.microbatches * layout.dp
+    plan = samples.sample_plan(
+        target,
+        BACKENDS[target].target.options(),
+        model=model,
+        layout=layout,
+        train=Train(global_batch=batch, steps=10_000, seq_len=3072, **train),
+        gpus_per_node=1,
+    )
+    return Forbidden(_broken(plan)[0], Generated(name, "", plan, _files(plan), ()))
+
+
 def _plan(target: str, setting: Setting, dice: Random) -> Plan | None:
     backend = BACKENDS[target]
     drawn = {name: dice.choice(values) for name, values in VALUES.items()}

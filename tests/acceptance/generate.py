@@ -198,13 +198,13 @@ def _sizes(draw: Draw, kind: str) -> Settings:
         if draw.happens(0.2):
             found["head_dim"] = draw.one(64, 128, 192)
     if kind in ("experts", "latent_experts"):
-        found |= _experts(draw, found)
+        found |= _experts(draw, kind, found)
     if kind in ("latent", "latent_experts"):
         found |= _latent(draw)
     return found
 
 
-def _experts(draw: Draw, sizes: Settings) -> Settings:
+def _experts(draw: Draw, kind: str, sizes: Settings) -> Settings:
     experts = draw.one(4, 8, 8, 16, 24, 32, 60, 64, 128)
     found: Settings = {
         "experts": experts,
@@ -212,7 +212,7 @@ def _experts(draw: Draw, sizes: Settings) -> Settings:
         "expert_ffn": draw.one(64 * draw.dice.randint(4, 64), sizes["ffn"]),
     }
     found["shared_experts"] = draw.one(0, 0, 1, 2)
-    if draw.target == "megatron" and draw.happens(0.4):
+    if draw.happens(0.4) and (draw.target == "megatron" or kind == "latent_experts"):
         found["dense_layers"] = min(draw.one(1, 3), sizes["layers"] - 1)
     return found
 
@@ -275,6 +275,8 @@ def _train(draw: Draw, gpu: str, cluster: Settings) -> Settings:
     found["warmup"] = draw.one(0, 100, 2000) if "tokens" in found else draw.one(0, 100)
     found["clip_grad"] = draw.one(1, 1, 0)
     if draw.target == "torchtitan":
+        if draw.happens(0.15):
+            found["seq_len"] = draw.one(1000, 3000, 4100, 5120, 12_288, 98_304, 100_000)
         return found | {"compile": draw.happens(0.3)}
     found["optimizer"] = draw.one("adam", "adam", "adam", "sgd")
     found["dropout"] = 0 if draw.version == "hf" else draw.one(0, 0, "0.1")
@@ -289,7 +291,7 @@ def _precision(draw: Draw, gpu: str) -> str:
     choices = {
         "megatron": ("bf16", "bf16", "bf16", "fp16", "fp8", "mxfp8"),
         "deepspeed": ("bf16", "bf16", "fp16"),
-        "torchtitan": ("bf16",) if draw.version else ("bf16", "bf16", "bf16", "bf16", "fp8"),
+        "torchtitan": ("bf16",) if draw.version else ("bf16", "bf16", "bf16", "fp8", "mxfp8"),
     }[draw.target]
     chosen: str = draw.one(*choices)
     if chosen in ("fp8", "mxfp8") and gpu == "a100_80":
@@ -339,10 +341,12 @@ def _deepspeed(draw: Draw) -> list[str]:
 
 def _torchtitan(draw: Draw, model: Settings) -> list[str]:
     found = [f'version = "{draw.version}"'] if draw.version else []
-    settings = ["log_freq = 1", 'data = "/data/c4"', "rope_scaling = 8", 'checkpoint = "steps"']
+    settings = ["log_freq = 1", 'data = "/data/c4"', 'checkpoint = "steps"']
+    if not {"kv_lora_rank", "experts", "head_dim", "qk_norm", "tied"} & set(model):
+        settings.append("rope_scaling = 8")
     if "experts" in model:
         settings += ["router = sigmoid; router_scale = 2.5", "router_norm = false"]
-        if model["experts"] % 4 == 0 and model["experts"] > 4:
+        if model["experts"] % 4 == 0 and model["experts"] > 4 and model["topk"] <= 4:
             settings.append("router_groups = 4; router_limited_groups = 2")
     found += draw.dice.sample(settings, draw.one(0, 0, 1, 2))
     if draw.happens(0.3):

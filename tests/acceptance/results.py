@@ -86,6 +86,7 @@ WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
     "deepspeed": {"fp16": "its CPU accelerator has no fp16"},
     "torchtitan-0.2.2": {
         "context parallelism": "PyTorch has no sharding rule for attention on CPUs",
+        "expert tensor parallelism": "PyTorch has no sharding rule for attention on CPUs",
         "expert parallelism": "its token permutation is a triton kernel",
         "fp8": "products in fp8 need a GPU",
         "mxfp8": "products in mxfp8 need a GPU",

@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 from smoking import EXPERTS, Smokes, Wanted, check, check_recomputing
 
+LATENT = """\
+model latent {
+  layers = 4; hidden = 2048; heads = 16; ffn = 8192; vocab = 32000
+  q_lora_rank = 768; kv_lora_rank = 512; qk_nope_head_dim = 128; qk_rope_head_dim = 64; v_head_dim = 128
+}"""
 TARGET, NAME = "torchtitan", "torchtitan-0.2.2"
 CASES = {
     "fsdp": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2, "zero": 3, "recompute": "none"}),
@@ -27,6 +32,7 @@ CASES = {
     "experts": Wanted(
         "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
     ),
+    "latent": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2, "zero": 3}, LATENT),
     "experts_alone": Wanted(
         "ep == 1, tp == 1, zero == 3", 2, {"ep": 1, "dp_shard": 2}, EXPERTS, nodes=2
     ),

@@ -10,6 +10,7 @@ from smoking import EXPERTS, Smokes, Wanted, check
 TARGET, NAME = "torchtitan", "torchtitan-0.3.0"
 VERSION = 'version = "0.3"'
 TIED = "model tied from std.llama3_8b { layers = 4; tied = true; qk_norm = true }"
+SHARED = "model shared from std.mixtral_8x7b { layers = 4; shared_experts = 1 }"
 FLAT = "model flat from std.llama3_8b { layers = 2 }"
 LAYOUTS = {
     "fsdp": Wanted(
@@ -38,7 +39,7 @@ LAYOUTS = {
     "cp_and_tp": Wanted("cp == 4, tp == 2", 4, {"cp": 2, "tp": 2}, FLAT),
     "tied": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2}, TIED),
     "experts": Wanted(
-        "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
+        "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, SHARED, nodes=2
     ),
     "experts_in_a_pipeline": Wanted(
         "ep == 2, pp == 2, dp_shard == 8", 4, {"ep": 2, "pp": 2, "dp_shard": 2}, EXPERTS, nodes=2
