@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from measured import Row
@@ -11,7 +12,8 @@ from parc.compiler.target import StateBytes
 from parc.dsl.job import Job
 
 Traits = tuple[tuple[str, Any], ...]
-#: Elements of the bucket in which DeepSpeed reduces gradients, unless a configuration sets it.
+#: Elements of the bucket in which DeepSpeed reduces gradients and gathers weights, unless a configuration
+#: sets it.
 BUCKET = 500_000_000
 
 
@@ -52,20 +54,44 @@ def of_performance_recipes(job: Job, zero: int) -> StateBytes:
     return StateBytes(2.0, 2.0, 12.0, zero >= 3, zero >= 2, zero >= 1)
 
 
-def bucket_of_16_bits(job: Job) -> int:
-    return 2 * BUCKET
-
-
-def bucket_of_fp32(job: Job) -> int:
-    return 4 * BUCKET
+def no_bucket(job: Job) -> int:
+    """A pipeline of DeepSpeed reduces after the step's last backward pass, in what activations leave free
+    (runtime/pipe/engine.py, _exec_reduce_grads)."""
+    return 0
 
 
 #: stage3_max_live_parameters, DeepSpeed's default and that of BigScience's script; tensor parallelism is
 #: Megatron-LM's, which leaves logits divided.
-DEEPSPEED_3: Traits = (("live_parameters", 1e9), ("gathers_logits", False))
+DEEPSPEED_3: Traits = (
+    ("live_parameters", 1e9),
+    ("gathers_logits", False),
+    ("weight_gradient_bytes", 2.0),
+)
+
+
+def bucket_of_a_square(job: Job) -> int:
+    """reduce_bucket_size is hidden * hidden in BigScience's script and in what transformers fills in for
+    `auto`; four at once, as in parc's own target."""
+    return 4 * 2 * job.model.hidden**2
+
+
 #: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
 #: (core/tensor_parallel/cross_entropy.py of 2021).
-OLD_LOGITS: Traits = (("logit_bytes", 10.0),)
+OLD_LOGITS: Traits = (("logit_bytes", 10.0), ("weight_gradient_bytes", 2.0))
+
+
+def fp32_outputs(pp: Any) -> Any:
+    """Megatron-DeepSpeed's last layer returns fp32 logits (model/gpt_model.py), with one stage too: what is
+    kept of two micro-batches stands in DeepSpeed's runtime/pipe/engine.py."""
+    return 4.0 + 0.0 * pp
+
+
+#: DeepSpeed's pipeline; Megatron-LM's of the time keeps outputs too.
+PIPELINE: Traits = (
+    ("keeps_outputs", True),
+    ("receive_buffers", 2),
+    ("output_logit_bytes", fp32_outputs),
+)
 
 
 def traits_of(row: Row, framework: Framework) -> Traits:
@@ -77,16 +103,33 @@ def traits_of(row: Row, framework: Framework) -> Traits:
     if framework.name != "Megatron-DeepSpeed":
         return ()
     if row.zero_stage == 3:
-        return (("state", deepspeed_16_bits), *DEEPSPEED_3, *_checkpoints(row))
+        return (
+            ("state", deepspeed_16_bits),
+            ("buffers", bucket_of_a_square),
+            *DEEPSPEED_3,
+            *_checkpoints(row),
+        )
     if row.zero_stage == 0:
-        return (("state", megatron_2021), ("keeps_outputs", True), *OLD_LOGITS)
-    fp32 = "fp32 gradient accumulation (not sharded" in row.notes
+        pipeline = PIPELINE if "DeepSpeed" in row.notes else PIPELINE[:1]
+        return (("state", megatron_2021), *pipeline, *OLD_LOGITS)
     return (
-        ("state", summed_in_fp32 if fp32 else deepspeed_16_bits),
-        ("buffers", bucket_of_fp32 if fp32 else bucket_of_16_bits),
-        ("keeps_outputs", True),
+        ("state", summed_in_fp32 if _sums_in_fp32(row) else deepspeed_16_bits),
+        ("buffers", no_bucket),
+        *PIPELINE,
         *OLD_LOGITS,
     )
+
+
+def _sums_in_fp32(row: Row) -> bool:
+    return "fp32 gradient accumulation (not sharded" in row.notes
+
+
+def bucket_bytes(row: Row, framework: str, layout: Mapping[str, int]) -> int:
+    """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at the
+    end of a step."""
+    if framework != "Megatron-DeepSpeed" or layout["zero"] not in (1, 2):
+        return 0
+    return (4 if _sums_in_fp32(row) else 2) * BUCKET
 
 
 def _checkpoints(row: Row) -> Traits:

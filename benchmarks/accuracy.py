@@ -24,7 +24,7 @@ import sources
 import titan
 from conversion import measured_seconds
 from limits import limits_of
-from measured import Row, Unreadable, Unusable, rows
+from measured import Row, Unreadable, Unusable, records, row_or_reason, unread
 from predict import predict
 from printing import text
 from scores import Scored
@@ -43,6 +43,7 @@ class Score:
     runs: list[Scored] = field(default_factory=list)
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
 
     def skip(self, source: str, name: str, reason: str) -> None:
         self.skipped[source, reason] += 1
@@ -51,14 +52,15 @@ class Score:
 
 def score(path: Path, source: str | None = None) -> Score:
     """Price every row of a file, or those of one source. Raises Unreadable."""
-    result = Score()
-    for number, (record, row) in enumerate(rows(path), 2):
+    header, lines = records(path)
+    result = Score(unread=unread(header))
+    for number, record in enumerate(lines, 2):
         name = str(record.get("source") or "source not stated")
         if source is not None and source.lower() not in name.lower():
             continue
         label = str(record.get("id") or f"line {number}")
         try:
-            result.runs.append(_scored(row))
+            result.runs.append(_scored(row_or_reason(record)))
         except Unusable as reason:
             result.skip(name, label, str(reason))
     return result
@@ -67,15 +69,20 @@ def score(path: Path, source: str | None = None) -> Score:
 def _scored(row: Row | Unusable) -> Scored:
     if isinstance(row, Unusable):
         raise row
-    if re.search(sources.ADVICE, row.source):
-        raise Unusable(ADVICE)
-    if row.gpu.startswith("TPU"):
-        raise Unusable(TPU)
+    if (reason := outside(row)) is not None:
+        raise Unusable(reason)
     if not (row.timed or row.mem_gb or row.oom):
         raise Unusable(NOTHING)
     setup = setup_of(row)
     seconds = None if row.oom else measured_seconds(setup.case, row)
     return Scored(setup, predict(setup), seconds)
+
+
+def outside(row: Row) -> str | None:
+    """Why a row is no measurement of a GPU."""
+    if re.search(sources.ADVICE, row.source):
+        return ADVICE
+    return TPU if row.gpu.startswith("TPU") else None
 
 
 def report(result: Score) -> dict[str, Any]:
@@ -93,6 +100,7 @@ def report(result: Score) -> dict[str, Any]:
             "completed": scores.errors([run for run in runs if run.completed]),
         },
         "by_source": sourced,
+        "by_kind": scores.errors_by(runs, lambda run: run.kind),
         "by_gpu": scores.errors_by(runs, lambda run: run.row.gpu),
         "by_framework": scores.errors_by(runs, lambda run: run.setup.framework),
         "groups": found,
@@ -112,6 +120,7 @@ def _of_source(result: Score, name: str, runs: Sequence[Scored]) -> dict[str, An
     return {
         **scores.errors(runs),
         "coverage": _coverage(len(runs), skipped),
+        "by_kind": scores.errors_by(runs, lambda run: run.kind),
         "completed": scores.errors([run for run in runs if run.completed]),
     }
 
@@ -164,12 +173,22 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="also write the report here")
     parser.add_argument("--source", help="only rows whose source contains this")
     parser.add_argument(
-        "--worst", type=int, default=0, metavar="N", help="list the N rows with the largest errors"
+        "--worst",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="list the N rows with the largest errors",
     )
     parser.add_argument(
         "--docs", action="store_true", help="renew the tables of docs/cost-model.md and README.md"
     )
     return parser.parse_args(given)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of rows, 0 or more")
+    return int(text)
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -179,6 +198,8 @@ def main(given: Sequence[str] | None = None) -> int:
     except Unreadable as error:
         print(f"accuracy: {error}", file=sys.stderr)
         return 2
+    for name in result.unread:
+        print(f"accuracy: {asked.data}: nothing reads column `{name}`", file=sys.stderr)
     document = report(result)
     if asked.worst > 0:
         document["worst"] = worst(result, asked.worst)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from printing import kinds
+
 ROOT = Path(__file__).resolve().parents[1]
 COST_MODEL, README = ROOT / "docs" / "cost-model.md", ROOT / "README.md"
 SOURCE_HEAD = ("source", "runs", "signed", "median", "90th percentile")
@@ -49,7 +51,7 @@ def write(report: Report) -> None:
 
 
 def _errors(report: Report) -> list[Sequence[str]]:
-    rows = {name: each for name, each in report["by_source"].items() if each["n"]}
+    rows = {name: each for name, each in kinds(report).items() if each["n"]}
     rows["all rows"] = report["overall"]["rows"]
     table = [
         (name, f"{each['n']:,}", _signed(each["bias"]), *map(_share, _two(each)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -80,17 +81,22 @@ class Row:
 
 
 MAY_BE_ZERO = {"gated_mlp", "sp", "experts", "topk", "zero_stage", "offload", "oom"}
+#: The most that a field can say: the language knows no larger cluster, ZeRO has four stages, and what is
+#: on or off is 1 or 0.
+MOST = {"gpus": 10**7, "zero_stage": 3, "gated_mlp": 1, "sp": 1, "offload": 1, "oom": 1}
+#: What Python's own reading would take further: grouped and non-Latin digits.
+NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?|nan", re.ASCII | re.IGNORECASE
+)
 
 
 def _number(name: str, text: str) -> float | None:
     if not text:
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise Unusable(f"`{name}` is no number") from None
-    least = 0.0 if name in MAY_BE_ZERO else 1e-12
-    if not math.isfinite(value) or not least <= value <= LARGEST:
+    if not NUMBER.fullmatch(text):
+        raise Unusable(f"`{name}` is no number")
+    value, least = float(text), 0.0 if name in MAY_BE_ZERO else 1e-12
+    if not math.isfinite(value) or not least <= value <= MOST.get(name, LARGEST):
         raise Unusable(f"impossible `{name}`")
     return value
 
@@ -126,27 +132,63 @@ def row_of(record: Mapping[str | None, Any]) -> Row:
     )
 
 
-def records(path: Path) -> list[dict[str | None, Any]]:
-    """The lines of a CSV by column. Raises Unreadable with what is wrong with the file."""
+def records(path: Path) -> tuple[list[str], list[dict[str | None, Any]]]:
+    """The header of a CSV and its lines by column. Raises Unreadable with what is wrong with the file."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            lines = list(reader)
-            header = reader.fieldnames or []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise Unreadable(f"{path}: {error}") from None
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header, lines = _read(path, csv.DictReader(file, strict=True))
+    except UnicodeDecodeError as error:
+        raise Unreadable(
+            f"{path}: byte {error.start + 1} is no UTF-8 text: {error.reason}; save the table as UTF-8"
+        ) from None
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from None
+    if not header:
+        raise Unreadable(f"{path}: the file is empty; the first line names the columns")
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise Unreadable(f"{path}: column {', '.join(twice)} is there more than once; keep one")
     missing = [name for name in NEEDED if name not in header]
     if missing:
-        raise Unreadable(f"{path}: no column {', '.join(missing)}")
+        raise Unreadable(f"{path}: no column {', '.join(missing)}; {_cure(header)}")
     if not lines:
         raise Unreadable(f"{path}: no rows")
-    return lines
+    return header, lines
+
+
+def _read(path: Path, reader: csv.DictReader[str]) -> tuple[list[str], list[dict[str | None, Any]]]:
+    """Header and lines; a reader that stops says at which line."""
+    try:
+        header = [str(name) for name in reader.fieldnames or ()]
+        return header, [dict(line) for line in reader]
+    except csv.Error as error:
+        raise Unreadable(f"{path}:{reader.line_num + 1}: {error}; is a quote left open?") from None
+
+
+def _cure(header: Sequence[str]) -> str:
+    """How a header becomes one of ours."""
+    plain = {re.sub(r"\W", "", name).lower() for name in header}
+    if len(header) == 1 and re.search(r"[;\t|]", header[0]):
+        return "fields are separated by commas"
+    if plain & set(NEEDED):
+        return "names of columns are lower case, without blanks"
+    return "the columns are those of benchmarks/data/measured_public.csv"
+
+
+def unread(header: Sequence[str]) -> list[str]:
+    """Columns that say nothing to the score."""
+    known = {*(each.name for each in fields(Row)), "year"}
+    return [name for name in header if name not in known]
 
 
 def rows(path: Path) -> Iterator[tuple[dict[str | None, Any], Row | Unusable]]:
     """Every line with its row, or with why it is none."""
-    for record in records(path):
-        try:
-            yield record, row_of(record)
-        except Unusable as reason:
-            yield record, reason
+    for record in records(path)[1]:
+        yield record, row_or_reason(record)
+
+
+def row_or_reason(record: Mapping[str | None, Any]) -> Row | Unusable:
+    try:
+        return row_of(record)
+    except Unusable as reason:
+        return reason

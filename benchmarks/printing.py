@@ -41,6 +41,16 @@ def errors(reports: Mapping[str, Mapping[str, Any]], title: str) -> Iterator[str
     yield from table((title, "rows", "signed median", "median |e|", "p90 |e|", "coverage"), lines)
 
 
+def kinds(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Reports by source; below a source that ran both, those of its dense models and of its experts."""
+    found = {}
+    for name, each in document["by_source"].items():
+        found[name] = each
+        if len(each["by_kind"]) > 1:
+            found |= {f"{name}: {kind}": part for kind, part in each["by_kind"].items()}
+    return found
+
+
 def ranking(document: Mapping[str, Any]) -> Iterator[str]:
     summaries = {**document["group_summary"]["by_source"], "all": document["group_summary"]["all"]}
     lines = [
@@ -123,7 +133,8 @@ def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> 
         f"median of sources  median |e| {middle['median_ape']}, p90 |e| {middle['p90_ape']}, "
         f"coverage {percent(document['coverage'])}",
         "",
-        *errors(document["by_source"], "source"),
+        *errors(kinds(document), "source"),
+        *errors(document["by_kind"], "kind of model"),
         *errors(document["by_gpu"], "GPU"),
         *errors(document["by_framework"], "framework"),
         *ranking(document),

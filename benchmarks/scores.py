@@ -38,6 +38,10 @@ class Scored:
         return self.prediction.seconds / (self.measured or 1.0) - 1.0
 
     @property
+    def kind(self) -> str:
+        return "experts" if self.setup.case.model.moe else "dense"
+
+    @property
     def completed(self) -> bool:
         return bool(self.setup.open)
 
@@ -198,6 +202,7 @@ def memory_error(run: Scored) -> float | None:
     counted = {
         "device": min(predicted.cached, predicted.capacity),
         "reserved": predicted.cached - predicted.reserve,
+        "planned": predicted.bytes - predicted.fragments,
         "allocated": predicted.bytes - predicted.reserve - predicted.fragments,
     }
     return counted[gauge.counts] / (run.row.mem_gb * gauge.unit) - 1

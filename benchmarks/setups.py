@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd
-from typing import Any
+from typing import Any, TypeVar
 
 import accounts
 import sources
@@ -80,6 +80,9 @@ def cluster_of(row: Row) -> Cluster:
     gpu, gpus = gpu_of(row), _need(row.gpus, "number of GPUs")
     machine = sources.first(sources.MACHINES, f"{row.source} {row.gpu}", row.about)
     base = std_cluster_named(machine.cluster or sources.HOME[gpu.name])
+    if machine.kernels:
+        reserve = gpu.reserve - sources.LAZY_KERNELS + machine.kernels
+        gpu = gpu.model_copy(update={"reserve": reserve})
     whole = row.gpus_per_node or base.gpus_per_node
     per_node = gpus if gpus < whole else gcd(gpus, whole)
     change: dict[str, Any] = {
@@ -104,7 +107,9 @@ def model_of(row: Row) -> Model:
     stated = {key: value for key, value in _dimensions(row).items() if value is not None}
     if named is not None:
         base = std_model(named).model_dump()
-        return _checked({**base, **stated})
+        return _checked(Model, {**base, **stated})
+    if re.search(sources.HYBRIDS, row.model):
+        raise Unusable("state-space layers are not in the language")
     if row.layers is None or row.hidden is None or row.heads is None:
         raise Unusable("model dimensions not stated")
     if row.layers == 1:
@@ -115,7 +120,7 @@ def model_of(row: Row) -> Model:
         raise Unusable("impossible dimensions: hidden is no multiple of heads")
     habits = sources.first(sources.FAMILIES, row.model).fields
     plain = sources.GATED if row.gated_mlp else sources.PLAIN
-    return _checked({"name": row.model, **plain, **habits, **stated})
+    return _checked(Model, {"name": row.model, **plain, **habits, **stated})
 
 
 def _plain(name: str) -> str:
@@ -145,11 +150,16 @@ def _noted(pattern: str, notes: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _checked(values: Mapping[str, Any]) -> Model:
+Checked = TypeVar("Checked", Model, Train)
+
+
+def _checked(kind: type[Checked], values: Mapping[str, Any]) -> Checked:
+    """Raises Unusable where the language takes no such value."""
     try:
-        return Model.model_validate(dict(values))
+        return kind.model_validate(dict(values))
     except ValidationError as error:
-        raise Unusable(f"impossible `{error.errors()[0]['loc'][0]}`") from None
+        places = error.errors()[0]["loc"]
+        raise Unusable(f"impossible `{places[0] if places else kind.__name__.lower()}`") from None
 
 
 def train_of(row: Row, framework: sources.Framework, batch: int) -> Train:
@@ -160,15 +170,18 @@ def train_of(row: Row, framework: sources.Framework, batch: int) -> Train:
             if row.precision
             else "precision not stated"
         )
-    return Train(
-        seq_len=_need(row.seq_len, "sequence length"),
-        global_batch=batch,
-        steps=1,
-        precision=row.precision,
-        optimizer="adam8bit" if "8-bit" in row.notes else "adam",
-        attention="flash" if fused else "unfused",
-        dropout=0.0 if fused else UNFUSED_DROPOUT,
-        compile=framework.compiles or "torch.compile" in row.notes,
+    return _checked(
+        Train,
+        {
+            "seq_len": _need(row.seq_len, "sequence length"),
+            "global_batch": batch,
+            "steps": 1,
+            "precision": row.precision,
+            "optimizer": "adam8bit" if "8-bit" in row.notes else "adam",
+            "attention": "flash" if fused else "unfused",
+            "dropout": 0.0 if fused else UNFUSED_DROPOUT,
+            "compile": framework.compiles or "torch.compile" in row.notes,
+        },
     )
 
 
@@ -196,6 +209,7 @@ def case_of(asked: Asked) -> Case:
 def setup_of(row: Row) -> Setup:
     """Raises Unusable with the reason when a row cannot be priced."""
     framework = sources.first(sources.FRAMEWORKS, row.source, f"{row.where} {row.notes}")
+    row = replace(row, **sources.first(sources.ASSUMED, row.source).fields)
     target = framework.sharded if row.zero_stage == 3 else framework.target
     cluster, model = cluster_of(row), model_of(row)
     mesh = _mesh(row)
@@ -226,7 +240,9 @@ def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str,
     fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
     source says.
     """
-    traits = (*framework.traits, *accounts.traits_of(row, framework))
+    run = f"{row.source}, {row.where}, {row.gpu} {row.precision} {row.model}, {row.notes}"
+    recipe = sources.first(sources.RECIPES, run)
+    traits = (*framework.traits, *recipe.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
         traits = (*traits, ("sequence_parallel", False))
     if row.precision == "fp16":

@@ -13,8 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
+import numpy as np
+
+from parc.compiler.parameters import dense_layer
+from parc.dsl.job import Job
+
 GIGA_BITS = 1e9 / 8
-GIB, GB = 2**30, 10**9
+MIB, GIB, GB = 2**20, 2**30, 10**9
+#: Bytes of kernels within a GPU's `reserve` (dsl/std/gpus.par), which stands for CUDA of today.
+LAZY_KERNELS = 512 * MIB
 
 
 class Patterned(Protocol):
@@ -54,16 +61,39 @@ class Framework:
 FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
-#: the six times of SC21's table 2 at three micro-batches say that gathers hide, reductions do not, and both
-#: reach one port of eight.
+#: the six times of SC21's table 2 at three micro-batches say that gathers hide behind three of four passes,
+#: that reductions do not, and that both reach one port of eight.
 OF_2021 = (
     ("overlaps_reduce", False),
     ("overlaps_regather", False),
     ("overlaps_each", False),
+    ("gather_quarters", 3),
     ("wide_share", 1 / 8),
 )
+
+
+def owned(job: Job, ranks: Any, ways: Any) -> Any:
+    """Parameters of one owner where whole tensors are dealt to ranks: nine of a block, biases among them."""
+    tensors = 9 * job.model.layers
+    return dense_layer(job.model).total * job.model.layers / ways / np.minimum(ranks, tensors)
+
+
+def reduces_never(zero: int) -> bool:
+    """Gradients leave once per step at any stage."""
+    return False
+
+
+def gathers_divided(zero: int) -> int:
+    """Gathered weights stay until the step ends but at stage 3."""
+    return 2 if zero == 3 else 0
+
+
 #: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
 PIECES = (("overlaps_tensor", True),)
+#: One kernel for the loss (Transformer Engine, cross_entropy.py): 16-bit logits read twice, their gradient
+#: written in their place and scaled, at 0.42 of other kernels' bandwidth (SimuMax, configs/system,
+#: b200_bf16_ceperm.json: ce_fusion 0.28 of peak for 0.67).
+ONE_LOSS = (("loss_bytes", 24.0),)
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
@@ -80,24 +110,46 @@ FRAMEWORKS = (
     # gpu_torch.py: fp32 weights under autocast in eager PyTorch, as torchtitan on one GPU.
     Framework("^own PyTorch", "PyTorch", "torchtitan", "torchtitan"),
     # Meta's own trainer: FSDP, TP, PP and all-gather CP as torchtitan has them, but inputs and outputs of
-    # stages and whatever else the backward pass does not need are freed at once (arXiv 2407.21783, 3.3.2).
+    # stages and whatever else the backward pass does not need are freed at once, a stage runs several
+    # micro-batches in a row, sums their gradients and reduces once, gradients are divided, gathered weights
+    # stay (arXiv 2407.21783, 3.3.2). It ran 8,192 tokens without recomputation, for which there is room when
+    # a SwiGLU keeps three tensors, as a fused one does, and not four.
     Framework(
         "Llama 3 paper",
         "Meta Llama 3",
         "torchtitan",
         "torchtitan",
-        traits=(("keeps_outputs", False), ("keeps_gathered", False)),
+        traits=(
+            ("keeps_outputs", False),
+            ("keeps_gathered", False),
+            ("reduces_each", reduces_never),
+            ("gathers", gathers_divided),
+            ("fused", True),
+        ),
     ),
     # XLA: JAX on GPUs shards as FSDP does and fuses elementwise work.
     Framework("JAX|MaxText", "JAX", "torchtitan", "torchtitan", compiles=True),
     # internlm/solver/optimizer/hybrid_zero_optim.py: gradients travel in 16 bits, updated weights after the
-    # step (overlap_sync_param is off in the test's configuration).
+    # step (overlap_sync_param is off in the test's configuration), broadcast by each rank that owns some.
     Framework(
         "InternEvo",
         "InternEvo",
         "megatron",
         "torchtitan",
-        traits=(("reduce_bytes", 2.0), ("overlaps_regather", False)),
+        traits=(
+            ("reduce_bytes", 2.0),
+            ("overlaps_regather", False),
+            ("gather_bucket", owned),
+        ),
+    ),
+    # The commit that both cite, 152aab304d, has the pipeline of before February 2021: each rank sends whole
+    # activations (megatron/p2p_communication.py came with the option to scatter them).
+    Framework(
+        "README Jan 2021|README GPT-3",
+        "Megatron-LM",
+        "megatron",
+        "megatron",
+        traits=(*OF_2021, ("whole_boundary", True)),
     ),
     Framework("SC21 Table 2", "Megatron-LM", "megatron", "deepspeed", traits=OF_2021),
     # tr11-176B-ml.slurm: CUDA_LAUNCH_BLOCKING=1.
@@ -108,17 +160,35 @@ FRAMEWORKS = (
         "deepspeed",
         traits=(*OF_2021, ("blocking", True)),
     ),
+    # src/model/gpt_model.py, src/trainer.py: a vocabulary without padding, torch's cross entropy of 16-bit
+    # logits.
     Framework(
-        "BigScience|vTrain|Megatron-DeepSpeed",
+        "vTrain",
+        "Megatron-DeepSpeed",
+        "megatron",
+        "deepspeed",
+        traits=(*OF_2021, ("vocab_multiple", 1), ("loss_bytes", 10.0)),
+    ),
+    Framework(
+        "BigScience|Megatron-DeepSpeed",
         "Megatron-DeepSpeed",
         "megatron",
         "deepspeed",
         traits=OF_2021,
     ),
     # scripts/performance: tp_comm_overlap with user buffers.
-    Framework("Megatron-Bridge", "Megatron-Bridge", "megatron", "megatron", traits=PIECES),
+    # cross_entropy_fusion_impl is te.
+    Framework(
+        "Megatron-Bridge",
+        "Megatron-Bridge",
+        "megatron",
+        "megatron",
+        traits=(*PIECES, *ONE_LOSS),
+    ),
     # docs/source/performance: the same.
     Framework("NeMo", "NeMo", "megatron", "megatron", traits=PIECES),
+    # The README: NeMo's configuration.
+    Framework("examples/llama", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     # The table's text: --tp-comm-overlap.
     Framework("README H100", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     Framework(r"\(OneFlow\)", "OneFlow", "megatron", "megatron"),
@@ -126,7 +196,7 @@ FRAMEWORKS = (
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
     Framework(
-        "SC21|Korthikanti|README Jan 2021|README GPT-3",
+        "SC21|Korthikanti",
         "Megatron-LM",
         "megatron",
         "megatron",
@@ -143,22 +213,68 @@ FRAMEWORKS = (
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """Options of a framework's published recipes that change what a run costs: traits to replace. The pattern
+    is looked for in `source, where, GPU precision model, notes`."""
+
+    pattern: str
+    traits: tuple[tuple[str, Any], ...] = ()
+
+
+#: HybridEP or DeepEP in place of NCCL's all-to-all (moe_flex_dispatcher_backend).
+FLEX = (("dispatch", "tokens"),)
+#: scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of GB200
+#: and GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8 runs the
+#: whole step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), with moe_a2a_overlap and
+#: cutedsl_fused_grouped_mlp, but for Kimi; Qwen3 30B on B300 too.
+RECIPES = (
+    Recipe(
+        r"Megatron-Bridge.*container (26\.0[6-9]|26\.1|2[7-9])"
+        r".*(GB[23]00 mxfp8 (?!Kimi)|B300 mxfp8 Qwen3-30B)",
+        (
+            *FLEX,
+            ("overlaps_experts", True),
+            ("fused_experts", True),
+            ("host_seconds", 0.0),
+            ("expert_host_seconds", 0.0),
+            ("gap_seconds", 0.0),
+        ),
+    ),
+    # Capacity is fixed: the host counts no tokens, and all experts' products have one shape.
+    Recipe(r"Megatron-Bridge.*GB200.*tokendrop", (*FLEX, ("expert_host_seconds", 0.76e-3))),
+    Recipe(r"Megatron-Bridge.*tokendrop", (("expert_host_seconds", 0.76e-3),)),
+    # moe_flex_dispatcher_backend is unset but for B200 and B300 in 26.04.
+    Recipe(r"Megatron-Bridge.*bf16 GPT-OSS"),
+    Recipe(r"Megatron-Bridge.*(container 2[6-9]|GB[23]00)", FLEX),
+    Recipe(""),
+)
+
+
+@dataclass(frozen=True)
 class Machine:
     """A cluster of the standard library, and what the source says differs.
-    `node_network` is in bytes per second of a whole node, all its ports together."""
+    `node_network` is in bytes per second of a whole node, all its ports together; `kernels` the bytes of
+    kernels that CUDA loaded at the start, before it loaded each at its first use (CUDA 11.7)."""
 
     pattern: str
     cluster: str
     node_network: float | None = None
+    kernels: int = 0
 
 
 #: Found in the source's name, else in the place and the notes; the default depends on the GPU.
 MACHINES = (
     # Jean Zay: four 100 Gb/s Omni-Path links per node (bigscience, train/tr11-176B-ml/README.md and
     # tr1-13B-base), of which NCCL reached 135 Gb/s (experiments/README.md; in 2022 too: network/README.md of
-    # stas00/ml-engineering); the cluster's network_efficiency is in that figure already.
-    Machine("BigScience V100|BigScience 1.3B|BigScience 104B", "dgx_v100", 135 / 0.9 * GIGA_BITS),
-    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 135 / 0.9 * GIGA_BITS),
+    # stas00/ml-engineering); the cluster's network_efficiency is in that figure already. Kernels:
+    # train/tr11-176B-ml/chronicles-prequel.md, what nvidia-smi shows of a process with one tensor.
+    Machine(
+        "BigScience V100|BigScience 1.3B|BigScience 104B",
+        "dgx_v100",
+        135 / 0.9 * GIGA_BITS,
+        1271 * MIB,
+    ),
+    Machine("(BigScience|BLOOM).*A100", "dgx_a100", 135 / 0.9 * GIGA_BITS, 1573 * MIB),
     # doc/en/train_performance.md: 4 x 100 Gb/s RoCE per node.
     Machine("InternEvo.*A[18]00", "dgx_a100", 400 * GIGA_BITS),
     # DLPerf's reports: one 100 Gb/s InfiniBand port per node.
@@ -221,6 +337,8 @@ KERNELS = (
     # scripts/train/benchmarking/submit_benchmarks.py: attn_impl triton, a kernel of FlashAttention-1's kind,
     # 25-40 % of peak on A100 (Dao 2023, arXiv 2307.08691).
     Kernel("llm-foundry", {"sm80": 0.40}),
+    # doc/en/install.md: flash-attention v1.0.5.
+    Kernel("InternEvo", {"sm80": 0.40}),
     Kernel("", {}),
 )
 
@@ -252,12 +370,14 @@ FAMILIES = (
     # train/tr11-176B-ml/README.md: ALiBi, tied.
     Family("^BLOOM", {**LAYERNORM, "position": "none", "bias": True, "tied": True}),
     Family("^Qwen3", {"qk_norm": True}),
-    Family("^GPT-OSS", {"qkv_bias": True}),
+    Family("^GPT-OSS", {"bias": True}),
     Family("", {}),
 )
 #: Feed-forward gated or not, when no family decides: Llama's and GPT-2's conventions.
 PLAIN = {**LAYERNORM, "position": "learned", "bias": True, "tied": True}
 GATED: dict[str, Any] = {}
+#: Mamba layers between attention and experts (Nemotron-H, arXiv 2504.03624, and its successors).
+HYBRIDS = r"^Nemotron-?(H|3[.-])"
 #: Models with latent attention or without printed dimensions, by their names in small letters and
 #: digits.
 NAMED = {
@@ -270,14 +390,39 @@ NAMED = {
 
 
 @dataclass(frozen=True)
+class Assumed:
+    """Fields that the rows of a source hold otherwise: by what the source says or its code can do, or open
+    where it says nothing."""
+
+    pattern: str
+    fields: dict[str, Any]
+
+
+#: Found in the source's name.
+ASSUMED = (
+    # data/ground_truth_single.csv says nothing of recompute. `use_checkpoint` stands in the configurations of
+    # the simulator (config/validation), which itself recomputes nothing on the last stage (src/predictor.py).
+    # With full recompute the rows of hidden 2048 and tp 1 would reach 76 % of an A100's peak with unfused
+    # attention, where no published run of any size passes 57 % (Korthikanti table 5). The vocabulary is that
+    # of src/config.py.
+    Assumed("^vTrain", {"recompute": "", "vocab": 50257}),
+    # The commit that both cite, 152aab304d, cannot interleave (megatron/schedules.py is not there yet).
+    Assumed("README Jan 2021|README GPT-3", {"vpp": 1}),
+    Assumed("", {}),
+)
+
+
+@dataclass(frozen=True)
 class Gauge:
     """What a source's memory figure counts: bytes of its unit, and of what: tensors alone, what torch's
-    allocator holds for them, or all that nvidia-smi shows, driver context and libraries included.
+    allocator holds for them, or all that nvidia-smi shows, driver context and libraries included (`planned`:
+    without gaps and caches); and of which pipeline stage.
     """
 
     pattern: str
     unit: int | None
-    counts: Literal["allocated", "reserved", "device"] = "device"
+    counts: Literal["allocated", "reserved", "device", "planned"] = "device"
+    stage: Literal["fullest", "first"] = "fullest"
 
 
 MEMORY = (
@@ -286,13 +431,18 @@ MEMORY = (
     # max_memory_allocated.
     Gauge("SimuMax", GIB, "allocated"),
     Gauge("^own ", GIB, "allocated"),
-    # nvidia-smi, MiB / 1024.
-    Gauge("DLPerf", GIB),
+    # nvidia-smi, MiB / 1024; OneFlow plans all tensors' places at compile time and has no allocator's cache.
+    Gauge("DLPerf", GIB, "planned"),
     # Not stated how taken. Its FSDP rows fall by 27 to 30 bytes per parameter with the ranks, beyond any
     # state of the framework: caches are in it, or the update's temporaries.
     Gauge("InternEvo memory", None),
     # Unit not stated.
     Gauge("Primus", None),
+    # "GB" read off nvidia-smi, which prints MiB: a log whose allocator reserved 23,288 MiB is a "26GB" of
+    # experiments/gpt2.md, and one of 28,560 MiB the "~30gb" of its script. The 1.3B runs on two nodes were
+    # read on the first: what shows as 13GB there ran out of memory on cards of 16.
+    Gauge("BigScience 1.3B", 1000 * MIB, stage="first"),
+    Gauge("BigScience", 1000 * MIB),
     Gauge("", GB),
 )
 #: Sources of advice and arithmetic.

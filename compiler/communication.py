@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from . import compute, network, products
+from . import compute, network, products, states
 from .case import Case
+from .target import Bucket
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
 #: arXiv 2205.05198, 4.2).
@@ -23,6 +24,9 @@ RING_KERNELS, MERGE_BYTES = 4, 10
 #: Cores that a collective takes from the computation beside it (DeepSeek-V3, arXiv 2412.19437, 3.2.2:
 #: 20 of 132 SMs).
 COMMUNICATION_CORES = 20
+#: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: what
+#: Megatron-Bridge measured of Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap: 36.55).
+HIDDEN_EXCHANGE = 37
 #: Parameters in a gradient bucket: the last one has nothing left to hide
 #: behind (Megatron-core DDP's default, 40e6).
 BUCKET_PARAMETERS = 40_000_000
@@ -82,8 +86,13 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     """Seconds of dispatch and combine, forward: two all-to-alls,
     and gather and scatter of the copies inside etp."""
-    copies_bytes = 2.0 * tokens * case.model.topk * case.model.hidden / tp
-    exchange = 2.0 * network.all_to_all(case.cluster, copies_bytes, ep, etp)
+    token_bytes = 2.0 * tokens * case.model.hidden / tp
+    copies_bytes = token_bytes * case.model.topk
+    if case.traits.dispatch == "tokens":
+        once = network.dispatched(case.cluster, token_bytes, case.model.topk, ep, etp)
+    else:
+        once = network.all_to_all(case.cluster, copies_bytes, ep, etp)
+    exchange = 2.0 * once
     return exchange + 2.0 * network.ring(case.cluster, copies_bytes * etp, etp, 1)
 
 
@@ -95,6 +104,8 @@ def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
     (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
     """
     message = 2.0 * tokens * case.model.hidden
+    if case.traits.whole_boundary:
+        return np.where(pp > 1, network.point_to_point(case.cluster, message + 0.0 * tp, gpus), 0.0)
     seconds = network.point_to_point(case.cluster, message / tp, gpus)
     if not case.traits.sequence_parallel:
         seconds = seconds + network.ring(case.cluster, message, tp, 1)
@@ -112,6 +123,14 @@ def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offl
     return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
 
 
+def sum_seconds(case: Case, zero: Any, size: Any, offload: Any) -> Any:
+    """Seconds per parameter and micro-batch to fetch a rank's sum of gradients from the host and to put it
+    back."""
+    width = _per_stage(case, zero, lambda stage: case.state(stage).gradients)
+    seconds = 2.0 * width / np.maximum(size, 1) / case.gpu.pcie
+    return np.where(states.summed_on_host(case, zero, offload), seconds, 0.0)
+
+
 def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
     """Seconds per parameter of one gradient reduction: reduce-scatter over shards, all-reduce where
     gradients stay whole, and an all-reduce of the shards over replicas."""
@@ -123,7 +142,8 @@ def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any
 
 def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
     """Seconds per parameter of gathering updated 16-bit weights once per step (ZeRO 1 and 2)."""
-    return _per_parameter(case, 2.0, size, stride)
+    bucket = case.traits.gather_bucket or case.traits.bucket
+    return _per_parameter(case, 2.0, size, stride, bucket=bucket)
 
 
 def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
@@ -135,13 +155,19 @@ def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
     return owned_share * np.where(offload > 0, on_host, on_gpu)
 
 
-def _per_parameter(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
+def _per_parameter(
+    case: Case,
+    width_bytes: float,
+    size: Any,
+    stride: Any,
+    share: Any = 1.0,
+    bucket: Bucket | None = None,
+) -> Any:
     """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
     size = np.maximum(size, 1)
     latency = network.ring_latency(case.cluster, size, stride)
-    return _streamed(case, width_bytes, size, stride, share) + latency / case.traits.bucket(
-        case.job, size, stride
-    )
+    held = (bucket or case.traits.bucket)(case.job, size, stride)
+    return _streamed(case, width_bytes, size, stride, share) + latency / held
 
 
 def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:

@@ -19,11 +19,13 @@ from .validity import WORLD, complaint, predicates, undecided
 OPEN = ("nodes", "vpp", "zero", "dp_shard", "micro_batch", "recompute", "recompute_layers")
 #: Derived variables that a layout may name.
 NAMED = ("dp", "dp_replicate", "microbatches", "gpus")
+#: The last of the variables whose values are words or stages, and a count that no cluster reaches.
+LAST, MOST = {"zero": 3, "recompute": 2, "offload": 2}, 10**7
 
 
 def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
-    """All decision variables of a layout. Raises JobError for unknown names,
-    values below 0 and broken rules."""
+    """All decision variables of a layout. Raises JobError for unknown names, values out of bounds and
+    broken rules."""
     _check_names(case, layout)
     closed = {name: NEUTRAL.get(name, 1) for name in ORDER if name not in OPEN}
     space = Space(case, {**closed, **layout})
@@ -57,6 +59,11 @@ def _check_names(case: Case, layout: Mapping[str, int]) -> None:
         Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value}, below {NEUTRAL.get(name, 1)}")
         for name, value in layout.items()
         if name in known and value < NEUTRAL.get(name, 1)
+    ]
+    errors += [
+        Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value:,}, above {LAST.get(name, MOST):,}")
+        for name, value in layout.items()
+        if name in known and value > LAST.get(name, MOST)
     ]
     errors = errors or undecided(case.job, case.target, layout)
     if errors:

@@ -16,13 +16,15 @@ import numpy as np
 from ..dsl.job import Model
 from . import flops
 from .case import Case
-from .products import TILE, grouped, matmul, matmul_backward, streamed
+from .products import TILE, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns of a product's result, and what it sums over.
 Shape = tuple[Any, Any]
 
-#: Backward passes in forward ones: a product for the input's gradient and one for the weights'.
-BACKWARD = 2.0
+#: Bytes that elementwise kernels move backward, in those of the forward pass: a norm reads two operands (6
+#: for 4), the two branches of a residual are added (6 for 6), dropout reads and writes (5), an activation
+#: reads its input again (6 for 4, gated 10 for 6).
+BACKWARD = 1.5
 #: The same of fused attention: 2.5 times the FLOP, since it computes its scores again (Dao 2023,
 #: arXiv 2307.08691, 3.1), at 0.78 of the rate (SimuMax, configs/system, 64 and 128 heads: FlashAttention 2 on
 #: A100 0.50 of peak for 0.59 forward, cuDNN on B200 0.42 for 0.50).
@@ -51,6 +53,17 @@ GATE_BYTES, EAGER_GATE_BYTES = 6, 10
 SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
 #: The same of dropout in either direction: read 2, write 2 and a byte of mask.
 DROPOUT_BYTES = 5
+
+
+#: Bytes per element of a token copy that permutation moves before and after the experts, in either direction:
+#: copies sent one by one are laid out for their ranks, again for their experts, and back (Megatron-core,
+#: token_dispatcher.py: 12), tokens sent once become copies where they arrive, and back (8), both at
+#: three quarters of other kernels' bandwidth (SimuMax, b200_bf16_ceperm.json: 0.50 of peak for 0.67).
+PERMUTE_BYTES = {"copies": 16, "tokens": 10}
+#: Bytes per element of an expert's output to add its bias: scaled by the router in fp32, added, joined and
+#: narrowed, each by a kernel of its own, and the gradients of bias and probability (Megatron-core,
+#: transformer/moe/experts.py: _apply_bias).
+EXPERT_BIAS_BYTES, EXPERT_BIAS_BACKWARD_BYTES = 28, 36
 
 
 def projections(case: Case, tp: Any, tokens: Any) -> Any:
@@ -137,6 +150,8 @@ def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
     rotated = (
         rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     )
+    if model.qk_norm:
+        rotated = rotated + NORM_BYTES * model.head_size * (model.heads + model.groups)
     return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
 
 
@@ -200,12 +215,13 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
 
     Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
     """
-    return _moe_products(case, matmul, tp, tokens, ep, etp) + moe_streams(case, tp, tokens)
+    products = _moe_products(case, matmul, tp, tokens, ep, etp)
+    return products + moe_streams(case, tp, tokens, 1, EXPERT_BIAS_BYTES)
 
 
 def moe_ffn_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
-    return products + BACKWARD * moe_streams(case, tp, tokens)
+    return products + moe_streams(case, tp, tokens, BACKWARD, EXPERT_BIAS_BACKWARD_BYTES)
 
 
 def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
@@ -224,13 +240,17 @@ def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any
     return seconds
 
 
-def moe_streams(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of norm, residual, activation functions, and of gathering and scattering token copies."""
-    model = case.model
+def moe_streams(case: Case, tp: Any, tokens: Any, passes: float, bias_bytes: int) -> Any:
+    """Seconds of norm, residual and activation functions, `passes` times, and once of moving token copies to
+    their experts or back; experts' biases are added outside their products."""
+    model, fused = case.model, case.traits.fused_experts
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
-    routed = 8.0 * copies * model.hidden + activation_bytes(case) * copies * model.expert_width
-    return streamed(case, around + routed)
+    moved = PERMUTE_BYTES[case.traits.dispatch] * copies * model.hidden
+    if not fused:
+        around = around + activation_bytes(case) * copies * model.expert_width
+        moved = moved + (bias_bytes * copies * model.hidden if model.bias else 0)
+    return streamed(case, passes * around + moved)
 
 
 def head(case: Case, tp: Any, tokens: Any) -> Any:
@@ -239,7 +259,7 @@ def head(case: Case, tp: Any, tokens: Any) -> Any:
     products = matmul(case, tokens, vocab, case.model.hidden, half=True)
     products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)
     return (1 + case.model.mtp_layers) * (
-        products + streamed(case, case.traits.loss_bytes * tokens * vocab)
+        products / aligned(vocab) + streamed(case, case.traits.loss_bytes * tokens * vocab)
     )
 
 

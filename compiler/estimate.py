@@ -19,7 +19,7 @@ from .ranks import Load, placed_load
 from .space import DERIVED
 from .split import Split, split
 from .states import KIB
-from .terms import Arrays
+from .terms import Numbers
 
 
 def columns_of(case: Case, layout: Mapping[str, int]) -> dict[str, Any]:
@@ -96,62 +96,77 @@ def estimate_layout(
     )
 
 
-def _ints(columns: Mapping[str, Any]) -> dict[str, int]:
-    return {name: int(np.ravel(column)[0]) for name, column in columns.items()}
+def numbers(case: Case, columns: Mapping[str, Any]) -> Numbers:
+    """The algebra of one layout, from its one-row columns."""
+    return Numbers(case, {name: int(np.ravel(column)[0]) for name, column in columns.items()})
 
 
-def _int(column: Any) -> int:
-    return int(np.ravel(column)[0])
-
-
-def rank_slot(x: Arrays, columns: Mapping[str, int], placement: Split, rank: int) -> dict[str, int]:
-    """Nanoseconds of one micro-batch by part on one pipeline rank; `x` holds the layout's one-row columns."""
-    return _ints(speed.slot(x, placed_load(x.case, columns, placement, rank)))
+def rank_slot(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
+    """Nanoseconds of one micro-batch by part on one pipeline rank."""
+    return speed.slot(x, placed_load(x.case, x.columns, placement, rank))
 
 
 def rank_slots(case: Case, columns: Mapping[str, Any], placement: Split) -> list[dict[str, int]]:
     """The same for every pipeline rank."""
-    x, one = Arrays(case, columns), _ints(columns)
-    return [rank_slot(x, one, placement, rank) for rank in range(len(placement.chunks))]
+    return _slots(numbers(case, columns), placement)
+
+
+def _slots(x: Numbers, placement: Split) -> list[dict[str, int]]:
+    return [rank_slot(x, placement, rank) for rank in range(len(placement.chunks))]
 
 
 def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> dict[str, int]:
     """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
-    slots = rank_slots(case, columns, placement)
+    x = numbers(case, columns)
+    slots = _slots(x, placement)
     slowest = max(range(len(slots)), key=lambda rank: sum(slots[rank].values()))
     others = sum(sum(parts.values()) for parts in slots) - sum(slots[slowest].values())
-    parts = _ints(speed.step_parts(Arrays(case, columns), slots[slowest], others))
+    parts = speed.step_parts(x, slots[slowest], others)
     return {part: value for part, value in parts.items() if value}
 
 
 def stages(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[Stage, ...]:
     """Every pipeline rank with its memory by term."""
-    x, one = Arrays(case, columns), _ints(columns)
-    loads = [placed_load(case, one, placement, rank) for rank in range(len(placement.chunks))]
+    x = numbers(case, columns)
+    widths = state_widths(x)
+    loads = [placed_load(case, x.columns, placement, rank) for rank in range(len(placement.chunks))]
     return tuple(
         Stage(
             index=rank,
             layers=placement.chunks[rank],
             embedding=load.first,
             head=load.last,
-            memory=stage_memory(x, one, load),
+            memory=stage_memory(x, load, widths),
         )
         for rank, load in enumerate(loads)
     )
 
 
-def stage_memory(x: Arrays, columns: Mapping[str, int], load: Load) -> dict[str, int]:
+#: Bytes per parameter by kind of state: of what all ranks share, and of routed experts.
+Widths = tuple[dict[str, Any], dict[str, Any]]
+
+
+def state_widths(x: Numbers) -> Widths:
+    zero, offload, hpz = (x.variable(name) for name in ("zero", "offload", "hpz"))
+    common, routed = (
+        kept.state_widths(x.case, zero, x.variable(shard), offload, hpz)
+        for shard in ("shard", "expert_shard")
+    )
+    return common, routed
+
+
+def stage_memory(x: Numbers, load: Load, widths: Widths) -> dict[str, int]:
     """Bytes on one pipeline rank by term at its fullest moment, from the functions behind the solver's
     totals; states are told apart, and activations from what comes and goes beside them."""
-    total = {term: kib * KIB for term, kib in _ints(peak.rank_memory(x, load)).items()}
-    moments = {name: kib * KIB for name, kib in _ints(peak.moments(x, load)).items()}
+    total = {term: kib * KIB for term, kib in peak.rank_memory(x, load).items()}
+    moments = {name: kib * KIB for name, kib in peak.moments(x, load).items()}
     fullest = max(moments, key=lambda name: moments[name])
     updating = fullest == "update"
-    absent = 0 if updating else KIB * _int(peak.unborn(x, load))
-    activations = 0 if updating else KIB * _int(peak.activations(x, load))
+    absent = 0 if updating else KIB * peak.unborn(x, load)
+    activations = 0 if updating else KIB * peak.activations(x, load)
     beside = moments[fullest] - activations + absent
     return {
-        **_states(x, columns, load, total["states"], absent),
+        **_states(load, widths, total["states"], absent),
         "activations": activations,
         "logits": beside if fullest == "logits" else 0,
         "workspace": 0 if fullest == "logits" else beside,
@@ -160,13 +175,9 @@ def stage_memory(x: Arrays, columns: Mapping[str, int], load: Load) -> dict[str,
     }
 
 
-def _states(
-    x: Arrays, columns: Mapping[str, int], load: Load, whole: int, absent: int
-) -> dict[str, int]:
+def _states(load: Load, widths: Widths, whole: int, absent: int) -> dict[str, int]:
     """Weights, gradients and optimizer state of `whole` bytes, less gradients that are not there yet."""
-    zero, offload, hpz = (columns[name] for name in ("zero", "offload", "hpz"))
-    common = kept.state_widths(x.case, zero, columns["shard"], offload, hpz)
-    routed = kept.state_widths(x.case, zero, columns["expert_shard"], offload, hpz)
+    common, routed = widths
     parts = {
         kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common
     }

@@ -23,9 +23,13 @@ KIBI = 2**10
 # --- per parameter: ns per Mi-parameter, so that a rank's Ki-parameters times it stay whole numbers ---
 
 
-@term("ns/Mi", of=("tp", "shard", "zero", "hpz", "offload"))
-def gather_common(case: Case, tp: Any, shard: Any, zero: Any, hpz: Any, offload: Any) -> Any:
-    return NANO * MEBI * traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
+@term("ns/Mi", of=("tp", "shard", "zero", "hpz", "offload", "accumulates"))
+def gather_common(
+    case: Case, tp: Any, shard: Any, zero: Any, hpz: Any, offload: Any, accumulates: Any
+) -> Any:
+    seconds = traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
+    added = np.where(accumulates, traffic.sum_seconds(case, zero, shard, offload), 0.0)
+    return NANO * MEBI * (seconds + added)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))

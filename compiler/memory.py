@@ -65,8 +65,13 @@ def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
 def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
     """The norm's input and output, and the dropout's mask; the output whole where it is gathered for good."""
     ways = case.stream_ways(tp)
-    output = case.input_bytes / (np.ones_like(tp) if case.traits.keeps_gathered else ways)
+    output = case.input_bytes / _gathered_ways(case, tp)
     return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
+
+
+def _gathered_ways(case: Case, tp: Any) -> Any:
+    """Ranks that share a norm's output, as it is kept for the backward pass."""
+    return np.ones_like(tp) if case.traits.keeps_gathered else case.stream_ways(tp)
 
 
 def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:
@@ -169,8 +174,30 @@ def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
 
 @term("KiB", of=("tp", "tokens"))
 def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
-    """A stage's output, where the pipeline keeps it until its gradient arrives."""
-    return case.traits.keeps_outputs * boundary_bytes(case, tp, tokens) / KIB
+    """A stage's output, where the pipeline keeps it until its gradient arrives: a share on each rank of tp
+    (sequence parallelism; DeepSpeed's pipeline partitions what it sends)."""
+    return case.traits.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
+
+
+@term("KiB", of=("tp", "tokens"))
+def embedding_activation(case: Case, tp: Any, tokens: Any) -> Any:
+    """What the embedding keeps of a micro-batch: its dropout's mask."""
+    return bool(case.train.dropout) * boundary_bytes(case, tp, tokens) / 2 / KIB
+
+
+@term("KiB", of=("tp", "tokens", "pp"))
+def received(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+    """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""
+    held = np.where(np.asarray(pp) > 1, case.traits.receive_buffers, 0)
+    return held * 2 * tokens * case.model.hidden / tp / KIB
+
+
+@term("KiB", of=("tp", "tokens", "pp"))
+def kept_logits(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+    """The last stage's output for one micro-batch, where the pipeline keeps it beyond its backward pass."""
+    ways = np.ones_like(tp) if case.traits.gathers_logits else tp
+    width = case.traits.output_logit_bytes(np.asarray(pp))
+    return width * tokens * case.vocab(tp) / ways / KIB
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
@@ -223,9 +250,9 @@ def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
     """The head's share of the last rank's memory around the loss.
 
     Either the loss itself, with logits in the copies and dtypes that the framework holds and their
-    gradient; or, just after, logits and gradient in 16 bits beside the gradient of the head's weights,
-    where that is whole for a while before it is reduced. Both with the gathered head, when weights are
-    divided.
+    gradient; or, just after, the logits' gradient in 16 bits beside that of the head's weights, where that is
+    whole for a while before it is reduced. Both with input and output of the last norm, and with the gathered
+    head, when weights are divided.
     """
     local = case.vocab(tp) / tp
     seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.gathers_logits else tp)
@@ -235,4 +262,6 @@ def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
     whole, divided = case.traits.logit_bytes, case.traits.local_logit_bytes
     held = np.where(np.asarray(tp) > 1, whole if divided is None else divided, whole)
     loss = held * tokens * seen
-    return (weights + np.maximum(loss, 4.0 * tokens * seen + gradient)) / KIB
+    output = 2 * tokens * case.model.hidden / _gathered_ways(case, tp)
+    norm = boundary_bytes(case, tp, tokens) + output
+    return (norm + weights + np.maximum(loss, 2.0 * tokens * seen + gradient)) / KIB

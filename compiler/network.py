@@ -18,6 +18,9 @@ from ..dsl.job import Cluster
 #: 40, 47 and 71 us beside their bandwidth (github.com/VIA-Research/vTrain at f8dda84, trace/a100), of which
 #: the ring's hops explain all but 34: two passes of this.
 START = 17e-6
+#: Share of a ring's bandwidth that NCCL's all-to-all reaches inside a node: 0.60 of the link where rings
+#: reach 0.67 to 0.74 (SimuMax, configs/system/b200_bf16_ceperm.json, 8 B200).
+EXCHANGE_SHARE = 0.85
 
 
 def per_domain(cluster: Cluster, size: Any, stride: Any) -> Any:
@@ -74,13 +77,29 @@ def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any
     the share for its own domain stays on the fast link."""
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
+    near = sent_bytes * (inside - 1) / size / EXCHANGE_SHARE
+    return _exchanged(cluster, near, sent_bytes * (size - inside) / size, size, stride)
+
+
+def dispatched(cluster: Cluster, token_bytes: Any, topk: int, size: Any, stride: Any) -> Any:
+    """Seconds to send every token to the ranks of its topk experts: once to each domain that has any of them,
+    and from there once to each such rank (DeepSeek-V3, arXiv 2412.19437, 3.2.2; DeepEP)."""
+    size = np.maximum(size, 1)
+    inside = per_domain(cluster, size, stride)
+    domains = size / inside
+    ranks = size * (1.0 - (1.0 - 1.0 / size) ** topk)
+    visited = domains * (1.0 - (1.0 - 1.0 / domains) ** topk)
+    near = token_bytes * ranks * (inside - 1) / inside
+    far = token_bytes * visited * (domains - 1) / domains
+    return _exchanged(cluster, near, far, size, stride)
+
+
+def _exchanged(cluster: Cluster, near: Any, far: Any, size: Any, stride: Any) -> Any:
+    """Seconds until so many bytes have left each rank over the fast link and over its port, side by side."""
     fast = cluster.gpu.nvlink * cluster.gpu.link_efficiency
     slow = cluster.network * cluster.network_efficiency
-    near = sent_bytes * (inside - 1) / size / fast
-    far = sent_bytes * (size - inside) / size / slow
-    return np.where(
-        size > 1, np.maximum(near, far) + START + hop_latency(cluster, size, stride), 0.0
-    )
+    busy = np.maximum(near / fast, far / slow)
+    return np.where(size > 1, busy + START + hop_latency(cluster, size, stride), 0.0)
 
 
 def point_to_point(cluster: Cluster, message_bytes: Any, span: Any) -> Any:

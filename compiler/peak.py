@@ -7,6 +7,7 @@ in the update it holds no activation, but all gradients and what the optimizer n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from . import memory, states
@@ -42,7 +43,9 @@ def activations(x: Algebra, load: Load) -> Any:
         )
     if not load.last:
         one = one + x.term(memory.stage_output)
-    held = x.over(x.times(one, load.flight), FLIGHT)
+    if load.first:
+        one = one + x.term(memory.embedding_activation)
+    held = x.over(x.times(one, load.flight), FLIGHT) + x.term(memory.received)
     last = list(kept.values())[-1]
     return held + x.times(x.case.model.mtp_layers, last) if load.last else held
 
@@ -54,7 +57,8 @@ def backward_moment(x: Algebra) -> Any:
     again = {"dense": memory.dense_again, "moe": memory.moe_again}
     feed_forward = x.largest(*(x.term(again[kind]) for kind in kinds(x.case)))
     halves = x.largest(feed_forward + x.term(memory.workspace), x.term(memory.attention_workspace))
-    return x.term(memory.attention_again) + halves + x.term(states.gathered)
+    beside = x.term(states.gathered) + x.term(states.weight_gradient)
+    return x.term(memory.attention_again) + halves + beside
 
 
 def parameter_kib(x: Algebra, load: Load, common: Term, experts: Term) -> Any:
@@ -77,7 +81,19 @@ def moments(x: Algebra, load: Load) -> dict[str, Any]:
         "workspace": held + backward_moment(x),
         "update": parameter_kib(x, load, states.step_width, states.expert_step_width),
     }
-    return {**found, "logits": held + x.term(memory.loss_moment)} if load.last else found
+    if load.last:
+        kept = x.term(memory.kept_logits)
+        found = {name: moment + 2 * kept for name, moment in found.items()}
+        return {**found, "logits": held + x.term(memory.loss_moment) + kept}
+    if load.first:
+        left = activations(x, replace(load, flight=ended(x, load))) - unborn(x, load)
+        return {**found, "embedding": left + x.term(states.embedding_gradient)}
+    return found
+
+
+def ended(x: Algebra, load: Load) -> Any:
+    """Micro-batches in flight when one has just left the first rank."""
+    return x.largest(load.flight - x.over(FLIGHT, x.variable("vpp")), 0)
 
 
 def fixed_kib(case: Case) -> int:

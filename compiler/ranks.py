@@ -36,7 +36,9 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
         counts = counts + parameters.moe_layer(model) * moe
     vocab = int(case.vocab(tp))
     if rank == 0:
-        counts = counts + parameters.embedding(model, vocab, case.seq_len)
+        embedding = parameters.embedding(model, vocab, case.seq_len)
+        whole = Counts(replicated=embedding.total)
+        counts = counts + (whole if case.traits.whole_embedding else embedding)
     if last:
         counts = counts + parameters.head(model, vocab) + parameters.mtp(model)
         if rank > 0 and (model.tied or model.mtp_layers):

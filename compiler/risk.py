@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import erf, exp, inf, log, sqrt
 
 #: Standard deviation of ln(measured / predicted bytes): the median over sources of its root mean square
-#: (benchmarks/accuracy.py, `memory.spread`); between 0.08 and 0.10 without any one of them.
-SPREAD = 0.09
+#: (benchmarks/accuracy.py, `memory.spread`); between 0.07 and 0.08 without any one of them.
+SPREAD = 0.08
 
 
 def out_of_memory(needed_bytes: float, found_bytes: float) -> float:

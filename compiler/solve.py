@@ -103,13 +103,15 @@ def _at_most(value: Bounded, limit: int) -> list[tuple[Bounded, int, int]]:
 
 
 def _cp_solver() -> Any:
-    """One worker, a fixed order of decisions, no presolve: it costs more than the whole search on such
-    small tables."""
+    """One worker and a fixed order of decisions. No presolve and no inprocessing: each costs many times
+    the search itself on tables this small. No core-guided search: of the tie-break it may never end.
+    """
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
     solver.parameters.search_branching = cp_model.FIXED_SEARCH
     solver.parameters.cp_model_presolve = False
+    solver.parameters.use_sat_inprocessing = False
     solver.parameters.linearization_level = 0
     solver.parameters.cp_model_probing_level = 0
     solver.parameters.max_time_in_seconds = LIMIT_SECONDS
@@ -154,7 +156,7 @@ def optimum(search: Search, reached: int | None = None) -> Solution | None:
     if reached is not None:
         search.fix(phases[0][0], phases[0][0].low, reached)
     for expression, yields in phases:
-        solver, status = _minimise(search, expression, best, core=expression is phases[-1][0])
+        solver, status = _minimise(search, expression, best)
         if status == "INFEASIBLE" and best is None:
             return None
         if status not in ("OPTIMAL", "FEASIBLE"):
@@ -206,16 +208,13 @@ def _rank(search: Search) -> Bounded:
 
 
 def _minimise(
-    search: Search, expression: Bounded, hint: Mapping[str, int] | None, core: bool
+    search: Search, expression: Bounded, hint: Mapping[str, int] | None
 ) -> tuple[Any, str]:
-    """`core` halves the search for the tie-break, a sum of many variables;
-    on a step's nanoseconds it may never end."""
     search.model.clear_hints()  # type: ignore[no-untyped-call]
     for name, value in (hint or {}).items():
         search.model.add_hint(search.solver.variables[name], value)
     search.model.minimize(expression.expression)
     solver = _cp_solver()
-    solver.parameters.optimize_with_core = core
     return solver, solver.status_name(run(solver, search.model))
 
 

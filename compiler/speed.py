@@ -8,6 +8,7 @@ equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,11 @@ from .case import Case
 from .exchange import beside, gathered_traffic, laid_out, optimizer, reduced_traffic, step_traffic
 from .ranks import Load, all_ranks, kinds, role_load
 from .split import ROLES
-from .terms import Algebra, term
+from .terms import Algebra, term, whole
 
 NANO = 1e9
-#: Half-layers' worth of launches in the forward pass of a block. Those of experts add router, permutation
-#: and grouped products.
-HALVES = {"dense": 2, "moe": 3}
+#: Half-layers' worth of gaps between the kernels of experts: router, permutation and grouped products.
+EXPERT_HALVES = 2
 
 # --- one layer and one micro-batch ---
 
@@ -163,6 +163,10 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     )
     parts = {part: 2 * value for part, value in forward.items()}
     parts["compute"] = forward["compute"] + backward
+    if kind == "moe" and x.case.traits.overlaps_experts:
+        hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
+        shown = x.over(x.times(parts["ep"], 100 - traffic.HIDDEN_EXCHANGE), 100)
+        parts["ep"] = shown + beside(x, hidden, parts["compute"])
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":
@@ -173,6 +177,7 @@ def layer_both(x: Algebra, kind: str) -> Parts:
 def rank_work(x: Algebra, load: Load) -> Parts:
     """Nanoseconds of one micro-batch on a rank by part, before weight gathering."""
     parts: Parts = {}
+    traits = x.case.traits
     for kind, both in blocks(x, load):
         for part, value in layer_both(x, kind).items():
             _add(parts, part, x.times(both, value))
@@ -182,10 +187,10 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
         busy = busy + repeated["compute"]
         _add(parts, "recompute", sum(repeated.values()))
-    gaps = launches(x, load, x.case.traits.gap_seconds)
-    launched = launches(x, load, x.case.traits.host_seconds)
+    gaps = launches(x, load, _per_layer(traits.gap_seconds, traits.gap_seconds * EXPERT_HALVES))
+    launched = launches(x, load, _per_layer(traits.host_seconds, traits.expert_host_seconds))
     _add(parts, "host", gaps)
-    _add(parts, "host", launched if x.case.traits.blocking else x.excess(launched, busy + gaps))
+    _add(parts, "host", launched if traits.blocking else x.excess(launched, busy + gaps))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     elif load.last:
@@ -193,7 +198,7 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     if load.last:
         _add(parts, "compute", x.term(head_both))
     _add(parts, "compute", laid_out(x, load))
-    _add(parts, "other", x.variable("vpp") * round(x.case.traits.micro_batch_overhead * NANO))
+    _add(parts, "other", x.variable("vpp") * round(traits.micro_batch_overhead * NANO))
     return parts
 
 
@@ -205,10 +210,16 @@ def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
     return found
 
 
-def launches(x: Algebra, load: Load, seconds: float) -> Any:
-    """Nanoseconds of one micro-batch when a forward half-layer takes `seconds`: the forward pass, a backward
-    pass of twice as many kernels, and what is recomputed."""
-    forward = {kind: HALVES[kind] * round(seconds * NANO) for kind in kinds(x.case)}
+def _per_layer(half: Any, experts: Any) -> dict[str, Any]:
+    """Nanoseconds of the forward pass of a block of each kind, when half a dense one takes `half` seconds and
+    experts with all around them `experts`."""
+    dense = whole(half * NANO)
+    return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
+
+
+def launches(x: Algebra, load: Load, forward: Mapping[str, Any]) -> Any:
+    """Nanoseconds of a micro-batch when the forward pass of a block takes `forward`: backward twice that, and
+    what is recomputed."""
     total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
     return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
 
@@ -223,6 +234,8 @@ def slot(x: Algebra, load: Load) -> Parts:
     shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
     if shown:
         work = sum(parts.values())
+        if traits.gather_quarters < 4:
+            work = x.over(work * traits.gather_quarters, 4)
         parts["dp"] = beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
         parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
     return parts

@@ -11,17 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..dsl.expression import names
 from .case import Case
-from .estimate import ceiling_bytes, columns_of, memory_bound, rank_slot, rank_slots, stages
+from .estimate import (
+    ceiling_bytes,
+    columns_of,
+    memory_bound,
+    numbers,
+    rank_slot,
+    rank_slots,
+    stages,
+)
 from .peak import rank_memory
 from .ranks import placed_load
 from .solver import run
 from .split import Split, ranks_of, split
 from .states import KIB
-from .terms import Arrays
+from .terms import Numbers
 
 #: Candidates reach this far from the even placement.
 REACH = 3
@@ -36,7 +42,7 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
     columns = columns_of(case, layout)
     cost = _cost(case, columns, even)
     most_bytes = _most_bytes(case, cost[1])
-    improved = _solve(case, columns, even, most_bytes)
+    improved = _solve(numbers(case, columns), even, most_bytes)
     if improved is None:
         return even
     candidate = ranks_of(case.model, improved, pp)
@@ -46,8 +52,7 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
 
 def _cost(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[int, int]:
     """Nanoseconds of the slowest rank and bytes of the fullest, by the same functions as the estimate."""
-    slots = rank_slots(case, columns, placement)
-    filled = stages(case, columns, placement)
+    slots, filled = rank_slots(case, columns, placement), stages(case, columns, placement)
     return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
 
 
@@ -61,17 +66,15 @@ def _most_bytes(case: Case, even_bytes: int) -> int:
     return max(ceiling_bytes(case), even_bytes)
 
 
-def _solve(
-    case: Case, columns: Mapping[str, Any], even: Split, most_bytes: int
-) -> tuple[int, ...] | None:
+def _solve(x: Numbers, even: Split, most_bytes: int) -> tuple[int, ...] | None:
     """Layers of each chunk in model order, or None when the search ends without an answer.
 
     The model counts layers per rank, since a rank's chunks follow from its total; `_dealt` deals them.
     """
     from ortools.sat.python import cp_model
 
-    pp, vpp = len(even.chunks), len(even.chunks[0])
-    model, slope, base = cp_model.CpModel(), *_linear(case, columns, even, pp, vpp)
+    pp, vpp, case = len(even.chunks), len(even.chunks[0]), x.case
+    model, slope, base = cp_model.CpModel(), *_linear(x, even)
     totals = [_total(model, rank, sum(chunks), vpp, pp) for rank, chunks in enumerate(even.chunks)]
     model.add(sum(totals) == case.model.layers)
     goals = {name: model.new_int_var(0, 2**50, name) for name in slope}
@@ -106,27 +109,23 @@ def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _linear(
-    case: Case, columns: Mapping[str, Any], even: Split, pp: int, vpp: int
-) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+def _linear(x: Numbers, even: Split) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Time and memory of each rank as a line in its layers, through the even placement and one layer more."""
     slope: dict[str, list[int]] = {"time": [], "memory": []}
     base: dict[str, list[int]] = {"time": [], "memory": []}
-    x, one = Arrays(case, columns), {name: int(column[0]) for name, column in columns.items()}
-    for rank in range(pp):
-        more = ranks_of(case.model, _one_more(even, rank), pp)
-        here, there = _measure(x, one, even, rank), _measure(x, one, more, rank)
+    for rank in range(len(even.chunks)):
+        more = ranks_of(x.case.model, _one_more(even, rank), len(even.chunks))
+        here, there = _measure(x, even, rank), _measure(x, more, rank)
         for name in slope:
             slope[name].append(there[name] - here[name])
             base[name].append(here[name] - slope[name][-1] * sum(even.chunks[rank]))
     return slope, base
 
 
-def _measure(x: Arrays, columns: Mapping[str, int], placement: Split, rank: int) -> dict[str, int]:
+def _measure(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
     """Nanoseconds of a micro-batch and KiB on one rank."""
-    load = placed_load(x.case, columns, placement, rank)
-    filled = sum(int(np.ravel(kib)[0]) for kib in rank_memory(x, load).values())
-    return {"time": sum(rank_slot(x, columns, placement, rank).values()), "memory": filled}
+    filled = sum(rank_memory(x, placed_load(x.case, x.columns, placement, rank)).values())
+    return {"time": sum(rank_slot(x, placement, rank).values()), "memory": filled}
 
 
 def _one_more(even: Split, rank: int) -> tuple[int, ...]:

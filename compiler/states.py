@@ -77,7 +77,11 @@ def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
     """Bytes per parameter that offload keeps in host memory."""
     state = _by_stage(case, zero)
     optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
-    return SCALE * (np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0))
+    gradients = np.where(
+        summed_on_host(case, zero, offload), _share(state, "gradients", shard), 0.0
+    )
+    moved = np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0)
+    return SCALE * (moved + gradients)
 
 
 @term("KiB", of=("tp", "expert_ways", "zero"))
@@ -87,9 +91,24 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
     layer = layer_parameters(case, tp, expert_ways)
     live = LIVE_LAYERS * layer
     if case.traits.live_parameters is not None:
-        live = np.minimum(live, np.maximum(case.traits.live_parameters, LARGEST_MODULE * layer))
+        whole = case.model.layers * layer
+        live = np.clip(case.traits.live_parameters, LARGEST_MODULE * layer, whole)
     alive = 2.0 * live + case.traits.layer_gradient_bytes * layer
     return np.where(frees(case, zero), alive, 0.0) / KIB
+
+
+@term("KiB", of=("tp",))
+def weight_gradient(case: Case, tp: Any) -> Any:
+    """Gradient of a block's widest weight, where a framework computes it beside the sum it goes into."""
+    width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
+    return case.traits.weight_gradient_bytes * case.model.hidden * width / tp / KIB
+
+
+@term("KiB", of=("tp", "pp"))
+def embedding_gradient(case: Case, tp: Any, pp: Any) -> Any:
+    """16-bit gradient of the token table, which no framework adds up in place: whole on the first rank when a
+    micro-batch ends there, with others in flight."""
+    return np.where(np.asarray(pp) > 1, 2.0 * case.vocab(tp) * case.model.hidden / tp, 0.0) / KIB
 
 
 def frees(case: Case, zero: Any) -> Any:
@@ -113,9 +132,15 @@ def state_widths(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> d
     secondary = np.where(hpz > 1, 2.0 / np.maximum(hpz, 1), 0.0)
     return {
         "weights": np.where(offload == 2, 0.0, weights) + state["gathered"] + secondary,
-        "gradients": gradients,
+        "gradients": np.where(summed_on_host(case, zero, offload), 0.0, gradients),
         "optimizer": np.where(offload >= 1, 0.0, optimizer),
     }
+
+
+def summed_on_host(case: Case, zero: Any, offload: Any) -> Any:
+    """Whether the sum of gradients lies in host memory."""
+    stages = np.array([bool(case.traits.sums_on_host(stage)) for stage in range(4)])
+    return (np.asarray(offload) >= 1) & stages[np.asarray(zero)]
 
 
 def _share(state: dict[str, Any], kind: str, shard: Any) -> Any:

@@ -15,6 +15,9 @@ from ..dsl.job import Job, Model
 #: Integer columns, one per decision variable; scalars and arrays both work.
 Columns = Mapping[str, Any]
 
+#: A rank's parameters in one collective, from the job, the ranks and the ways in which tp or experts divide.
+Bucket = Callable[[Job, Any, Any], Any]
+
 #: Complaint code -> its short name, and what is wrong.
 Codes = Mapping[str, tuple[str, str]]
 
@@ -98,6 +101,8 @@ class Traits:
     """Gathered parameters at once where the framework gathers by module; None where by layer."""
     layer_gradient_bytes: float
     """Bytes per parameter of a layer's whole gradient before it is reduced, where weights are gathered."""
+    weight_gradient_bytes: float = field(default=0.0, kw_only=True)
+    """Bytes per parameter of one weight's gradient that is computed beside the sum it goes into."""
     reduce_bytes: float
     """Bytes per gradient element on the wire."""
     loss_bytes: float
@@ -114,11 +119,24 @@ class Traits:
     """So do gradient reductions after every micro-batch."""
     overlaps_tensor: bool = False
     """Tensor-parallel collectives travel in pieces beside the products that need or make them."""
+    overlaps_experts: bool = False
+    """Dispatch and combine of one micro-batch run beside the work of another."""
+    dispatch: Literal["copies", "tokens"] = "copies"
+    """What dispatch and combine send: a token once for each of its experts, or once to each rank, and once to
+    each domain, that has any of them."""
+    fused_experts: bool = False
+    """Grouped products apply activation, bias and casts to fp8 themselves."""
     overlaps_regather: bool = True
     """So does the step's gathering of updated weights."""
-    bucket: Callable[[Job, Any, Any], Any] = field(default=lambda job, ranks, ways: 40e6)
+    bucket: Bucket = field(default=lambda job, ranks, ways: 40e6)
     """`bucket(job, ranks, ways)`: a rank's parameters in one collective of gradients or weights among
     `ranks`, where tp or experts divide them by `ways`."""
+    gather_bucket: Bucket | None = None
+    """The same of a step's gathering of updated weights, where it differs."""
+    sums_on_host: Callable[[int], bool] = field(default=lambda zero: False)
+    """Whether an offloaded optimizer has the sum of a step's gradients in host memory at a ZeRO stage."""
+    gather_quarters: int = 4
+    """Quarters of a micro-batch's work that gathers run beside."""
     wide_share: float = 1.0
     """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
     block_norms: Callable[[Model], int] = field(default=lambda model: 0)
@@ -127,6 +145,11 @@ class Traits:
     """The vocabulary is padded to a multiple of this times tp."""
     keeps_outputs: bool = False
     """A pipeline keeps a stage's output until its gradient arrives."""
+    receive_buffers: int = 0
+    """Outputs and gradients of a stage that a rank of a pipeline has room for beside those in flight."""
+    output_logit_bytes: Callable[[Any], Any] = field(default=lambda pp: 0.0 * pp)
+    """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps those of
+    two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """What tp gathers along the sequence for a product is kept for its backward pass, not gathered again."""
     saves_fp8: bool = False
@@ -135,6 +158,10 @@ class Traits:
     """Inputs of recomputed layers: as they are, divided over tp, or in host memory."""
     sequence_parallel: bool = True
     """Tensor parallelism divides norms, dropout and residuals too, along the sequence."""
+    whole_embedding: bool = False
+    """Every rank of tensor parallelism holds the whole token table."""
+    whole_boundary: bool = False
+    """Without sequence parallelism every rank of tp sends all activations to the next stage, not a share."""
     gathers_logits: bool = False
     """Every rank of tensor parallelism holds all logits."""
     fused: bool = True
@@ -145,6 +172,8 @@ class Traits:
     """Fixed communication buffers in bytes."""
     host_seconds: float = 0.0
     """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
+    expert_host_seconds: float = 0.0
+    """Host work to launch the experts of one forward layer, their router and dispatch included, seconds."""
     gap_seconds: float = 0.0
     """GPU time between the kernels of one forward half-layer, however large they are, seconds."""
     blocking: bool = False

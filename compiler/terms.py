@@ -1,8 +1,8 @@
-"""Cost terms: small vectorised functions of few variables, and the two algebras that combine them.
+"""Cost terms: small vectorised functions of few variables, and the algebras that combine them.
 
 `speed.py` and `ranks.py` write every total once, over an `Algebra`. `Arrays` prices whole columns of
-layouts with numpy; the solver has an algebra of CP-SAT variables. Both see the same integers (nanoseconds,
-KiB, ...), so the optimum of one is the optimum of the other.
+layouts with numpy, `Numbers` one layout; the solver has an algebra of CP-SAT variables. All see the same
+integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
     """Declare a cost term: `of` names the columns that the function takes after the case,
     equally long arrays each."""
     return lambda function: Term(function.__name__, unit, tuple(of), function)
+
+
+def whole(value: Any) -> Any:
+    """The nearest whole number, or those of an array."""
+    return np.rint(value).astype(np.int64) if isinstance(value, np.ndarray) else round(value)
 
 
 class Algebra(Protocol):
@@ -141,3 +146,36 @@ class Arrays:
                 domain, code = np.unique(column, return_inverse=True)
                 self._codes[name] = (domain, code)
         return self._codes[name]
+
+
+class Numbers:
+    """The algebra of plain integers: one layout, many times as fast as columns of one row."""
+
+    def __init__(self, case: Any, columns: Mapping[str, int]):
+        self.case = case
+        self.columns = columns
+        self._terms: dict[str, int] = {}
+
+    def variable(self, name: str) -> int:
+        return self.columns[name]
+
+    def term(self, term: Term) -> int:
+        if term.name not in self._terms:
+            columns = {name: np.array([self.columns[name]]) for name in term.of}
+            self._terms[term.name] = int(term(self.case, columns).ravel()[0])
+        return self._terms[term.name]
+
+    def times(self, left: int, right: int) -> int:
+        return min(left * right, LIMIT)
+
+    def over(self, value: int, divisor: int) -> int:
+        return value // divisor
+
+    def share(self, part: int, whole: int, parts: int) -> int:
+        return part * parts // whole
+
+    def largest(self, *values: int) -> int:
+        return max(values)
+
+    def excess(self, value: int, limit: int) -> int:
+        return max(value - limit, 0)

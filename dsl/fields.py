@@ -143,8 +143,12 @@ def _string(node: Node, rule: Rule, names: Names) -> str:
 
 def _choices(node: Node, rule: Rule, names: Names) -> tuple[int, ...]:
     found = _chosen(node, rule, names)
-    for bound, word in ((found[0], "at least 1"), (found[-1], f"at most {MAX_CHOICE:,}")):
-        if not 1 <= bound <= MAX_CHOICE:
+    least, most = found[0], found[-1]
+    for wrongly, bound, word in (
+        (least < 1, least, "at least 1"),
+        (most > MAX_CHOICE, most, f"at most {MAX_CHOICE:,}"),
+    ):
+        if wrongly:
             message = f"`{rule.key}` is {plain(bound)}, must be {word}"
             raise wrong(codes.OUT_OF_BOUNDS, message, node.span)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from . import codes
 from .diagnostics import Source, Span
@@ -33,7 +34,7 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
 
 def decode(data: bytes, name: str, span: Span | None = None) -> str:
     try:
-        return data.decode("utf-8-sig")
+        return re.sub(r"\r(?!\n)", "\n", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         place = f"byte {data[error.start]:#04x} at offset {error.start}, line {line}"

@@ -19,15 +19,15 @@ TEXTS, LENGTH, STEPS = 400, 300, 8
 UINT16 = 8
 
 
-def write_text(folder: Path) -> None:
-    """`folder`/tokenizer and `folder`/data."""
+def write_text(folder: Path, count: int = TEXTS) -> None:
+    """`folder`/tokenizer and `folder`/data, of which every data-parallel rank reads texts of its own."""
     tokenizer, data = folder / "tokenizer", folder / "data"
     tokenizer.mkdir(parents=True)
     data.mkdir()
     (tokenizer / "tokenizer.json").write_text(json.dumps(_tokenizer()))
     settings = {"bos_token": "<bos>", "eos_token": "<eos>"}
     (tokenizer / "tokenizer_config.json").write_text(json.dumps(settings))
-    texts = (" ".join(f"w{word}" for word in _words(seed)) for seed in range(TEXTS))
+    texts = (" ".join(f"w{word}" for word in _words(seed)) for seed in range(count))
     lines = (json.dumps({"text": text}) for text in texts)
     (data / "data.json").write_text("\n".join(lines) + "\n")
 

@@ -13,7 +13,7 @@ PACKAGES = (
 )  # fmt: skip
 #: The last line says what was found, whatever the imports print before it.
 PROBE = f"""
-import importlib.metadata, json
+import importlib.metadata, json, sys
 def version(name):
     try:
         return importlib.metadata.version(name)
@@ -21,7 +21,7 @@ def version(name):
         return None
 found = {{name: version(name) for name in {PACKAGES!r}}}
 gpus = 0
-if found["torch"]:
+if found["torch"] and "gpus" in sys.argv:
     import torch
     gpus = torch.cuda.device_count()
 print(json.dumps({{"packages": {{name: text for name, text in found.items() if text}}, "gpus": gpus}}))
@@ -41,12 +41,11 @@ class Interpreter:
         return all(name in self.packages for name in names)
 
 
-def look_into(path: str) -> Interpreter | str:
-    """The interpreter at a path, or why it cannot be asked."""
+def look_into(path: str, gpus: bool = True) -> Interpreter | str:
+    """The interpreter at a path, or why it cannot be asked; without `gpus` it is not asked for them."""
+    command = [path, "-c", PROBE, *(["gpus"] if gpus else [])]
     try:
-        done = subprocess.run(
-            [path, "-c", PROBE], capture_output=True, text=True, timeout=PATIENCE_SECONDS
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         found = json.loads(done.stdout.strip().rpartition("\n")[2])
     except OSError as error:
         return (error.strerror or str(error)).lower()

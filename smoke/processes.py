@@ -7,6 +7,7 @@ import selectors
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -17,10 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, NoReturn
 
-#: In the environment of every process of a run, by which it is found again wherever it has gone.
-MARK = "PARC_SMOKE_RUN"
+from . import guard
+from .guard import MARK
+
 POLL_SECONDS = 0.2
-GONE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,34 @@ class Ended:
     status: int | None
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], limit_seconds: float) -> Ended:
-    mark = uuid.uuid4().hex
+@contextmanager
+def guarded(mark: str, *folders: Path) -> Iterator[None]:
+    """Should this process be killed, another one ends those that carry the mark and removes the folders.
+
+    Its environment is empty, so that no mark finds it, and its session its own, so that no Ctrl-C does.
+    """
+    command = [sys.executable, "-I", "-S", guard.__file__, mark, *map(str, folders)]
+    process = subprocess.Popen(
+        command,
+        env={},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        process.communicate()
+
+
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    limit_seconds: float,
+    mark: str | None = None,
+) -> Ended:
+    mark = mark or new_mark()
     with _ending(mark):
         process = subprocess.Popen(
             command,
@@ -53,6 +80,10 @@ def run(command: Sequence[str], environment: Mapping[str, str], limit_seconds: f
         finally:
             _end(mark)
             _reap(process)
+
+
+def new_mark() -> str:
+    return uuid.uuid4().hex
 
 
 def free_port() -> int:
@@ -104,44 +135,9 @@ def _ending(mark: str) -> Iterator[None]:
 
 
 def _end(mark: str) -> None:
-    """Kills every process that carries the mark; another Ctrl-C waits for it."""
+    """Another Ctrl-C waits for it."""
     with _deaf():
-        until, batons = time.monotonic() + GONE_SECONDS, set[Path]()
-        while (left := marked(mark)) and time.monotonic() < until:
-            _signal(left, signal.SIGSTOP)
-            batons |= {path for process in left for path in _batons(process)}
-            _signal(left, signal.SIGKILL)
-            time.sleep(0.05)
-        for path in batons:
-            path.unlink(missing_ok=True)
-
-
-def _signal(processes: list[int], number: int) -> None:
-    for process in processes:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(process, number)
-
-
-def _batons(process: int) -> Iterator[Path]:
-    """Locks of PyTorch's extension builds (torch/utils/file_baton.py) that a process holds: a later build
-    would wait for them for ever."""
-    with suppress(OSError):
-        for link in Path(f"/proc/{process}/fd").iterdir():
-            with suppress(OSError):
-                path = link.readlink()
-                if path.name == "lock":
-                    yield path
-
-
-def marked(mark: str) -> list[int]:
-    """Processes whose environment carries the mark; none where there is no /proc."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-    return found
+        guard.end(mark)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

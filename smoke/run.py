@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from ..compiler.plan import Plan
 from ..dsl.job import Job
 from .frameworks import FRAMEWORKS, Framework
 from .interpreter import Interpreter
-from .processes import Line, free_port, run, terminable
+from .processes import Line, free_port, guarded, new_mark, run, terminable
 from .shrink import Room, not_exercised, shrunken
 
 #: Variables by which a surrounding job or the user would change what the launcher does.
@@ -106,11 +107,12 @@ class Prepared:
 
 def smoke(plan: Plan, request: Request) -> Outcome:
     """Shrink, emit and train. Raises JobError where the emitter refuses what the solver chose."""
-    with terminable(), _folder(request.keep) as folder:
+    mark = new_mark()
+    with terminable(), _folder(request.keep, mark) as folder:
         ready = prepare(plan, request, folder)
         if ready is None:
             return Outcome(plan, None)
-        ended = run(ready.command, ready.environment, request.limit_seconds)
+        ended = run(ready.command, ready.environment, request.limit_seconds, mark)
     seconds = ended.lines[-1].seconds if ended.lines else 0.0
     steps = tuple(steps_of(ended.lines, FRAMEWORKS[plan.target].step))
     lost = not_exercised(plan, ready.plan, request.gpus)
@@ -145,7 +147,8 @@ def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
 
 
 def _environment(framework: Framework, job: Job, request: Request, folder: Path) -> dict[str, str]:
-    """The user's, with `torchrun` and `python` of the chosen interpreter in front."""
+    """The user's, with `torchrun` and `python` of the chosen interpreter in front, then its other commands,
+    such as the ninja that builds DeepSpeed's kernels: another version builds them anew."""
     inherited = {key: text for key, text in os.environ.items() if key not in FOREIGN}
     for kind in ("commands", "scratch"):
         (folder / kind).mkdir()
@@ -154,7 +157,7 @@ def _environment(framework: Framework, job: Job, request: Request, folder: Path)
         command.write_text(f'#!/bin/sh\nexec "{request.interpreter.path}" {module}"$@"\n')
         command.chmod(0o755)
     given = {
-        "PATH": os.pathsep.join([str(folder / "commands"), inherited.get("PATH", os.defpath)]),
+        "PATH": _path(request.interpreter, folder / "commands", inherited.get("PATH", os.defpath)),
         "MASTER_PORT": str(free_port()),
         "TMPDIR": str(folder / "scratch"),
         "OMP_NUM_THREADS": "1",
@@ -170,6 +173,14 @@ def _environment(framework: Framework, job: Job, request: Request, folder: Path)
     )
 
 
+def _path(interpreter: Interpreter, commands: Path, inherited: str) -> str:
+    """As if the interpreter's environment were activated: DeepSpeed builds with the ninja beside it."""
+    program = shutil.which(interpreter.path) or interpreter.path
+    beside = str(Path(program).absolute().parent)
+    known = beside in inherited.split(os.pathsep)
+    return os.pathsep.join([str(commands), *([] if known else [beside]), inherited])
+
+
 def _own(given: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
     own = dict(given)
     if "PYTHONPATH" in own and inherited.get("PYTHONPATH"):
@@ -178,12 +189,15 @@ def _own(given: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, st
 
 
 @contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="parc-smoke-", ignore_cleanup_errors=True) as name:
-            yield Path(name)
+def _folder(keep: Path | None, mark: str) -> Iterator[Path]:
+    """What carries the mark, and a temporary folder, go even when this process is killed."""
+    if keep is not None:
+        with guarded(mark):
+            yield keep.resolve()
         return
-    yield keep.resolve()
+    temporary = tempfile.TemporaryDirectory(prefix="parc-smoke-", ignore_cleanup_errors=True)
+    with temporary as name, guarded(mark, Path(name)):
+        yield Path(name)
 
 
 def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:

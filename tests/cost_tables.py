@@ -36,8 +36,8 @@ TERM_MODULES = (speed, exchange, memory, states, ranks, quantities)
 CONSTANT_MODULES = (
     products, compute, communication, network, memory, states, peak, ranks, flops, quantities,
 )  # fmt: skip
-#: Constants that are units, and explain themselves.
-UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE"}
+#: Constants that are units or mere numbers of things, and explain themselves.
+UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE", "KINDS"}
 
 
 def tables(job: Job) -> dict[str, str]:
@@ -81,8 +81,17 @@ def constants() -> Iterator[tuple[str, str, str]]:
         for names, comment in _assigned(module):
             for name in names:
                 value = getattr(module, name)
-                if isinstance(value, (int, float)) and name not in UNITS:
+                if name in UNITS:
+                    continue
+                if isinstance(value, dict) and all(map(_is_number, value.values())):
+                    each = (f"{key}: {_number(number)}" for key, number in value.items())
+                    yield f"`{name}`", ", ".join(each), comment
+                elif _is_number(value):
                     yield f"`{name}`", _number(value), comment
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
 
 
 def _assigned(module: ModuleType) -> Iterator[tuple[list[str], str]]:
@@ -183,28 +192,46 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
     "live_parameters": ("gathered parameters at once", _or_layers),
     "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
+    "weight_gradient_bytes": (
+        "bytes per parameter of the widest weight's gradient beside its sum",
+        _plain,
+    ),
     "loss_bytes": ("bytes per logit that the loss moves", _plain),
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
     "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
+    "gather_bucket": ("parameters in one gathering of updated weights, where it differs", _or_same),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
+    "overlaps_experts": ("dispatch and combine run beside another micro-batch's work", _plain),
+    "dispatch": ("dispatch and combine send a token's", _word),
+    "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),
     "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
+    "gather_quarters": ("quarters of a micro-batch's work that they run beside", _plain),
     "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
     "overlaps_regather": ("the step's gathering of updated weights too", _plain),
+    "sums_on_host": (
+        "with offload, gradients are summed on the host at ZeRO 0, 1, 2, 3",
+        _stages,
+    ),
     "wide_share": ("share of the network that ZeRO 3's collectives reach", _plain),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
+    "receive_buffers": ("outputs and gradients that a stage has further buffers for", _plain),
+    "output_logit_bytes": ("bytes per logit of outputs that a pipeline's end keeps", _plain),
     "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
     "saves_fp8": ("fp8 keeps inputs of linear layers in 8 bits", _plain),
     "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
+    "whole_boundary": ("every rank of tp sends all that a stage hands over", _plain),
+    "whole_embedding": ("every rank of tp holds the whole token table", _plain),
     "gathers_logits": ("every rank of tp holds all logits", _plain),
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
+    "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
     "blocking": ("every launch waits for its kernel", _plain),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
@@ -216,6 +243,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
 OF_JOB: dict[str, Callable[[Any, Job], Any]] = {
     "buffers": lambda value, job: value(job),
     "bucket": lambda value, job: value(job, 64, 1),
+    "output_logit_bytes": lambda value, job: float(value(2)),
 }
 
 

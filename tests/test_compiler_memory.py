@@ -122,7 +122,15 @@ def test_offload_leaves_the_gpu_what_it_does_not_take() -> None:
     none, optimizer, everything = states.state_width(case, columns)
     assert none > optimizer > everything
     host = states.host_width(case, columns)
-    assert host.tolist() == [0, 12 * 4096 // 8, (12 + 2) * 4096 // 8]
+    # stage 3 has the fp32 sum of gradients where the optimizer is
+    assert host.tolist() == [0, (12 + 4) * 4096 // 8, (12 + 4 + 2) * 4096 // 8]
+
+
+def test_stage_two_keeps_its_sums_on_the_gpu() -> None:
+    case = case_of(LLAMA3_8B, "deepspeed")
+    columns = {"zero": np.array([2, 3]), "shard": 8, "offload": 1, "hpz": 1}
+    widths = states.state_widths(case, columns["zero"], 8, 1, 1)
+    assert widths["gradients"].tolist() == [4 / 8, 0.0]
 
 
 def warmed_up(pp: int, vpp: int, microbatches: int, rank: int) -> int:
@@ -171,14 +179,13 @@ def placed(case: Case, layout: Layout) -> tuple[Split, dict[str, int]]:
 
 def test_the_terms_of_a_stage_by_hand() -> None:
     """Llama 3 8B, tp 2, pp 4, dp 2, zero 1, 1F1B: what the second of four ranks holds."""
-    from parc.compiler.estimate import stage_memory
-    from parc.compiler.terms import Arrays
+    from parc.compiler.estimate import numbers, stage_memory, state_widths
 
     case = case_of(LLAMA3_8B, seq_len=4096)
     layout = Layout(tp=2, pp=4, dp_shard=2, zero=1, microbatches=32, nodes=2)
     placement, columns = placed(case, layout)
-    x = Arrays(case, {name: np.array([value]) for name, value in columns.items()})
-    found = stage_memory(x, columns, ranks.placed_load(case, columns, placement, 1))
+    x = numbers(case, columns)
+    found = stage_memory(x, ranks.placed_load(case, columns, placement, 1), state_widths(x))
     parameters = 872_480_768
     assert found["weights"] == pytest.approx(2 * parameters, rel=1e-3)
     assert found["gradients"] == pytest.approx(4 * parameters, rel=1e-3)
@@ -197,6 +204,10 @@ def test_only_the_last_rank_holds_logits() -> None:
     assert [stage.memory["logits"] > 0 for stage in stages] == [False, False, False, True]
     tokens = estimate(job_of(), MEGATRON, {"pp": 4, "tp": 2, "micro_batch": 1}).layout
     assert tokens.cp == 1
-    expected = MEGATRON.traits.logit_bytes * 2048 * tokens.micro_batch * 32000 / 2
+    sequence = 2048 * tokens.micro_batch
+    expected = (
+        MEGATRON.traits.logit_bytes * sequence * 32000 / 2
+        + 4 * sequence * job_of().model.hidden / 2
+    )
     found = estimate(job_of(), MEGATRON, {"pp": 4, "tp": 2, "micro_batch": 1}).stages[-1]
     assert found.memory["logits"] == pytest.approx(expected, rel=1e-3)

@@ -16,7 +16,11 @@ import parc
 from parc.backends.backend import Unknown
 from parc.backends.deepspeed import BACKEND
 from parc.backends.deepspeed.options import Options
+from parc.compiler.case import Case
+from parc.compiler.parameters import total
 from parc.compiler.plan import Layout, Plan
+from parc.compiler.ranks import common_parameters
+from parc.compiler.split import split
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Model, Train
 
@@ -101,6 +105,7 @@ def test_the_space_has_tensor_parallelism_and_no_pipeline() -> None:
         (QWEN3_8B, {}, "qk_norm"),
         (LLAMA3_8B.model_copy(update={"window": 512}), {}, "window"),
         (LLAMA3_8B, {"dropout": 0.1}, "dropout"),
+        (LLAMA3_8B.model_copy(update={"hidden": 4112, "head_dim": 128}), {}, "hidden = 4112"),
     ],
 )
 def test_what_is_no_llama_is_refused(model: Model, train: dict[str, Any], word: str) -> None:
@@ -108,6 +113,15 @@ def test_what_is_no_llama_is_refused(model: Model, train: dict[str, Any], word: 
     chosen = plan("zero1", model, train=settings)
     (found,) = BACKEND.target.refuses(chosen.job)
     assert found.code == "PAR432" and word in found.message and found.help
+
+
+def test_the_whole_embedding_is_on_every_rank_of_a_tensor_group() -> None:
+    model = LLAMA3_8B
+    case, placement = Case(plan("tensor").job, BACKEND.target), split(model, 1, 1)
+    ranks = 4
+    divided = total(model) - model.vocab * model.hidden - model.hidden * (2 * model.layers + 1)
+    held = common_parameters(case, placement, 0, ranks)
+    assert held == total(model) - divided * (ranks - 1) // ranks
 
 
 def test_a_configuration_alone_leaves_tensor_parallelism_open() -> None:

@@ -90,8 +90,27 @@ def test_rules(name: str, passing: dict[str, int], failing: dict[str, int]) -> N
 
 
 def test_every_rule_has_a_case() -> None:
-    tried = {name for name, _, _ in RULES} | {"autotp-tied"}
+    tried = {name for name, _, _ in RULES} | {"autotp-tied", "scaled-gradients"}
     assert {rule.name for rule in TARGET.predicates} == tried
+
+
+@pytest.mark.parametrize(
+    ("extra", "passing"),
+    [
+        ({}, [True] * 4),
+        ({"prescale_gradients": True}, [True, True, False, False]),
+        ({"gradient_predivide_factor": 2.0}, [True, True, False, False]),
+        ({"gradient_predivide_factor": 1.0}, [True] * 4),
+        ({"prescale_gradients": True, "zero_optimization.reduce_scatter": False}, [True] * 4),
+    ],
+)
+def test_gradients_that_are_scattered_are_not_scaled(
+    extra: dict[str, Any], passing: list[bool]
+) -> None:
+    rule = next(rule for rule in TARGET.predicates if rule.name == "scaled-gradients")
+    job = sample_job("deepspeed", Options(extra=extra))
+    assert list(np.broadcast_to(holds(rule, job, {"zero": np.arange(4)}), 4)) == passing
+    assert "zero 3" in rule.message(job, zero=3)
 
 
 def test_autotp_keeps_embeddings_apart() -> None:

@@ -84,8 +84,10 @@ def test_name_and_path(folder: Path) -> None:
     assert load(Path("shared/my_job.par"), targets=TARGETS).name == "my_job"
 
 
-def test_line_ends_and_byte_order_mark(folder: Path) -> None:
-    text = "\ufeff" + (MODEL + CLUSTER + TRAIN + TARGET + GOAL).replace("\n", "\r\n")
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_and_byte_order_mark(folder: Path, end: str) -> None:
+    text = "\ufeff# A job\n" + MODEL + CLUSTER + TRAIN + TARGET + GOAL
+    text = text.replace("\n", end)
     Path("job.par").write_bytes(text.encode())
     assert load("job.par", targets=TARGETS).goal.constraints[0].text == "memory <= 50%"
 

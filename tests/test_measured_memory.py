@@ -1,4 +1,5 @@
-"""Predicted memory against what others measured: Korthikanti et al. 2022, and torchtitan's own models."""
+"""Predicted memory against what others measured: Korthikanti et al. 2022, torchtitan's own models, and a log
+of Megatron-DeepSpeed."""
 
 from __future__ import annotations
 
@@ -7,7 +8,11 @@ from dataclasses import replace
 import pytest
 import samples
 import titan
+from accuracy import DATA
+from measured import Row, rows
+from predict import predict
 from samples import GPT3_175B
+from setups import setup_of
 
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
@@ -37,7 +42,7 @@ MEASURED = {
 
 
 #: Most that a prediction may miss of what torch would allocate for one of torchtitan's models.
-TITAN = 0.02
+TITAN = 0.015
 
 
 def korthikanti(name: str, paper: bool) -> Estimate:
@@ -104,3 +109,24 @@ def test_a_layout_measured_at_full_depth_lies_on_its_line() -> None:
         kept.setdefault(layout, []).append(int(row["peak_bytes"]))
     twice = [peaks for peaks in kept.values() if len(peaks) > 1]
     assert twice and all(max(peaks) == pytest.approx(min(peaks), rel=1e-3) for peaks in twice)
+
+
+#: MiB that torch had allocated at most on a stage of 52B over tp 4 and pp 16, micro-batch 4, on V100: the log
+#: bigscience-workshop/bigscience, experiments/gpt2-meg-ds-3d/meg_ds_3d_gpt2_perf_n16-ds-on.out. Up to stage 9
+#: the backward pass decides, from stage 10 on the update.
+ALLOCATED = {
+    0: 19961.1, 1: 17461.9, 2: 17189.9, 3: 16917.9, 4: 16645.9, 5: 16373.9, 6: 16101.9, 7: 15829.9,
+    8: 15557.9, 10: 15446.8, 15: 18175.4,
+}  # fmt: skip
+
+
+def test_stages_of_a_logged_run() -> None:
+    run = "bigscience-v100-experiments-0029"
+    (row,) = (row for _, row in rows(DATA) if isinstance(row, Row) and row.id == run)
+    setup = setup_of(row)
+    layout = predict(setup).layout
+    stages = estimate_layout(setup.case, {name: layout[name] for name in ORDER}).stages
+    for index, measured in ALLOCATED.items():
+        memory = stages[index].memory
+        found = (sum(memory.values()) - memory["fragments"] - memory["buffers"]) / 2**20
+        assert found == pytest.approx(measured, rel=0.03 if index == 15 else 0.01), index

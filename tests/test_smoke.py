@@ -33,9 +33,10 @@ from parc.compiler.parameters import total
 from parc.compiler.plan import Layout
 from parc.dsl.job import Model, Train
 from parc.smoke import FRAMEWORKS, Interpreter, Request, prepare, smoke, steps_of
+from parc.smoke.guard import GONE_SECONDS, MARK, marked
 from parc.smoke.layout import cuts
 from parc.smoke.model import LONG_SEQUENCE, PARAMETERS, SEQUENCE, small_model, small_train
-from parc.smoke.processes import MARK, Line, marked, run
+from parc.smoke.processes import Line, guarded, new_mark, run
 from parc.smoke.shrink import Room, not_exercised, shrunken
 
 HERE = Interpreter(sys.executable, {"torch": "2", "torchtitan": "0.2.2", "deepspeed": "0"}, 0)
@@ -267,7 +268,7 @@ trained(Path({folder!r}), end="time.sleep(600)")
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_leaves_nothing(number: int, traced: Path) -> None:
     program = PROGRAM.format(tests=str(Path(__file__).parent), folder=str(traced))
     process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
@@ -277,7 +278,26 @@ def test_a_signal_leaves_nothing(number: int, traced: Path) -> None:
         time.sleep(0.1)
     process.send_signal(number)
     assert process.wait(30) != 0
+    if number == signal.SIGKILL:
+        wait_for_the_guard(traced)
     assert_nothing_left(traced)
+
+
+def wait_for_the_guard(folder: Path) -> None:
+    """It ends the processes first, then removes the folders."""
+    until = time.monotonic() + GONE_SECONDS
+    while (left(folder) or list((folder / "scratch").iterdir())) and time.monotonic() < until:
+        time.sleep(0.1)
+
+
+def test_a_guard_leaves_other_marks_alone() -> None:
+    mine, other = new_mark(), new_mark()
+    with guarded(mine):
+        process = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: other})
+    assert process.poll() is None
+    with guarded(other):
+        pass
+    assert process.wait(10) == -signal.SIGKILL
 
 
 def test_the_lock_of_a_build_goes_with_its_process(tmp_path: Path) -> None:
@@ -322,7 +342,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[1])
     monkeypatch.delenv("MEGATRON_ROOT", raising=False)
     found = {"torch": "2.13.0", "numpy": "2", "psutil": "7", "einops": "0.8"}
-    monkeypatch.setattr("parc.smoke.look_into", lambda path: Interpreter(path, found, 0))
+    monkeypatch.setattr("parc.smoke.look_into", lambda path, gpus: Interpreter(path, found, 0))
 
 
 def test_a_missing_framework_is_said_with_a_cure(bare, capsys) -> None:
@@ -343,7 +363,9 @@ def test_megatron_in_a_folder_that_is_no_checkout_is_said(bare, capsys, monkeypa
 
 
 def test_megatron_without_what_it_imports_is_said(bare, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("parc.smoke.look_into", lambda path: Interpreter(path, {"torch": "2"}, 0))
+    monkeypatch.setattr(
+        "parc.smoke.look_into", lambda path, gpus: Interpreter(path, {"torch": "2"}, 0)
+    )
     code, told = without_frameworks("--target", "megatron", capsys=capsys)
     assert code == 2 and "needs a Python with torch and numpy and psutil and einops" in told
     assert "MEGATRON_ROOT names a checkout" in told
@@ -368,7 +390,7 @@ def test_the_report_as_json_and_the_files_that_are_kept(
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[1])
     python = fake_python(tmp_path, 8, 0.1, "")
-    monkeypatch.setattr("parc.smoke.look_into", lambda path: python)
+    monkeypatch.setattr("parc.smoke.look_into", lambda path, gpus: python)
     kept = tmp_path / "kept"
     code = main(["smoke", JOB, "--target", "deepspeed", "--json", "--keep", str(kept)])
     (made,) = json.loads(capsys.readouterr().out)["runs"]

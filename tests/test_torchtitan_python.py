@@ -45,6 +45,13 @@ PLANS = {
     "per_head_norms": plan(QWEN3_8B, dp_shard=8, zero=3, microbatches=2),
     "tied": plan(QWEN3_8B.model_copy(update={"tied": True}), dp_shard=8, zero=3, microbatches=2),
     "experts": plan(MIXTRAL_8X7B, dp_shard=16, ep=8, zero=2, microbatches=2),
+    "shared_experts": plan(
+        MIXTRAL_8X7B.model_copy(update={"shared_experts": 2}),
+        dp_shard=16,
+        ep=8,
+        zero=2,
+        microbatches=2,
+    ),
     "experts_in_a_pipeline": plan(MIXTRAL_8X7B, dp_shard=8, ep=8, pp=2, zero=1, microbatches=4),
     "no_clipping": plan(
         dp_shard=8, zero=3, train=Train(seq_len=4096, global_batch=8, steps=9, clip_grad=0.0)
@@ -135,6 +142,12 @@ def test_the_launcher_names_the_module_and_takes_paths_from_the_environment():
 
 def test_stages_name_the_output_matrix_as_the_release_does():
     assert '"norm", "lm_head"' in BACKEND.emit(PLANS["interleaved"])[JOB]
+
+
+def test_shared_experts_are_one_feed_forward_beside_the_routed_ones():
+    text = BACKEND.emit(PLANS["shared_experts"])[JOB]
+    assert f"SHARED_FFN = {2 * 14336}" in text and "hidden_dim=SHARED_FFN" in text
+    assert "shared_experts" not in BACKEND.emit(PLANS["experts"])[JOB]
 
 
 REFUSED = {

@@ -49,8 +49,8 @@ RULES = {
     "expert-ffn-etp": (job_of(changed(MIXTRAL_8X7B, expert_ffn=1028)), {"etp": 4}, {"etp": 8}),
     "expert-shards": (
         job_of(MIXTRAL_8X7B),
-        {"tp": 1, "cp": 1, "ep": 8, "dp_shard": 64},
-        {"tp": 1, "cp": 1, "ep": 1, "dp_shard": 64},
+        {"tp": 1, "cp": 1, "ep": 8, "dp_replicate": 1, "dp_shard": 64},
+        {"tp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "dp_shard": 64},
     ),
     "pipeline-model": (job_of(QWEN3_8B), {"pp": 1}, {"pp": 2}),
     "few-microbatches": (
@@ -105,12 +105,42 @@ def test_every_rule_has_its_cases():
 def test_rule_lets_through_and_refuses(name):
     job, good, bad = RULES[name]
     rule = PREDICATES[name]
-    assert set(rule.of) == set(good) == set(bad) and len(rule.of) <= 4
+    assert set(rule.of) == set(good) == set(bad) and len(rule.of) <= 5
     assert bool(holds(rule, job, good))
     assert not bool(holds(rule, job, bad))
     message = rule.message(job, **bad)
     assert message[0].islower() or message[0].isdigit()
     assert any(str(value) in message for value in bad.values())
+
+
+def test_0_3_takes_the_loss_in_eight_parts():
+    rule = PREDICATES["seq-split"]
+    for seq_len, version, fits in (
+        (4104, "0.3", True),
+        (4100, "0.3", False),
+        (4100, "0.2.2", True),
+    ):
+        job = job_of(options=Options(version=version), seq_len=seq_len)
+        assert bool(holds(rule, job, {"tp": 2, "cp": 1})) == fits
+
+
+def test_0_3_divides_experts_by_width_where_ranks_outnumber_them():
+    """Also where replicas or tp make them so; 0.2.2 does with ep alone."""
+    rule = PREDICATES["expert-shards"]
+    twelve = changed(MIXTRAL_8X7B, experts=12)
+
+    def fits(version, model=MIXTRAL_8X7B, tp=1, ep=1, dp_replicate=1, dp_shard=1):
+        columns = {"tp": tp, "cp": 1, "ep": ep, "dp_replicate": dp_replicate, "dp_shard": dp_shard}
+        return bool(holds(rule, job_of(model, Options(version=version)), columns))
+
+    assert fits("0.3", dp_shard=64) and not fits("0.2.2", dp_shard=64)
+    assert fits("0.3", twelve, dp_shard=12) and fits("0.2.2", twelve, dp_shard=12)
+    for more in ({"dp_replicate": 2}, {"tp": 2}):
+        assert not fits("0.3", twelve, dp_shard=12, **more)
+        assert fits("0.2.2", twelve, dp_shard=12, **more)
+    assert not fits("0.3", twelve, ep=12, dp_shard=36) and not fits(
+        "0.2.2", twelve, ep=12, dp_shard=36
+    )
 
 
 def columns_of(rule: Predicate, job: Job) -> dict[str, np.ndarray]:
@@ -159,6 +189,7 @@ def test_domains_hold_what_the_model_divides_by():
 
 GPT = samples.GPT_125M
 REFUSED = {
+    "PAR340": job_of(QWEN3_8B, Options(rope_scaling=8.0)),
     "PAR320": job_of(gpu=samples.TPU_V5P),
     "PAR321": job_of(optimizer="muon"),
     "PAR322": job_of(changed(LLAMA3_8B, gated=False)),
@@ -185,6 +216,14 @@ def test_what_torchtitan_lacks_is_refused_with_a_cure(code):
     found = TARGET.refuses(REFUSED[code])
     assert [diagnostic.code for diagnostic in found] == [code]
     assert found[0].help and not found[0].message[0].isupper()
+
+
+def test_a_router_leaves_a_token_its_experts():
+    """DeepSeek-V3 has 256 experts, of which a token visits 8."""
+    few = Options(router_groups=64, router_limited_groups=1)
+    assert [found.code for found in TARGET.refuses(job_of(LATENT, few))] == ["PAR363"]
+    enough = Options(router_groups=64, router_limited_groups=2)
+    assert TARGET.refuses(job_of(LATENT, enough)) == []
 
 
 def test_every_refusal_has_its_case():

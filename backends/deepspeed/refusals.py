@@ -24,7 +24,7 @@ def _latent(job: Job) -> str | None:
 
 
 def _llama(job: Job) -> str | None:
-    """What transformers' Llama has not."""
+    """What transformers' Llama has not; models/llama/configuration_llama.py: `validate_architecture`."""
     if not hugging_face(job):
         return None
     model, train = job.model, job.train
@@ -38,6 +38,7 @@ def _llama(job: Job) -> str | None:
         "causal = false": not model.causal,
         f"window = {model.window}": windowed(job),
         f"dropout = {train.dropout:g}": train.dropout > 0,
+        f"hidden = {model.hidden}` with `heads = {model.heads}": model.hidden % model.heads > 0,
     }
     found = [name for name, asked in lacking.items() if asked]
     return f"the Llama of transformers has no `{found[0]}`" if found else None

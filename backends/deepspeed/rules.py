@@ -10,7 +10,7 @@ from ...compiler.plan import OFFLOAD
 from ...compiler.target import Predicate
 from ...dsl.job import Job
 from ..divisibility import heads_over_tp, widths_over_tp
-from .options import sums_in_fp32
+from .options import options_of, sums_in_fp32
 
 #: The least ZeRO stage for each kind of offload.
 OFFLOAD_STAGE = (0, 1, 3)
@@ -52,6 +52,15 @@ def accumulation(job: Job, zero: Any, microbatches: Any) -> Any:
     return (zero >= 1) | (microbatches == 1) | (not sums_in_fp32(job))
 
 
+def plain_average(job: Job, zero: Any) -> Any:
+    extra = options_of(job).extra
+    scaled = (
+        extra.get("prescale_gradients", False) or extra.get("gradient_predivide_factor", 1) != 1
+    )
+    scatters = extra.get("zero_optimization.reduce_scatter", True)
+    return (zero < 2) | (not (scaled and scatters))
+
+
 def whole_tensors(job: Job, tp: Any, offload: Any, hpz: Any) -> Any:
     return (tp == 1) | ((offload == 0) & (hpz == 1))
 
@@ -66,8 +75,12 @@ AUTOTP = (
         lambda job, tp: job.model.groups % tp == 0,
         lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
         "runtime/engine.py:1048: DeepSpeed warns that attention then does not scale; parc does not write it",
+        stricter="the engine starts, deals heads out unevenly or not at all, and the fullest rank is slow",
     ),
-    widths_over_tp("module_inject/tp_shard.py divides unevenly; parc prices even shards alone"),
+    widths_over_tp(
+        "module_inject/tp_shard.py divides unevenly; parc prices even shards alone",
+        stricter="the engine starts with uneven shards, which parc does not price",
+    ),
     Predicate(
         "PAR430",
         "autotp-offload",
@@ -188,5 +201,17 @@ PREDICATES = (
         ),
         "runtime/engine.py:2323, `unsupported mix`; `accumulate = compute` sums them in 16 bits",
         stricter='asked for fp32 the engine refuses, so the file would leave it out and sum in 16 bits',
+    ),
+    Predicate(
+        "PAR433",
+        "scaled-gradients",
+        "zero 2 or 3 with `prescale_gradients` or `gradient_predivide_factor`",
+        ("zero",),
+        plain_average,
+        lambda job, zero: (
+            f"zero {zero} with gradients scaled before their reduction (`prescale_gradients`, "
+            "`gradient_predivide_factor`): the reduce-scatter has no such scale"
+        ),
+        "runtime/zero/stage_1_and_2.py:350, stage3.py:395",
     ),
 )  # fmt: skip

@@ -108,16 +108,25 @@ TRAITS = Traits(
     logit_bytes=12.0,
     # pipe/engine.py: pipe_buffers["outputs"] until the backward pass of the micro-batch.
     keeps_outputs=True,
+    # The same file: pipe_recv_buf and grad_layer, beside pipe_buffers["inputs"] and ["outputs"].
+    receive_buffers=2,
+    # The same list on the last stage, which never empties it: 16-bit logits in each of its two buffers.
+    output_logit_bytes=lambda pp: np.where(pp > 1, 2.0, 0.0),
     # stage3.py: gradients leave for the reduction in buckets (`buffer_bytes`) as the layer goes.
     layer_gradient_bytes=0.0,
+    # stage3.py:547: the flat buffer of partitions lies where the optimizer does, and each micro-batch after
+    # the first brings its part to the GPU, adds and puts it back (stage3.py:1489).
+    sums_on_host=lambda zero: zero == 3,
     # engine.py:1719: gradients travel in the dtype of computation.
     reduce_bytes=2.0,
     bucket=bucket,
     # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
     # two (16), filled with zeros before (4), narrowed (6).
     loss_bytes=44.0,
-    # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py).
+    # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py). It divides
+    # what transformers' plan for Llama names (configuration_llama.py:49), and that is no embedding.
     sequence_parallel=False,
+    whole_embedding=True,
     gathers_logits=True,
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
     overlaps_reduce=False,
@@ -125,13 +134,15 @@ TRAITS = Traits(
     fused=False,
     buffers=buffer_bytes,
     # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
-    host_seconds=0.38e-3,
+    host_seconds=0.54e-3,
     # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 7 us.
     gap_seconds=0.1e-3,
     # Assumed: schedule, loss and logging.
     micro_batch_overhead=2e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
     step_overhead=2e-3,
+    # As Megatron-LM's; nobody has published it.
+    expert_host_seconds=1.9e-3,
 )
 
 TARGET = Target(

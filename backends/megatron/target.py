@@ -101,13 +101,17 @@ TRAITS = Traits(
     vocab_multiple=128,
     buffers=workspace_bytes,
     # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
-    host_seconds=0.38e-3,
+    host_seconds=0.54e-3,
     # The same rows: what each layer takes beside its arithmetic and its traffic, some 15 kernels of 7 us.
     gap_seconds=0.1e-3,
     # Assumed: schedule, loss and logging.
     micro_batch_overhead=1e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
     step_overhead=2e-3,
+    # Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3
+    # 30B in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as
+    # between them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06).
+    expert_host_seconds=1.9e-3,
 )
 
 

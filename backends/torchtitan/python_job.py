@@ -110,7 +110,10 @@ def _sizes(job: Job) -> dict[str, int]:
     }
     if not model.moe:
         return sizes | {"FFN": model.ffn}
-    return sizes | {"EXPERTS": model.experts, "TOP_K": model.topk, "EXPERT_FFN": model.expert_width}
+    sizes |= {"EXPERTS": model.experts, "TOP_K": model.topk, "EXPERT_FFN": model.expert_width}
+    if model.shared_experts:
+        sizes["SHARED_FFN"] = model.shared_experts * model.expert_width
+    return sizes
 
 
 def _rope(job: Job, options: Options) -> str:

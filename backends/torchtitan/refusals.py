@@ -84,7 +84,19 @@ def _router(job: Job) -> str | None:
             f"{job.model.experts} experts do not form {groups} groups of at least 2, "
             f"of which a token visits {limited}"
         )
+    if job.model.topk > limited * (job.model.experts // groups):
+        return (
+            f"topk {job.model.topk} is more than the experts of {limited} groups of "
+            f"{job.model.experts // groups}, which is all that a token may visit"
+        )
     return None
+
+
+def _rope_scaling(job: Job) -> str | None:
+    kind = family(job.model)
+    if kind == "llama3" or options_of(job).rope_scaling == 1.0:
+        return None
+    return f"torchtitan's {kind} has no Llama scaling of rope (`rope_scaling`)"
 
 
 def _family(job: Job) -> str | None:
@@ -188,10 +200,19 @@ REFUSALS = (
     Refusal(
         "PAR363",
         "router-groups",
-        "the router's groups do not divide the experts",
+        "the router's groups do not divide the experts, or leave a token too few",
         _router,
         ("target", "torchtitan"),
-        "groups divide the experts, and limited groups the groups",
+        "groups divide the experts, limited groups the groups, and topk experts fit in them",
+    ),
+    # 0.3.0 models/common/rope.py:285; 0.2.2's qwen3 and deepseek_v3 have no argument for it.
+    Refusal(
+        "PAR340",
+        "no-rope-scaling",
+        "Llama scaling of rope for a model that has none",
+        _rope_scaling,
+        ("target", "torchtitan", "rope_scaling"),
+        "rope_scaling = 1",
     ),
 )
 

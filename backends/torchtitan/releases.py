@@ -27,6 +27,7 @@ class Release:
     tied_shards: bool
     tied_stages: bool
     selective_experts: bool
+    experts_by_width: bool
 
 
 RELEASES = {
@@ -45,6 +46,7 @@ RELEASES = {
         # Experts have shards of their own there, gathered ahead by the blocks before: torch 2.13's
         # checkpoint.py:1453 then counts other profiler events in the backward pass.
         selective_experts=False,
+        experts_by_width=False,
     ),
     "0.3": Release(
         name="0.3.0",
@@ -52,12 +54,15 @@ RELEASES = {
         families=frozenset({"llama3", "qwen3"}),
         pipelined=frozenset({"llama3", "qwen3"}),
         precisions=("bf16",),
-        # trainer.py:312, and blocks of 128 tokens that FlexAttention divides over cp.
-        sequence=lambda tp, cp: np.where(cp > 1, np.lcm(tp * 2 * cp, 128 * cp), tp),
+        # trainer.py:312, blocks of 128 tokens that FlexAttention divides over cp, and the 8 parts in which
+        # the loss takes it (components/loss.py:671).
+        sequence=lambda tp, cp: np.where(cp > 1, np.lcm(tp * 2 * cp, 128 * cp), np.lcm(tp, 8)),
         tied_shards=True,
         # models/common/decoder.py:141.
         tied_stages=False,
         selective_experts=True,
+        # distributed/fsdp.py:196 compares the experts with the whole dense mesh, tp and replicas included.
+        experts_by_width=True,
     ),
 }
 

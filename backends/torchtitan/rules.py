@@ -34,16 +34,27 @@ def etp_follows(job: Job, tp: Any, ep: Any, etp: Any) -> Any:
     return np.where(ep == 1, etp == tp, etp == 1)
 
 
-def expert_shards_even(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
-    """FSDP2 divides experts by number, or, when ep * shards exceed it, by their inner and outer widths."""
+def expert_shards_even(
+    job: Job, tp: Any, cp: Any, ep: Any, dp_replicate: Any, dp_shard: Any
+) -> Any:
+    """FSDP2 divides experts by number, or by their inner and outer widths where they are too few.
+
+    Too few are they for ep * shards, and without ep in 0.3.0 for all ranks of a stage, replicas and tp too.
+    """
     model = job.model
     if not model.moe:
-        return np.ones(np.broadcast(tp, cp, ep, dp_shard).shape, bool)
-    shards = np.where(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
-    shards = np.maximum(shards, 1)
+        return np.ones(np.broadcast(tp, cp, ep, dp_replicate, dp_shard).shape, bool)
+    shards = np.maximum(expert_shards(tp, cp, ep, dp_shard), 1)
+    ranks = dp_replicate * dp_shard * cp * tp
+    whole = ranks if release(job).experts_by_width else 0
     by_number = (model.experts // ep) % shards == 0
-    by_width = (model.hidden % shards == 0) & (model.expert_width % shards == 0)
-    return np.where((ep > 1) & (shards * ep > model.experts), by_width, by_number)
+    inner = np.where(ep > 1, model.expert_width, model.expert_width // tp)
+    by_width = (model.hidden % shards == 0) & (inner % shards == 0)
+    return np.where(np.where(ep > 1, shards * ep, whole) > model.experts, by_width, by_number)
+
+
+def expert_shards(tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
+    return np.where(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
 
 
 def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
@@ -87,7 +98,7 @@ HEADS = (
             f"which tp {tp} and cp {cp} ask for"
         ),
         f"{PACKAGE} models/llama3/infra/parallelize.py:70, distributed/parallel_dims.py:372; "
-        "0.3.0 trainer.py:312",
+        "0.3.0 trainer.py:312, components/loss.py:671 (in the first step)",
     ),
 )
 
@@ -122,14 +133,15 @@ EXPERTS = (
         "PAR344",
         "expert-shards",
         "experts do not divide evenly over the FSDP shards",
-        ("tp", "cp", "ep", "dp_shard"),
+        ("tp", "cp", "ep", "dp_replicate", "dp_shard"),
         expert_shards_even,
-        lambda job, tp, cp, ep, dp_shard: (
+        lambda job, tp, cp, ep, dp_replicate, dp_shard: (
             f"{job.model.experts} experts of {job.model.hidden} x {job.model.expert_width} over ep {ep} "
-            f"do not divide evenly over {dp_shard * cp * tp // ep if ep > 1 else dp_shard * cp} FSDP shards: "
+            f"do not divide evenly over {expert_shards(tp, cp, ep, dp_shard)} FSDP shards: "
             "they would be padded or refused"
         ),
-        f"{PACKAGE} models/llama4/infra/parallelize.py:402, {FSDP}/_fsdp_param.py:295",
+        f"{PACKAGE} models/llama4/infra/parallelize.py:402, {FSDP}/_fsdp_param.py:295; "
+        "0.3.0 distributed/fsdp.py:202",
         stricter="the trainer is made where FSDP2 pads, and each shard is larger than its share",
     ),
 )

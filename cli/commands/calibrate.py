@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .estimate import layout
-from .job_arguments import add_json, add_overrides, load_job
+from .job_arguments import add_json, add_overrides, load_job, output_path
 
 NAME = "calibrate"
 
@@ -17,7 +16,12 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("log", nargs="+", metavar="LOG", help="what one run printed")
     parser.add_argument("--job", required=True, metavar="JOB", help="the job file that ran")
     parser.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="FILE", help="the .par file to write"
+        "-o",
+        "--output",
+        required=True,
+        type=output_path,
+        metavar="FILE",
+        help="the .par file to write",
     )
     parser.add_argument(
         "--layout",

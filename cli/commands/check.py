@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.job import Job
 
 from ..terminal import complain, say, say_json
 from .job_arguments import add_json, add_overrides
+
+if TYPE_CHECKING:
+    from parc.dsl.job import Job
 
 NAME = "check"
 

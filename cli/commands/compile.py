@@ -7,17 +7,17 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.job import Job
 
 from .. import codes
 from ..terminal import complain, progress, say, say_json
-from .job_arguments import add_json, add_overrides, add_targets, load_jobs
+from .job_arguments import add_json, add_overrides, add_targets, load_jobs, output_path
 
 if TYPE_CHECKING:
+    from parc.dsl.job import Job
+
     from ..output import Change
     from ..planning import Planned
 
@@ -39,7 +39,7 @@ def arguments(parser: ArgumentParser) -> None:
         "job", nargs="+", metavar="JOB", help="a job file; each of several gets a subfolder"
     )
     parser.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="DIR", help="the output folder"
+        "-o", "--output", required=True, type=output_path, metavar="DIR", help="the output folder"
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 if the output would change"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import parc
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
-from parc.dsl.job import Job
 
 from .job_arguments import add_json, add_overrides, add_targets, load_job
+
+if TYPE_CHECKING:
+    from parc.dsl.job import Job
 
 NAME = "estimate"
 

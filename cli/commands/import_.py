@@ -10,6 +10,7 @@ from pathlib import Path
 from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
+from .job_arguments import output_path
 from .lint import pair
 
 NAME = "import"
@@ -18,7 +19,9 @@ NAME = "import"
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="+", metavar="FILE", help="the launch files of one job")
-    add("-o", "--output", type=Path, metavar="JOB", help="the job file; printed unless given")
+    add(
+        "-o", "--output", type=output_path, metavar="JOB", help="the job file; printed unless given"
+    )
     add("--cluster", metavar="NAME", help="where it runs, such as std.h100_pod")
     add("--force", action="store_true", help="replace a job file that is there")
     add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")

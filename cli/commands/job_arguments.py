@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import parc
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.job import Job
+
+if TYPE_CHECKING:
+    from parc.dsl.job import Job
 
 
 def add_overrides(parser: ArgumentParser) -> None:
@@ -31,6 +35,13 @@ def add_targets(parser: ArgumentParser) -> None:
 
 def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def output_path(text: str) -> Path:
+    """Where to write; an empty text, as of a variable that is not set, would mean the current folder."""
+    if not text:
+        raise ArgumentTypeError("the path is empty")
+    return Path(text)
 
 
 def load_job(arguments: Namespace) -> Job:

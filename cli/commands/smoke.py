@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
 
 from .. import codes
-from .job_arguments import add_json, add_overrides, add_targets, load_job
+from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.compiler.plan import Plan
@@ -58,7 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
         help=f"end a target's run after this time; {LIMIT_SECONDS:.0f} unless given",
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="keep the files and outputs of the run here"
+        "--keep", type=output_path, metavar="DIR", help="keep the files and outputs of the run here"
     )
     add_targets(parser)
     add_overrides(parser)
@@ -72,7 +71,7 @@ def run(arguments: Namespace) -> int:
     from ..terminal import complain, progress, say, say_json
 
     _refuse_used(arguments.keep)
-    interpreters = _interpreters([*arguments.python, sys.executable])
+    interpreters = _interpreters([*arguments.python, sys.executable], gpus=not arguments.cpu)
     planned = plan_targets(job, arguments.target, progress)
     complaints = [complaint for _, complaint in planned.complaints]
     outcomes: list[Outcome] = []
@@ -123,13 +122,13 @@ def _refuse_used(folder: Path | None) -> None:
         )
 
 
-def _interpreters(paths: list[str]) -> list[Interpreter]:
+def _interpreters(paths: list[str], gpus: bool) -> list[Interpreter]:
     """Those that answer; raises JobError when one that the user named does not."""
     from parc.smoke import look_into
 
     found: list[Interpreter] = []
     for path in dict.fromkeys(paths):
-        answer = look_into(path)
+        answer = look_into(path, gpus)
         if isinstance(answer, str):
             message = f"`{path}` is no Python that can be asked: {answer}"
             raise JobError([Diagnostic(codes.NO_FRAMEWORK, message)])
@@ -144,8 +143,7 @@ def _request(
     from parc.smoke import FRAMEWORKS, Request
 
     framework = FRAMEWORKS[plan.target]
-    seen = [replace(each, gpus=0) if arguments.cpu else each for each in interpreters]
-    able = [each for each in seen if each.has(framework.needs(plan.job))]
+    able = [each for each in interpreters if each.has(framework.needs(plan.job))]
     if not able:
         return _lacking(plan, framework.needs(plan.job), interpreters)
     reasons = [framework.refuses(plan.job, each) for each in able]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
-from environments import cache_folder, used, versions
+from environments import cache_folder, used, versions_of_all
 from jobs_of_seed import Batch, batch
 from results import RESULTS
+from smoking import Smokes, begun
+from watched import watch
 
 #: Jobs with a layout that each target is asked for.
-JOBS = {"megatron": 200, "deepspeed": 200, "torchtitan": 60, "slurm": 60}
+JOBS = {
+    "megatron": 200,
+    "deepspeed": 200,
+    "deepspeed-hf": 100,
+    "torchtitan": 60,
+    "torchtitan-0.3": 60,
+    "slurm": 60,
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,8 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--jobs", type=int, default=None, help="jobs per target instead of its default")
 
 
+def pytest_sessionstart() -> None:
+    watch()
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    found = {name: version for recipe in used() for name, version in versions(recipe).items()}
+    found = versions_of_all(used())
     stated = ", ".join(f"{name} {version}" for name, version in found.items())
     return [f"acceptance of {stated}; seed {config.getoption('--seed')}"]
 
@@ -45,6 +60,15 @@ class Batches:
 @pytest.fixture(scope="session")
 def batches(request: pytest.FixtureRequest) -> Batches:
     return Batches(request.config)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def smokes(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Smokes]:
+    """Begun with the session: they fill the time in which the other tests leave a core idle."""
+    with begun(request.session.items, tmp_path_factory.mktemp("smokes")) as runs:
+        yield runs
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

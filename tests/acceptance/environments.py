@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,13 @@ def versions(name: str) -> dict[str, str]:
     """Distributions that the environment's recipe names, as they were installed."""
     stated: dict[str, str] = json.loads((environment(name).folder / "ready.json").read_text())
     return stated
+
+
+def versions_of_all(names: Sequence[str]) -> dict[str, str]:
+    """Those of several environments; what is missing is built two at a time, on top of the base."""
+    versions(BASE)
+    with ThreadPoolExecutor(2) as pool:
+        return {name: text for found in pool.map(versions, names) for name, text in found.items()}
 
 
 def _stamp(name: str) -> str:

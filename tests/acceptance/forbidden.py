@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -40,6 +40,12 @@ DENSE = Model(name="dense", layers=8, hidden=768, heads=12, kv_heads=4, ffn=1544
 EXPERTS = DENSE.model_copy(
     update={"experts": 12, "topk": 2, "expert_ffn": 194, "ffn": 1536, "heads": 24, "kv_heads": 8}
 )
+#: For AutoTP's rules: ways that divide the widths and not the key-value heads, and the reverse; tied.
+LLAMAS = (
+    DENSE.model_copy(update={"heads": 24, "kv_heads": 4, "ffn": 1536}),
+    DENSE.model_copy(update={"heads": 24, "kv_heads": 12, "ffn": 1540}),
+    DENSE.model_copy(update={"heads": 24, "kv_heads": 24, "ffn": 1536, "tied": True}),
+)
 LATENT = EXPERTS.model_copy(
     update={
         "kv_heads": None, "q_lora_rank": 64, "kv_lora_rank": 32, "qk_nope_head_dim": 32,
@@ -57,7 +63,8 @@ class Setting:
     options: dict[str, Any]
 
 
-def _settings(target: str) -> list[Setting]:
+def _settings(name: str) -> list[Setting]:
+    target, _, version = name.partition("-")
     common: dict[str, Any] = {"seq_len": 3072}
     found = [
         Setting(DENSE, common, {}),
@@ -74,10 +81,18 @@ def _settings(target: str) -> list[Setting]:
             Setting(DENSE, common | {"optimizer": "muon"}, {}),
             Setting(DENSE, common | {"precision": "fp8"}, {}),
         ]
+    if version:
+        dense = [each for each in found if not each.model.mla]
+        return [replace(each, options={"version": version}) for each in dense]
     if target == "torchtitan":
         found += [Setting(EXPERTS, common | {"precision": "fp8"}, {})]
     if target == "deepspeed":
         found = [each for each in found if each.model.experts == 0]
+        found += [Setting(model, common, {"model": "hf"}) for model in LLAMAS]
+        found += [
+            Setting(DENSE, common, {"extra": {"prescale_gradients": True}}),
+            Setting(DENSE, common, {"extra": {"gradient_predivide_factor": 2.0}}),
+        ]
     return found
 
 
@@ -89,11 +104,12 @@ class Forbidden:
     job: Generated
 
 
-def forbidden(target: str, seed: int, each: int) -> Iterator[Forbidden]:
-    """Up to `each` layouts of every setting for every predicate of a target."""
-    dice = Random(f"{target} {seed}")
+def forbidden(name: str, seed: int, each: int) -> Iterator[Forbidden]:
+    """Up to `each` layouts of every setting for every predicate of a target, which may end in a version."""
+    target = name.partition("-")[0]
+    dice = Random(f"{name} {seed}")
     found: dict[tuple[str, int], int] = {}
-    for place, setting in enumerate(_settings(target)):
+    for place, setting in enumerate(_settings(name)):
         for number in range(3000):
             plan = _plan(target, setting, dice)
             rules = _broken(plan) if plan is not None else []
@@ -102,8 +118,8 @@ def forbidden(target: str, seed: int, each: int) -> Iterator[Forbidden]:
             key = (rules[0].code, place)
             if found.get(key, 0) < each and rules[0] in BACKENDS[target].target.predicates:
                 found[key] = found.get(key, 0) + 1
-                name = f"{rules[0].code}-{place}-{number}"
-                yield Forbidden(rules[0], Generated(name, "", plan, _files(plan), ()))
+                drawn = f"{rules[0].code}-{place}-{number}"
+                yield Forbidden(rules[0], Generated(drawn, "", plan, _files(plan), ()))
 
 
 def forced(target: str, name: str, model: Model, layout: Layout, **train: Any) -> Forbidden:

@@ -17,8 +17,12 @@ Settings = dict[str, Any]
 KINDS = {
     "megatron": ("dense", "grouped", "experts", "latent", "latent_experts"),
     "deepspeed": ("dense", "grouped"),
+    "deepspeed-hf": ("dense", "grouped", "grouped"),
     "torchtitan": ("dense", "grouped", "grouped", "experts", "latent", "latent_experts"),
+    "torchtitan-0.3": ("dense", "grouped", "grouped", "experts"),
 }
+#: What a batch script starts.
+OF_SLURM = ("megatron", "deepspeed", "torchtitan")
 VOCABULARIES = (50257, 32000, 32001, 64793, 100_003, 128_256, 129_280, 151_936, 152_064, 250_880)
 #: GPU kind -> GPUs of a node, and of the domain of its fast link.
 NODES = {
@@ -63,12 +67,34 @@ CONDITIONS = {
         "require hpz >= 2", "require recompute == full", "require recompute == selective",
         "require micro_batch >= 2",
     ),
+    "deepspeed-hf": (
+        "require tp >= 2", "require tp in {2, 4}", "require tp in {3, 5, 6}", "require tp >= 8",
+        "require zero == 0", "require zero == 1", "require zero == 2", "require zero == 3",
+        "require offload != none", "require offload == all", "require hpz >= 2", "require recompute == full",
+        "require micro_batch >= 2",
+    ),
     "torchtitan": (
         "require tp >= 2", "require pp >= 2", "require vpp >= 2", "require pp >= 4", "require cp >= 2",
         "require dp_replicate >= 2", "require zero == 2", "require zero == 3", "require recompute == full",
         "require recompute == selective", "require micro_batch >= 2", "require pp in {3, 5, 6}",
     ),
 }  # fmt: skip
+#: Further settings that both releases of torchtitan know.
+EXTRA = (
+    '"comm.train_timeout_seconds" = 300', '"checkpoint.keep_latest_k" = 3', '"training.gc_freq" = 100',
+    '"metrics.enable_tensorboard" = true', '"debug.deterministic" = true',
+    '"parallelism.context_parallel_load_balancer" = "headtail"',
+)  # fmt: skip
+#: Further keys of ds_config.json that every layout reads.
+DEEPSPEED_EXTRA = (
+    '"gradient_predivide_factor" = 2.0', '"prescale_gradients" = true', '"wall_clock_breakdown" = true',
+    '"memory_breakdown" = true', '"zero_optimization.ignore_unused_parameters" = false',
+    '"dump_state" = true',
+    '"checkpoint.use_node_local_storage" = true', '"comms_logger.enabled" = true',
+    '"flops_profiler.enabled" = true', '"dataloader_drop_last" = true', '"communication_data_type" = "fp32"',
+    '"tensorboard.enabled" = false', '"csv_monitor.enabled" = false', '"compile.deepcompile" = false',
+    '"zero_optimization.round_robin_gradients" = true', '"disable_python_gc" = true',
+)  # fmt: skip
 EXPERT_CONDITIONS = ("require ep >= 2", "require ep >= 4", "require etp >= 2")
 OBJECTIVES = (
     "maximize mfu", "maximize mfu", "maximize tokens_per_second", "minimize step_time", "minimize memory",
@@ -78,10 +104,12 @@ OBJECTIVES = (
 
 @dataclass(frozen=True)
 class Draw:
-    """One job's dice, and what it asks for."""
+    """One job's dice, and what it asks for: a target and its version, which is empty for the default, or `hf`
+    for DeepSpeed with the Llama of transformers."""
 
     dice: Random
     target: str
+    version: str
 
     def one(self, *choices: Any) -> Any:
         return self.dice.choice(choices)
@@ -91,10 +119,13 @@ class Draw:
 
 
 def job_text(target: str, seed: int, number: int) -> str:
-    """The job file of that number, the same on every machine; for "slurm" of the targets in turn."""
+    """The job file of that number, the same on every machine; for "slurm" of the targets in turn.
+
+    A target may end in the version to write for, as in "torchtitan-0.3" and "deepspeed-hf".
+    """
     dice = Random(f"{target} {seed} {number}")
-    target = tuple(KINDS)[number % len(KINDS)] if target == "slurm" else target
-    draw = Draw(dice, target)
+    target = OF_SLURM[number % len(OF_SLURM)] if target == "slurm" else target
+    draw = Draw(dice, *target.partition("-")[::2])
     gpu = draw.one(*NODES)
     cluster = _cluster(draw, gpu)
     kind = draw.one(*KINDS[target])
@@ -105,7 +136,7 @@ def job_text(target: str, seed: int, number: int) -> str:
         block("cluster pods from std.dgx_h100", _written(cluster)),
         block("train", train),
         _goal(draw, kind),
-        f"target {target} {{ {_options(draw)} }}\n",
+        f"target {draw.target} {{ {'; '.join(_options(draw, model))} }}\n",
         block("launch slurm", _launch(draw)),
     ]
     return "".join(blocks)
@@ -167,22 +198,21 @@ def _sizes(draw: Draw, kind: str) -> Settings:
         if draw.happens(0.2):
             found["head_dim"] = draw.one(64, 128, 192)
     if kind in ("experts", "latent_experts"):
-        found |= _experts(draw, found)
+        found |= _experts(draw, kind, found)
     if kind in ("latent", "latent_experts"):
         found |= _latent(draw)
     return found
 
 
-def _experts(draw: Draw, sizes: Settings) -> Settings:
+def _experts(draw: Draw, kind: str, sizes: Settings) -> Settings:
     experts = draw.one(4, 8, 8, 16, 24, 32, 60, 64, 128)
     found: Settings = {
         "experts": experts,
         "topk": min(experts, draw.one(1, 2, 2, 4, 6, 8)),
         "expert_ffn": draw.one(64 * draw.dice.randint(4, 64), sizes["ffn"]),
     }
-    if draw.target == "megatron" or "latent" in draw.target:
-        found["shared_experts"] = draw.one(0, 0, 1, 2)
-    if draw.target == "megatron" and draw.happens(0.4):
+    found["shared_experts"] = draw.one(0, 0, 1, 2)
+    if draw.happens(0.4) and (draw.target == "megatron" or kind == "latent_experts"):
         found["dense_layers"] = min(draw.one(1, 3), sizes["layers"] - 1)
     return found
 
@@ -208,6 +238,8 @@ def _style(draw: Draw, sizes: Settings) -> Settings:
     """What is not a size; torchtitan's models have few choices."""
     latent, experts = "kv_lora_rank" in sizes, "experts" in sizes
     found: Settings = {"rope_theta": draw.one(10_000, 500_000, 1_000_000)}
+    if draw.version == "hf":
+        return found | {"tied": draw.happens(0.15), "bias": draw.happens(0.2)}
     if not latent and draw.happens(0.2):
         found["qk_norm"] = True
     if draw.happens(0.15) and not latent:
@@ -222,6 +254,8 @@ def _style(draw: Draw, sizes: Settings) -> Settings:
         found["qkv_bias"] = not latent
     if draw.happens(0.1) and not experts and not latent:
         found["window"] = draw.one(1024, 4096)
+    if draw.target == "deepspeed" and draw.happens(0.15):
+        found["activation"] = draw.one("relu", "squared_relu", "gelu", "silu")
     if draw.target == "megatron" and draw.happens(0.15) and found.get("position") != "learned":
         found["mtp_layers"] = 1
     return found
@@ -241,9 +275,13 @@ def _train(draw: Draw, gpu: str, cluster: Settings) -> Settings:
     found["warmup"] = draw.one(0, 100, 2000) if "tokens" in found else draw.one(0, 100)
     found["clip_grad"] = draw.one(1, 1, 0)
     if draw.target == "torchtitan":
+        if draw.happens(0.15):
+            found["seq_len"] = draw.one(1000, 3000, 4100, 5120, 12_288, 98_304, 100_000)
         return found | {"compile": draw.happens(0.3)}
     found["optimizer"] = draw.one("adam", "adam", "adam", "sgd")
-    found["dropout"] = draw.one(0, 0, "0.1")
+    found["dropout"] = 0 if draw.version == "hf" else draw.one(0, 0, "0.1")
+    if draw.target == "deepspeed":
+        found["compile"] = draw.happens(0.2)
     if draw.happens(0.1) and found["seq_len"] <= 4096:
         found["attention"] = "unfused"
     return found
@@ -253,7 +291,7 @@ def _precision(draw: Draw, gpu: str) -> str:
     choices = {
         "megatron": ("bf16", "bf16", "bf16", "fp16", "fp8", "mxfp8"),
         "deepspeed": ("bf16", "bf16", "fp16"),
-        "torchtitan": ("bf16", "bf16", "bf16", "bf16", "fp8"),
+        "torchtitan": ("bf16",) if draw.version else ("bf16", "bf16", "bf16", "fp8", "mxfp8"),
     }[draw.target]
     chosen: str = draw.one(*choices)
     if chosen in ("fp8", "mxfp8") and gpu == "a100_80":
@@ -262,7 +300,9 @@ def _precision(draw: Draw, gpu: str) -> str:
 
 
 def _goal(draw: Draw, kind: str) -> str:
-    conditions: Sequence[str] = CONDITIONS[draw.target]
+    conditions: Sequence[str] = CONDITIONS.get(
+        f"{draw.target}-{draw.version}", CONDITIONS[draw.target]
+    )
     if "experts" in kind:
         conditions = (*conditions, *EXPERT_CONDITIONS)
     count = draw.one(0, 1, 1, 1, 2, 2, 3)
@@ -272,18 +312,46 @@ def _goal(draw: Draw, kind: str) -> str:
     return "goal {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
-def _options(draw: Draw) -> str:
-    choices = {
+def _options(draw: Draw, model: Settings) -> list[str]:
+    if draw.target == "torchtitan":
+        return _torchtitan(draw, model)
+    if draw.target == "deepspeed":
+        return _deepspeed(draw)
+    choices: dict[str, tuple[str, ...]] = {
         "megatron": (
-            "",
             'data = "/data/c4_text_document"',
             'tokenizer = "meta-llama/Meta-Llama-3-8B"',
             "save = false",
         ),
-        "deepspeed": ("", "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"'),
-        "torchtitan": ("", "", "router = sigmoid; router_scale = 2.5", "log_freq = 1"),
-    }[draw.target]
-    return str(draw.one(*choices))
+    }
+    return [each for each in [draw.one("", *choices[draw.target])] if each]
+
+
+def _deepspeed(draw: Draw) -> list[str]:
+    found = ["model = hf"] if draw.version else []
+    settings = [
+        "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"', "log_interval = 10",
+        'save = "runs/one"',
+    ]  # fmt: skip
+    found += draw.dice.sample(settings, draw.one(0, 1, 1, 2))
+    if draw.happens(0.3):
+        found.append(f"extra = {{ {draw.one(*DEEPSPEED_EXTRA)} }}")
+    return found
+
+
+def _torchtitan(draw: Draw, model: Settings) -> list[str]:
+    found = [f'version = "{draw.version}"'] if draw.version else []
+    settings = ["log_freq = 1", 'data = "/data/c4"', 'checkpoint = "steps"']
+    if not {"kv_lora_rank", "experts", "head_dim", "qk_norm", "tied"} & set(model):
+        settings.append("rope_scaling = 8")
+    if "experts" in model:
+        settings += ["router = sigmoid; router_scale = 2.5", "router_norm = false"]
+        if model["experts"] % 4 == 0 and model["experts"] > 4 and model["topk"] <= 4:
+            settings.append("router_groups = 4; router_limited_groups = 2")
+    found += draw.dice.sample(settings, draw.one(0, 0, 1, 2))
+    if draw.happens(0.3):
+        found.append(f"extra = {{ {draw.one(*EXTRA)} }}")
+    return found
 
 
 def _launch(draw: Draw) -> Settings:

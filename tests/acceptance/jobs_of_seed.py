@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from generate import job_text
+from processes import end_with_parent
 
 from parc.backends import BACKENDS
 from parc.compiler.plan import Plan
@@ -68,7 +69,7 @@ def batch(target: str, seed: int, wanted: int) -> Batch:
 def _compiled(target: str, seed: int, most: int) -> Iterator[Generated]:
     """In the order of their numbers, a few ahead of what is asked for."""
     workers = os.cpu_count() or 1
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
         try:
             for first in range(0, most, 8 * workers):
                 numbers = range(first, min(first + 8 * workers, most))
@@ -78,4 +79,4 @@ def _compiled(target: str, seed: int, most: int) -> Iterator[Generated]:
 
 
 def _number(target: str, seed: int, number: int) -> Generated:
-    return compile_text(job_text(target, seed, number), f"m{number}")
+    return compile_text(job_text(target, seed, number), f"m{number}{target.partition('-')[2]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,32 +23,32 @@ def probe(
 ) -> list[dict[str, Any]]:
     """The answer to each case in its order; raises when the probe itself fails."""
     made = environment(name)
-    workers = min(os.cpu_count() or 1, len(cases)) or 1
-    parts = [list(cases[index::workers]) for index in range(workers)]
-    running = [
-        _start(made, program, part, folder / f"{program}-{index}")
-        for index, part in enumerate(parts)
-    ]
+    claims = folder / f"{program}.claims"
+    claims.mkdir()
+    listed = folder / f"{program}.cases"
+    listed.write_text(json.dumps(cases))
+    stems = [folder / f"{program}-{index}" for index in range(min(os.cpu_count() or 1, len(cases)))]
+    running = [_start(made, program, listed, claims, stem) for stem in stems]
     try:
-        for process, part in zip(running, parts, strict=True):
-            process.wait(timeout=60 + SECONDS_PER_CASE * len(part))
+        until = time.monotonic() + 600 + SECONDS_PER_CASE * len(cases)
+        for process in running:
+            process.wait(timeout=max(1.0, until - time.monotonic()))
     finally:
         for process in running:
             stop(process)
-    answers = [
-        _answers(folder / f"{program}-{index}", process) for index, process in enumerate(running)
-    ]
+    answers = [_answers(stem, process) for stem, process in zip(stems, running, strict=True)]
     found = {answer["name"]: answer for part in answers for answer in part}
     return [found[case["name"]] for case in cases]
 
 
 def _start(
-    made: Environment, program: str, cases: Sequence[dict[str, Any]], stem: Path
+    made: Environment, program: str, cases: Path, claims: Path, stem: Path
 ) -> subprocess.Popen[bytes]:
-    stem.with_suffix(".cases").write_text(json.dumps(cases))
-    command = [str(made.python), str(PROBES / f"{program}.py")]
-    command += [str(stem.with_suffix(".cases")), str(stem.with_suffix(".answers"))]
-    return start(command, stem.with_suffix(".log"), made.variables())
+    scratch = stem.with_suffix(".scratch")
+    scratch.mkdir(exist_ok=True)
+    command = [str(made.python), str(PROBES / f"{program}.py"), str(cases)]
+    command += [str(stem.with_suffix(".answers")), str(claims)]
+    return start(command, stem.with_suffix(".log"), made.variables(TMPDIR=str(scratch)))
 
 
 def _answers(stem: Path, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:

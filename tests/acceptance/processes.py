@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,11 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from watched import watch
+
+PR_SET_PDEATHSIG = 1
+
 
 def start(
     command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
-    """A process in a group of its own, so that `stop` reaches what it started."""
+    """A process in a group of its own, so that `stop` reaches what it started, and ended with this one."""
+    watch()
     with log.open("ab") as out:
         return subprocess.Popen(
             command,
@@ -42,3 +48,8 @@ def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None
         if time.monotonic() > end:
             raise TimeoutError(f"{what}: not within {seconds:g} s")
         time.sleep(0.1)
+
+
+def end_with_parent() -> None:
+    """In a forked process, whose environment shows no mark: Linux kills it when its parent is gone."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -11,6 +11,8 @@ from typing import Any
 from environments import TREE
 
 from parc.compiler.plan import Layout, Plan
+from parc.dsl.expression import VALUES
+from parc.dsl.job import Model
 
 PAGE = TREE / "docs" / "acceptance.md"
 BEGIN, END = "<!-- table acceptance -->", "<!-- end -->"
@@ -22,36 +24,56 @@ COLUMNS = {
     "torchtitan-0.3.0": "torchtitan 0.3.0",
 }
 
-#: Features that a layout alone shows.
-OF_LAYOUT: dict[str, Callable[[Layout], bool]] = {
-    "tensor parallelism": lambda layout: layout.tp > 1,
-    "pipeline": lambda layout: layout.pp > 1,
-    "interleaved pipeline": lambda layout: layout.vpp > 1,
-    "context parallelism": lambda layout: layout.cp > 1,
-    "expert parallelism": lambda layout: layout.ep > 1,
-    "expert tensor parallelism": lambda layout: layout.etp > 1,
-    "replicas of shards": lambda layout: layout.dp_replicate > 1 and layout.dp_shard > 1,
-    "ZeRO 1": lambda layout: layout.zero == 1,
-    "ZeRO 2": lambda layout: layout.zero == 2,
-    "ZeRO 3": lambda layout: layout.zero == 3,
-    "offload": lambda layout: layout.offload > 0,
-    "secondary partition": lambda layout: layout.hpz > 1,
-    "selective recomputation": lambda layout: layout.recompute == 1,
-    "full recomputation": lambda layout: layout.recompute == 2,
-    "recomputation of some layers": lambda layout: layout.recompute_layers > 0,
+
+@dataclass(frozen=True)
+class Ran:
+    """What decides the features of a run: of one that was accepted, or of a small one that was trained."""
+
+    layout: Layout
+    model: Model
+    split: tuple[int, ...]
+    precision: str
+
+    @classmethod
+    def of(cls, plan: Plan) -> Ran:
+        job = plan.job
+        return cls(plan.layout, job.model, plan.estimate.split, job.train.precision)
+
+    @classmethod
+    def said(cls, run: Mapping[str, Any]) -> Ran:
+        """From the JSON of `parc smoke`, which has words for what is chosen by name."""
+        words = run["trained"]
+        layout = {name: VALUES.get(name, {}).get(value, value) for name, value in words.items()}
+        model = Model.model_validate(run["model"])
+        return cls(Layout.model_validate(layout), model, tuple(run["split"]), run["precision"])
+
+
+#: Feature -> whether a run has it.
+FEATURES: dict[str, Callable[[Ran], bool]] = {
+    "tensor parallelism": lambda ran: ran.layout.tp > 1,
+    "pipeline": lambda ran: ran.layout.pp > 1,
+    "interleaved pipeline": lambda ran: ran.layout.vpp > 1,
+    "context parallelism": lambda ran: ran.layout.cp > 1,
+    "expert parallelism": lambda ran: ran.layout.ep > 1,
+    "expert tensor parallelism": lambda ran: ran.layout.etp > 1,
+    "replicas of shards": lambda ran: ran.layout.dp_replicate > 1 and ran.layout.dp_shard > 1,
+    "ZeRO 1": lambda ran: ran.layout.zero == 1,
+    "ZeRO 2": lambda ran: ran.layout.zero == 2,
+    "ZeRO 3": lambda ran: ran.layout.zero == 3,
+    "offload": lambda ran: ran.layout.offload > 0,
+    "secondary partition": lambda ran: ran.layout.hpz > 1,
+    "selective recomputation": lambda ran: ran.layout.recompute_name == "selective",
+    "full recomputation": lambda ran: ran.layout.recompute_name == "full",
+    "recomputation of some layers": lambda ran: ran.layout.recompute_layers > 0,
+    "layers that do not divide": lambda ran: len(set(ran.split)) > 1,
+    "grouped queries": lambda ran: not ran.model.mla and ran.model.groups < ran.model.heads,
+    "experts": lambda ran: ran.model.moe,
+    "latent attention": lambda ran: ran.model.mla,
+    "multi-token prediction": lambda ran: ran.model.mtp_layers > 0,
+    "fp16": lambda ran: ran.precision == "fp16",
+    "fp8": lambda ran: ran.precision == "fp8",
+    "mxfp8": lambda ran: ran.precision == "mxfp8",
 }
-#: Features of the job.
-OF_JOB: dict[str, Callable[[Plan], bool]] = {
-    "layers that do not divide": lambda plan: len(set(plan.estimate.split)) > 1,
-    "grouped queries": lambda plan: plan.job.model.groups < plan.job.model.heads,
-    "experts": lambda plan: plan.job.model.moe,
-    "latent attention": lambda plan: plan.job.model.mla,
-    "multi-token prediction": lambda plan: plan.job.model.mtp_layers > 0,
-    "fp16": lambda plan: plan.job.train.precision == "fp16",
-    "fp8": lambda plan: plan.job.train.precision == "fp8",
-    "mxfp8": lambda plan: plan.job.train.precision == "mxfp8",
-}
-FEATURES = (*OF_LAYOUT, *OF_JOB)
 #: Why a column is not trained without a GPU, by feature; "" stands for all others.
 WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
     # Its runs are no part of the table: they need a checkout, which not every session has.
@@ -66,6 +88,7 @@ WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
     "deepspeed": {"fp16": "its CPU accelerator has no fp16"},
     "torchtitan-0.2.2": {
         "context parallelism": "PyTorch has no sharding rule for attention on CPUs",
+        "expert tensor parallelism": "PyTorch has no sharding rule for attention on CPUs",
         "expert parallelism": "its token permutation is a triton kernel",
         "fp8": "products in fp8 need a GPU",
         "mxfp8": "products in mxfp8 need a GPU",
@@ -84,25 +107,20 @@ class Results:
 
     def accept(self, column: str, plan: Plan) -> None:
         """The framework's own code took this plan's files."""
-        found = [name for name, has in OF_JOB.items() if has(plan)]
-        found += [name for name, has in OF_LAYOUT.items() if has(plan.layout)]
-        _count(self.accepted.setdefault(column, {}), found)
+        _count(self.accepted.setdefault(column, {}), Ran.of(plan))
 
-    def train(self, column: str, layout: Mapping[str, Any], *features: str) -> None:
-        """A run with falling loss; `layout` may lack what was not decided."""
-        known = {name: value for name, value in layout.items() if name in Layout.model_fields}
-        numbers = {name: value for name, value in known.items() if type(value) is int}
-        trained = Layout(**numbers)
-        found = [name for name, has in OF_LAYOUT.items() if has(trained)]
-        _count(self.trained.setdefault(column, {}), [*found, *features])
+    def train(self, column: str, ran: Ran) -> None:
+        """A run to the end with falling loss."""
+        _count(self.trained.setdefault(column, {}), ran)
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(vars(self), indent=2, sort_keys=True) + "\n")
 
 
-def _count(counts: dict[str, int], names: list[str]) -> None:
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
+def _count(counts: dict[str, int], ran: Ran) -> None:
+    for name, has in FEATURES.items():
+        if has(ran):
+            counts[name] = counts.get(name, 0) + 1
 
 
 #: Of this session.

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from hosts import named
 from processes import start, stop, wait_until
 from slurm_tools import Slurm, free_ports
 
-HOSTS = Path("/etc/hosts")
 #: What `scontrol show job` says of a job that has ended.
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"}
 
@@ -80,11 +80,11 @@ def cluster(folder: Path, nodes: int, gpus: int, cores: int) -> Iterator[Cluster
     slurm = _configure(folder, nodes, gpus, cores)
     socket_path = folder / "munge.socket"
     daemons = []
-    with _named(nodes, folder):
+    with named(nodes, folder):
         try:
             daemons.append(_munged(folder, socket_path))
             answer = ("munge", "--socket", str(socket_path), "--no-input")
-            wait_until(lambda: slurm.run(*answer).returncode == 0, 20, "munged")
+            wait_until(lambda: slurm.run(*answer).returncode == 0, 120, "munged")
             environment = slurm.environment
             control = ["slurmctld", "-D", "-f", str(slurm.configuration)]
             daemons.append(start(control, folder / "slurmctld.out", environment))
@@ -92,7 +92,7 @@ def cluster(folder: Path, nodes: int, gpus: int, cores: int) -> Iterator[Cluster
                 daemon = ["slurmd", "-D", "-N", f"n{number}", "-f", str(slurm.configuration)]
                 daemons.append(start(daemon, folder / f"n{number}.out", environment))
             idle = ("sinfo", "--noheader", "--Node", "--states=idle", "--format=%N")
-            wait_until(lambda: len(slurm.text(*idle).split()) == nodes, 60, f"{nodes} idle nodes")
+            wait_until(lambda: len(slurm.text(*idle).split()) == nodes, 240, f"{nodes} idle nodes")
             yield Cluster(slurm)
         finally:
             _end_jobs(slurm)
@@ -119,22 +119,6 @@ def _munged(folder: Path, socket_path: Path) -> object:
     command = ["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={socket_path}"]
     command += [f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log"]
     return start([*command, f"--seed-file={folder}/munge.seed"], folder / "munged.out")
-
-
-@contextmanager
-def _named(nodes: int, folder: Path) -> Iterator[None]:
-    """Names of the nodes in /etc/hosts, since launchers connect to the first host of a job by its name.
-
-    The file is written in place: in a container it is a mount, which cannot be replaced.
-    """
-    mark = f"# parc acceptance {folder}"
-    lines = "".join(f"127.0.0.1 n{number} {mark}\n" for number in range(1, nodes + 1))
-    HOSTS.write_text(HOSTS.read_text().rstrip("\n") + "\n" + lines)
-    try:
-        yield
-    finally:
-        kept = [line for line in HOSTS.read_text().splitlines() if mark not in line]
-        HOSTS.write_text("\n".join(kept) + "\n")
 
 
 def _configure(folder: Path, nodes: int, gpus: int, cores: int) -> Slurm:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from environments import cache_folder, environment
-from results import RESULTS
+from results import RESULTS, Ran
 
 #: A grouped-query decoder of eight layers on two nodes; `parc smoke` makes it narrow.
 DENSE = "model decoder from std.llama3_8b { layers = 8 }"
@@ -25,7 +30,10 @@ goal {{
 }}
 target {target} {{ {options} }}
 """
-LIMIT_SECONDS = 400
+#: For a machine that is several times slower than the two cores on which the longest takes a minute.
+LIMIT_SECONDS = 900
+#: Runs at once, beside the other tests: a run's start uses one core, and its ranks wait for each other.
+AT_ONCE = 2
 
 
 @dataclass(frozen=True)
@@ -51,34 +59,91 @@ def job_text(target: str, wanted: Wanted) -> str:
     )
 
 
-def smoked(target: str, wanted: Wanted, name: str, folder: Path, *more: str) -> dict[str, Any]:
-    """What `parc smoke --json` prints of the one run."""
+def smoked(
+    target: str,
+    wanted: Wanted,
+    name: str,
+    folder: Path,
+    running: set[subprocess.Popen[str]],
+    *more: str,
+) -> dict[str, Any]:
+    """What `parc smoke --json` prints of the one run; it is among `running` meanwhile."""
+    folder.mkdir()
     job = folder / "job.par"
     job.write_text(job_text(target, wanted))
-    python = str(environment(name).python)
-    command = [
-        sys.executable,
-        "-m",
-        "parc",
-        "smoke",
-        str(job),
-        "--python",
-        python,
-        "--json",
-        "--cpu",
-    ]
+    command = [sys.executable, "-m", "parc", "smoke", str(job), "--json", "--cpu"]
+    command += ["--python", str(environment(name).python)]
     command += ["--procs", str(wanted.processes), "--limit", str(LIMIT_SECONDS), *more]
-    variables = {"TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions")}
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
-    assert done.stdout, done.stderr
-    printed = json.loads(done.stdout)
+    variables = {**os.environ, "TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions")}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=variables) as process:
+        running.add(process)
+        said, complaints = process.communicate()
+        running.discard(process)
+    assert said, complaints
+    printed = json.loads(said)
     assert printed["runs"], printed["not_run"]
-    run: dict[str, Any] = printed["runs"][0]
-    return {**run, "environment": name}
+    return {**printed["runs"][0], "environment": name}
+
+
+@dataclass(frozen=True)
+class Smokes:
+    """Runs of `parc smoke`, a few at a time, begun before they are asked for."""
+
+    folder: Path
+    pool: ThreadPoolExecutor
+    runs: dict[str, Future[dict[str, Any]]] = field(default_factory=dict)
+    running: set[subprocess.Popen[str]] = field(default_factory=set)
+
+    def begin(
+        self, key: str, target: str, wanted: Wanted, name: str, *more: str
+    ) -> Future[dict[str, Any]]:
+        """What `parc smoke --json` will print of the one run, in the environment of that name."""
+        folder = self.folder / str(len(self.runs))
+        run = self.pool.submit(smoked, target, wanted, name, folder, self.running, *more)
+        self.runs[key] = run
+        return run
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        return self.runs[key].result()
+
+
+@contextmanager
+def begun(items: Sequence[pytest.Item], folder: Path) -> Iterator[Smokes]:
+    """Every selected case of a module that says TARGET, NAME and CASES; ended with the block."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        smokes = Smokes(folder, pool)
+        for item in items:
+            module = getattr(item, "module", None)
+            skipped = any(mark.args and mark.args[0] for mark in item.iter_markers("skipif"))
+            if item.name.startswith("test_layouts_train[") and not skipped:
+                case = item.callspec.params["case"]  # type: ignore[attr-defined]
+                smokes.begin(item.nodeid, module.TARGET, module.CASES[case], module.NAME)
+        try:
+            yield smokes
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(smokes.running):
+                process.send_signal(signal.SIGTERM)
 
 
 def check(run: dict[str, Any], wanted: Wanted) -> None:
     """It trained to the end with falling loss, and what was trained is the layout that was meant."""
     assert run["good"], "\n".join([run["verdict"], *run["log"]])
     assert {name: run["trained"][name] for name in wanted.trained} == wanted.trained
-    RESULTS.train(run["environment"], run["trained"])
+    RESULTS.train(run["environment"], Ran.said(run))
+
+
+def check_recomputing(
+    smokes: Smokes, target: str, name: str, layout: str, model: str = DENSE
+) -> None:
+    """Recomputation on and off: the same losses."""
+    ways = ("none", "selective", "full")
+    wanted = {
+        way: Wanted(f"{layout}, recompute == {way}", 2, {"recompute": way}, model) for way in ways
+    }
+    runs = {way: smokes.begin(f"{target} {way}", target, wanted[way], name) for way in ways}
+    for way in ways:
+        check(runs[way].result(), wanted[way])
+        losses = runs[way].result()["losses"]
+        assert losses == pytest.approx(runs["none"].result()["losses"], abs=2e-3)

@@ -22,7 +22,7 @@ model small {{ layers = 8; hidden = 1024; heads = 16; kv_heads = 8; ffn = 4096; 
 cluster pod from std.dgx_h100 {{ nodes = 2 }}
 train {{ seq_len = 2048; global_batch = 64; steps = 1000; warmup = 100 }}
 goal {{ {goal} }}
-target {target} {{}}
+target {target} {{ {options} }}
 launch slurm {{ time = 4 h; partition = "train" }}
 """
 GOALS = {
@@ -30,6 +30,7 @@ GOALS = {
     "deepspeed": "require zero == 2; require micro_batch == 1; require offload == none",
     "torchtitan": "require tp == 2; require pp == 2; require vpp == 1; require micro_batch == 1",
 }
+GOALS["torchtitan-0.3"] = GOALS["torchtitan"]
 #: File, what is changed in it, into what, and the framework's answer.
 CHANGES = {
     "megatron": {
@@ -62,6 +63,19 @@ CHANGES = {
         "batch": ("train.toml", "global_batch_size = 64", "global_batch_size = 63", "must be multiple"),
         "flavor": ("parc_model.py", "n_layers=", "layers=", "unexpected keyword argument"),
     },
+    "torchtitan-0.3": {
+        "name": ("parc_job.py", "tensor_parallel_degree", "tensor_paralel_degree", "unexpected keyword"),
+        "degree": (
+            "parc_job.py",
+            "tensor_parallel_degree=2",
+            "tensor_parallel_degree=4",
+            "Invalid parallel dims",
+        ),
+        "schedule": ("parc_job.py", '"1F1B"', '"1F1BB"', "Unknown schedule name"),
+        "batch": ("parc_job.py", "global_batch_size=64", "global_batch_size=63", "must be multiple"),
+        "graphs": ("parc_job.py", "disable_cuda_graphs=True", "disable_cuda_graphs=False", "graphs do not"),
+        "size": ("parc_job.py", "dim=HIDDEN", "width=HIDDEN", "unexpected keyword argument"),
+    },
     "slurm": {
         "shape": ("megatron.sbatch", "--nodes=2", "--nodes=3", "node configuration is not available"),
         "gpus": ("megatron.sbatch", "--gpus-per-node=8", "--gpus-per-node=9", "not available"),
@@ -74,11 +88,16 @@ PROBES = {
     "megatron": ("megatron", "megatron_probe"),
     "deepspeed": ("deepspeed", "deepspeed_probe"),
     "torchtitan": ("torchtitan-0.2.2", "torchtitan_probe"),
+    "torchtitan-0.3": ("torchtitan-0.3.0", "torchtitan_python_probe"),
 }
 
 
-def sound(target: str) -> Generated:
-    found = compile_text(JOB.format(target=target, goal=GOALS[target]), "small")
+def sound(name: str) -> Generated:
+    """A job that compiles; the name of its target may end in a version."""
+    target, _, version = name.partition("-")
+    options = f'version = "{version}"' if version else ""
+    text = JOB.format(target=target, goal=GOALS[name], options=options)
+    found = compile_text(text, "small")
     assert found.plan is not None, found.complaints
     return found
 

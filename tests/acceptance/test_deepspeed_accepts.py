@@ -11,7 +11,24 @@ from launches import recorded, write
 from probing import probe
 from results import RESULTS
 
-from parc.compiler.plan import Plan
+from parc.compiler import parameters
+from parc.compiler.plan import Plan, Stage
+from parc.dsl.job import Model
+
+#: Rows of the narrow model's table of positions.
+LENGTH = 512
+#: Jobs with parc's own model, and with the Llama of transformers.
+BATCHES = ("deepspeed", "deepspeed-hf")
+
+
+def narrow(plan: Plan) -> Model:
+    """The model as it is built: narrow, with all its layers and heads, and widths that they and tp divide."""
+    model = plan.job.model
+    hidden = -(-32 // model.heads) * model.heads
+    widths = {"hidden": hidden, "head_dim": 4, "ffn": 16 * plan.layout.tp}
+    return model.model_copy(
+        update=widths | {"vocab": 256 + model.vocab % 16, "max_positions": None}
+    )
 
 
 def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
@@ -26,6 +43,7 @@ def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
         {
             "name": f"{job.name} rank {rank}",
             "program": started.program,
+            "narrow": sizes(job.plan),
             "world": started.world,
             "rank": rank,
         }
@@ -33,17 +51,46 @@ def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
+def sizes(plan: Plan) -> dict[str, int]:
+    """What model.json is to say of the narrow model instead."""
+    model = narrow(plan)
+    found = {name: getattr(model, name) for name in ("hidden", "head_dim", "ffn", "vocab")}
+    length = {"seq_len": min(plan.job.train.seq_len, LENGTH)}
+    return found | length | ({"max_positions": LENGTH} if model.position == "learned" else {})
+
+
+def built(plan: Plan, stage: Stage) -> int:
+    """Parameters of a rank of this stage, by the formulas that the plan was priced with; the first of the
+    ranks that share a head has the most of its rows."""
+    model, tp = narrow(plan), plan.layout.tp
+    counts = parameters.dense_layer(model) * sum(stage.layers)
+    whole = 0
+    if stage.embedding:
+        whole = parameters.embedding(model, seq_len=LENGTH).total
+    if stage.head:
+        counts += parameters.head(model, -(-model.vocab // tp) * tp)
+    if stage.head and model.tied and not stage.embedding:
+        whole = model.vocab * model.hidden
+    return whole + int(parameters.per_rank(counts, tp, 1))
+
+
 def wanted(plan: Plan, rank: int) -> dict[str, Any]:
     layout = plan.layout
+    stage = plan.estimate.stages[0 if rank == 0 else -1]
     found = {
-        "train_batch": plan.job.train.global_batch,
+        # Ranks that share a sample by tensor parallelism count.
+        "train_batch": plan.job.train.global_batch * layout.tp,
         "micro_batch": layout.micro_batch,
         "accumulation": layout.microbatches,
         "zero": layout.zero,
         "dp": layout.dp,
+        "tp": layout.tp,
+        "parameters": built(plan, stage),
     }
+    if layout.pp == 1:
+        train = plan.job.train
+        found["full_size"] = parameters.total(plan.job.model, seq_len=train.seq_len)
     if layout.pp > 1:
-        stage = plan.estimate.stages[0 if rank == 0 else -1]
         found |= {"stages": layout.pp, "blocks": sum(stage.layers)}
     return found
 
@@ -54,7 +101,7 @@ def answers(
 ) -> list[tuple[Plan, int, dict[str, Any]]]:
     folder = tmp_path_factory.mktemp("deepspeed")
     cases, of = [], []
-    for job in batches["deepspeed"].jobs:
+    for job in (job for name in BATCHES for job in batches[name].jobs):
         for case in cases_of(job, folder):
             cases.append(case)
             of.append((job.plan, case["rank"]))
@@ -65,10 +112,11 @@ def answers(
     return [(plan, rank, answer) for (plan, rank), answer in zip(of, found, strict=True)]
 
 
-def test_enough_jobs_have_a_layout(batches: Any) -> None:
-    made = batches["deepspeed"]
-    print(f"deepspeed: {made.tried} jobs tried, {len(made.jobs)} have a layout")
-    assert len(made.jobs) == batches.wanted("deepspeed")
+@pytest.mark.parametrize("name", BATCHES)
+def test_enough_jobs_have_a_layout(batches: Any, name: str) -> None:
+    made = batches[name]
+    print(f"{name}: {made.tried} jobs tried, {len(made.jobs)} have a layout")
+    assert len(made.jobs) == batches.wanted(name)
 
 
 def test_every_job_is_accepted(answers: Any) -> None:

@@ -1,4 +1,4 @@
-"""After success, failure and Ctrl-C nothing runs on, no port is held, no name or folder is left."""
+"""After success, failure, Ctrl-C and SIGKILL nothing runs on, no port is held, no name or folder is left."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import slurm_tools
+from hosts import HOSTS
 from processes import wait_until
-from slurm_cluster import HOSTS
 
 HERE = Path(__file__).parent
 #: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.
@@ -37,7 +37,11 @@ ENDS = {
     "success": "pass",
     "failure": "raise AssertionError",
     "ctrl-c": "time.sleep(600)",
+    "killed": "time.sleep(600)",
 }
+SIGNALS = {"ctrl-c": signal.SIGINT, "killed": signal.SIGKILL}
+#: The longest that a guard takes to see that its session is gone, and to end what that left.
+GONE_SECONDS = 60
 
 
 def marked(mark: str) -> list[str]:
@@ -56,7 +60,6 @@ def marked(mark: str) -> list[str]:
 def test_nothing_is_left(end: str, tmp_path: Path) -> None:
     slurm_tools.needs_root()
     slurm_tools.install()
-    before = HOSTS.read_text()
     ready, scratch = tmp_path / "ready", tmp_path / "scratch"
     scratch.mkdir()
     session = tmp_path / "test_session.py"
@@ -69,14 +72,14 @@ def test_nothing_is_left(end: str, tmp_path: Path) -> None:
     process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
         wait_until(
-            lambda: ready.exists() or process.poll() is not None, 120, "the session's cluster"
+            lambda: ready.exists() or process.poll() is not None, 400, "the session's cluster"
         )
-        if end == "ctrl-c":
-            process.send_signal(signal.SIGINT)
-        status = process.wait(timeout=300)
+        if end in SIGNALS:
+            process.send_signal(SIGNALS[end])
+        status = process.wait(timeout=600)
     finally:
         process.kill()
     assert (status == 0) is (end == "success")
-    wait_until(lambda: not marked(mark), 60, f"the end of {marked(mark)}")
-    assert HOSTS.read_text() == before
+    wait_until(lambda: not marked(mark), GONE_SECONDS, f"the end of {marked(mark)}")
+    wait_until(lambda: str(tmp_path) not in HOSTS.read_text(), GONE_SECONDS, "the names' end")
     assert not list(scratch.iterdir())

@@ -18,13 +18,19 @@ from parc.compiler.plan import Layout
 
 #: Layouts of each setting for each predicate.
 EACH = 2
-#: Rules that no layout of `forbidden.py` breaks alone: heads and widths that tp does not divide break others
-#: too, and the rest need rarer jobs, such as transformers' models with AutoTP.
-NEVER_ALONE = {
-    "megatron": {"PAR113"},
-    "deepspeed": {"PAR111", "PAR112", "PAR113", "PAR430", "PAR431"},
-    "torchtitan": {"PAR111", "PAR113", "PAR131", "PAR203", "PAR347", "PAR349"},
-}
+#: Rules that layouts of `forbidden.py` never or seldom break alone: heads and widths that tp does not divide
+#: break others too, some do not hold for a release, and the rest need rarer jobs.
+SELDOM_ALONE = {
+    "megatron": {"PAR113", "PAR119", "PAR131"},
+    "deepspeed": {"PAR111"},
+    "torchtitan": {
+        "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR347", "PAR349",
+    },
+    "torchtitan-0.3": {
+        "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR342", "PAR345", "PAR346",
+        "PAR347", "PAR348",
+    },
+}  # fmt: skip
 
 
 def _megatron(found: Forbidden, folder: Path) -> list[dict[str, Any]]:
@@ -45,6 +51,7 @@ PROBES: dict[str, tuple[str, str, Cases]] = {
     "megatron": ("megatron", "megatron_probe", _megatron),
     "deepspeed": ("deepspeed", "deepspeed_probe", _deepspeed),
     "torchtitan": ("torchtitan-0.2.2", "torchtitan_probe", _torchtitan),
+    "torchtitan-0.3": ("torchtitan-0.3.0", "torchtitan_python_probe", _torchtitan),
 }
 
 
@@ -52,17 +59,18 @@ PROBES: dict[str, tuple[str, str, Cases]] = {
 def test_the_framework_refuses_it_too(target: str, request: Any, tmp_path: Path) -> None:
     environment, program, case_of = PROBES[target]
     layouts = list(forbidden(target, request.config.getoption("--seed"), EACH))
-    cases = [case for layout in layouts for case in case_of(layout, tmp_path)]
+    asked = [layout for layout in layouts if not layout.predicate.stricter]
+    cases = [case for layout in asked for case in case_of(layout, tmp_path)]
     answers = probe(environment, program, cases, tmp_path)
     lenient = {
         layout.predicate.code: answer
-        for layout, answer in zip(layouts, answers, strict=True)
-        if answer["stage"] == "accepted" and not layout.predicate.stricter
+        for layout, answer in zip(asked, answers, strict=True)
+        if answer["stage"] == "accepted"
     }
     assert not lenient
     tried = {layout.predicate.code for layout in layouts}
-    every = {predicate.code for predicate in BACKENDS[target].target.predicates}
-    assert every - tried == NEVER_ALONE[target]
+    every = {predicate.code for predicate in BACKENDS[target.partition("-")[0]].target.predicates}
+    assert every - tried <= SELDOM_ALONE[target]
 
 
 def test_muon_starts_at_zero_1_alone(tmp_path: Path) -> None:

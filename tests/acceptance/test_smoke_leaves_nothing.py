@@ -10,9 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
-from environments import environment
-from smoking import Wanted, job_text
+from environments import cache_folder, environment
+from processes import wait_until
+from smoking import LIMIT_SECONDS, Wanted, job_text
 
+#: A run that does not end before it is ended.
+ENDLESS = ("--steps", "1000000")
 FSDP = Wanted("zero == 2, cp == 1", 2, {})
 
 
@@ -24,7 +27,12 @@ def _start(folder: Path, *more: str, options: str = "") -> subprocess.Popen[str]
     command = [sys.executable, "-m", "parc", "smoke", str(job), "--python", python, "--cpu"]
     return subprocess.Popen(
         [*command, "--procs", "2", *more],
-        env={**os.environ, "TMPDIR": str(scratch), "SMOKE_TEST": str(folder)},
+        env={
+            **os.environ,
+            "TMPDIR": str(scratch),
+            "SMOKE_TEST": str(folder),
+            "TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions"),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -49,7 +57,7 @@ def _left(folder: Path) -> list[str]:
 
 def test_after_success(tmp_path: Path) -> None:
     process = _start(tmp_path)
-    printed, _ = process.communicate(timeout=300)
+    printed, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0, printed
     assert _left(tmp_path) == []
 
@@ -57,29 +65,42 @@ def test_after_success(tmp_path: Path) -> None:
 def test_after_failure(tmp_path: Path) -> None:
     """A key that DeepSpeed itself refuses."""
     process = _start(tmp_path, options='extra = { "zero_optimization.no_such_key" = 1 }')
-    printed, _ = process.communicate(timeout=300)
+    printed, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 1 and "FAILED: exit status 1" in printed, printed
     assert "no_such_key" in printed
     assert _left(tmp_path) == []
 
 
 def test_after_the_time_was_up(tmp_path: Path) -> None:
-    process = _start(tmp_path, "--limit", "6")
-    printed, _ = process.communicate(timeout=300)
+    process = _start(tmp_path, "--limit", "6", *ENDLESS)
+    printed, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 1 and "the time was up" in printed, printed
     assert _left(tmp_path) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda each: each.name)
-@pytest.mark.parametrize("phase", ["torch.distributed.run", "train.py"])
+ENDS = [
+    (signal.SIGINT, "torch.distributed.run"),
+    (signal.SIGINT, "train.py"),
+    (signal.SIGTERM, "train.py"),
+    (signal.SIGHUP, "torch.distributed.run"),
+    (signal.SIGKILL, "torch.distributed.run"),
+    (signal.SIGKILL, "train.py"),
+]
+
+
+@pytest.mark.parametrize(("number", "phase"), ENDS, ids=lambda each: getattr(each, "name", each))
 def test_after_a_signal(number: signal.Signals, phase: str, tmp_path: Path) -> None:
-    process = _start(tmp_path)
-    until = time.monotonic() + 120
-    while not any(phase in line for line in _running(tmp_path)):
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.1)
+    process = _start(tmp_path, *ENDLESS)
+    wait_until(
+        lambda: process.poll() is not None or any(phase in line for line in _running(tmp_path)),
+        LIMIT_SECONDS,
+        phase,
+    )
     time.sleep(1.0)
     process.send_signal(number)
-    printed, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, printed
+    printed, _ = process.communicate(timeout=120)
+    if number == signal.SIGKILL:
+        assert process.returncode == -number, printed
+        wait_until(lambda: not _left(tmp_path), 60, "the guard of a killed run")
+    assert process.returncode in (130, -signal.SIGKILL), printed
     assert _left(tmp_path) == []

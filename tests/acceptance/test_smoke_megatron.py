@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from environments import TRAINING
-from smoking import Wanted, check, smoked
+from smoking import Smokes, Wanted, check, check_recomputing
 
+TARGET, NAME = "megatron", TRAINING
 ROOT = os.environ.get("MEGATRON_ROOT")
 pytestmark = pytest.mark.skipif(
     not ROOT, reason="MEGATRON_ROOT is not set, and pretrain_gpt.py is in no package"
@@ -47,30 +48,21 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_layouts_train(case: str, tmp_path: Path) -> None:
-    check(smoked("megatron", CASES[case], TRAINING, tmp_path), CASES[case])
+def test_layouts_train(case: str, smokes: Smokes, request: pytest.FixtureRequest) -> None:
+    check(smokes[request.node.nodeid], CASES[case])
 
 
-def test_recomputing_changes_no_loss(tmp_path: Path) -> None:
-    losses = {}
-    for recompute in ("none", "selective", "full"):
-        layout = f"tp == 2, pp == 1, cp == 1, micro_batch == 1, recompute == {recompute}"
-        wanted = Wanted(layout, 2, {"recompute": recompute, "tp": 2}, DENSE)
-        folder = tmp_path / recompute
-        folder.mkdir()
-        run = smoked("megatron", wanted, TRAINING, folder)
-        check(run, wanted)
-        losses[recompute] = run["losses"]
-    assert losses["selective"] == pytest.approx(losses["none"], abs=2e-3)
-    assert losses["full"] == pytest.approx(losses["none"], abs=2e-3)
+def test_recomputing_changes_no_loss(smokes: Smokes) -> None:
+    layout = "tp == 2, pp == 1, cp == 1, micro_batch == 1"
+    check_recomputing(smokes, TARGET, NAME, layout, DENSE)
 
 
-def test_a_checkpoint_is_written(tmp_path: Path) -> None:
+def test_a_checkpoint_is_written(smokes: Smokes, tmp_path: Path) -> None:
     """Going on from it needs apex or Transformer Engine: distrib_optimizer.py's state_dict wants a step of
     PyTorch's Adam before there is one."""
     keep, steps = tmp_path / "kept", 4
     more = ("--keep", str(keep), "--steps", str(steps))
-    run = smoked("megatron", CASES["zero_1"], TRAINING, tmp_path, *more)
+    run = smokes.begin("kept", TARGET, CASES["zero_1"], NAME, *more).result()
     assert run["good"], run["log"]
     checkpoints = keep / "megatron" / "work" / "checkpoints"
     assert (checkpoints / "latest_checkpointed_iteration.txt").read_text() == str(steps)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from smoking import EXPERTS, Wanted, check, smoked
+from smoking import EXPERTS, Smokes, Wanted, check, check_recomputing
 
+LATENT = """\
+model latent {
+  layers = 4; hidden = 2048; heads = 16; ffn = 8192; vocab = 32000
+  q_lora_rank = 768; kv_lora_rank = 512; qk_nope_head_dim = 128; qk_rope_head_dim = 64; v_head_dim = 128
+}"""
+TARGET, NAME = "torchtitan", "torchtitan-0.2.2"
 CASES = {
     "fsdp": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2, "zero": 3, "recompute": "none"}),
     "fsdp_kept": Wanted("dp_shard == 8, zero == 2", 2, {"dp_shard": 2, "zero": 2}),
@@ -28,6 +32,7 @@ CASES = {
     "experts": Wanted(
         "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
     ),
+    "latent": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2, "zero": 3}, LATENT),
     "experts_alone": Wanted(
         "ep == 1, tp == 1, zero == 3", 2, {"ep": 1, "dp_shard": 2}, EXPERTS, nodes=2
     ),
@@ -35,19 +40,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_layouts_train(case: str, tmp_path: Path) -> None:
-    check(smoked("torchtitan", CASES[case], "torchtitan-0.2.2", tmp_path), CASES[case])
+def test_layouts_train(case: str, smokes: Smokes, request: pytest.FixtureRequest) -> None:
+    check(smokes[request.node.nodeid], CASES[case])
 
 
-def test_recomputing_changes_no_loss(tmp_path: Path) -> None:
-    losses = {}
-    for recompute in ("none", "selective", "full"):
-        layout = f"dp_shard == 8, zero == 3, micro_batch == 1, recompute == {recompute}"
-        wanted = Wanted(layout, 2, {"recompute": recompute})
-        folder = tmp_path / recompute
-        folder.mkdir()
-        run = smoked("torchtitan", wanted, "torchtitan-0.2.2", folder)
-        check(run, wanted)
-        losses[recompute] = run["losses"]
-    assert losses["selective"] == pytest.approx(losses["none"], abs=2e-3)
-    assert losses["full"] == pytest.approx(losses["none"], abs=2e-3)
+def test_recomputing_changes_no_loss(smokes: Smokes) -> None:
+    check_recomputing(smokes, TARGET, NAME, "dp_shard == 8, zero == 3, micro_batch == 1")

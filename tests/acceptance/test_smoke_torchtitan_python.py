@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-from smoking import EXPERTS, Wanted, check, smoked
+from smoking import EXPERTS, Smokes, Wanted, check
 
-NAME = "torchtitan-0.3.0"
+TARGET, NAME = "torchtitan", "torchtitan-0.3.0"
 VERSION = 'version = "0.3"'
 TIED = "model tied from std.llama3_8b { layers = 4; tied = true; qk_norm = true }"
+SHARED = "model shared from std.mixtral_8x7b { layers = 4; shared_experts = 1 }"
 FLAT = "model flat from std.llama3_8b { layers = 2 }"
-CASES = {
+LAYOUTS = {
     "fsdp": Wanted(
         "dp_shard == 8, zero == 3, recompute == selective",
         2,
@@ -38,7 +39,7 @@ CASES = {
     "cp_and_tp": Wanted("cp == 4, tp == 2", 4, {"cp": 2, "tp": 2}, FLAT),
     "tied": Wanted("dp_shard == 8, zero == 3", 2, {"dp_shard": 2}, TIED),
     "experts": Wanted(
-        "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, EXPERTS, nodes=2
+        "ep == 8, dp_shard == 8, zero == 3", 2, {"ep": 2, "dp_shard": 2}, SHARED, nodes=2
     ),
     "experts_in_a_pipeline": Wanted(
         "ep == 2, pp == 2, dp_shard == 8", 4, {"ep": 2, "pp": 2, "dp_shard": 2}, EXPERTS, nodes=2
@@ -46,8 +47,9 @@ CASES = {
 }
 
 
+CASES = {case: replace(wanted, options=VERSION) for case, wanted in LAYOUTS.items()}
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_layouts_train(case: str, tmp_path: Path) -> None:
-    found = CASES[case]
-    wanted = Wanted(found.layout, found.processes, found.trained, found.model, VERSION, found.nodes)
-    check(smoked("torchtitan", wanted, NAME, tmp_path), wanted)
+def test_layouts_train(case: str, smokes: Smokes, request: pytest.FixtureRequest) -> None:
+    check(smokes[request.node.nodeid], CASES[case])

@@ -17,9 +17,16 @@ from parc.compiler.plan import Plan
 from parc.compiler.ranks import rank_counts
 from parc.compiler.stages import place
 from parc.compiler.validity import columns_of
+from parc.smoke.assets import write_text
 
 #: Parameters are kept in fp32.
 PARAMETER_BYTES = 4
+MOST_RANKS = 4096
+#: Environment -> generated jobs that are written for it, and the probe that runs in it.
+RELEASES = {
+    "torchtitan-0.2.2": ("torchtitan", "torchtitan_probe"),
+    "torchtitan-0.3.0": ("torchtitan-0.3", "torchtitan_python_probe"),
+}
 
 
 def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
@@ -37,9 +44,17 @@ def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
             "world": started.world,
             "rank": rank,
             "capability": capability(job.plan.job.cluster.gpu.arch),
+            "assets": str(_assets(folder / "assets")),
         }
         for rank in dict.fromkeys((0, started.world - 1))
     ]
+
+
+def _assets(folder: Path) -> Path:
+    """One for all jobs of a folder, with a text for each rank."""
+    if not folder.exists():
+        write_text(folder, MOST_RANKS)
+    return folder
 
 
 def stage_of(plan: Plan, rank: int) -> int:
@@ -61,27 +76,34 @@ def parameter_bytes(plan: Plan, rank: int) -> float:
     )
 
 
+@pytest.fixture(scope="module", params=RELEASES)
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
 def answers(
-    batches: Any, tmp_path_factory: pytest.TempPathFactory
+    release: str, batches: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> list[tuple[Plan, int, dict[str, Any]]]:
+    jobs, program = RELEASES[release]
     folder = tmp_path_factory.mktemp("torchtitan")
     cases, of = [], []
-    for job in batches["torchtitan"].jobs:
+    for job in batches[jobs].jobs:
         for case in cases_of(job, folder):
             cases.append(case)
             of.append((job.plan, case["rank"]))
-    found = probe("torchtitan-0.2.2", "torchtitan_probe", cases, folder)
+    found = probe(release, program, cases, folder)
     for (plan, rank), answer in zip(of, found, strict=True):
         if rank == 0 and answer["stage"] == "accepted":
-            RESULTS.accept("torchtitan-0.2.2", plan)
+            RESULTS.accept(release, plan)
     return [(plan, rank, answer) for (plan, rank), answer in zip(of, found, strict=True)]
 
 
-def test_enough_jobs_have_a_layout(batches: Any) -> None:
-    made = batches["torchtitan"]
-    print(f"torchtitan: {made.tried} jobs tried, {len(made.jobs)} have a layout")
-    assert len(made.jobs) == batches.wanted("torchtitan")
+def test_enough_jobs_have_a_layout(release: str, batches: Any) -> None:
+    jobs = RELEASES[release][0]
+    made = batches[jobs]
+    print(f"{jobs}: {made.tried} jobs tried, {len(made.jobs)} have a layout")
+    assert len(made.jobs) == batches.wanted(jobs)
 
 
 def test_every_job_is_accepted(answers: Any) -> None:

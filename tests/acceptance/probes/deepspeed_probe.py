@@ -1,14 +1,16 @@
 """Emitted train.py, ds_config.json and model.json -> the engine that DeepSpeed makes of them, without a GPU.
 
-A case holds `program` (train.py and its arguments), `world` and `rank`. The program's own functions build the
-model and start the engine in a fake process group of the true world: DeepSpeed's arithmetic is real, nothing
-travels. The model keeps its layers and heads and is narrow, so that it fits a test.
+A case holds `program` (train.py and its arguments), `narrow` (sizes to build the model with), `world` and
+`rank`. The program's own functions build the model and start the engine in a fake process group of the true
+world: DeepSpeed's arithmetic is real, nothing travels. The model keeps its layers and heads and is narrow, so
+that it fits a test.
 
 Stood in for, and so not proven: GPU kernels of Adam, fp16 on this device, collectives.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -25,12 +27,21 @@ os.environ.update(
 )
 
 import deepspeed
+import deepspeed.runtime.zero.muon.muon_optimizer
 import torch
+import torch._dynamo  # with the optimizers above what every engine imports, here once for all cases
 from deepspeed.ops.op_builder import CPUAdamBuilder, FusedAdamBuilder
+from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-#: Widths of the narrow model; everything else is the job's own.
-NARROW = {"hidden": 32, "head_dim": 4, "ffn": 48, "vocab": 64}
+#: What an engine imports when it is made, all of it slow: once here instead of in each case.
+for name in (
+    "deepspeed.pipe",
+    "deepspeed.runtime.sequence_parallel.parallel_state_sp",
+    "deepspeed.runtime.zero.muon.muon_optimizer",
+    "transformers.models.llama.modeling_llama",
+):
+    importlib.import_module(name)
 
 
 class Watched(dict[str, Any]):
@@ -90,10 +101,13 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     if "sequence_parallel_size" in dict.keys(settings):
         program.sequence_parallel.initialize_sequence_parallel(settings["sequence_parallel_size"])
     answer["stage"] = "model"
-    model = program.build(_narrow(Path(args.model)), settings, torch.device("cpu"))
+    config = _config(Path(args.model), case["narrow"])
+    model = program.build(config, settings, torch.device("cpu"))
     answer["stage"] = "engine"
     engine = program.start_engine(model, settings, args.steps)
     answer |= _described(engine)
+    if hasattr(program, "Decoder"):
+        answer["full_size"] = _full_size(program, Path(args.model))
     answer["unread"] = [
         path
         for path in paths(given)
@@ -103,16 +117,19 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
 
 
 class _Kernels:
-    """Adam's kernels: DeepSpeed takes a step without gradients to have the states made."""
+    """Adam's kernels: DeepSpeed takes a step without gradients to have the states made. And collectives in
+    shared memory, which CPUs alone have, and which nothing calls."""
 
     def __getattr__(self, name: str) -> Any:
         return lambda *arguments: None
 
 
 def stand_ins() -> None:
-    for builder in (FusedAdamBuilder, CPUAdamBuilder):
+    for builder in (FusedAdamBuilder, CPUAdamBuilder, ShareMemCommBuilder):
         builder.load = lambda self, verbose=True: _Kernels()
     deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: True
+    # Shared memory between ranks of a node, which would be compiled first.
+    vars(sys.modules["deepspeed.comm.torch"])["build_shm_op"] = lambda: None
 
 
 def _loaded(path: Path) -> Any:
@@ -129,18 +146,27 @@ def _join(world: int, rank: int) -> None:
     deepspeed.init_distributed(dist_backend="fake", dist_init_required=False)
 
 
-def _narrow(path: Path) -> Any:
-    sizes = json.loads(path.read_text())
-    config = SimpleNamespace(**(sizes | NARROW))
-    config.seq_len = min(config.seq_len, 512)
-    config.deviation = 0.02
-    return config
+def _config(path: Path, narrow: dict[str, int]) -> Any:
+    return SimpleNamespace(**json.loads(path.read_text()) | narrow, deviation=0.02)
+
+
+def _full_size(program: Any, path: Path) -> int:
+    """Parameters of the whole model as it is, without memory for them."""
+    with torch.device("meta"):
+        return _parameters(program.Decoder(_config(path, {})))
+
+
+def _parameters(model: torch.nn.Module) -> int:
+    """Those that this rank holds, before ZeRO divides them."""
+    return sum(getattr(each, "ds_numel", each.numel()) for each in model.parameters())
 
 
 def _arrived(engine: Any, given: dict[str, Any], path: list[str]) -> bool:
     """Whether the value stands in DeepSpeed's own model of the section, which is handed on whole."""
     section, *inner = path
-    model = {"zero_optimization": engine._config.zero_config}.get(section)
+    monitors = engine._config.monitor_config
+    models = {name: getattr(monitors, name) for name in ("tensorboard", "csv_monitor")}
+    model = {"zero_optimization": engine._config.zero_config, **models}.get(section)
     for key in inner:
         given, model = given[section], getattr(model, key, None)
         section = key
@@ -155,6 +181,8 @@ def _described(engine: Any) -> dict[str, Any]:
         "zero": int(engine.zero_optimization_stage()),
         "optimizer": type(engine.optimizer).__name__,
         "inner": type(engine.basic_optimizer).__name__,
+        "parameters": _parameters(engine.module),
+        "tp": max(1, engine.autotp_size()),
     }
     if hasattr(engine, "grid"):
         found["stages"] = engine.num_stages
@@ -162,6 +190,8 @@ def _described(engine: Any) -> dict[str, Any]:
         found["blocks"] = sum(
             type(layer).__name__ == "Block" for layer in engine.module.forward_funcs
         )
+    elif found["tp"] > 1:
+        found["dp"] = engine.dp_world_size
     else:
         found["dp"] = int(engine._config.world_size)
     return found

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 #: A start that takes longer hangs; the slowest take a few.
@@ -22,13 +23,26 @@ Check = Callable[[dict[str, Any], Answer], None]
 
 
 def main(check: Check) -> None:
-    """`check(case, answer)` fills the answer; what it raises is the framework's refusal."""
-    with open(sys.argv[1]) as handle:
+    """`check(case, answer)` fills the answer; what it raises is the framework's refusal.
+
+    Arguments: the cases, where the answers go, and the folder in which probes claim the cases they take.
+    """
+    cases_file, answers, claims = sys.argv[1:]
+    with open(cases_file) as handle:
         cases = json.load(handle)
-    with open(sys.argv[2], "w") as out:
-        for case in cases:
-            out.write(json.dumps(answered(case, check)) + "\n")
-            out.flush()
+    with open(answers, "w") as out:
+        for number, case in enumerate(cases):
+            if _claimed(os.path.join(claims, str(number))):
+                out.write(json.dumps(answered(case, check)) + "\n")
+                out.flush()
+
+
+def _claimed(path: str) -> bool:
+    """By whoever makes the file."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        return True
+    return False
 
 
 def answered(case: dict[str, Any], check: Check) -> Answer:

@@ -60,10 +60,3 @@ def install() -> None:
     has_triton_package()
     has_triton()
     sys.meta_path.append(_Finder())
-
-
-def remove() -> None:
-    """For frameworks whose later code asks PyTorch again."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "triton"]:
-        del sys.modules[name]

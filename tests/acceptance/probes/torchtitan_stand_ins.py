@@ -1,4 +1,4 @@
-"""What torchtitan 0.2 asks of a GPU before it trains, answered on a CPU; tensors stay on the meta device.
+"""What torchtitan asks of a GPU before it trains, answered on a CPU; tensors stay on the meta device.
 
 Stood in for, and so not proven: the accelerator, triton's kernels, the values of parameters, the optimizer's
 fused kernel, collectives (PyTorch's fake process group: meshes and placements are real, nothing travels).
@@ -7,52 +7,30 @@ fused kernel, collectives (PyTorch's fake process group: meshes and placements a
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
-import no_triton
 import torch
-from torch.testing._internal.distributed.fake_pg import FakeStore
+from torch.distributed.tensor import DTensor
 
-#: A name of each kernel module that must be imported while triton's stand-in is there.
-KERNELS = (
-    "torchtitan.components.quantization",
-    "torchtitan.models.moe",
-    "torchao.prototype.moe_training.conversion_utils",
-)
-
-#: Those that parc emits for.
-MODELS = ("llama3", "qwen3", "deepseek_v3")
+#: Stand-ins that `parc smoke` trains with.
+sys.path.append(str(Path(__file__).resolve().parents[3] / "smoke" / "on_cpu"))
+import torchtitan_on_cpu
+from import_only_triton import import_only_triton
 
 #: Of the GPU that is stood in for.
 CAPABILITY = [9, 0]
-#: A line of text for each data-parallel rank.
-MOST_RANKS = 4096
 
 
-def before_import() -> None:
+def before_import(*kernels: str) -> None:
+    """`kernels` are modules that must be imported while triton's stand-in is there."""
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    torch._utils._get_available_device_type = lambda: "cpu"
-    device = types.SimpleNamespace(total_memory=80 << 30, name="stand-in")
-    answers: dict[str, Any] = {
-        "set_device": None,
-        "current_device": 0,
-        "get_device_name": "NVIDIA H100",
-        "get_device_properties": device,
-        "reset_peak_memory_stats": None,
-        "empty_cache": None,
-        "memory_stats": {},
-    }
-    for name, value in answers.items():
-        setattr(torch.cpu, name, lambda *arguments, value=value: value)
-    no_triton.install()
-    for name in KERNELS:
-        importlib.import_module(name)
-    no_triton.remove()
+    torchtitan_on_cpu.one_cpu_device(torch)
+    with import_only_triton():
+        for name in kernels:
+            importlib.import_module(name)
 
 
 def answer_capability() -> None:
@@ -62,41 +40,50 @@ def answer_capability() -> None:
             module.has_cuda_capability = lambda *least: tuple(CAPABILITY) >= least
 
 
-def stay_on_meta() -> None:
-    """Parameters keep their shapes and placements, and no memory is taken."""
-    from torchtitan.protocols.model import ModelProtocol
-
+def stay_on_meta(models: type, *initial: str) -> None:
+    """Parameters keep their shapes and placements and take no memory; methods `initial` set no values."""
     torch.nn.Module.to_empty = lambda self, *, device, recurse=True: self  # type: ignore[assignment]
-    for name in MODELS:
-        importlib.import_module(f"torchtitan.models.{name}")
-    for kind in _below(ModelProtocol):
-        if "init_weights" in vars(kind):
-            kind.init_weights = lambda self, *arguments, **named: None
+    for kind in (models, *_below(models)):
+        for name in set(initial) & set(vars(kind)):
+            setattr(kind, name, lambda self, *arguments, **named: None)
 
 
 def _below(kind: type) -> list[Any]:
     return [each for child in kind.__subclasses__() for each in (child, *_below(child))]
 
 
-def join(world: int, rank: int) -> None:
-    """torchtitan's own fake mode plays rank 0 alone."""
-    import torchtitan.distributed.utils as utils
-
+def play(world: int, rank: int) -> None:
+    """In torchtitan's fake mode one process plays a rank of many; no group may ask for a real backend."""
+    os.environ.update(NGPU=str(world), WORLD_SIZE=str(world), RANK=str(rank), LOCAL_RANK="0")
     new_group = torch.distributed.new_group
     torch.distributed.new_group = lambda *ranks, backend=None, **named: new_group(*ranks, **named)
-    os.environ.update(NGPU=str(world), WORLD_SIZE=str(world), RANK=str(rank), LOCAL_RANK="0")
-    utils.init_fake_mode = lambda size, mode="fake_backend": torch.distributed.init_process_group(
-        "fake", store=FakeStore(), rank=rank, world_size=size
-    )
 
 
-def write_assets(folder: Path) -> None:
-    """A tokenizer of whole words and a little text, so that the real loaders run without a network."""
-    words = ["[UNK]", "<bos>", "<eos>", *(f"w{number}" for number in range(200))]
-    (folder / "tokenizer").mkdir()
-    (folder / "tokenizer" / "vocab.txt").write_text("\n".join(words) + "\n")
-    special = {"bos_token": "<bos>", "eos_token": "<eos>"}
-    (folder / "tokenizer" / "tokenizer_config.json").write_text(json.dumps(special))
-    (folder / "text").mkdir()
-    line = json.dumps({"text": " ".join(words[3:7])})
-    (folder / "text" / "data.json").write_text(f"{line}\n" * MOST_RANKS)
+def measured(trainer: Any) -> dict[str, Any]:
+    """What the made Trainer keeps: layers of its stages, steps of accumulation, bytes of parameters."""
+    found: dict[str, Any] = {
+        "accumulation": trainer.gradient_accumulation_steps,
+        "layers": [len(part.layers) for part in trainer.model_parts],
+        **_bytes(trainer.model_parts),
+    }
+    if trainer.parallel_dims.pp_enabled:
+        found["microbatches"] = trainer.pp_schedule._n_microbatches
+        found["schedule"] = type(trainer.pp_schedule).__name__
+    return found
+
+
+def _bytes(parts: list[torch.nn.Module]) -> dict[str, Any]:
+    """This rank's parameters: `share` by the placements, `local` as it was cut, each in its bytes."""
+    share, local = 0.0, 0
+    for parameter in (each for part in parts for each in part.parameters()):
+        size, here = parameter.element_size(), parameter
+        ways = 1
+        if isinstance(parameter, DTensor):
+            here = parameter.to_local()
+            for placement, count in zip(
+                parameter.placements, parameter.device_mesh.shape, strict=True
+            ):
+                ways *= 1 if placement.is_replicate() else count
+        share += parameter.numel() / ways * size
+        local += here.numel() * size
+    return {"share_bytes": share, "local_bytes": local}

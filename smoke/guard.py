@@ -1,0 +1,84 @@
+"""Ends every process of a run, found by its mark; started by its path, it does so once its starter is gone.
+
+It needs the standard library alone, and is a program of its own so that nothing that kills a run kills it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+#: In the environment of every process of a run, by which it is found again wherever it has gone.
+MARK = "PARC_SMOKE_RUN"
+POLL_SECONDS = 0.5
+GONE_SECONDS = 10.0
+
+
+def marked(value: str, name: str = MARK) -> list[int]:
+    """Processes whose environment carries the mark; none where there is no /proc."""
+    wanted = f"{name}={value}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
+def end(value: str, name: str = MARK) -> None:
+    """Kills every process that carries the mark, and removes the locks that they held."""
+    until, batons = time.monotonic() + GONE_SECONDS, set[Path]()
+    while (left := marked(value, name)) and time.monotonic() < until:
+        _signal(left, signal.SIGSTOP)
+        batons |= {path for process in left for path in _batons(process)}
+        _signal(left, signal.SIGKILL)
+        time.sleep(0.05)
+    for path in batons:
+        path.unlink(missing_ok=True)
+
+
+def _signal(processes: list[int], number: int) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, number)
+
+
+def _batons(process: int) -> Iterator[Path]:
+    """Locks of PyTorch's extension builds (torch/utils/file_baton.py) that a process holds: a later build
+    would wait for them for ever."""
+    with suppress(OSError):
+        for link in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                path = link.readlink()
+                if path.name == "lock":
+                    yield path
+
+
+def when_starter_is_gone(then: Callable[[], None]) -> None:
+    """The starter holds the other end of standard input, and so may its children a while longer than it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    starter = os.getppid()
+    while os.getppid() == starter and not select.select([sys.stdin], [], [], POLL_SECONDS)[0]:
+        pass
+    then()
+
+
+def main(value: str, *folders: str) -> None:
+    def then() -> None:
+        end(value)
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    when_starter_is_gone(then)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
