@@ -63,13 +63,15 @@ FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
 #: the six times of SC21's table 2 at three micro-batches say that gathers hide behind three of four passes,
 #: that reductions do not, and that both reach one port of eight.
-OF_2021 = (
+OF_2022 = (
     ("overlaps_reduce", False),
     ("overlaps_regather", False),
     ("overlaps_each", False),
     ("gather_quarters", 3),
     ("wide_share", 1 / 8),
 )
+#: Before gradient accumulation fusion, which came with sequence parallelism (--no-gradient-accumulation-fusion).
+OF_2021 = (*OF_2022, ("fuses_accumulation", False))
 
 
 def owned(job: Job, ranks: Any, ways: Any) -> Any:
@@ -195,13 +197,8 @@ FRAMEWORKS = (
     Framework("nanotron", "nanotron", "megatron", "megatron"),
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
-    Framework(
-        "SC21|Korthikanti",
-        "Megatron-LM",
-        "megatron",
-        "megatron",
-        traits=OF_2021,
-    ),
+    Framework("SC21", "Megatron-LM", "megatron", "megatron", traits=OF_2021),
+    Framework("Korthikanti", "Megatron-LM", "megatron", "megatron", traits=OF_2022),
     Framework(
         "Megatron|MegaScale|SimuMax|DeepSeek",
         "Megatron-LM",
@@ -405,7 +402,7 @@ ASSUMED = (
     # With full recompute the rows of hidden 2048 and tp 1 would reach 76 % of an A100's peak with unfused
     # attention, where no published run of any size passes 57 % (Korthikanti table 5). The vocabulary is that
     # of src/config.py.
-    Assumed("^vTrain", {"recompute": "", "vocab": 50257}),
+    Assumed("^vTrain single-node", {"recompute": "", "vocab": 50257}),
     # The commit that both cite, 152aab304d, cannot interleave (megatron/schedules.py is not there yet).
     Assumed("README Jan 2021|README GPT-3", {"vpp": 1}),
     Assumed("", {}),

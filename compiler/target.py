@@ -164,6 +164,8 @@ class Traits:
     """Without sequence parallelism every rank of tp sends all activations to the next stage, not a share."""
     gathers_logits: bool = False
     """Every rank of tensor parallelism holds all logits."""
+    fuses_accumulation: bool = True
+    """Products of weight gradients add to a sum that stays on the rank (Megatron-LM since 2022)."""
     fused: bool = True
     """Norm, activation and rope kernels are fused."""
     compiles: bool = False
