@@ -30,6 +30,14 @@ class Idle:
         return lambda *_, **__: ANSWERS.get(name, self)
 
 
+class Current(str):
+    """The device where one is named, and its number in text: `cuda:0`. Recomputation in a backward pass makes
+    tensors where no TorchFunctionMode looks."""
+
+    def __format__(self, form: str) -> str:
+        return "0"
+
+
 def one_device(torch: Any, capability: tuple[int, int]) -> None:
     """A device of number 0 that has that compute capability and is never busy."""
     major, minor = capability
@@ -38,7 +46,7 @@ def one_device(torch: Any, capability: tuple[int, int]) -> None:
     )
     answers: dict[str, Any] = {
         "device_count": 1,
-        "current_device": 0,
+        "current_device": Current("cpu"),
         "set_device": None,
         "synchronize": None,
         "get_device_name": "cpu",
