@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from frameworks import Framework
 from measured import Row
-from sources import Framework
 
 from parc.compiler.target import StateBytes
 from parc.dsl.job import Job

@@ -55,7 +55,7 @@ def efficiency(
 #: Priors of products are those of shapes of models, of memory what elementwise kernels reach by SimuMax's
 #: table of B200, all by the sources in dsl/std/gpus.par; Volta's products have that of the best shape,
 #: Blackwell's fp8 and Ultra those of Blackwell. The host's are guesses: ten kernels of 30 us, and nothing
-#: between them. Values may go down to four fifths of a prior and up to the best figure published for the chip.
+#: between them. Values may go down to four fifths of a prior and up to the best figure of the chip.
 PARAMETERS = (
     efficiency("Volta", "matmul_efficiency", VOLTA, 59, 80, 74),
     efficiency("Volta", "memory_efficiency", VOLTA, 54, 85, 67),

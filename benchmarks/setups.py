@@ -11,6 +11,7 @@ from math import gcd
 from typing import Any, TypeVar
 
 import accounts
+import frameworks
 import sources
 from measured import Row, Unusable
 from pydantic import ValidationError
@@ -162,7 +163,7 @@ def _checked(kind: type[Checked], values: Mapping[str, Any]) -> Checked:
         raise Unusable(f"impossible `{places[0] if places else kind.__name__.lower()}`") from None
 
 
-def train_of(row: Row, framework: sources.Framework, batch: int) -> Train:
+def train_of(row: Row, framework: frameworks.Framework, batch: int) -> Train:
     fused = not row.attention.startswith("unfused")
     if row.precision not in ("bf16", "fp16", "fp8", "mxfp8"):
         raise Unusable(
@@ -208,7 +209,7 @@ def case_of(asked: Asked) -> Case:
 
 def setup_of(row: Row) -> Setup:
     """Raises Unusable with the reason when a row cannot be priced."""
-    framework = sources.first(sources.FRAMEWORKS, row.source, f"{row.where} {row.notes}")
+    framework = sources.first(frameworks.FRAMEWORKS, row.source, f"{row.where} {row.notes}")
     row = replace(row, **sources.first(sources.ASSUMED, row.source).fields)
     target = framework.sharded if row.zero_stage == 3 else framework.target
     cluster, model = cluster_of(row), model_of(row)
@@ -234,14 +235,14 @@ def setup_of(row: Row) -> Setup:
     )
 
 
-def _traits(row: Row, framework: sources.Framework, tp: int) -> tuple[tuple[str, Any], ...]:
+def _traits(row: Row, framework: frameworks.Framework, tp: int) -> tuple[tuple[str, Any], ...]:
     """Traits of the target to replace: the framework's, and what the row says of its run.
 
     fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
     source says.
     """
     run = f"{row.source}, {row.where}, {row.gpu} {row.precision} {row.model}, {row.notes}"
-    recipe = sources.first(sources.RECIPES, run)
+    recipe = sources.first(frameworks.RECIPES, run)
     traits = (*framework.traits, *recipe.traits, *accounts.traits_of(row, framework))
     if row.sp == 0 and tp > 1:
         traits = (*traits, ("sequence_parallel", False))
@@ -267,7 +268,7 @@ def _mesh(row: Row) -> dict[str, int]:
 
 
 def _layout(
-    row: Row, framework: sources.Framework, case: Case, mesh: Mapping[str, int]
+    row: Row, framework: frameworks.Framework, case: Case, mesh: Mapping[str, int]
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """The variables that the row states, and the names of those it leaves open."""
     recompute, layers = _recompute(row, framework)
@@ -292,7 +293,7 @@ def _layout(
     return layout, unset
 
 
-def _recompute(row: Row, framework: sources.Framework) -> tuple[int | None, int | None]:
+def _recompute(row: Row, framework: frameworks.Framework) -> tuple[int | None, int | None]:
     if not row.recompute:
         return None, None
     if row.recompute not in RECOMPUTE:

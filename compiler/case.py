@@ -79,8 +79,8 @@ class Case:
 
     @cached_property
     def added_bytes(self) -> float:
-        """Bytes per parameter of a kernel that adds a micro-batch's gradient to the step's sum, where products
-        do not: both are read, and the sum is written."""
+        """Bytes per parameter of a kernel that adds a micro-batch's gradient to the step's sum, where
+        products do not: both are read, and the sum is written."""
         apart = not (self.traits.fuses_accumulation or self.traits.reduces_each(0))
         return 2.0 + 2.0 * self.state(0).gradients if apart else 0.0
 

@@ -3,7 +3,7 @@
 #
 # llama3_8b on 1 node of 8 x h100_sxm
 # dp 8 = 8 GPUs; zero 3, micro-batch 1 x 16, recompute none.
-# Predicted 47.8% MFU, 14.3 s per step, 62.6 of 72.8 GiB on the fullest GPU.
+# Predicted 47.6% MFU, 14.3 s per step, 61.7 of 72.8 GiB on the fullest GPU.
 #
 # ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail
