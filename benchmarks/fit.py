@@ -31,7 +31,7 @@ from parc.backends import BACKENDS
 MOST_ROWS = 32
 
 #: Steps between a value in use and the fit within which they are the same: a hundredth for efficiencies,
-#: 20 us for the host, 10 us for gaps.
+#: 20 us for the host.
 TOLERANCE = 1.01
 
 #: Chips that share efficiencies.
@@ -54,8 +54,9 @@ def efficiency(
 
 #: Priors of products are those of shapes of models, of memory what elementwise kernels reach by SimuMax's
 #: table of B200, all by the sources in dsl/std/gpus.par; Volta's products have that of the best shape,
-#: Blackwell's fp8 and Ultra those of Blackwell. The host's are guesses: ten kernels of 30 us, and nothing
-#: between them. Values may go down to four fifths of a prior and up to the best figure of the chip.
+#: Blackwell's fp8 and Ultra those of Blackwell. The host's is a guess: ten kernels of 30 us. Values may go
+#: down to four fifths of a prior and up to the best figure of the chip. Gaps between kernels are not among
+#: them: errors alone say less of them than the order of layouts does (docs/cost-model.md).
 PARAMETERS = (
     efficiency("Volta", "matmul_efficiency", VOLTA, 59, 80, 74),
     efficiency("Volta", "memory_efficiency", VOLTA, 54, 85, 67),
@@ -72,7 +73,6 @@ PARAMETERS = (
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 39, 78, 49),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 39, 90, 49),
     Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60, 15),
-    Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.01e-3, 0, 30, 0),
 )
 
 

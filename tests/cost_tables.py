@@ -30,6 +30,7 @@ from parc.compiler import (
 from parc.compiler.split import ROLES
 from parc.compiler.target import StateBytes
 from parc.compiler.terms import Term
+from parc.dsl import std_model
 from parc.dsl.job import Job
 
 TERM_MODULES = (speed, exchange, memory, states, ranks, quantities)
@@ -182,6 +183,12 @@ def _or_layers(value: float | None) -> str:
     return f"{states.LIVE_LAYERS} layers" if value is None else _plain(value)
 
 
+def _uncompressed(norms: Callable[[Any], int]) -> str:
+    """Parameters, where queries are as wide as the model."""
+    latent = std_model("deepseek_v3").model_copy(update={"q_lora_rank": 0})
+    return "the width" if norms(latent) == latent.hidden else _plain(norms(latent))
+
+
 #: What is said of each field of `Traits`, and how; `state` has a table of its own.
 SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
@@ -233,6 +240,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "buffers": ("fixed buffers", _mebibytes),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
     "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
+    "block_norms": ("norms beside the model's, of a block of latent attention", _uncompressed),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
     "blocking": ("every launch waits for its kernel", _plain),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),

@@ -3,7 +3,7 @@
 #
 # llama3_8b with DeepSpeed
 # dp 4 x Ulysses 2 = 8 GPUs, 32 micro-batches of 1 a step.
-# Predicted 42.8% MFU, 60.9 of 79.1 GiB on the fullest rank.
+# Predicted 42.4% MFU, 60.9 of 79.1 GiB on the fullest rank.
 # ZeRO 2: optimizer states and gradients divided over 8 ranks.
 # No recomputation: all activations fit.
 set -euo pipefail
