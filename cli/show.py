@@ -149,7 +149,7 @@ def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
 
 def _proof(plan: Plan) -> str:
     proof = plan.proof
-    chosen = "best" if proof.status == "OPTIMAL" else f"{proof.status.lower()}, chosen"
+    chosen = "best" if proof.status == "OPTIMAL" else "best found, not proven,"
     text = f"{chosen} of {proof.layouts:,} layouts, {proof.seconds:.2f} s"
     return f"{text} · binding: {', '.join(plan.binding)}" if plan.binding else text
 

@@ -4,6 +4,7 @@ and the price of any one layout."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..dsl.diagnostics import JobError
@@ -15,6 +16,7 @@ from .target import Predicate, Target
 if TYPE_CHECKING:
     from .solve import Solution
     from .space import Space
+    from .sweep import Swept
 
 __all__ = ["Estimate", "Layout", "Plan", "Predicate", "Proof", "Target", "estimate", "plan"]
 
@@ -25,8 +27,18 @@ RUNNERS_UP = 3
 def plan(job: Job, target: Target) -> Plan:
     """The best layout of a job on a target, with its proof.
 
-    Raises JobError when the target cannot express the job, or when no layout meets the conditions.
+    Raises JobError when the target cannot express the job, when no layout meets the conditions, and when
+    there are more layouts than fit into memory.
     """
+    from .explain import too_large
+
+    try:
+        return _plan(job, target)
+    except MemoryError:
+        raise JobError([too_large(job, target)]) from None
+
+
+def _plan(job: Job, target: Target) -> Plan:
     from .case import Case
     from .explain import binding, no_layout
     from .solve import solve
@@ -39,7 +51,7 @@ def plan(job: Job, target: Target) -> Plan:
     space = Space(case)
     swept = sweep(space)
     hope = possible(case, swept.prices).any()
-    solution = solve(space, swept.reached) if hope else None
+    solution = _decided(swept, solve(space, swept.reached)) if hope else None
     if solution is None:
         raise JobError([no_layout(space)])
     chosen = {name: solution.layout[name] for name in ORDER}
@@ -57,6 +69,15 @@ def plan(job: Job, target: Target) -> Plan:
     )
 
 
+def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
+    """The solver's answer; where it ended without proof the sweep's best, which is at least as good."""
+    if solution is None or solution.proven:
+        return solution
+    if swept.best is None or swept.reached is None:
+        return None
+    return replace(solution, layout=swept.best, status="FEASIBLE", value=float(swept.reached))
+
+
 def _proof(space: Space, solution: Solution) -> Proof:
     """The solver's answer in the unit of the first objective; its bound is off by the solver's gap,
     0 when optimal."""
@@ -65,15 +86,22 @@ def _proof(space: Space, solution: Solution) -> Proof:
 
     objective = objectives(space.case)[0]
     value = value_of(space.case, objective.quantity, solution.layout)
-    gap = solution.bound / solution.value if solution.value else 1.0
+    gap = _gap(solution)
     return Proof(
         status=solution.status,
         objective=f"{objective.direction} {objective.quantity}",
         value=value,
-        bound=value / gap if objective.direction == "maximize" else value * gap,
+        bound=gap and (value / gap if objective.direction == "maximize" else value * gap),
         layouts=space.size,
         seconds=solution.seconds,
     )
+
+
+def _gap(solution: Solution) -> float | None:
+    """The bound as a share of the value; None where the bound says nothing."""
+    if solution.proven and not solution.value:
+        return 1.0
+    return solution.bound / solution.value if solution.bound and solution.value else None
 
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:

@@ -10,6 +10,7 @@ NO_LAYOUT = "PAR150"
 CONTRADICTION = "PAR151"
 UNDECIDED = "PAR152"
 TOO_SLOW = "PAR153"
+TOO_LARGE = "PAR154"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -21,5 +22,6 @@ CODES: dict[str, tuple[str, str]] = {
     CONTRADICTION: ("contradiction", "the goal's conditions leave no layout"),
     UNDECIDED: ("undecided", "a layout sets a variable that the target does not decide"),
     TOO_SLOW: ("too-slow", "no layout finishes a step within hours"),
+    TOO_LARGE: ("too-large", "the search of layouts needs more memory than parc may use"),
     MEMORY: ("memory", "no layout fits into memory"),
 }

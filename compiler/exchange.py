@@ -110,8 +110,12 @@ def reduced_traffic(x: Algebra, load: Load) -> Any:
 
 def beside(x: Algebra, behind: Any, work: Any) -> Any:
     """Nanoseconds that traffic beside work costs: what outlasts it, and the cores that it takes from it."""
-    taken = x.over(x.times(behind, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
-    return x.excess(behind, work) + taken
+    return x.excess(behind, work) + taken(x, behind)
+
+
+def taken(x: Algebra, behind: Any) -> Any:
+    """Nanoseconds of work on the cores that traffic takes from it."""
+    return x.over(x.times(behind, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
 
 
 def step_traffic(x: Algebra, window: Any) -> Any:
@@ -148,7 +152,8 @@ def _last_open(x: Algebra, behind: Any, window: Any, rates: Sequence[Any]) -> An
     """Nanoseconds that traffic of a step costs beside its window: the last bucket, and what outlasts it."""
     bucket = x.over(x.times(sum(rates), traffic.BUCKET_PARAMETERS // KIBI), KIBI)
     last = 0 - x.largest(0 - behind, 0 - bucket)
-    return last + beside(x, behind - last, window)
+    # `last` stands on the side of the window, where it cancels: see `Algebra.excess`.
+    return last + x.excess(behind, window + last) + taken(x, behind - last)
 
 
 def optimizer(x: Algebra) -> Any:

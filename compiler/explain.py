@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dsl.diagnostics import Diagnostic, Note, Span
 from ..dsl.job import Constraint, Job
-from .codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_SLOW
+from .codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_LARGE, TOO_SLOW
 from .plan import OFFLOAD, RECOMPUTE
 from .solve import Clash, clash
 from .space import ORDER, Space
@@ -25,6 +25,7 @@ from .sweep import (
     score,
     sweep,
 )
+from .target import Target
 
 GIB = 2**30
 
@@ -38,6 +39,17 @@ def no_layout(space: Space) -> Diagnostic:
         return _contradiction(space, clash(space))
     fit = fits(space.case, swept.prices)
     return _too_slow(space, swept, fit) if fit.any() else _out_of_memory(space, swept)
+
+
+def too_large(job: Job, target: Target) -> Diagnostic:
+    """The complaint for a search that ran out of the memory of the process."""
+    return Diagnostic(
+        TOO_LARGE,
+        f"the memory that parc may use does not hold the layouts of {job.name} on {target.name}",
+        _own_span(job, "cluster", "nodes"),
+        help="raise the limit on memory (`ulimit -v`, or the container's), or leave fewer layouts to search: "
+        "fewer counts of nodes, a global batch with fewer divisors",
+    )
 
 
 def _no_combination(space: Space) -> Diagnostic:

@@ -127,12 +127,13 @@ class Estimate(Frozen):
 
 class Proof(Frozen):
     """How the layout was shown to be best: solver status, bound on the objective, layouts in the space,
-    seconds spent."""
+    seconds spent. `status` is OPTIMAL, or FEASIBLE for the best found by a search that ended for time or
+    memory; its `bound` may be unknown."""
 
     status: str
     objective: str
     value: float
-    bound: float
+    bound: float | None
     layouts: int
     seconds: float
 

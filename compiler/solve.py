@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,27 @@ from .space import DERIVED, ORDER, Space
 from .speed import step_time
 from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slip
 
-#: Seconds after which a search stops without proof.
+#: Seconds after which the search of a space stops without proof.
 LIMIT_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The best layout with its proof; `status` is CP-SAT's, `bound` what no layout can beat."""
+    """The best layout with its proof; `status` is CP-SAT's, `bound` what no layout can beat.
+
+    OPTIMAL when all was proven. A search that ended early for time or memory is FEASIBLE when it had found
+    something, else UNKNOWN, and then has no layout.
+    """
 
     layout: dict[str, int]
     status: str
     value: float
-    bound: float
+    bound: float | None
     seconds: float
+
+    @property
+    def proven(self) -> bool:
+        return self.status == "OPTIMAL"
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,9 @@ class Search:
                 self.model.add_assumption(switch)
                 self.switches[switch.index] = owner
 
+    def left_seconds(self) -> float:
+        return max(0.0, LIMIT_SECONDS - (time.perf_counter() - self.began))
+
     def fix(self, expression: Bounded, low: int, high: int) -> None:
         self.model.add_linear_constraint(expression.expression, low, high)
 
@@ -102,7 +113,7 @@ def _at_most(value: Bounded, limit: int) -> list[tuple[Bounded, int, int]]:
     return [(value, min(value.low, limit), limit)]
 
 
-def _cp_solver() -> Any:
+def _cp_solver(search: Search) -> Any:
     """One worker and a fixed order of decisions. No presolve and no inprocessing: each costs many times
     the search itself on tables this small. No core-guided search: of the tie-break it may never end.
     """
@@ -114,7 +125,7 @@ def _cp_solver() -> Any:
     solver.parameters.use_sat_inprocessing = False
     solver.parameters.linearization_level = 0
     solver.parameters.cp_model_probing_level = 0
-    solver.parameters.max_time_in_seconds = LIMIT_SECONDS
+    solver.parameters.max_time_in_seconds = search.left_seconds()
     return solver
 
 
@@ -148,27 +159,41 @@ def solve(space: Space, reached: int | None = None) -> Solution | None:
 
 def optimum(search: Search, reached: int | None = None) -> Solution | None:
     """The same for a model that stands already; the model is used up."""
-    space = search.space
     search.model.add_decision_strategy(*_strategy(search))
-    best: Mapping[str, int] | None = None
-    first: tuple[str, float, float] | None = None
     phases = _phases(search)
     if reached is not None:
         search.fix(phases[0][0], phases[0][0].low, reached)
+    best: dict[str, int] = {}
+    first: Solution | None = None
+    proven = False
     for expression, yields in phases:
         solver, status = _minimise(search, expression, best)
-        if status == "INFEASIBLE" and best is None:
+        if status == "INFEASIBLE" and not best:
             return None
-        if status not in ("OPTIMAL", "FEASIBLE"):
-            raise RuntimeError(
-                f"CP-SAT ended {status} on {space.case.job.name} for {space.case.target.name}"
-            )
-        value = round(solver.objective_value)
-        first = first or (status, float(value), float(solver.best_objective_bound))
-        best = {name: _value(solver, search.solver, name) for name in (*ORDER, *DERIVED)}
+        found = _found(search, solver, status)
+        first, best = first or found, found.layout or best
+        proven = found.proven
+        if not proven:
+            break
+        value = round(found.value)
         search.fix(expression, expression.low, value + (slip(value) if yields else 0))
-    assert best is not None and first is not None
-    return Solution(dict(best), first[0], first[1], first[2], time.perf_counter() - search.began)
+    assert first is not None
+    status = "OPTIMAL" if proven else "FEASIBLE" if best else "UNKNOWN"
+    seconds = time.perf_counter() - search.began
+    return replace(first, layout=best, status=status, seconds=seconds)
+
+
+def _found(search: Search, solver: Any, status: str) -> Solution:
+    """What one phase makes of its expression; nothing when it ended before it found a layout."""
+    if status == "UNKNOWN":
+        return Solution({}, status, 0.0, None, 0.0)
+    if status not in ("OPTIMAL", "FEASIBLE"):
+        case = search.space.case
+        raise RuntimeError(f"CP-SAT ended {status} on {case.job.name} for {case.target.name}")
+    layout = {name: _value(solver, search.solver, name) for name in (*ORDER, *DERIVED)}
+    return Solution(
+        layout, status, float(round(solver.objective_value)), solver.best_objective_bound, 0.0
+    )
 
 
 def _strategy(search: Search) -> tuple[Any, Any, Any]:
@@ -214,7 +239,7 @@ def _minimise(
     for name, value in (hint or {}).items():
         search.model.add_hint(search.solver.variables[name], value)
     search.model.minimize(expression.expression)
-    solver = _cp_solver()
+    solver = _cp_solver(search)
     return solver, solver.status_name(run(solver, search.model))
 
 
@@ -229,7 +254,7 @@ def clash(space: Space) -> Clash:
     constraints = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     core: list[Constraint | None] = [None, *constraints]
     search = Search(space, explain=True)
-    solver = _cp_solver()
+    solver = _cp_solver(search)
     if solver.status_name(run(solver, search.model)) == "INFEASIBLE":
         named = {
             search.switches.get(index)
@@ -243,10 +268,10 @@ def clash(space: Space) -> Clash:
 
 
 def _possible(search: Search, owners: list[Constraint | None]) -> bool:
-    """Whether a layout meets the given conditions alone."""
+    """Whether a layout may meet the given conditions alone: no proof that none does."""
     search.model.clear_assumptions()
     for index, owner in search.switches.items():
         if owner in owners:
             search.model.add_assumption(search.model.get_bool_var_from_proto_index(index))
-    solver = _cp_solver()
-    return solver.status_name(run(solver, search.model)) in ("OPTIMAL", "FEASIBLE")
+    solver = _cp_solver(search)
+    return bool(solver.status_name(run(solver, search.model)) != "INFEASIBLE")

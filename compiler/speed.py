@@ -257,11 +257,18 @@ def step_parts(x: Algebra, work: Parts, others: Any) -> Parts:
     one = sum(work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, handed))
-    parts["bubble"] = x.over(others + x.times(pp - 1, handed), x.variable("vpp"))
+    parts["bubble"] = bubble(x, one, others + x.times(pp - 1, handed))
     _add(parts, "dp", step_traffic(x, one))
     parts["optimizer"] = optimizer(x)
     _add(parts, "other", round(x.case.traits.step_overhead * NANO))
     return parts
+
+
+def bubble(x: Algebra, one: Any, others: Any) -> Any:
+    """Nanoseconds of the bubble: the vpp-th part of `others`, taken of whole slots of the slowest rank more,
+    so that `one` cancels out of a step as it does in `Algebra.excess`, and for the same reason."""
+    vpp = x.variable("vpp")
+    return x.over(others + one + x.times(vpp - 1, one), vpp) - one
 
 
 def step_time(x: Algebra) -> tuple[Any, Any]:
