@@ -22,6 +22,6 @@ CODES: dict[str, tuple[str, str]] = {
     CONTRADICTION: ("contradiction", "the goal's conditions leave no layout"),
     UNDECIDED: ("undecided", "a layout sets a variable that the target does not decide"),
     TOO_SLOW: ("too-slow", "no layout finishes a step within hours"),
-    TOO_LARGE: ("too-large", "the search of layouts needs more memory than parc may use"),
+    TOO_LARGE: ("search-too-large", "the search of layouts needs more memory than parc may use"),
     MEMORY: ("memory", "no layout fits into memory"),
 }

@@ -38,7 +38,7 @@ def test_a_planted_efficiency_comes_back_from_another_start() -> None:
     there = (*USED[:PRODUCTS], USED[PRODUCTS] + 4, *USED[PRODUCTS + 1 :])
     sources = planted(there)
     found = FIT.descend(sources, USED)
-    assert USED[PRODUCTS] < found[PRODUCTS] <= there[PRODUCTS]
+    assert abs(found[PRODUCTS] - there[PRODUCTS]) <= 1
     assert all(np.abs(FIT.errors(each, found)).max() < 0.005 for each in sources.values())
     assert all(np.abs(FIT.errors(each, USED)).min() > 0.01 for each in sources.values())
 
