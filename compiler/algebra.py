@@ -107,7 +107,8 @@ class Solver:
         if value.low == value.high and divisor.low == divisor.high:
             return constant(value.low // divisor.low)
         quotient = self._integer(value.low // divisor.high, value.high // divisor.low)
-        self.model.add_division_equality(quotient.expression, value.expression, divisor.expression)
+        whole = self._alone(divisor).expression
+        self.model.add_division_equality(quotient.expression, value.expression, whole)
         return quotient
 
     def share(self, part: Bounded, whole: Bounded, parts: int) -> Bounded:
@@ -213,6 +214,16 @@ class Solver:
             )
             return
         self.model.add_allowed_assignments(variables, np.unique(rows, axis=0).tolist())
+
+    def _alone(self, divisor: Bounded) -> Bounded:
+        """The same as one variable: of a sum CP-SAT sees the ranges of its terms, which may reach 0."""
+        from ortools.sat.python import cp_model
+
+        if divisor.low == divisor.high or isinstance(divisor.expression, cp_model.IntVar):
+            return divisor
+        result = self._integer(divisor.low, divisor.high)
+        self.model.add(result.expression == divisor.expression)
+        return result
 
     def _integer(self, low: int, high: int) -> Bounded:
         return Bounded(self.model.new_int_var(low, high, ""), low, high)
