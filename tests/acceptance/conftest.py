@@ -35,8 +35,8 @@ def pytest_sessionstart() -> None:
 
 
 def hear_signals() -> None:
-    """In the background of a shell, or under nohup, signals are ignored, and so they would be in every process
-    that a test starts and ends by one."""
+    """In the background of a shell, or under nohup, signals are ignored, and so they would be in every
+    process that a test starts and ends by one."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
