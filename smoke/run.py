@@ -151,7 +151,7 @@ def _environment(framework: Framework, job: Job, request: Request, folder: Path)
     such as the ninja that builds DeepSpeed's kernels: another version builds them anew."""
     inherited = {key: text for key, text in os.environ.items() if key not in FOREIGN}
     for kind in ("commands", "scratch"):
-        (folder / kind).mkdir()
+        (folder / kind).mkdir(exist_ok=True)
     for name, module in (("torchrun", "-m torch.distributed.run "), ("python", "")):
         command = folder / "commands" / name
         command.write_text(f'#!/bin/sh\nexec "{request.interpreter.path}" {module}"$@"\n')
@@ -159,7 +159,7 @@ def _environment(framework: Framework, job: Job, request: Request, folder: Path)
     given = {
         "PATH": _path(request.interpreter, folder / "commands", inherited.get("PATH", os.defpath)),
         "MASTER_PORT": str(free_port()),
-        "TMPDIR": str(folder / "scratch"),
+        "TMPDIR": str((folder / "scratch").resolve()),
         "OMP_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -190,14 +190,22 @@ def _own(given: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, st
 
 @contextmanager
 def _folder(keep: Path | None, mark: str) -> Iterator[Path]:
-    """What carries the mark, and a temporary folder, go even when this process is killed."""
-    if keep is not None:
-        with guarded(mark):
-            yield keep.resolve()
-        return
+    """What carries the mark, and a temporary folder, go even when this process is killed.
+
+    A kept folder holds no sockets: their paths may have 107 bytes, so its scratch is a link to the other.
+    """
     temporary = tempfile.TemporaryDirectory(prefix="parc-smoke-", ignore_cleanup_errors=True)
     with temporary as name, guarded(mark, Path(name)):
-        yield Path(name)
+        if keep is None:
+            yield Path(name)
+            return
+        kept = keep.resolve()
+        kept.mkdir(parents=True, exist_ok=True)
+        (kept / "scratch").symlink_to(name)
+        try:
+            yield kept
+        finally:
+            (kept / "scratch").unlink(missing_ok=True)
 
 
 def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:

@@ -344,4 +344,5 @@ def test_the_report_as_json_and_the_files_that_are_kept(
         code == 0 and made["good"] and len(made["losses"]) == 8 and made["trained"]["dp_shard"] == 2
     )
     assert (kept / "deepspeed" / "deepspeed" / "train.py").exists()
+    assert not (kept / "deepspeed" / "scratch").is_symlink()
     assert re.search(r"loss falls from 5\.900", made["verdict"])
