@@ -134,12 +134,15 @@ def test_two_jobs_at_once_do_not_meet(emulated: Cluster, tmp_path: Path) -> None
 
 
 def test_a_failing_rank_ends_the_job_with_its_code(emulated: Cluster, tmp_path: Path) -> None:
-    """The other node would have gone on for minutes; SLURM's own clock says how long it did."""
+    """The other node would have gone on for minutes; SLURM's own clock says how long it did.
+
+    A rank that fails while another's shell still starts may end it before it listens: 143 is then the highest.
+    """
     job = deepspeed(steps=3)
     entry = "deepspeed/launch.sh"
     fails = (
         "#!/usr/bin/env bash\n"
-        "if ((NODE_RANK == 1)); then date +'failing at %Y-%m-%dT%H:%M:%S'; exit 7; fi\nsleep 600\n"
+        "if ((NODE_RANK == 1)); then sleep 3; date +'failing at %Y-%m-%dT%H:%M:%S'; exit 7; fi\nsleep 600\n"
     )
     run = submit(
         emulated, Generated("tiny", "", job.plan, {**job.files, entry: fails}, ()), tmp_path
