@@ -136,7 +136,7 @@ def test_two_jobs_at_once_do_not_meet(emulated: Cluster, tmp_path: Path) -> None
 def test_a_failing_rank_ends_the_job_with_its_code(emulated: Cluster, tmp_path: Path) -> None:
     """The other node would have gone on for minutes; SLURM's own clock says how long it did.
 
-    A rank that fails while another's shell still starts may end it before it listens: 143 is then the highest.
+    A rank that fails while another's shell still starts may end it before it listens: 143 is then highest.
     """
     job = deepspeed(steps=3)
     entry = "deepspeed/launch.sh"
