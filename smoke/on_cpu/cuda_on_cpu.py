@@ -82,6 +82,7 @@ def tensors(torch: Any) -> None:
     """Tensors that are wanted on a GPU are made on the CPU, and say that they are on a GPU where code looks
     at their type's name. For the rest of the process."""
 
+    # torch is no dependency of parc: to its type checks the base is anything.
     class OnCpu(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, function: Any, kinds: Any, args: Any = (), named: Any = None

@@ -1,6 +1,7 @@
 """What Megatron-LM's pretrain_gpt.py needs to train without a GPU: replacements in memory, no file is edited.
 
-`stand_ins` surrounds the import of megatron.core. What each replaces is said where it stands.
+`stand_ins` surrounds the import of megatron.core. What each replaces is said where it stands. To type checks
+classes of torch and Megatron-LM are anything, since parc does not depend on them: so are bases made of them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ WITHOUT_KERNELS: dict[str, Any] = {
 def stand_ins() -> Iterator[None]:
     torch: Any = import_module("torch")
     cuda: Any = import_module("cuda_on_cpu")
-    if not hasattr(typing, "override"):
+    if not hasattr(typing, "override"):  # Python 3.11, which the type checks are for, has none
         typing.override = lambda function: function  # type: ignore[attr-defined]
     cuda.one_device(torch, divmod(int(os.environ[CAPABILITY]), 10))
     cuda.random_states(torch)

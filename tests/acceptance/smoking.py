@@ -114,10 +114,11 @@ def begun(items: Sequence[pytest.Item], folder: Path) -> Iterator[Smokes]:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         smokes = Smokes(folder, pool)
         for item in items:
-            module = getattr(item, "module", None)
+            if not isinstance(item, pytest.Function):
+                continue
             skipped = any(mark.args and mark.args[0] for mark in item.iter_markers("skipif"))
             if item.name.startswith("test_layouts_train[") and not skipped:
-                case = item.callspec.params["case"]  # type: ignore[attr-defined]
+                module, case = item.module, item.callspec.params["case"]
                 smokes.begin(item.nodeid, module.TARGET, module.CASES[case], module.NAME)
         try:
             yield smokes

@@ -22,6 +22,7 @@ stand_ins.before_import(
     "torchao.prototype.moe_training.conversion_utils",
 )
 
+# After the stand-ins that they need; models, so that their classes are there to be kept on meta.
 import torchtitan.distributed.utils as utils  # noqa: E402
 from torchtitan.config import ConfigManager  # noqa: E402
 from torchtitan.models import deepseek_v3, llama3, qwen3  # noqa: E402, F401

@@ -18,6 +18,7 @@ import torchtitan_stand_ins as stand_ins
 
 stand_ins.before_import("torchtitan.models.common.token_dispatcher")
 
+# After the stand-ins that they need; models, so that their classes are there to be kept on meta.
 import torchtitan_newer_torch as newer_torch  # noqa: E402
 from torchtitan.config import ConfigManager  # noqa: E402
 from torchtitan.models import llama3, qwen3  # noqa: E402, F401
