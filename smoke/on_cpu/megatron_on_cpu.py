@@ -38,8 +38,7 @@ WITHOUT_KERNELS: dict[str, Any] = {
 def stand_ins() -> Iterator[None]:
     torch: Any = import_module("torch")
     cuda: Any = import_module("cuda_on_cpu")
-    if not hasattr(typing, "override"):  # Python 3.11, which the type checks are for, has none
-        typing.override = lambda function: function  # type: ignore[attr-defined]
+    newer_typing()
     cuda.one_device(torch, divmod(int(os.environ[CAPABILITY]), 10))
     cuda.random_states(torch)
     cuda.gloo(torch)
@@ -54,6 +53,12 @@ def stand_ins() -> Iterator[None]:
     normed_projections()
     attention(torch)
     random_trackers(torch)
+
+
+def newer_typing() -> None:
+    """Megatron-LM takes `override` from Python 3.12's typing; type checks are for 3.11."""
+    if not hasattr(typing, "override"):
+        typing.override = lambda function: function  # type: ignore[attr-defined]
 
 
 def sample_index() -> Any:

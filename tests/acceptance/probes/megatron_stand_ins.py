@@ -7,15 +7,23 @@ collectives (PyTorch's fake process group: its arithmetic is real, nothing trave
 from __future__ import annotations
 
 import os
+import sys
 import types
-import typing
 import warnings
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
-import no_triton
 import torch
 from torch.overrides import TorchFunctionMode
 
+#: Stand-ins that `parc smoke` trains with.
+sys.path.append(str(Path(__file__).resolve().parents[3] / "smoke" / "on_cpu"))
+from import_only_triton import import_only_triton
+from megatron_on_cpu import newer_typing
+
+#: What is there while Megatron-LM is imported.
+IMPORTING = ExitStack()
 TRANSFORMER_ENGINE = "2.9.0"
 
 
@@ -41,9 +49,8 @@ def before_import() -> None:
     warnings.simplefilter("ignore")
     os.environ["NO_VCS_VERSION"] = "1"
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    if not hasattr(typing, "override"):
-        typing.override = lambda function: function  # type: ignore[attr-defined]
-    no_triton.install()
+    newer_typing()
+    IMPORTING.enter_context(import_only_triton())
 
 
 def after_import() -> None:
@@ -54,6 +61,7 @@ def after_import() -> None:
     import megatron.core.utils as utils
     from packaging.version import Version
 
+    IMPORTING.close()
     parallel_state.get_nccl_options = lambda *arguments: None
     utils._te_version = Version(TRANSFORMER_ENGINE)
     kernels = {
