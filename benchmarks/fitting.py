@@ -209,7 +209,7 @@ class Fit:
             moved = self.settle(tables, point)
             lowered = self.loss(sources, moved)
             if lowered >= best:
-                moved, lowered = self._single(tables, point), best
+                moved = self._single(tables, point)
                 lowered = self.loss(sources, moved)
             if moved == point or lowered >= best:
                 break

@@ -5,9 +5,9 @@
 Cold is `parc compile` in a fresh interpreter, its modules compiled to bytecode as an installation leaves
 them: the best of N wall times, the best processor time, and the most memory. Warm is a second run in one
 process, cut into phases. Both count all targets of the job. Layouts per second is the exhaustive sweep on one
-core; the optimum is solved without the sweep's help and compared with its best. Bounds of time hold for
-processor time, which other work on the machine stretches least. Exits 1 when an optimum differs. A missed
-time only fails the line that says so: a busy machine is no fault of the code.
+core, in processor time; the optimum is solved without the sweep's help and compared with its best. Exits 1
+when an optimum differs. A missed time only fails the line that says so: a busy machine is no fault of the
+code, and processor time beside wall time shows how busy it was.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _experts(it: Measured) -> bool:
 
 
 def _cold_seconds(it: Measured) -> float:
-    return it.cold.cpu_seconds
+    return it.cold.wall_seconds
 
 
 def _megabytes(it: Measured) -> float:
@@ -106,9 +106,9 @@ def _megabytes(it: Measured) -> float:
 
 
 LIMITS = (
-    Limit("16,384 GPUs, all targets, cold, processor time", _largest, _cold_seconds, 2.5, "s"),
+    Limit("16,384 GPUs, all targets, cold", _largest, _cold_seconds, 2.5, "s"),
     Limit("16,384 GPUs, memory", _largest, _megabytes, 400, "MB"),
-    Limit("experts on 2,048 GPUs, cold, processor time", _experts, _cold_seconds, 5, "s"),
+    Limit("experts on 2,048 GPUs, cold", _experts, _cold_seconds, 5, "s"),
 )
 LEAST_RATE = 500_000
 #: Below this many layouts the cost of a space, not of a layout, is what a sweep takes.
