@@ -12,6 +12,7 @@ from ...dsl.job import Job, Model
 from .. import extra
 from ..capability import HOPPER, capability
 from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages, ways
+from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
 from .options import Options
 from .refusals import REFUSALS
 from .rules import PREDICATES
@@ -100,18 +101,13 @@ TRAITS = Traits(
     loss_bytes=52.0,
     vocab_multiple=128,
     buffers=workspace_bytes,
-    # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
-    host_seconds=0.38e-3,
-    # The same rows: what each layer takes beside its arithmetic and its traffic, some 12 kernels of 7 us.
-    gap_seconds=0.08e-3,
+    host_seconds=HOST_SECONDS,
+    gap_seconds=GAP_SECONDS,
+    expert_host_seconds=EXPERT_HOST_SECONDS,
     # Assumed: schedule, loss and logging.
     micro_batch_overhead=1e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
     step_overhead=2e-3,
-    # Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3
-    # 30B in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as
-    # between them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06).
-    expert_host_seconds=1.9e-3,
 )
 
 

@@ -8,6 +8,7 @@ from ...compiler import parameters
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
 from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages, ways
+from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
 from .models import family
 from .options import Options
 from .refusals import CODES, REFUSALS, settings
@@ -99,16 +100,13 @@ TRAITS = Traits(
     # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
     fused=False,
     compiles=True,
-    # What vTrain's single-node rows ask for (benchmarks/fit.py); no other source tells of it.
-    host_seconds=0.38e-3,
-    # The same rows: what each layer takes beside its arithmetic and its traffic, some 12 kernels of 7 us.
-    gap_seconds=0.08e-3,
+    host_seconds=HOST_SECONDS,
+    gap_seconds=GAP_SECONDS,
+    expert_host_seconds=EXPERT_HOST_SECONDS,
     # Assumed: schedule, loss and logging.
     micro_batch_overhead=1e-3,
     # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
     step_overhead=2e-3,
-    # As Megatron-LM's; nobody has published it.
-    expert_host_seconds=1.9e-3,
 )
 
 TARGET = Target(
