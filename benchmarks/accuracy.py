@@ -121,6 +121,7 @@ def _of_source(result: Score, name: str, runs: Sequence[Scored]) -> dict[str, An
         **scores.errors(runs),
         "coverage": _coverage(len(runs), skipped),
         "by_kind": scores.errors_by(runs, lambda run: run.kind),
+        "later": scores.later(name, runs),
         "completed": scores.errors([run for run in runs if run.completed]),
     }
 

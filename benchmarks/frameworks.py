@@ -44,8 +44,10 @@ OF_2022 = (
     ("gather_quarters", 3),
     ("wide_share", 1 / 8),
 )
-#: Before gradient accumulation fusion, which came with sequence parallelism.
-OF_2021 = (*OF_2022, ("fuses_accumulation", False))
+#: Before reductions beside the products of weight gradients (megatron/mpu/layers.py), and before gradient
+#: accumulation fusion, which came with sequence parallelism.
+IN_THE_OPEN = (("overlaps_tensor_gradients", False),)
+OF_2021 = (*OF_2022, *IN_THE_OPEN, ("fuses_accumulation", False))
 
 
 def owned(job: Job, ranks: Any, ways: Any) -> Any:
@@ -70,6 +72,15 @@ PIECES = (("overlaps_tensor", True),)
 #: written in their place and scaled, at 0.42 of other kernels' bandwidth (SimuMax, configs/system,
 #: b200_bf16_ceperm.json: ce_fusion 0.28 of peak for 0.67).
 ONE_LOSS = (("loss_bytes", 24.0),)
+#: nanotron's Llama: SiLU and product are two kernels (models/llama.py), 16-bit gradients are added to fp32
+#: sums by kernels of their own (optim/gradient_accumulator.py), updated weights are gathered after the step
+#: (optim/zero.py), and the loss keeps fp32 logits beside the 16-bit ones and their shifted copy.
+EAGER_MEGATRON = (
+    ("fused", False),
+    ("fuses_accumulation", False),
+    ("overlaps_regather", False),
+    ("logit_bytes", 10.0),
+)
 #: Found in the source's name, else in the place and the notes.
 FRAMEWORKS = (
     # llmfoundry/models/mpt/modeling_mpt.py: flash-attn's cross entropy on 16-bit logits, and their
@@ -160,8 +171,10 @@ FRAMEWORKS = (
     Framework("examples/llama", "Megatron-LM", "megatron", "megatron", traits=PIECES),
     # The table's text: --tp-comm-overlap.
     Framework("README H100", "Megatron-LM", "megatron", "megatron", traits=PIECES),
-    Framework(r"\(OneFlow\)", "OneFlow", "megatron", "megatron"),
-    Framework("nanotron", "nanotron", "megatron", "megatron"),
+    # DLPerf's reports are of 2021. OneFlow's collectives are taken to stand where Megatron-LM's did.
+    Framework(r"DLPerf.*\(Megatron", "Megatron-LM", "megatron", "megatron", traits=OF_2021),
+    Framework(r"DLPerf.*\(OneFlow", "OneFlow", "megatron", "megatron", traits=IN_THE_OPEN),
+    Framework("nanotron", "nanotron", "megatron", "megatron", traits=EAGER_MEGATRON),
     Framework("Primus", "Primus", "megatron", "megatron"),
     Framework("DeepSpeed|ZeRO|Alpaca|HF Trainer", "DeepSpeed", "deepspeed", "deepspeed"),
     Framework("SC21", "Megatron-LM", "megatron", "megatron", traits=OF_2021),

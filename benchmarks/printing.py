@@ -42,12 +42,13 @@ def errors(reports: Mapping[str, Mapping[str, Any]], title: str) -> Iterator[str
 
 
 def kinds(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Reports by source; below a source that ran both, those of its dense models and of its experts."""
+    """Reports by source; below a source that ran both, those of its dense models and of its experts, and
+    below one that changed, that of its later rows."""
     found = {}
     for name, each in document["by_source"].items():
         found[name] = each
-        if len(each["by_kind"]) > 1:
-            found |= {f"{name}: {kind}": part for kind, part in each["by_kind"].items()}
+        parts = each["by_kind"] if len(each["by_kind"]) > 1 else {}
+        found |= {f"{name}: {part}": of_it for part, of_it in (parts | each["later"]).items()}
     return found
 
 

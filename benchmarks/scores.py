@@ -85,6 +85,15 @@ def median_of(reports: Iterable[Report]) -> Report:
     }
 
 
+def later(source: str, runs: Sequence[Scored]) -> dict[str, Report]:
+    """Errors of the later rows of a source that changed, by the date from which they count."""
+    return {
+        f"from {since}": errors([run for run in runs if run.row.where[-5:] >= since])
+        for pattern, since in sources.LATER
+        if pattern in source
+    }
+
+
 # --- layouts of one job ---
 
 

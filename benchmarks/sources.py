@@ -231,3 +231,6 @@ ADVICE = "^guide"
 #: month-day at the
 #: end of `where` from which the new state holds). BigScience: a PCIe and NUMA fix of 2022-02-25.
 REPAIRS = (("BigScience tr11", "02-25"),)
+#: Sources whose later rows are also scored apart, from that month-day on: BigScience counts FLOP by
+#: Megatron-LM's formula from 2022-02-21.
+LATER = (("BigScience tr11", "02-21"),)

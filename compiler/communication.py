@@ -37,8 +37,7 @@ HOST_MEMORY_RATE = 150e9
 
 
 def tensor(case: Case, tp: Any, tokens: Any) -> Any:
-    """Seconds of one half-layer's tensor-parallel collectives, forward;
-    backward is as much (its third gather overlaps).
+    """Seconds of one half-layer's tensor-parallel collectives, forward.
 
     In pieces beside their products, one of tp pieces stays in the open, and what outlasts the products
     around attention, the smaller half (Transformer Engine, userbuffers.md: ring exchange)."""
@@ -48,6 +47,23 @@ def tensor(case: Case, tp: Any, tokens: Any) -> Any:
         return seconds
     beside = compute.projections(case, tp, tokens)
     return np.maximum(seconds / np.asarray(tp), seconds - beside)
+
+
+def tensor_backward(case: Case, tp: Any, tokens: Any, gradients: Any) -> Any:
+    """Seconds of the same, backward; `gradients` are those that the half-layer's first products take.
+
+    In the open as much as forward, where a third gather, of inputs along the sequence, runs beside products.
+    Where collectives run beside the first products' gradients, the input's gather beside one and the
+    reduction beside the other, only the gather of the output's gradient is in the open, and without sequence
+    parallelism nothing (Megatron-core, tensor_parallel/layers.py); but they take cores.
+    """
+    traits = case.traits
+    if traits.overlaps_tensor or not traits.overlaps_tensor_gradients:
+        return tensor(case, tp, tokens)
+    once = network.ring(case.cluster, 2.0 * tokens * case.model.hidden, tp, 1)
+    behind = 2.0 * once
+    beside = np.maximum(behind - gradients, 0.0) + behind * COMMUNICATION_CORES / case.gpu.sms
+    return beside + once if traits.sequence_parallel else beside
 
 
 def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:

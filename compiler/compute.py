@@ -16,7 +16,7 @@ import numpy as np
 from ..dsl.job import Model
 from . import flops
 from .case import Case
-from .products import TILE, aligned, grouped, matmul, matmul_backward, streamed
+from .products import ALIGNED, TILE, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns of a product's result, and what it sums over.
 Shape = tuple[Any, Any]
@@ -53,6 +53,10 @@ GATE_BYTES, EAGER_GATE_BYTES = 6, 10
 SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
 #: The same of dropout in either direction: read 2, write 2 and a byte of mask.
 DROPOUT_BYTES = 5
+#: Share of their rate that products of unfused attention reach whose heads are no multiple of ALIGNED wide:
+#: without tensor cores (NVIDIA A100 datasheet, fp32: 19.5 of 312 TFLOP/s). Heads of 108, 150 and 450 made
+#: BigScience's steps a fifth longer (train/tr11-176B-ml/chronicles-prequel.md).
+WITHOUT_TENSOR_CORES = 1 / 16
 
 
 #: Bytes per element of a token copy that permutation moves before and after the experts, in either direction:
@@ -73,6 +77,12 @@ def projections(case: Case, tp: Any, tokens: Any) -> Any:
 
 def projections_backward(case: Case, tp: Any, tokens: Any) -> Any:
     return sum(matmul_backward(case, tokens, *shape) for shape in _projections(case.model, tp))
+
+
+def query_gradients(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of the gradients of the linear layer that makes queries, keys and values; latent attention's
+    is the one that makes queries of their compressed form."""
+    return matmul_backward(case, tokens, *_projections(case.model, tp)[0])
 
 
 def _projections(model: Model, tp: Any) -> list[Shape]:
@@ -120,11 +130,16 @@ def _unfused(case: Case, queries: Any, pairs: int, softmax_bytes: int) -> Any:
     """Seconds of so many pairs of products, and the softmax between, over so many queries of one head.
     The masked half is computed too; each product reads or writes its scores in 16 bits."""
     scores = queries * case.seq_len
-    products = 2.0 * flops.score_widths(case.model) * scores / case.half_linear_rate
+    rate = case.half_linear_rate * (1.0 if _aligned_heads(case.model) else WITHOUT_TENSOR_CORES)
+    products = 2.0 * flops.score_widths(case.model) * scores / rate
     dropped = DROPOUT_BYTES if case.train.dropout else 0
     return pairs * np.maximum(products, 4.0 * scores / case.memory_rate) + streamed(
         case, (softmax_bytes + dropped) * scores
     )
+
+
+def _aligned_heads(model: Model) -> bool:
+    return flops.score_widths(model) % (2 * ALIGNED) == 0
 
 
 def _flash(case: Case, queries: Any, cp: Any, waves: float) -> Any:
@@ -208,6 +223,11 @@ def dense_ffn_backward(case: Case, tp: Any, tokens: Any) -> Any:
     width = case.model.ffn
     products = sum(matmul_backward(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
     return products + BACKWARD * streamed(case, ffn_streams(case, tp, tokens, width))
+
+
+def dense_input_gradients(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of the gradients of the linear layers into a dense feed-forward."""
+    return matmul_backward(case, tokens, *_ffn_shapes(case, case.model.ffn / tp)[0])
 
 
 def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:

@@ -28,14 +28,27 @@ def per_domain(cluster: Cluster, size: Any, stride: Any) -> Any:
     return np.clip(cluster.domain // np.maximum(stride, 1), 1, size)
 
 
+def fast_link(cluster: Cluster, members: Any) -> Any:
+    """Bytes per second that a rank exchanges with so many members of its domain, itself among them.
+
+    Through a switch the whole of its link; in a mesh the links to these members, of those to all. One member
+    alone, whose ring leaves the domain, is not held back.
+    """
+    rate = cluster.gpu.nvlink * cluster.gpu.link_efficiency
+    if not cluster.nvlink_mesh or cluster.domain == 1:
+        return rate
+    peers = np.where(members > 1, members - 1, cluster.domain - 1)
+    return rate * peers / (cluster.domain - 1)
+
+
 def bus_bandwidth(cluster: Cluster, size: Any, stride: Any) -> Any:
     """Bytes per second through the ring's slowest link.
 
     A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it side
     by side, up to the speed of the fast link. Beyond a pod the ports run at `pod_network`.
     """
-    fast = cluster.gpu.nvlink * cluster.gpu.link_efficiency
     ports = per_domain(cluster, size, stride)
+    fast = fast_link(cluster, ports)
     slow = np.minimum(fast, ports * cluster.network * cluster.network_efficiency)
     if cluster.pod_gpus and cluster.pod_network:
         beyond = np.minimum(fast, ports * cluster.pod_network * cluster.network_efficiency)
@@ -96,7 +109,7 @@ def dispatched(cluster: Cluster, token_bytes: Any, topk: int, size: Any, stride:
 
 def _exchanged(cluster: Cluster, near: Any, far: Any, size: Any, stride: Any) -> Any:
     """Seconds until so many bytes have left each rank over the fast link and over its port, side by side."""
-    fast = cluster.gpu.nvlink * cluster.gpu.link_efficiency
+    fast = fast_link(cluster, per_domain(cluster, size, stride))
     slow = cluster.network * cluster.network_efficiency
     busy = np.maximum(near / fast, far / slow)
     return np.where(size > 1, busy + START + hop_latency(cluster, size, stride), 0.0)
@@ -104,8 +117,6 @@ def _exchanged(cluster: Cluster, near: Any, far: Any, size: Any, stride: Any) ->
 
 def point_to_point(cluster: Cluster, message_bytes: Any, span: Any) -> Any:
     """Seconds to send to a neighbour in a chain that spans so many ranks: within the domain, or beyond."""
-    fast = cluster.gpu.nvlink_latency + message_bytes / (
-        cluster.gpu.nvlink * cluster.gpu.link_efficiency
-    )
+    fast = cluster.gpu.nvlink_latency + message_bytes / fast_link(cluster, 2)
     slow = cluster.network_latency + message_bytes / (cluster.network * cluster.network_efficiency)
     return np.where(span <= cluster.domain, fast, slow)

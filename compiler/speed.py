@@ -64,6 +64,20 @@ def tensor_forward(case: Case, tp: Any, tokens: Any) -> Any:
     return NANO * traffic.tensor(case, tp, tokens)
 
 
+@term("ns", of=("tp", "tokens"))
+def tensor_backward_attention(case: Case, tp: Any, tokens: Any) -> Any:
+    """The same of the attention half, backward."""
+    gradients = compute.query_gradients(case, tp, tokens)
+    return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
+
+
+@term("ns", of=("tp", "tokens"))
+def tensor_backward_dense(case: Case, tp: Any, tokens: Any) -> Any:
+    """The same of a dense feed-forward half, backward."""
+    gradients = compute.dense_input_gradients(case, tp, tokens)
+    return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
+
+
 @term("ns", of=("tp", "cp", "micro_batch"))
 def context_forward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     return NANO * traffic.context(case, tp, cp, micro_batch)
@@ -163,6 +177,9 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     )
     parts = {part: 2 * value for part, value in forward.items()}
     parts["compute"] = forward["compute"] + backward
+    parts["tp"] = forward["tp"] + x.term(tensor_backward_attention)
+    if kind == "dense":
+        parts["tp"] = parts["tp"] + x.term(tensor_backward_dense)
     if kind == "moe" and x.case.traits.overlaps_experts:
         hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
         shown = x.over(x.times(parts["ep"], 100 - traffic.HIDDEN_EXCHANGE), 100)

@@ -119,6 +119,8 @@ class Traits:
     """So do gradient reductions after every micro-batch."""
     overlaps_tensor: bool = False
     """Tensor-parallel collectives travel in pieces beside the products that need or make them."""
+    overlaps_tensor_gradients: bool = False
+    """Those of the backward pass around a half-layer's first products run beside their gradients."""
     overlaps_experts: bool = False
     """Dispatch and combine of one micro-batch run beside the work of another."""
     dispatch: Literal["copies", "tokens"] = "copies"

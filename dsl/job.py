@@ -183,6 +183,9 @@ class Cluster(Frozen):
     nvlink_domain: Annotated[
         Count | None, Doc("GPUs joined by the fast link; gpus_per_node unless given")
     ] = None
+    nvlink_mesh: Annotated[
+        bool, Doc("links join pairs of GPUs, without a switch: n of them use the n - 1 of each")
+    ] = False
     network: Annotated[Bandwidth, Doc("per GPU and direction, between domains")]
     network_latency: Annotated[Seconds, Doc("of one message between nodes")] = 8e-6
     network_efficiency: Annotated[Share, Doc("share of the network that collectives reach")] = 0.75

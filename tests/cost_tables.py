@@ -211,6 +211,10 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gather_bucket": ("parameters in one gathering of updated weights, where it differs", _or_same),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
+    "overlaps_tensor_gradients": (
+        "backward, those around a half-layer's first products run beside their gradients",
+        _plain,
+    ),
     "overlaps_experts": ("dispatch and combine run beside another micro-batch's work", _plain),
     "dispatch": ("dispatch and combine send a token's", _word),
     "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),

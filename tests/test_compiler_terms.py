@@ -114,6 +114,39 @@ def test_a_rack_wide_link_is_fast_across_nodes() -> None:
     assert float(network.ring(rack, 8e9, 16, 1)) == pytest.approx(seconds)
 
 
+@pytest.mark.parametrize(
+    ("size", "stride", "links"),
+    [(2, 1, 1), (4, 1, 3), (4, 2, 3), (8, 1, 7)],
+)
+def test_a_group_in_a_mesh_has_the_links_between_its_members(
+    size: int, stride: int, links: int
+) -> None:
+    mesh = CLUSTER.model_copy(update={"nvlink_mesh": True})
+    rate = float(network.bus_bandwidth(CLUSTER, size, stride)) * links / 7
+    assert float(network.bus_bandwidth(mesh, size, stride)) == pytest.approx(rate)
+
+
+def test_a_mesh_holds_back_neither_a_ring_over_the_network_nor_whole_nodes() -> None:
+    mesh = CLUSTER.model_copy(update={"nvlink_mesh": True})
+    alone = mesh.model_copy(update={"gpus_per_node": 1})
+    switched = CLUSTER.model_copy(update={"gpus_per_node": 1})
+    assert float(network.ring(alone, 8e9, 4, 1)) == float(network.ring(switched, 8e9, 4, 1))
+    for size, stride in ((4, 8), (16, 1), (32, 1)):
+        ring = network.ring(mesh, 8e9, size, stride)
+        assert float(ring) == float(network.ring(CLUSTER, 8e9, size, stride))
+    for size in (8, 16):
+        exchange = network.all_to_all(mesh, 8e9, size, 1)
+        assert float(exchange) == float(network.all_to_all(CLUSTER, 8e9, size, 1))
+
+
+def test_neighbours_in_a_mesh_send_over_one_link() -> None:
+    mesh = CLUSTER.model_copy(update={"nvlink_mesh": True})
+    latency = CLUSTER.gpu.nvlink_latency
+    through_switch = float(network.point_to_point(CLUSTER, 4e9, 8)) - latency
+    over_one_link = float(network.point_to_point(mesh, 4e9, 8)) - latency
+    assert over_one_link == pytest.approx(7 * through_switch)
+
+
 # --- terms ---
 
 

@@ -88,6 +88,9 @@ TRAITS = Traits(
     # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
     saves_fp8=True,
     context="ring",
+    # tensor_parallel/layers.py: the input's gather beside the product of its gradient, and the reduction of
+    # that beside the product of the weight's gradient; CUDA_DEVICE_MAX_CONNECTIONS=1 keeps the order.
+    overlaps_tensor_gradients=True,
     # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
     logit_bytes=6.0,
     # megatron_fsdp/param_and_grad_buffer.py: an fp32 bucket per layer, filled from 16-bit gradients.
