@@ -30,8 +30,9 @@ HIDDEN_EXCHANGE = 37
 #: Parameters in a gradient bucket: the last one has nothing left to hide
 #: behind (Megatron-core DDP's default, 40e6).
 BUCKET_PARAMETERS = 40_000_000
-#: Bytes an Adam step moves per owned parameter: reads p, m, v, g in fp32, writes p, m, v and the 16-bit copy.
-ADAM_BYTES = 30.0
+#: Bytes an Adam step moves per owned parameter: reads p, m, v, g in fp32, writes p, m, v and the 16-bit copy
+#: (30), after g was read for the norm, and read and written to clip it (12).
+ADAM_BYTES = 42.0
 #: Host memory bandwidth that a node's CPU optimizer reaches, bytes/s (eight DDR5-4800 channels, half used).
 HOST_MEMORY_RATE = 150e9
 

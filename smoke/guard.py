@@ -35,13 +35,23 @@ def marked(value: str, name: str = MARK) -> list[int]:
 def end(value: str, name: str = MARK) -> None:
     """Kills every process that carries the mark, and removes the locks that they held."""
     until, batons = time.monotonic() + GONE_SECONDS, set[Path]()
-    while (left := marked(value, name)) and time.monotonic() < until:
+    while (left := _still_marked(value, name)) and time.monotonic() < until:
         _signal(left, signal.SIGSTOP)
         batons |= {path for process in left for path in _batons(process)}
         _signal(left, signal.SIGKILL)
         time.sleep(0.05)
     for path in batons:
         path.unlink(missing_ok=True)
+
+
+def _still_marked(value: str, name: str) -> list[int]:
+    """Looks twice before it says that none is left: a process shows no environment at all in the moment in
+    which it becomes another program."""
+    found = marked(value, name)
+    if not found:
+        time.sleep(0.05)
+        found = marked(value, name)
+    return found
 
 
 def _signal(processes: list[int], number: int) -> None:

@@ -24,9 +24,15 @@ def test_tensor_parallelism_stays_on_the_fast_link(example: str) -> None:
 
 @pytest.mark.parametrize("example", ["llama3_8b", "gpt_125m"])
 def test_small_models_on_a_fast_link_need_no_pipeline(example: str) -> None:
-    """torchtitan keeps more for the backward pass: two stages spare it the recomputation of an 8B model."""
-    plans = [plan for plan in compiled(example).plans if plan.target != "torchtitan"]
-    assert {plan.layout.pp for plan in plans} == {1}
+    assert plan_of(example, "megatron").layout.pp == 1
+
+
+def test_a_pipeline_for_a_small_model_gains_next_to_nothing() -> None:
+    """DeepSpeed's script keeps more for the backward pass, which stages divide, but so do context ranks."""
+    best = plan_of("llama3_8b", "deepspeed").estimate
+    flat = parc.estimate(parc.load("examples/llama3_8b.par"), {"cp": 2, "zero": 2}, "deepspeed")
+    assert best.layout.pp > 1 == flat.layout.pp
+    assert best.step_seconds <= flat.step_seconds <= 1.01 * best.step_seconds
 
 
 def test_gpt3_as_the_papers_ran_it_fills_the_node_with_tp() -> None:

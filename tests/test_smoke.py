@@ -314,6 +314,10 @@ def test_marks_are_found_in_other_sessions() -> None:
     environment = {**os.environ, MARK: "one-of-its-own"}
     process = subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True)
     try:
+        until = time.monotonic() + 1.0
+        # The environment is empty in the moment in which the process becomes `sleep`.
+        while not marked("one-of-its-own") and time.monotonic() < until:
+            time.sleep(0.01)
         assert marked("one-of-its-own") == [process.pid] and marked("another") == []
     finally:
         process.kill()

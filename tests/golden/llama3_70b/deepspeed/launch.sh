@@ -3,7 +3,7 @@
 #
 # llama3_70b with DeepSpeed
 # dp 16 x Ulysses 4 = 64 GPUs, 64 micro-batches of 1 a step.
-# Predicted 42.8% MFU, 62.2 of 79.1 GiB on the fullest rank.
+# Predicted 42.3% MFU, 62.2 of 79.1 GiB on the fullest rank.
 # ZeRO 3: optimizer states, gradients and weights divided over 64 ranks.
 # Optimizer states live in host memory, and the CPU updates them.
 # No recomputation: all activations fit.
