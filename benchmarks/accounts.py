@@ -48,6 +48,12 @@ def summed_in_fp32(job: Job, zero: int) -> StateBytes:
     return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
 
 
+def nanotron(job: Job, zero: int) -> StateBytes:
+    """Whole fp32 sums beside the 16-bit buckets of DistributedDataParallel, whose hook adds them up
+    (optim/gradient_accumulator.py)."""
+    return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
+
+
 def of_performance_recipes(job: Job, zero: int) -> StateBytes:
     """Megatron-LM's state with gradients in 16 bits: grad_reduce_in_fp32 is off in NeMo's and
     Megatron-Bridge's performance recipes, and examples/llama sets --grad-reduce-in-bf16."""
@@ -102,6 +108,8 @@ def traits_of(row: Row, framework: Framework) -> Traits:
         return (("state", deepspeed_16_bits), *DEEPSPEED_3)
     if framework.name in ("NeMo", "Megatron-Bridge") or "examples/llama" in row.source:
         return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
+    if framework.name == "nanotron":
+        return (("state", nanotron),)
     if framework.name != "Megatron-DeepSpeed":
         return ()
     if row.zero_stage == 3:

@@ -398,3 +398,25 @@ def test_micro_batches_that_do_not_divide_the_batch_are_rounded_up() -> None:
     assert ragged.case.train.global_batch == 55 and ragged.share == pytest.approx(48 / 55)
     whole = predict(setup_of(row(gpus="8", tp="8", dp="1", mbs="11", gbs="55")))
     assert predict(ragged).seconds == pytest.approx(whole.seconds * 48 / 55)
+
+
+@pytest.mark.parametrize(("stage", "bytes_per_parameter"), [("0", 20), ("1", 8 + 12 / 8)])
+def test_nanotron_sums_in_fp32_beside_16_bit_buckets(
+    stage: str, bytes_per_parameter: float
+) -> None:
+    """nanotron's optim/gradient_accumulator.py under DistributedDataParallel."""
+    run = row(
+        source="nanotron runs",
+        tp="1",
+        dp="8",
+        gpus="8",
+        mbs="1",
+        zero_stage=stage,
+        recompute="none",
+    )
+    setup = setup_of(run)
+    state = setup.case.state(int(stage))
+    found = (
+        state.weights + state.gradients + state.optimizer / (8 if state.optimizer_sharded else 1)
+    )
+    assert setup.framework == "nanotron" and found == bytes_per_parameter
