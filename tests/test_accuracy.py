@@ -12,14 +12,12 @@ import accuracy
 import documents
 import numpy as np
 import pytest
-from conversion import CONVENTIONS, from_flops, from_mfu, measured_seconds
-from measured import Row, row_of
-from placing import filled
 from predict import predict
+from published import GOOD, row, write
 from scores import ranks, regret, spearman
 from setups import setup_of
 
-from parc.compiler import memory, risk
+from parc.compiler import risk
 
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
 HELD = {
@@ -31,38 +29,14 @@ HELD = {
 COVERED = 0.955
 RANKED = 0.92
 
-#: GPT-7.5B of Narayanan et al. 2021, table 1, in the form of the CSV.
-GOOD = {
-    "id": "one", "source": "Megatron SC21 Table 1", "where": "paper", "model": "GPT-7.5B", "layers": "36",
-    "hidden": "4096", "heads": "32", "kv_heads": "32", "ffn_hidden": "16384", "gated_mlp": "0",
-    "vocab": "51200", "seq_len": "2048", "experts": "", "topk": "", "moe_ffn_hidden": "", "params_b": "7.5",
-    "gpu": "A100-80", "gpus": "128", "gpus_per_node": "8", "tp": "4", "sp": "0", "pp": "1", "vpp": "1",
-    "cp": "1", "ep": "", "dp": "32", "zero_stage": "0", "fsdp_shard_group": "", "mbs": "16", "gbs": "512",
-    "recompute": "full", "precision": "fp16", "attention": "unfused", "offload": "0",
-    "tflops_per_gpu": "142", "flops_convention": "hardware", "mfu": "", "step_time_s": "",
-    "tokens_per_s_per_gpu": "", "mem_gb": "", "oom": "0", "notes": "",
-}  # fmt: skip
-
 
 @pytest.fixture(scope="module")
 def public() -> dict[str, Any]:
     return accuracy.report(accuracy.score(accuracy.DATA))
 
 
-def write(path: Path, *rows: dict[str, str]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(GOOD))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
 def scored(tmp_path: Path, *rows: dict[str, str]) -> dict[str, Any]:
     return accuracy.report(accuracy.score(write(tmp_path / "runs.csv", *rows)))
-
-
-def row(**change: str) -> Row:
-    return row_of({**GOOD, **change})
 
 
 def test_accuracy_is_held(public: dict[str, Any]) -> None:
@@ -258,92 +232,9 @@ def test_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "two: " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("sp", "per_token"),
-    [("0", 10 + 24 / 4 + 5 * 32 * 2048 / (4096 * 4)), ("1", (34 + 5 * 32 * 2048 / 4096) / 4)],
-)
-def test_activations_of_the_paper(sp: str, per_token: float) -> None:
-    """Korthikanti et al. 2022, equations 2 and 4, and the softmax statistics of 4 bytes per head."""
-    case = setup_of(row(sp=sp)).case
-    kept = memory.attention_bytes(case, 4, 1, 1) + memory.dense_bytes(case, 4, 2048)
-    assert kept == pytest.approx(2048 * (4096 * per_token + 4 * 32 / 4), rel=1e-9)
-
-
-def test_flops_of_the_paper() -> None:
-    """96 B s L h^2 (1 + s/6h + V/16Lh), Narayanan et al. 2021, equation 3."""
-    setup = setup_of(row())
-    batch, seq, layers, hidden, vocab = 512, 2048, 36, 4096, 51200
-    flops = 96 * batch * seq * layers * hidden**2
-    flops *= 1 + seq / (6 * hidden) + vocab / (16 * layers * hidden)
-    assert measured_seconds(setup.case, setup.row) == pytest.approx(
-        flops / (142e12 * 128), rel=1e-9
-    )
-
-
-def test_recompute_is_hardware_work_alone() -> None:
-    seconds = {
-        recompute: from_flops(setup_of(row(recompute=recompute)).case, row(recompute=recompute))
-        for recompute in ("none", "selective", "full")
-    }
-    assert seconds["none"] < seconds["selective"] < seconds["full"]
-
-
-def test_mfu_counts_the_model_alone() -> None:
-    given = row(tflops_per_gpu="", mfu="0.3", flops_convention="model", recompute="none")
-    as_rate = row(tflops_per_gpu="93.6", flops_convention="model", recompute="none")
-    case = setup_of(given).case
-    assert from_mfu(case, given) == pytest.approx(from_flops(case, as_rate))
-
-
-def test_conventions_agree_with_stated_times(tmp_path: Path) -> None:
-    """Where a source prints both, the FLOP rate in its convention gives its time back."""
-    ratios: dict[str, list[float]] = {}
-    with accuracy.DATA.open() as file:
-        for record in csv.DictReader(file):
-            each = row_of(record)
-            if not each.tflops_per_gpu or not (each.step_time_s or each.tokens_per_s_per_gpu):
-                continue
-            if "Bridge" not in each.source and "Table 5" not in each.source:
-                continue
-            if not each.layers or each.precision == "nvfp4" or each.experts:
-                continue
-            setup = setup_of(each)
-            seconds = measured_seconds(setup.case, each)
-            again = from_flops(setup.case, each)
-            assert seconds is not None and again is not None
-            ratios.setdefault(each.source, []).append(again / seconds)
-    middle = {name: float(np.median(found)) for name, found in ratios.items()}
-    assert all(ratio == pytest.approx(1, abs=0.005) for ratio in middle.values()), middle
-    assert len(ratios) == 2 and len(CONVENTIONS) == 4
-
-
-def test_open_fields_are_filled_without_the_measurement() -> None:
-    left_open = {"mbs": "", "recompute": "", "zero_stage": ""}
-    fast, slow = (setup_of(row(**left_open, tflops_per_gpu=rate)) for rate in ("150", "20"))
-    assert set(fast.open) == {"micro_batch", "recompute", "recompute_layers", "zero"}
-    assert predict(fast).layout == predict(slow).layout
-    stated = predict(setup_of(row()))
-    assert predict(fast).seconds <= stated.seconds and predict(fast).fits
-
-
 def test_completed_rows_are_told_apart(tmp_path: Path) -> None:
     found = scored(tmp_path, GOOD, {**GOOD, "mbs": ""})
     assert (found["overall"]["stated"]["n"], found["overall"]["completed"]["n"]) == (1, 1)
-
-
-def test_one_layer_has_no_embedding_head_or_optimizer() -> None:
-    alone = {
-        "layers": "1",
-        "vocab": "",
-        "params_b": "",
-        "tflops_per_gpu": "",
-        "step_time_s": "0.02",
-    }
-    one = predict(setup_of(row(**alone, gpus="8", tp="8", dp="1", mbs="4", gbs="4")))
-    whole = {"layers": "36", "tflops_per_gpu": "", "step_time_s": "0.7"}
-    all_of_them = predict(setup_of(row(**whole, gpus="8", tp="8", dp="1", mbs="4", gbs="4")))
-    assert 0.7 < 36 * one.seconds / all_of_them.seconds < 1.0
-    assert not set(one.time) & {"optimizer", "other", "dp"}
 
 
 def test_groups_repeats_and_out_of_memory(tmp_path: Path) -> None:
@@ -385,38 +276,3 @@ def test_rank_correlation_and_regret() -> None:
     assert list(ranks(np.array([3.0, 1.0, 3.0]))) == [1.5, 0.0, 1.5]
     assert regret(np.array([3.0, 1.0, 2.0, 4.0]), measured) == pytest.approx(1.0)
     assert math.isclose(regret(np.ones(4), measured), 1.5)
-
-
-def test_stages_fill_from_the_first_on() -> None:
-    assert filled(78, 12) == (7,) * 11 + (1,)
-    assert filled(72, 12) == (6,) * 12
-
-
-def test_micro_batches_that_do_not_divide_the_batch_are_rounded_up() -> None:
-    """48 sequences in micro-batches of 11 are four whole ones and a rest."""
-    ragged = setup_of(row(gpus="8", tp="8", dp="1", mbs="11", gbs="48"))
-    assert ragged.case.train.global_batch == 55 and ragged.share == pytest.approx(48 / 55)
-    whole = predict(setup_of(row(gpus="8", tp="8", dp="1", mbs="11", gbs="55")))
-    assert predict(ragged).seconds == pytest.approx(whole.seconds * 48 / 55)
-
-
-@pytest.mark.parametrize(("stage", "bytes_per_parameter"), [("0", 20), ("1", 8 + 12 / 8)])
-def test_nanotron_sums_in_fp32_beside_16_bit_buckets(
-    stage: str, bytes_per_parameter: float
-) -> None:
-    """nanotron's optim/gradient_accumulator.py under DistributedDataParallel."""
-    run = row(
-        source="nanotron runs",
-        tp="1",
-        dp="8",
-        gpus="8",
-        mbs="1",
-        zero_stage=stage,
-        recompute="none",
-    )
-    setup = setup_of(run)
-    state = setup.case.state(int(stage))
-    found = (
-        state.weights + state.gradients + state.optimizer / (8 if state.optimizer_sharded else 1)
-    )
-    assert setup.framework == "nanotron" and found == bytes_per_parameter

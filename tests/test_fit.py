@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from fitting import Fit, Point, Sample, loss_of, sample_of, seconds_at
 from predict import predict
-from test_accuracy import GOOD, row, write
+from published import GOOD, row, write
 
 FIT = Fit(fit.PARAMETERS)
 USED = tuple(parameter.current() for parameter in fit.PARAMETERS)
