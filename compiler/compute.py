@@ -54,9 +54,10 @@ SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
 #: The same of dropout in either direction: read 2, write 2 and a byte of mask.
 DROPOUT_BYTES = 5
 #: Share of their rate that products of unfused attention reach whose heads are no multiple of ALIGNED wide:
-#: without tensor cores (NVIDIA A100 datasheet, fp32: 19.5 of 312 TFLOP/s). Heads of 108, 150 and 450 made
-#: BigScience's steps a fifth longer (train/tr11-176B-ml/chronicles-prequel.md).
-WITHOUT_TENSOR_CORES = 1 / 16
+#: without tensor cores (NVIDIA A100 datasheet, fp32: 19.5 of 312 TFLOP/s), and what makes BigScience's steps
+#: of one model with 128 heads of 108 in place of 96 of 144 take 1.30 to 1.40 times as long, four times
+#: (train/tr11-176B-ml/chronicles-prequel.md).
+WITHOUT_TENSOR_CORES = 1 / 20
 
 
 #: Bytes per element of a token copy that permutation moves before and after the experts, in either direction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, reduce
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from solving import LATENT, TARGETS, job_of, target_of
 
+from parc.compiler import communication as traffic
 from parc.compiler import exchange, memory, network, quantities, ranks, speed, states
 from parc.compiler.algebra import Bounded, Solver, constant
 from parc.compiler.case import Case
@@ -145,6 +147,21 @@ def test_neighbours_in_a_mesh_send_over_one_link() -> None:
     through_switch = float(network.point_to_point(CLUSTER, 4e9, 8)) - latency
     over_one_link = float(network.point_to_point(mesh, 4e9, 8)) - latency
     assert over_one_link == pytest.approx(7 * through_switch)
+
+
+def test_backward_collectives_run_beside_gradients() -> None:
+    """With long gradients only the gather of the output's is open, and the other two take cores; with none
+    all three are. Without sequence parallelism the all-reduce alone is left, and hides."""
+    job = job_of(target="megatron", model={**LATENT, "mtp_layers": 0})
+    case = Case(job, target_of(job))
+    once = traffic.tensor(case, 4, 8192) / 2
+    cores = 2 * once * traffic.COMMUNICATION_CORES / case.gpu.sms
+    assert traffic.tensor_backward(case, 4, 8192, 1.0) == pytest.approx(once + cores)
+    assert traffic.tensor_backward(case, 4, 8192, 0.0) == pytest.approx(3 * once + cores)
+    alone = replace(case.target, traits=replace(case.traits, sequence_parallel=False))
+    assert traffic.tensor_backward(Case(job, alone), 4, 8192, 1.0) == pytest.approx(cores)
+    plain = replace(case.target, traits=replace(case.traits, overlaps_tensor_gradients=False))
+    assert traffic.tensor_backward(Case(job, plain), 4, 8192, 1.0) == pytest.approx(2 * once)
 
 
 # --- terms ---

@@ -200,6 +200,25 @@ def widths(traits_state: object, zero: int) -> dict[str, float]:
     return {name: float(value) for name, value in state_widths(asked, zero, 4, 0, 1).items()}
 
 
+#: Rows of BigScience's A100 sweeps alike but for their heads: 96 of 144, 128 of 108.
+HEADS = (("0054", "0055"), ("0093", "0094"), ("0096", "0097"), ("0098", "0099"))
+
+
+def test_heads_that_tensor_cores_cannot_take_are_as_slow_as_measured() -> None:
+    runs = {run.row.id[-4:]: run for run in accuracy.score(accuracy.DATA, "BigScience tr11").runs}
+    for even, odd in HEADS:
+        slower = runs[odd].measured / runs[even].measured
+        predicted = runs[odd].prediction.seconds / runs[even].prediction.seconds
+        assert slower > 1.3 and predicted == pytest.approx(slower, rel=0.03)
+
+
+def test_layers_take_what_korthikanti_measured() -> None:
+    """Korthikanti et al. 2022, table 4: a layer of 22B over eight A100, with and without sequence parallelism
+    and recomputation."""
+    runs = accuracy.score(accuracy.DATA, "Korthikanti 2205.05198 Table 4").runs
+    assert len(runs) == 5 and all(abs(run.error) < 0.04 for run in runs)
+
+
 @pytest.mark.parametrize(
     ("zero", "on_paper", "in_truth"),
     [(0, 84.0, 112.0), (1, 42.0, 63.0), (2, 31.5, 42.0), (3, 21.0, 31.5)],
