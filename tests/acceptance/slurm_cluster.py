@@ -17,6 +17,7 @@ from pathlib import Path
 from hosts import named
 from processes import start, stop, wait_until
 from slurm_tools import Slurm, free_ports
+from watched import session_mark
 
 #: What `scontrol show job` says of a job that has ended.
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"}
@@ -141,7 +142,7 @@ def _configure(folder: Path, nodes: int, gpus: int, cores: int) -> Slurm:
         "SlurmctldPidFile": folder / "slurmctld.pid",
         "SlurmdPidFile": f"{folder}/%n.pid",
         "SlurmctldLogFile": folder / "slurmctld.log",
-        "SlurmdLogFile": f"{folder}/%n.log",
+        "SlurmdLogFile": f"{folder}/%n.{session_mark()}.log",
         "ProctrackType": "proctrack/linuxproc",
         "TaskPlugin": "task/none",
         "JobAcctGatherType": "jobacct_gather/none",

@@ -12,6 +12,7 @@ import pytest
 import slurm_tools
 from hosts import HOSTS
 from processes import wait_until
+from watched import holders
 
 HERE = Path(__file__).parent
 #: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.
@@ -81,5 +82,7 @@ def test_nothing_is_left(end: str, tmp_path: Path) -> None:
         process.kill()
     assert (status == 0) is (end == "success")
     wait_until(lambda: not marked(mark), GONE_SECONDS, f"the end of {marked(mark)}")
+    # What has cleared its environment holds a file of the session.
+    wait_until(lambda: not holders(f"{tmp_path}/"), GONE_SECONDS, "the end of what holds files")
     wait_until(lambda: str(tmp_path) not in HOSTS.read_text(), GONE_SECONDS, "the names' end")
     assert not list(scratch.iterdir())

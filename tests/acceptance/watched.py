@@ -1,15 +1,19 @@
 """What a session starts ends with it, even when it is killed: all of it carries a mark, and a guard waits.
 
-As a program it is that guard. It carries no mark itself, and starts nothing.
+As a program it is that guard. It carries no mark itself, and starts nothing. SLURM's step daemons clear their
+environment, but hold the log of their node open, which has the mark in its name.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
+import time
 import uuid
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +40,35 @@ def watch() -> subprocess.Popen[bytes]:
     )
 
 
+def session_mark() -> str:
+    """What the names of files must carry whose holders end with the session."""
+    watch()
+    return os.environ[MARK]
+
+
+def holders(mark: str) -> list[int]:
+    """Processes that hold a file open whose name carries the mark."""
+    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if _holds(folder, mark)]
+
+
+def _holds(process: Path, mark: str) -> bool:
+    with suppress(OSError):
+        for descriptor in (process / "fd").iterdir():
+            with suppress(OSError):
+                if mark in os.readlink(descriptor):
+                    return True
+    return False
+
+
+def end_holders(mark: str, seconds: float = 10.0) -> None:
+    until = time.monotonic() + seconds
+    while (left := holders(mark)) and time.monotonic() < until:
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.05)
+
+
 def _guard() -> Any:
     spec = importlib.util.spec_from_file_location("guard", GUARD)
     assert spec is not None and spec.loader is not None
@@ -49,6 +82,7 @@ def main(mark: str, process: str) -> None:
 
     def then() -> None:
         guard.end(mark, MARK)
+        end_holders(mark)
         hosts.forget(int(process))
 
     guard.when_starter_is_gone(then)
