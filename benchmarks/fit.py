@@ -2,7 +2,8 @@
 
 Starts from what others measured of kernels (`prior`), not from the values in use, and lowers a robust loss of
 log(predicted / measured), every source weighing the same, by coordinate descent over whole steps of each
-parameter. The values marked [fit] in dsl/std and those of the host in backends/host.py are where it ends.
+parameter. The values marked [fit] in dsl/std and those of the host in backends/host.py are where it ends, to
+a step.
 Then it leaves each source out in turn, fits to the others, and prints the error of the fit beside that of
 the source left out. It changes no file. Fields that a source leaves open are filled once, with the values in
 use. The same file gives the same numbers.
