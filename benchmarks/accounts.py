@@ -43,14 +43,9 @@ def deepspeed_16_bits(job: Job, zero: int) -> StateBytes:
 
 
 def summed_in_fp32(job: Job, zero: int) -> StateBytes:
-    """BF16_Optimizer of 2022, beside ZeRO 1: whole fp32 sums and the 16-bit gradients that go into them
-    (runtime/bf16_optimizer.py; the source says: not sharded, 4 more bytes)."""
-    return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
-
-
-def nanotron(job: Job, zero: int) -> StateBytes:
-    """Whole fp32 sums beside the 16-bit buckets of DistributedDataParallel, whose hook adds them up
-    (optim/gradient_accumulator.py)."""
+    """Whole fp32 sums and the 16-bit gradients that go into them: DeepSpeed's BF16_Optimizer of 2022, beside
+    ZeRO 1 (runtime/bf16_optimizer.py; the source says: not sharded, 4 more bytes), and nanotron, whose hook
+    adds up the buckets of DistributedDataParallel (optim/gradient_accumulator.py)."""
     return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
 
 
@@ -109,7 +104,7 @@ def traits_of(row: Row, framework: Framework) -> Traits:
     if framework.name in ("NeMo", "Megatron-Bridge") or "examples/llama" in row.source:
         return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
     if framework.name == "nanotron":
-        return (("state", nanotron),)
+        return (("state", summed_in_fp32),)
     if framework.name != "Megatron-DeepSpeed":
         return ()
     if row.zero_stage == 3:

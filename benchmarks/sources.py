@@ -227,9 +227,8 @@ MEMORY = (
 )
 #: Sources of advice and arithmetic.
 ADVICE = "^guide"
-#: Clusters change under a source: runs before and after are different jobs. (pattern in the source,
-#: month-day at the
-#: end of `where` from which the new state holds). BigScience: a PCIe and NUMA fix of 2022-02-25.
+#: Clusters change under a source: runs before and after are different jobs. (pattern in the source, month-day
+#: at the end of `where` from which the new state holds). BigScience: a PCIe and NUMA fix of 2022-02-25.
 REPAIRS = (("BigScience tr11", "02-25"),)
 #: Sources whose later rows are also scored apart, from that month-day on: BigScience counts FLOP by
 #: Megatron-LM's formula from 2022-02-21.
