@@ -106,11 +106,11 @@ STEPS, INTERVAL, KILLED = 12, 3, 7
 
 @pytest.mark.parametrize("case", ["zero_1", "zero_3", "pp", "autotp_zero_1"])
 def test_a_killed_run_goes_on_as_if_it_had_not_been(case: str, tmp_path: Path) -> None:
-    whole = _losses(_started(_prepared(case, tmp_path / "whole")), None)
+    whole = _losses(_prepared(case, tmp_path / "whole"), None)
     killed = _prepared(case, tmp_path / "killed")
-    first = _losses(_started(killed), KILLED)
+    first = _losses(killed, KILLED)
     assert KILLED <= max(first) < STEPS, "it had ended before it was killed"
-    second = _losses(_started(killed), None)
+    second = _losses(killed, None)
     saved = max(first) // INTERVAL * INTERVAL
     assert min(second) in (saved + 1, saved + 1 - INTERVAL) and max(second) == STEPS
     assert {**first, **second} == pytest.approx(whole, abs=2e-3)
@@ -129,9 +129,13 @@ def _prepared(case: str, folder: Path) -> Prepared:
     return ready
 
 
+def _mark(ready: Prepared) -> str:
+    return ready.environment["TMPDIR"]
+
+
 def _started(ready: Prepared) -> subprocess.Popen[str]:
     extensions = str(cache_folder() / "torch_extensions")
-    marks = {MARK: ready.environment["TMPDIR"], "TORCH_EXTENSIONS_DIR": extensions}
+    marks = {MARK: _mark(ready), "TORCH_EXTENSIONS_DIR": extensions}
     return subprocess.Popen(
         [*ready.command, f"--save-interval={INTERVAL}"],
         env={**ready.environment, **marks},
@@ -142,11 +146,11 @@ def _started(ready: Prepared) -> subprocess.Popen[str]:
     )
 
 
-def _losses(process: subprocess.Popen[str], last: int | None) -> dict[int, float]:
-    """Losses by step until the run ends, or until every process of it is killed after step `last`."""
+def _losses(ready: Prepared, last: int | None) -> dict[int, float]:
+    """Losses by step of a run until it ends, or until all of it is killed after step `last`."""
     seen: dict[int, float] = {}
     began, log = time.monotonic(), []
-    mark, killed = _mark(process), False
+    process, killed = _started(ready), False
     assert process.stdout is not None
     for line in process.stdout:
         log.append(line)
@@ -155,14 +159,9 @@ def _losses(process: subprocess.Popen[str], last: int | None) -> dict[int, float
         if last is not None and seen and max(seen) >= last and not killed:
             # The launcher, torchrun and the ranks, which are sessions of their own. What they said before
             # is still to be read.
-            end(mark)
+            end(_mark(ready))
             killed = True
         assert time.monotonic() - began < LIMIT_SECONDS, "".join(log[-30:])
     process.stdout.close()
     assert process.wait(120) == (-signal.SIGKILL if killed else 0), "".join(log[-30:])
     return seen
-
-
-def _mark(process: subprocess.Popen[str]) -> str:
-    found = Path(f"/proc/{process.pid}/environ").read_bytes().split(f"{MARK}=".encode())[1]
-    return found.split(b"\0")[0].decode()
