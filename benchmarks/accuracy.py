@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -201,20 +202,23 @@ def main(given: Sequence[str] | None = None) -> int:
         return 2
     for name in result.unread:
         print(f"accuracy: {asked.data}: nothing reads column `{name}`", file=sys.stderr)
+    status = 0 if result.runs else 1
     document = report(result)
     if asked.worst > 0:
         document["worst"] = worst(result, asked.worst)
-    print(text(document, result.examples))
     if asked.json:
         try:
             asked.json.write_text(json.dumps(document, indent=2) + "\n")
         except OSError as error:
             print(f"accuracy: {error}", file=sys.stderr)
-            return 2
+            status = 2
     if asked.docs:
         documents.write(document)
-    return 0 if result.runs else 1
+    print(text(document, result.examples))
+    return status
 
 
 if __name__ == "__main__":
+    # A reader that goes early, as in `accuracy.py | head`, ends it.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())

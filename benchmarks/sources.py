@@ -72,6 +72,8 @@ MACHINES = (
     Machine("fms-fsdp.*H100", "dgx_h100", 800 * GIGA_BITS),
     # arXiv 2407.21783, 3.3.1.
     Machine("Llama 3 paper.*H100", "llama3_cluster"),
+    # config/validation: inter_node_bandwidth 800, in Gb/s of a node.
+    Machine("vTrain.*A100", "dgx_a100", 800 * GIGA_BITS),
     # torchtitan's H100 runs are Meta's, on the same kind of node.
     Machine("torchtitan.*H100", "llama3_cluster"),
     # The ultra-scale playbook ran on AWS p5.
