@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from frameworks import Framework
@@ -47,6 +48,28 @@ def summed_in_fp32(job: Job, zero: int) -> StateBytes:
     ZeRO 1 (runtime/bf16_optimizer.py; the source says: not sharded, 4 more bytes), and nanotron, whose hook
     adds up the buckets of DistributedDataParallel (optim/gradient_accumulator.py)."""
     return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
+
+
+def oneflow(job: Job, zero: int) -> StateBytes:
+    """OneFlow's graph of one rank: fp32 variables cast to 16 bits, fp32 gradients, cast and unscaled at once,
+    in the places that casts and activations leave free (core/job_rewriter/fuse_cast_scale_pass.cpp; clipping
+    by the norm reads them all before any is used)."""
+    return StateBytes(2.0, 0.0, 12.0, False, False, False, step=2.0)
+
+
+def oneflow_reduced(job: Job, zero: int) -> StateBytes:
+    """The same with data parallelism on a stream of its own: what goes into an all-reduce and what comes out,
+    in 16 bits (do_parallel_cast_before_widening_type_cast_pass.cpp), share their places with nothing.
+    """
+    return replace(oneflow(job, zero), gradients=4.0)
+
+
+#: OneFlow's mixed precision takes the loss in 16 bits, probabilities and their gradient, but that of divided
+#: logits in fp32: it is not in its lists (core/job_rewriter/auto_mixed_precision_lists.cpp).
+ONEFLOW: Traits = (("logit_bytes", 4.0), ("local_logit_bytes", 8.0), ("reduce_bytes", 2.0))
+#: Softmax over rows too long for shared memory reads them three times and writes once, its gradient reads and
+#: writes once.
+HALF_LOSS: Traits = (("loss_bytes", 12.0),)
 
 
 def of_performance_recipes(job: Job, zero: int) -> StateBytes:
@@ -105,6 +128,13 @@ def traits_of(row: Row, framework: Framework) -> Traits:
         return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
     if framework.name == "nanotron":
         return (("state", summed_in_fp32),)
+    if framework.name == "OneFlow":
+        # oneflow_gpt/training.py: nccl_use_compute_stream with tensor parallelism.
+        apart = row.tp == 1 and (row.dp or 1) > 1
+        loss = HALF_LOSS if row.tp == 1 else ()
+        # pipeline_buffer_pass.cpp: room for 2 pp inputs of every layer, undivided, where pp are in flight.
+        room = ("receive_buffers", (row.layers or 0) * (row.tp or 1))
+        return (("state", oneflow_reduced if apart else oneflow), room, *ONEFLOW, *loss)
     if framework.name != "Megatron-DeepSpeed":
         return ()
     if row.zero_stage == 3:
