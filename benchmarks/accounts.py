@@ -44,10 +44,16 @@ def deepspeed_16_bits(job: Job, zero: int) -> StateBytes:
 
 
 def summed_in_fp32(job: Job, zero: int) -> StateBytes:
-    """Whole fp32 sums and the 16-bit gradients that go into them: DeepSpeed's BF16_Optimizer of 2022, beside
-    ZeRO 1 (runtime/bf16_optimizer.py; the source says: not sharded, 4 more bytes), and nanotron, whose hook
-    adds up the buckets of DistributedDataParallel (optim/gradient_accumulator.py)."""
+    """Whole fp32 sums and the 16-bit gradients that go into them: nanotron, whose hook adds up the buckets of
+    DistributedDataParallel (optim/gradient_accumulator.py)."""
     return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
+
+
+def bf16_optimizer(job: Job, zero: int) -> StateBytes:
+    """The same beside DeepSpeed's ZeRO 1 of 2022 (runtime/bf16_optimizer.py; the source says: not sharded, 4
+    more bytes), which sends the sums as one tensor, cast to 16 bits (runtime/engine.py, allreduce_bucket).
+    """
+    return replace(summed_in_fp32(job, zero), step_whole=2.0)
 
 
 def oneflow(job: Job, zero: int) -> StateBytes:
@@ -148,7 +154,7 @@ def traits_of(row: Row, framework: Framework) -> Traits:
         pipeline = PIPELINE if "DeepSpeed" in row.notes else PIPELINE[:1]
         return (("state", megatron_2021), *pipeline, *OLD_LOGITS)
     return (
-        ("state", summed_in_fp32 if _sums_in_fp32(row) else deepspeed_16_bits),
+        ("state", bf16_optimizer if _sums_in_fp32(row) else deepspeed_16_bits),
         ("buffers", no_bucket),
         *PIPELINE,
         *OLD_LOGITS,
@@ -161,10 +167,10 @@ def _sums_in_fp32(row: Row) -> bool:
 
 def bucket_bytes(row: Row, framework: str, layout: Mapping[str, int]) -> int:
     """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at the
-    end of a step."""
-    if framework != "Megatron-DeepSpeed" or layout["zero"] not in (1, 2):
+    end of a step; BF16_Optimizer sends its sums as they lie."""
+    if framework != "Megatron-DeepSpeed" or layout["zero"] not in (1, 2) or _sums_in_fp32(row):
         return 0
-    return (4 if _sums_in_fp32(row) else 2) * BUCKET
+    return 2 * BUCKET
 
 
 def _checkpoints(row: Row) -> Traits:

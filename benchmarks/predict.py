@@ -113,7 +113,10 @@ def _cached(setup: Setup, layout: Mapping[str, int]) -> Estimate:
 
     def state(job: Job, zero: int) -> StateBytes:
         own = setup.case.state(zero)
-        return replace(own, optimizer=own.optimizer + own.step, step=0.0)
+        whole = own.gradients + own.step_whole
+        return replace(
+            own, optimizer=own.optimizer + own.step, gradients=whole, step=0.0, step_whole=0.0
+        )
 
     target = setup.case.target
     target = replace(target, traits=replace(target.traits, state=state))

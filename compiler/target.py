@@ -64,7 +64,8 @@ class StateBytes:
 
     `gathered` is a second, whole copy in compute precision that stays for the step (FSDP2 without reshard).
     `gradients_stay` where they are buffers that live as long as the run; else the backward pass allocates
-    them and the update frees them. `step` comes and goes with the update, divided as the optimizer is.
+    them and the update frees them. `step` comes and goes with the update, divided as the optimizer is, and
+    `step_whole` undivided.
     """
 
     weights: float
@@ -76,6 +77,7 @@ class StateBytes:
     gathered: float = 0.0
     gradients_stay: bool = True
     step: float = 0.0
+    step_whole: float = 0.0
 
 
 @dataclass(frozen=True)

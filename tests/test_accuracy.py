@@ -55,15 +55,16 @@ def test_coverage_and_ranking_are_held(public: dict[str, Any]) -> None:
     assert public["group_summary"]["all"]["spearman"] >= RANKED
 
 
-#: Median error and 90th percentile of memory that may not be exceeded, and rows that ran but are refused.
-MEMORY = {"median_ape": 0.065, "p90_ape": 0.20}
-REFUSED = 1
+#: Median error and 90th percentile of memory that may not be exceeded, and rows that ran but are refused, that did
+#: not and are called.
+MEMORY = {"median_ape": 0.04, "p90_ape": 0.14}
+REFUSED, CALLED = 1, 12
 
 
 def test_memory_is_held(public: dict[str, Any]) -> None:
     found = public["memory"]
     assert {name: found[name] for name in MEMORY if found[name] > MEMORY[name]} == {}
-    assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= 11
+    assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= CALLED
 
 
 def test_the_spread_of_memory_is_the_measured_one(public: dict[str, Any]) -> None:

@@ -66,7 +66,10 @@ def state(job: Job, zero: int) -> StateBytes:
     (bf16_optimizer.py:715); for fp16, stage_1_and_2.py:1237 does the same.
     Stage 2 keeps its part of the sum (stage_1_and_2.py:1268), stage 3 too (stage3.py:791).
     Stages 1 and 2 cast their part of 16-bit gradients to fp32 for the update; stage 3 keeps a flat buffer.
+    BF16_Optimizer has its fp32 gradients reduced as one tensor (bf16_optimizer.py:196), which is cast to 16
+    bits whole for that (engine.py:3801): BigScience's runs of 2022 show these two bytes.
     """
+    bf16_optimizer = zero == 1 and sums_in_fp32(job) and job.train.precision == "bf16"
     return StateBytes(
         weights=2.0,
         gradients=4.0 if zero >= 1 and sums_in_fp32(job) else 2.0,
@@ -76,6 +79,7 @@ def state(job: Job, zero: int) -> StateBytes:
         optimizer_sharded=zero >= 1,
         gradients_stay=zero == 3 or (zero == 1 and sums_in_fp32(job)),
         step=4.0 if zero in (1, 2) and not sums_in_fp32(job) else 0.0,
+        step_whole=2.0 if bf16_optimizer else 0.0,
     )
 
 
