@@ -44,13 +44,20 @@ def deepspeed_16_bits(job: Job, zero: int) -> StateBytes:
 
 
 def summed_in_fp32(job: Job, zero: int) -> StateBytes:
-    """Whole fp32 sums and the 16-bit gradients that go into them: nanotron, whose hook adds up the buckets of
-    DistributedDataParallel (optim/gradient_accumulator.py)."""
+    """Whole fp32 sums and the 16-bit gradients that go into them."""
     return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
 
 
+def nanotron(job: Job, zero: int) -> StateBytes:
+    """The same with data parallelism: a hook of DistributedDataParallel adds up its buckets, two bytes more
+    (optim/gradient_accumulator.py), but at ZeRO 1, which gathers weights into flat copies, nanotron's and
+    torch's own, when 16-bit gradients are gone (distributed.py, all_gather_coalesced)."""
+    found = summed_in_fp32(job, zero)
+    return replace(found, step_whole=2.0) if zero else replace(found, gradients=8.0)
+
+
 def bf16_optimizer(job: Job, zero: int) -> StateBytes:
-    """The same beside DeepSpeed's ZeRO 1 of 2022 (runtime/bf16_optimizer.py; the source says: not sharded, 4
+    """DeepSpeed's ZeRO 1 of 2022 beside bf16 (runtime/bf16_optimizer.py; the source says: not sharded, 4
     more bytes), which sends the sums as one tensor, cast to 16 bits (runtime/engine.py, allreduce_bucket).
     """
     return replace(summed_in_fp32(job, zero), step_whole=2.0)
@@ -133,7 +140,11 @@ def traits_of(row: Row, framework: Framework) -> Traits:
     if framework.name in ("NeMo", "Megatron-Bridge") or "examples/llama" in row.source:
         return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
     if framework.name == "nanotron":
-        return (("state", summed_in_fp32),)
+        # trainer.py: without ZeRO DistributedDataParallel reduces beside the backward pass, with it the sums
+        # are reduced after, and whole.
+        beside = ("overlaps_reduce", row.zero_stage == 0)
+        several = (row.dp or 1) * (row.cp or 1) > 1
+        return (("state", nanotron if several else summed_in_fp32), beside)
     if framework.name == "OneFlow":
         # oneflow_gpt/training.py: nccl_use_compute_stream with tensor parallelism.
         apart = row.tp == 1 and (row.dp or 1) > 1

@@ -72,12 +72,20 @@ PIECES = (("overlaps_tensor", True),)
 #: written in their place and scaled, at 0.42 of other kernels' bandwidth (SimuMax, configs/system,
 #: b200_bf16_ceperm.json: ce_fusion 0.28 of peak for 0.67).
 ONE_LOSS = (("loss_bytes", 24.0),)
+
+
+def always(zero: int) -> bool:
+    return True
+
+
 #: nanotron's Llama: SiLU and product are two kernels (models/llama.py), 16-bit gradients are added to fp32
-#: sums by kernels of their own (optim/gradient_accumulator.py), updated weights are gathered after the step
-#: (optim/zero.py), and the loss keeps fp32 logits beside the 16-bit ones and their shifted copy.
+#: sums by kernels of their own (optim/gradient_accumulator.py), which ZeRO 1 reduces whole (trainer.py:
+#: reduce_scatter=False), updated weights are gathered after the step (optim/zero.py), and the loss keeps fp32
+#: logits beside the 16-bit ones and their shifted copy.
 EAGER_MEGATRON = (
     ("fused", False),
     ("fuses_accumulation", False),
+    ("all_reduces", always),
     ("overlaps_regather", False),
     ("logit_bytes", 10.0),
 )

@@ -150,11 +150,13 @@ def sum_seconds(case: Case, zero: Any, size: Any, offload: Any) -> Any:
 
 def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
     """Seconds per parameter of one gradient reduction: reduce-scatter over shards, all-reduce where
-    gradients stay whole, and an all-reduce of the shards over replicas."""
+    gradients stay whole or the framework knows no better, and an all-reduce of the shards over replicas.
+    """
     width = case.traits.reduce_bytes
     scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
-    whole = np.where(zero >= 1, scatter, _all_reduce(case, width, size, stride))
-    return whole + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
+    whole = _per_stage(case, zero, lambda stage: stage == 0 or case.traits.all_reduces(stage))
+    once = np.where(whole, _all_reduce(case, width, size, stride), scatter)
+    return once + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
 
 
 def regather_seconds(case: Case, size: Any, stride: Any) -> Any:

@@ -109,6 +109,8 @@ class Traits:
     """Bytes per gradient element on the wire."""
     loss_bytes: float
     """Bytes that the loss moves per logit, forward and backward."""
+    all_reduces: Callable[[int], bool] = field(default=lambda zero: False)
+    """Whether gradients are reduced whole on every rank at a ZeRO stage that divides them or their update."""
     overlaps_reduce: bool = True
     """Gradient reduction runs beside the backward pass."""
     overlaps_gather: bool = True

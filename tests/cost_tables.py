@@ -129,20 +129,25 @@ def _state(job: Job) -> str:
             (f"`{name}`", str(zero), *_bytes(backend.target.traits.state(job, zero)))
             for zero in stages
         ]
-    return _table(
-        ("target", "ZeRO", "weights", "gradients", "optimizer", "second copy", "together"), rows
-    )
+    kinds = ("weights", "gradients", "optimizer", "second copy", "together", "more in the update")
+    return _table(("target", "ZeRO", *kinds), rows)
 
 
 def _bytes(state: StateBytes) -> Iterator[str]:
-    """Bytes per parameter of each kind, then their sum: what is whole, and what n ranks divide."""
+    """Bytes per parameter of each kind, then their sum, and what the update adds: what is whole, and what n
+    ranks divide."""
     whole, divided = state.gathered, 0.0
     for kind in ("weights", "gradients", "optimizer"):
         size, sharded = getattr(state, kind), getattr(state, f"{kind}_sharded")
         whole, divided = whole + size * (not sharded), divided + size * sharded
         yield f"{size:g} / n" if sharded else f"{size:g}"
     yield f"{state.gathered:g}" if state.gathered else ""
-    yield " + ".join([f"{whole:g}"] * bool(whole) + [f"{divided:g} / n"] * bool(divided))
+    yield _shared(whole, divided)
+    yield _shared(state.step_whole, state.step)
+
+
+def _shared(whole: float, divided: float) -> str:
+    return " + ".join([f"{whole:g}"] * bool(whole) + [f"{divided:g} / n"] * bool(divided))
 
 
 def _plain(value: Any) -> str:
@@ -209,6 +214,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "gather_bucket": ("parameters in one gathering of updated weights, where it differs", _or_same),
+    "all_reduces": ("gradients reduced whole though divided, at ZeRO 0, 1, 2, 3", _stages),
     "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
     "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
     "overlaps_tensor_gradients": (

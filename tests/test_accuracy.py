@@ -55,8 +55,8 @@ def test_coverage_and_ranking_are_held(public: dict[str, Any]) -> None:
     assert public["group_summary"]["all"]["spearman"] >= RANKED
 
 
-#: Median error and 90th percentile of memory that may not be exceeded, and rows that ran but are refused, that did
-#: not and are called.
+#: Median error and 90th percentile of memory that may not be exceeded; at most so many rows that ran are
+#: refused, and at least so many that did not are called.
 MEMORY = {"median_ape": 0.04, "p90_ape": 0.14}
 REFUSED, CALLED = 1, 12
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from samples import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, TPU_V5P, V100, sample_
 from parc.backends import BACKENDS
 from parc.backends.deepspeed import BACKEND, TARGET
 from parc.backends.deepspeed.options import Options
+from parc.compiler.case import Case
+from parc.compiler.communication import reduce_seconds
 from parc.compiler.plan import Layout
 from parc.compiler.target import holds
 from parc.dsl.diagnostics import JobError
@@ -135,6 +138,24 @@ def test_sums_in_16_bits_when_asked() -> None:
     assert holds(rule, job, {"zero": 0, "microbatches": 8})
     assert TARGET.traits.state(job, 1).gradients == 2.0
     assert TARGET.traits.state(sample_job("deepspeed"), 1).gradients == 4.0
+
+
+def test_fp32_sums_travel_in_16_bits_as_one_tensor() -> None:
+    """BF16_Optimizer at stage 1, not ZeRO 2; and not for fp16, whose stage 1 is ZeRO's own."""
+    train = Train(seq_len=4096, global_batch=128, tokens=10**12, precision="fp16")
+    half = sample_job("deepspeed", train=train)
+    steps = [TARGET.traits.state(sample_job("deepspeed"), zero).step_whole for zero in range(4)]
+    assert steps == [0.0, 2.0, 0.0, 0.0] and TARGET.traits.state(half, 1).step_whole == 0.0
+
+
+def test_gradients_are_all_reduced_but_at_stage_3() -> None:
+    case = Case(sample_job("deepspeed"), TARGET)
+    stages = np.arange(4)
+    traits = replace(TARGET.traits, all_reduces=lambda zero: False)
+    divided = Case(case.job, replace(TARGET, traits=traits))
+    whole, parts = (reduce_seconds(each, stages, 8, 1, 1) for each in (case, divided))
+    assert whole[[0, 3]].tolist() == parts[[0, 3]].tolist()
+    assert whole[1:3] / parts[1:3] == pytest.approx([2.0, 2.0], rel=0.1)
 
 
 def test_domains_hold_what_the_rules_speak_of() -> None:

@@ -113,16 +113,20 @@ def test_micro_batches_that_do_not_divide_the_batch_are_rounded_up() -> None:
     assert predict(ragged).seconds == pytest.approx(whole.seconds * 48 / 55)
 
 
-@pytest.mark.parametrize(("stage", "bytes_per_parameter"), [("0", 20), ("1", 8 + 12 / 8)])
-def test_nanotron_sums_in_fp32_beside_16_bit_buckets(
-    stage: str, bytes_per_parameter: float
+@pytest.mark.parametrize(
+    ("dp", "stage", "bytes_per_parameter", "beside"),
+    [("1", "0", 20, True), ("8", "0", 22, True), ("8", "1", 8 + 12 / 8, False)],
+)
+def test_nanotron_sums_in_fp32_beside_16_bit_gradients(
+    dp: str, stage: str, bytes_per_parameter: float, beside: bool
 ) -> None:
-    """nanotron's optim/gradient_accumulator.py under DistributedDataParallel."""
+    """nanotron's optim/gradient_accumulator.py, with DistributedDataParallel's buckets but at ZeRO 1, where
+    nothing overlaps (trainer.py)."""
     run = row(
         source="nanotron runs",
         tp="1",
-        dp="8",
-        gpus="8",
+        dp=dp,
+        gpus=dp,
         mbs="1",
         zero_stage=stage,
         recompute="none",
@@ -133,3 +137,4 @@ def test_nanotron_sums_in_fp32_beside_16_bit_buckets(
         state.weights + state.gradients + state.optimizer / (8 if state.optimizer_sharded else 1)
     )
     assert setup.framework == "nanotron" and found == bytes_per_parameter
+    assert setup.case.traits.overlaps_reduce == beside and setup.case.traits.all_reduces(1)

@@ -133,8 +133,13 @@ TRAITS = Traits(
     sequence_parallel=False,
     whole_embedding=True,
     gathers_logits=True,
+    # stage_1_and_2.py:1516: a bucket is all-reduced, and each rank copies what is its own; BF16_Optimizer's
+    # gradients are too (engine.py:3795).
+    all_reduces=lambda zero: zero in (1, 2),
     # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
     overlaps_reduce=False,
+    # utils.py:1016: updated weights are gathered in one piece after the update, and the step waits for them.
+    overlaps_regather=False,
     # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
     fused=False,
     buffers=buffer_bytes,
