@@ -213,6 +213,8 @@ MEMORY = (
     # max_memory_allocated.
     Gauge("SimuMax", GIB, "allocated"),
     Gauge("^own ", GIB, "allocated"),
+    # nanotron's "Mem Alloc (GB)" is divided by 1024 three times (helpers.py, create_table_log).
+    Gauge("nanotron", GIB, "allocated"),
     # nvidia-smi, MiB / 1024; OneFlow plans all tensors' places at compile time and has no allocator's cache.
     Gauge("DLPerf", GIB, "planned"),
     # Not stated how taken. Its FSDP rows fall by 27 to 30 bytes per parameter with the ranks, beyond any
