@@ -58,7 +58,7 @@ def nanotron(job: Job, zero: int) -> StateBytes:
 
 def bf16_optimizer(job: Job, zero: int) -> StateBytes:
     """DeepSpeed's ZeRO 1 of 2022 beside bf16 (runtime/bf16_optimizer.py; the source says: not sharded, 4
-    more bytes), which sends the sums as one tensor, cast to 16 bits (runtime/engine.py, allreduce_bucket).
+    more bytes), which sends the sums as one tensor of 16 bits (runtime/engine.py, allreduce_bucket).
     """
     return replace(summed_in_fp32(job, zero), step_whole=2.0)
 
@@ -72,8 +72,7 @@ def oneflow(job: Job, zero: int) -> StateBytes:
 
 def oneflow_reduced(job: Job, zero: int) -> StateBytes:
     """The same with data parallelism on a stream of its own: what goes into an all-reduce and what comes out,
-    in 16 bits (do_parallel_cast_before_widening_type_cast_pass.cpp), share their places with nothing.
-    """
+    in 16 bits (do_parallel_cast_before_widening_type_cast_pass.cpp), share places with nothing."""
     return replace(oneflow(job, zero), gradients=4.0)
 
 

@@ -149,9 +149,8 @@ def sum_seconds(case: Case, zero: Any, size: Any, offload: Any) -> Any:
 
 
 def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
-    """Seconds per parameter of one gradient reduction: reduce-scatter over shards, all-reduce where
-    gradients stay whole or the framework knows no better, and an all-reduce of the shards over replicas.
-    """
+    """Seconds per parameter of one gradient reduction: reduce-scatter over shards, or all-reduce where
+    gradients stay whole or are reduced so, and an all-reduce of the shards over replicas."""
     width = case.traits.reduce_bytes
     scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
     whole = _per_stage(case, zero, lambda stage: stage == 0 or case.traits.all_reduces(stage))
