@@ -26,7 +26,7 @@ class Framework:
     target: str
     sharded: str
     compiles: bool = False
-    traits: tuple[tuple[str, float], ...] = ()
+    traits: tuple[tuple[str, Any], ...] = ()
 
 
 #: FSDP of PyTorch 1 gathers flat parameters into place (torch/distributed/fsdp/_flat_param.py).
@@ -34,8 +34,8 @@ FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
 #: the six times of SC21's table 2 at three micro-batches say that gathers hide behind three of four passes,
-#: that reductions do not, and that both reach one port of eight. Its models are Megatron-LM's, which divides
-#: the token table over tp.
+#: that reductions do not, and that both reach one port of eight; its copies of today are not counted. Its
+#: models are Megatron-LM's, which divides the token table over tp.
 OF_2022 = (
     ("whole_embedding", False),
     ("overlaps_reduce", False),
@@ -43,6 +43,8 @@ OF_2022 = (
     ("overlaps_each", False),
     ("gather_quarters", 3),
     ("wide_share", 1 / 8),
+    ("sum_bytes", None),
+    *FLAT,
 )
 #: Before reductions beside the products of weight gradients (megatron/mpu/layers.py), and before gradient
 #: accumulation fusion, which came with sequence parallelism.

@@ -296,10 +296,18 @@ def mtp_block(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 def copies(case: Case, zero: Any) -> Any:
-    """Seconds per parameter to lay out gathered weights and gradients to be reduced, once per micro-batch."""
-    moved = [
-        case.traits.gathers(stage) * case.traits.gather_copy_bytes
-        + case.traits.reduces_each(stage) * case.traits.reduce_copy_bytes
+    """Seconds per parameter to lay out gathered weights and gradients to be reduced, or to add gradients up,
+    once per micro-batch."""
+    return np.array(copied_bytes(case))[np.asarray(zero)] / case.memory_rate
+
+
+def copied_bytes(case: Case) -> list[float]:
+    """Bytes per parameter that those kernels move, by ZeRO stage."""
+    traits = case.traits
+    added = traits.sum_bytes or (lambda job, stage: 0.0)
+    return [
+        traits.gathers(stage) * traits.gather_copy_bytes
+        + traits.reduces_each(stage) * traits.reduce_copy_bytes
+        + added(case.job, stage)
         for stage in range(4)
     ]
-    return np.array(moved)[np.asarray(zero)] / case.memory_rate

@@ -167,7 +167,7 @@ def optimizer(x: Algebra) -> Any:
 
 def laid_out(x: Algebra, load: Load) -> Any:
     """Nanoseconds per micro-batch of laying out gathered weights and gradients to be reduced."""
-    if not (x.case.traits.gather_copy_bytes or x.case.traits.reduce_copy_bytes):
+    if not any(compute.copied_bytes(x.case)):
         return 0
     held = load.common + load.experts if x.case.model.moe else load.common
     return x.over(x.times(held, x.term(copies)), KIBI)

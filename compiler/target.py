@@ -119,6 +119,9 @@ class Traits:
     """Bytes that the GPU moves per parameter to lay out what one gather brought, beside the gather itself."""
     reduce_copy_bytes: float = 0.0
     """The same for one gradient reduction after a micro-batch."""
+    sum_bytes: Callable[[Job, int], float] | None = None
+    """`sum_bytes(job, zero)`: bytes that the GPU moves per parameter to add a micro-batch's gradient to the
+    step's sum, where it depends on the ZeRO stage; else `fuses_accumulation` says who adds."""
     overlaps_each: bool = True
     """So do gradient reductions after every micro-batch."""
     overlaps_tensor: bool = False

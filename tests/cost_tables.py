@@ -184,6 +184,10 @@ def _or_same(value: float | None) -> str:
     return "the same" if value is None else _plain(value)
 
 
+def _or_nothing(value: Callable[[int], float] | None) -> str:
+    return "" if value is None else _stages(value)
+
+
 def _or_layers(value: float | None) -> str:
     return f"{states.LIVE_LAYERS} layers" if value is None else _plain(value)
 
@@ -212,6 +216,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "reduce_bytes": ("bytes per gradient on the wire", _plain),
     "gather_copy_bytes": ("bytes per weight to lay out a gather", _plain),
     "reduce_copy_bytes": ("bytes per gradient to lay out a reduction", _plain),
+    "sum_bytes": ("bytes to add a gradient to the step's sum, at ZeRO 0, 1, 2, 3", _or_nothing),
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "gather_bucket": ("parameters in one gathering of updated weights, where it differs", _or_same),
     "all_reduces": ("gradients reduced whole though divided, at ZeRO 0, 1, 2, 3", _stages),
@@ -263,6 +268,7 @@ OF_JOB: dict[str, Callable[[Any, Job], Any]] = {
     "buffers": lambda value, job: value(job),
     "bucket": lambda value, job: value(job, 64, 1),
     "output_logit_bytes": lambda value, job: float(value(2)),
+    "sum_bytes": lambda value, job: value and (lambda zero: value(job, zero)),
 }
 
 

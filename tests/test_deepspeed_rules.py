@@ -14,6 +14,7 @@ from parc.backends.deepspeed import BACKEND, TARGET
 from parc.backends.deepspeed.options import Options
 from parc.compiler.case import Case
 from parc.compiler.communication import reduce_seconds
+from parc.compiler.compute import copied_bytes
 from parc.compiler.plan import Layout
 from parc.compiler.target import holds
 from parc.dsl.diagnostics import JobError
@@ -146,6 +147,14 @@ def test_fp32_sums_travel_in_16_bits_as_one_tensor() -> None:
     half = sample_job("deepspeed", train=train)
     steps = [TARGET.traits.state(sample_job("deepspeed"), zero).step_whole for zero in range(4)]
     assert steps == [0.0, 2.0, 0.0, 0.0] and TARGET.traits.state(half, 1).step_whole == 0.0
+
+
+def test_gradients_and_weights_are_copied_around() -> None:
+    """Bytes per parameter and micro-batch: 16-bit sums 6, fp32 ones of 16-bit gradients 18, buckets 12, and
+    the weights of two gathers 8."""
+    assert copied_bytes(Case(sample_job("deepspeed"), TARGET)) == [6.0, 18.0, 12.0, 20.0]
+    half = sample_job("deepspeed", Options(accumulate="compute"))
+    assert copied_bytes(Case(half, TARGET)) == [6.0, 6.0, 12.0, 20.0]
 
 
 def test_gradients_are_all_reduced_but_at_stage_3() -> None:

@@ -83,6 +83,17 @@ def state(job: Job, zero: int) -> StateBytes:
     )
 
 
+def sum_bytes(job: Job, zero: int) -> float:
+    """Bytes to add a micro-batch's gradient up.
+
+    Stage 1 with fp32 sums widens it and adds that (bf16_optimizer.py, _update_hp_grad; for fp16
+    stage_1_and_2.py), sums in 16 bits are autograd's; stages 2 and 3 add a rank's part alone.
+    """
+    if zero >= 2:
+        return 0.0
+    return 18.0 if zero == 1 and sums_in_fp32(job) else 6.0
+
+
 def buffer_bytes(job: Job) -> int:
     """Four 16-bit gradient buckets.
 
@@ -140,6 +151,12 @@ TRAITS = Traits(
     overlaps_reduce=False,
     # utils.py:1016: updated weights are gathered in one piece after the update, and the step waits for them.
     overlaps_regather=False,
+    # partition_parameters.py:795: weights gathered together are cut out of what came.
+    gather_copy_bytes=4.0,
+    # stage_1_and_2.py:1456, stage3.py:1637: a gradient is copied to a bucket, put together with others of it
+    # (coalesced_collectives.py:122, stage_1_and_2.py:1525) and divided in place.
+    reduce_copy_bytes=12.0,
+    sum_bytes=sum_bytes,
     # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
     fused=False,
     buffers=buffer_bytes,

@@ -3,8 +3,8 @@
 #
 # gpt_125m with DeepSpeed
 # dp 2 = 2 GPUs, 4 micro-batches of 32 a step.
-# Predicted 35.2% MFU, 60.7 of 79.1 GiB on the fullest rank.
-# ZeRO 3: optimizer states, gradients and weights divided over 2 ranks.
+# Predicted 35.1% MFU, 60.7 of 79.1 GiB on the fullest rank.
+# ZeRO 2: optimizer states and gradients divided over 2 ranks.
 # No recomputation: all activations fit.
 set -euo pipefail
 
