@@ -1,0 +1,63 @@
+"""On PYTHONPATH: every rank writes which collectives of torch.distributed it called, to TRAFFIC_LOG.<rank>
+when it leaves its process group.
+
+The log is a JSON object, `operation dtype` -> elements of the whole tensors, summed over calls.
+"""
+
+import json
+import os
+from collections import Counter
+from functools import wraps
+
+OPERATIONS = (
+    "all_reduce", "reduce", "broadcast", "reduce_scatter", "reduce_scatter_tensor", "all_gather",
+    "all_gather_into_tensor", "all_to_all", "all_to_all_single",
+)  # fmt: skip
+
+
+def record(path):
+    import torch
+    import torch.distributed as distributed
+
+    elements = Counter()
+
+    def flat(values):
+        for value in values:
+            yield from flat(value) if isinstance(value, (list, tuple)) else [value]
+
+    def watched(name):
+        call = getattr(distributed, name)
+
+        @wraps(call)
+        def calling(*args, **options):
+            # Input or output, whichever is whole.
+            given = (*args, *options.values())
+            sizes = {}
+            for value in given:
+                tensors = [each for each in flat([value]) if isinstance(each, torch.Tensor)]
+                for tensor in tensors[:1]:
+                    kind = str(tensor.dtype).removeprefix("torch.")
+                    whole = sum(each.numel() for each in tensors)
+                    sizes[kind] = max(sizes.get(kind, 0), whole)
+            for kind, whole in sizes.items():
+                elements[f"{name} {kind}"] += whole
+            return call(*args, **options)
+
+        setattr(distributed, name, calling)
+
+    def ending(end):
+        @wraps(end)
+        def writing(*args, **options):
+            with open(path, "w") as log:
+                json.dump(elements, log)
+            return end(*args, **options)
+
+        return writing
+
+    for name in OPERATIONS:
+        watched(name)
+    distributed.destroy_process_group = ending(distributed.destroy_process_group)
+
+
+if "RANK" in os.environ and "TRAFFIC_LOG" in os.environ:
+    record(f"{os.environ['TRAFFIC_LOG']}.{os.environ['RANK']}")
