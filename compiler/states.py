@@ -69,7 +69,7 @@ def expert_step_width(case: Case, zero: Any, expert_shard: Any, offload: Any) ->
 def _stepping(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
     state = _by_stage(case, zero)
     own = state["step"] / np.where(state["optimizer_sharded"], shard, 1)
-    return np.where(np.asarray(offload) >= 1, 0.0, own) + state["step_whole"]
+    return np.where(np.asarray(offload) >= 1, 0.0, own + state["step_whole"])
 
 
 @term("1/4096 B", of=("zero", "shard", "offload"))
