@@ -57,10 +57,17 @@ def nanotron(job: Job, zero: int) -> StateBytes:
 
 
 def bf16_optimizer(job: Job, zero: int) -> StateBytes:
-    """DeepSpeed's ZeRO 1 of 2022 beside bf16 (runtime/bf16_optimizer.py; the source says: not sharded, 4
-    more bytes), which sends the sums as one tensor of 16 bits (runtime/engine.py, allreduce_bucket).
-    """
+    """DeepSpeed's ZeRO 1 of 2022 in bf16 (runtime/bf16_optimizer.py; the source says: not sharded, 4 more
+    bytes), which sends the sums as one tensor of 16 bits (runtime/engine.py, allreduce_bucket)."""
     return replace(summed_in_fp32(job, zero), step_whole=2.0)
+
+
+def widened(job: Job, zero: int) -> float:
+    """Bytes of its sums: a gradient is cast to fp32, and that is added (update_hp_grads)."""
+    return 18.0
+
+
+BF16_OPTIMIZER: Traits = (("state", bf16_optimizer), ("sum_bytes", widened))
 
 
 def oneflow(job: Job, zero: int) -> StateBytes:
@@ -163,12 +170,8 @@ def traits_of(row: Row, framework: Framework) -> Traits:
     if row.zero_stage == 0:
         pipeline = PIPELINE if "DeepSpeed" in row.notes else PIPELINE[:1]
         return (("state", megatron_2021), *pipeline, *OLD_LOGITS)
-    return (
-        ("state", bf16_optimizer if _sums_in_fp32(row) else deepspeed_16_bits),
-        ("buffers", no_bucket),
-        *PIPELINE,
-        *OLD_LOGITS,
-    )
+    kept = BF16_OPTIMIZER if _sums_in_fp32(row) else (("state", deepspeed_16_bits),)
+    return (*kept, ("buffers", no_bucket), *PIPELINE, *OLD_LOGITS)
 
 
 def _sums_in_fp32(row: Row) -> bool:

@@ -2,8 +2,7 @@
 
 Starts from what others measured of kernels (`prior`), not from the values in use, and lowers a robust loss of
 log(predicted / measured), every source weighing the same, by coordinate descent over whole steps of each
-parameter. The values marked [fit] in dsl/std and those of the host in backends/host.py are where it ends, to
-a step.
+parameter. The values marked [fit] in dsl/std and those of the host in backends/host.py are where it ends.
 Then it leaves each source out in turn, fits to the others, and prints the error of the fit beside that of
 the source left out. It changes no file. Fields that a source leaves open are filled once, with the values in
 use. The same file gives the same numbers.
@@ -135,7 +134,7 @@ def report(fit: Fit, sources: Sources, fitted: Point) -> str:
     lines = [*_of_parameters(fitted, others), "", *_of_sources(fit, sources, fitted, others)]
     lines.append(f"\n{'step_spread of left-out sources':52}{'sources':>8}")
     for label, found in sorted(spreads(fit, sources, others).items()):
-        lines.append(f"{label:52}{len(found):8}{float(np.median(found)):9.2f}")
+        lines.append(f"{label:52}{len(found):8}{float(np.median(found)):9.3f}")
     return "\n".join(lines)
 
 

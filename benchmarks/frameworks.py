@@ -29,6 +29,21 @@ class Framework:
     traits: tuple[tuple[str, Any], ...] = ()
 
 
+def in_16_bits(job: Job, zero: int) -> float:
+    """Bytes of a kernel that adds 16-bit gradients: both are read, and the sum is written."""
+    return 6.0
+
+
+def in_fp32(job: Job, zero: int) -> float:
+    """The same of a 16-bit gradient to an fp32 sum."""
+    return 10.0
+
+
+def reduces_whole(zero: int) -> bool:
+    """Gradients are reduced whole at any stage."""
+    return True
+
+
 #: FSDP of PyTorch 1 gathers flat parameters into place (torch/distributed/fsdp/_flat_param.py).
 FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
@@ -43,13 +58,12 @@ OF_2022 = (
     ("overlaps_each", False),
     ("gather_quarters", 3),
     ("wide_share", 1 / 8),
-    ("sum_bytes", None),
     *FLAT,
 )
 #: Before reductions beside the products of weight gradients (megatron/mpu/layers.py), and before gradient
 #: accumulation fusion, which came with sequence parallelism.
 IN_THE_OPEN = (("overlaps_tensor_gradients", False),)
-OF_2021 = (*OF_2022, *IN_THE_OPEN, ("fuses_accumulation", False))
+OF_2021 = (*OF_2022, *IN_THE_OPEN, ("sum_bytes", in_16_bits))
 
 
 def owned(job: Job, ranks: Any, ways: Any) -> Any:
@@ -74,20 +88,14 @@ PIECES = (("overlaps_tensor", True),)
 #: written in their place and scaled, at 0.42 of other kernels' bandwidth (SimuMax, configs/system,
 #: b200_bf16_ceperm.json: ce_fusion 0.28 of peak for 0.67).
 ONE_LOSS = (("loss_bytes", 24.0),)
-
-
-def always(zero: int) -> bool:
-    return True
-
-
 #: nanotron's Llama: SiLU and product are two kernels (models/llama.py), 16-bit gradients are added to fp32
 #: sums by kernels of their own (optim/gradient_accumulator.py), which ZeRO 1 reduces whole (trainer.py:
 #: reduce_scatter=False), updated weights are gathered after the step (optim/zero.py), and the loss keeps fp32
 #: logits beside the 16-bit ones and their shifted copy.
 EAGER_MEGATRON = (
     ("fused", False),
-    ("fuses_accumulation", False),
-    ("all_reduces", always),
+    ("sum_bytes", in_fp32),
+    ("all_reduces", reduces_whole),
     ("overlaps_regather", False),
     ("logit_bytes", 10.0),
 )
@@ -157,8 +165,6 @@ FRAMEWORKS = (
         "deepspeed",
         traits=(*OF_2021, ("blocking", True)),
     ),
-    # src/model/gpt_model.py, src/trainer.py: a vocabulary without padding, torch's cross entropy of 16-bit
-    # logits.
     Framework(
         "BigScience|Megatron-DeepSpeed",
         "Megatron-DeepSpeed",

@@ -74,22 +74,8 @@ class Case:
         """Bytes that a product of weight gradients moves per parameter: it writes 2, or reads and writes the
         sum of the step where that stays on the rank (Megatron-LM's gradient accumulation fusion).
         """
-        return 2.0 * self.state(0).gradients if self._sums and self._fuses else 2.0
-
-    @cached_property
-    def added_bytes(self) -> float:
-        """Bytes per parameter of a kernel that adds a micro-batch's gradient to the step's sum, where
-        products do not: both are read, and the sum is written."""
-        return 2.0 + 2.0 * self.state(0).gradients if self._sums and not self._fuses else 0.0
-
-    @property
-    def _sums(self) -> bool:
-        """Whether gradients of micro-batches are added up on the rank, at every ZeRO stage alike."""
-        return self.traits.sum_bytes is None and not self.traits.reduces_each(0)
-
-    @property
-    def _fuses(self) -> bool:
-        return self.traits.fuses_accumulation
+        fused = self.traits.sum_bytes is None and not self.traits.reduces_each(0)
+        return 2.0 * self.state(0).gradients if fused else 2.0
 
     @property
     def operand_bytes(self) -> int:

@@ -45,7 +45,6 @@ def matmul_backward(
     """Seconds of the gradients of its input and of its weights, which are added to the sum of the step."""
     seconds = product(case, rows, inner, columns, half)
     seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
-    seconds = seconds + streamed(case, case.added_bytes * inner * columns)
     return seconds + casts(case, rows * columns) if cast and not half else seconds
 
 

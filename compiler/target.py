@@ -121,7 +121,7 @@ class Traits:
     """The same for one gradient reduction after a micro-batch."""
     sum_bytes: Callable[[Job, int], float] | None = None
     """`sum_bytes(job, zero)`: bytes that the GPU moves per parameter to add a micro-batch's gradient to the
-    step's sum, where it depends on the ZeRO stage; else `fuses_accumulation` says who adds."""
+    step's sum; None where products of weight gradients add (Megatron-LM since 2022)."""
     overlaps_each: bool = True
     """So do gradient reductions after every micro-batch."""
     overlaps_tensor: bool = False
@@ -173,8 +173,6 @@ class Traits:
     """Without sequence parallelism every rank of tp sends all activations to the next stage, not a share."""
     gathers_logits: bool = False
     """Every rank of tensor parallelism holds all logits."""
-    fuses_accumulation: bool = True
-    """Products of weight gradients add to a sum that stays on the rank (Megatron-LM since 2022)."""
     fused: bool = True
     """Norm, activation and rope kernels are fused."""
     compiles: bool = False

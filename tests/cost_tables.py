@@ -246,7 +246,6 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "saves_fp8": ("fp8 keeps inputs of linear layers in 8 bits", _plain),
     "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
-    "fuses_accumulation": ("products of weight gradients add to the sum of the step", _plain),
     "whole_boundary": ("every rank of tp sends all that a stage hands over", _plain),
     "whole_embedding": ("every rank of tp holds the whole token table", _plain),
     "gathers_logits": ("every rank of tp holds all logits", _plain),

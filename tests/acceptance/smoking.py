@@ -18,6 +18,9 @@ import pytest
 from environments import cache_folder, environment
 from results import RESULTS, Ran
 
+import parc
+from parc.smoke import Prepared, Request, look_into, prepare
+
 #: A grouped-query decoder of eight layers on two nodes; `parc smoke` makes it narrow.
 DENSE = "model decoder from std.llama3_8b { layers = 8 }"
 EXPERTS = "model experts from std.mixtral_8x7b { layers = 4 }"
@@ -59,6 +62,24 @@ def job_text(target: str, wanted: Wanted) -> str:
     )
 
 
+def extensions() -> dict[str, str]:
+    """Where kernels that DeepSpeed compiles are kept for the next run."""
+    return {"TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions")}
+
+
+def prepared(target: str, wanted: Wanted, name: str, folder: Path, steps: int) -> Prepared:
+    """The files of a shrunken job in a new folder, for the environment of that name."""
+    folder.mkdir()
+    job = folder.with_suffix(".par")
+    job.write_text(job_text(target, wanted))
+    (plan,) = parc.compile(parc.load(job))
+    interpreter = look_into(str(environment(name).python))
+    assert not isinstance(interpreter, str), interpreter
+    ready = prepare(plan, Request(interpreter, wanted.processes, steps), folder)
+    assert ready is not None
+    return ready
+
+
 def smoked(
     target: str,
     wanted: Wanted,
@@ -74,7 +95,7 @@ def smoked(
     command = [sys.executable, "-m", "parc", "smoke", str(job), "--json", "--cpu"]
     command += ["--python", str(environment(name).python)]
     command += ["--procs", str(wanted.processes), "--limit", str(LIMIT_SECONDS), *more]
-    variables = {**os.environ, "TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions")}
+    variables = {**os.environ, **extensions()}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=variables) as process:
         running.add(process)

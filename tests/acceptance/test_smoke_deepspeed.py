@@ -8,16 +8,23 @@ import time
 from pathlib import Path
 
 import pytest
-from environments import cache_folder, environment
+from environments import environment
 from jobs_of_seed import compile_text
 from launches import write
 from processes import start, stop
 from results import RESULTS, Ran
 from slurm_tools import free_ports
-from smoking import LIMIT_SECONDS, Smokes, Wanted, check, check_recomputing, job_text
+from smoking import (
+    LIMIT_SECONDS,
+    Smokes,
+    Wanted,
+    check,
+    check_recomputing,
+    extensions,
+    prepared,
+)
 
-import parc
-from parc.smoke import FRAMEWORKS, Prepared, Request, look_into, prepare
+from parc.smoke import FRAMEWORKS, Prepared
 from parc.smoke.guard import MARK, end
 from parc.smoke.processes import Line
 from parc.smoke.run import steps_of
@@ -106,8 +113,11 @@ STEPS, INTERVAL, KILLED = 12, 3, 7
 
 @pytest.mark.parametrize("case", ["zero_1", "zero_3", "pp", "autotp_zero_1"])
 def test_a_killed_run_goes_on_as_if_it_had_not_been(case: str, tmp_path: Path) -> None:
-    whole = _losses(_prepared(case, tmp_path / "whole"), None)
-    killed = _prepared(case, tmp_path / "killed")
+    def of(folder: Path) -> Prepared:
+        return prepared(TARGET, CASES[case], NAME, folder, STEPS)
+
+    whole = _losses(of(tmp_path / "whole"), None)
+    killed = of(tmp_path / "killed")
     first = _losses(killed, KILLED)
     assert KILLED <= max(first) < STEPS, "it had ended before it was killed"
     second = _losses(killed, None)
@@ -116,29 +126,14 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(case: str, tmp_path: Path) -
     assert {**first, **second} == pytest.approx(whole, abs=2e-3)
 
 
-def _prepared(case: str, folder: Path) -> Prepared:
-    """The files of a shrunken job below `folder`."""
-    folder.mkdir()
-    job = folder.with_suffix(".par")
-    job.write_text(job_text("deepspeed", CASES[case]))
-    (plan,) = parc.compile(parc.load(job))
-    interpreter = look_into(str(environment(NAME).python))
-    assert not isinstance(interpreter, str), interpreter
-    ready = prepare(plan, Request(interpreter, CASES[case].processes, STEPS), folder)
-    assert ready is not None
-    return ready
-
-
 def _mark(ready: Prepared) -> str:
     return ready.environment["TMPDIR"]
 
 
 def _started(ready: Prepared) -> subprocess.Popen[str]:
-    extensions = str(cache_folder() / "torch_extensions")
-    marks = {MARK: _mark(ready), "TORCH_EXTENSIONS_DIR": extensions}
     return subprocess.Popen(
         [*ready.command, f"--save-interval={INTERVAL}"],
-        env={**ready.environment, **marks},
+        env={**ready.environment, **extensions(), MARK: _mark(ready)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from environments import cache_folder, environment
+from environments import environment
 from processes import wait_until
-from smoking import LIMIT_SECONDS, Wanted, job_text
+from smoking import LIMIT_SECONDS, Wanted, extensions, job_text
 
 #: A run that does not end before it is ended.
 ENDLESS = ("--steps", "1000000")
@@ -31,7 +31,7 @@ def _start(folder: Path, *more: str, options: str = "") -> subprocess.Popen[str]
             **os.environ,
             "TMPDIR": str(scratch),
             "SMOKE_TEST": str(folder),
-            "TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions"),
+            **extensions(),
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from environments import cache_folder, environment
 from processes import start, stop
-from smoking import LIMIT_SECONDS, Wanted, job_text
+from smoking import LIMIT_SECONDS, Wanted, extensions, prepared
 
-import parc
 from parc.backends import BACKENDS
 from parc.compiler.parameters import total
 from parc.compiler.plan import Plan
-from parc.smoke import Request, look_into, prepare
 
 RECORDER = Path(__file__).with_name("recorder")
 STEPS, RANKS = 3, 2
@@ -25,41 +21,28 @@ STEPS, RANKS = 3, 2
 LITTLE, KEPT = 0.01, 0.1
 
 
-@dataclass(frozen=True)
-class Case:
-    target: str
-    environment: str
-    rules: str
-    options: str = ""
-
-
-ALONE = "pp == 1, cp == 1, hpz == 1, offload == none, recompute == none"
-CASES = {
-    ("deepspeed", 0): Case("deepspeed", "deepspeed", ALONE, "accumulate = compute"),
-    **{("deepspeed", zero): Case("deepspeed", "deepspeed", ALONE) for zero in (1, 2, 3)},
-    **{
-        ("torchtitan", zero): Case("torchtitan", "torchtitan-0.2.2", "dp_shard == 8, tp == 1")
-        for zero in (2, 3)
-    },
+ENVIRONMENTS = {"deepspeed": "deepspeed", "torchtitan": "torchtitan-0.2.2"}
+LAYOUTS = {
+    "deepspeed": "pp == 1, cp == 1, hpz == 1, offload == none, recompute == none",
+    "torchtitan": "dp_shard == 8, tp == 1",
 }
+CASES = [
+    *(("deepspeed", zero) for zero in (0, 1, 2, 3)),
+    *(("torchtitan", zero) for zero in (2, 3)),
+]
 
 
-def sent(case: Case, zero: int, folder: Path) -> tuple[Plan, Counter[str]]:
+def sent(target: str, zero: int, folder: Path) -> tuple[Plan, Counter[str]]:
     """A shrunken plan at a ZeRO stage, and the elements of its first rank's collectives in `STEPS` steps."""
-    job = folder / "job.par"
-    wanted = Wanted(f"zero == {zero}, {case.rules}", RANKS, {}, options=case.options)
-    job.write_text(job_text(case.target, wanted))
-    (plan,) = parc.compile(parc.load(job))
-    interpreter = look_into(str(environment(case.environment).python))
-    assert not isinstance(interpreter, str), interpreter
-    ready = prepare(plan, Request(interpreter, RANKS, STEPS), folder / "run")
-    assert ready is not None
+    options = "accumulate = compute" if (target, zero) == ("deepspeed", 0) else ""
+    wanted = Wanted(f"zero == {zero}, {LAYOUTS[target]}", RANKS, {}, options=options)
+    ready = prepared(target, wanted, ENVIRONMENTS[target], folder / "run", STEPS)
     search = (str(RECORDER), ready.environment.get("PYTHONPATH"))
     variables = {
         **ready.environment,
+        **extensions(),
         "PYTHONPATH": os.pathsep.join(place for place in search if place),
         "TRAFFIC_LOG": str(folder / "traffic"),
-        "TORCH_EXTENSIONS_DIR": str(cache_folder() / "torch_extensions"),
     }
     log = folder / "log"
     process = start(ready.command, log, variables)
@@ -73,7 +56,7 @@ def sent(case: Case, zero: int, folder: Path) -> tuple[Plan, Counter[str]]:
 @pytest.mark.parametrize(("target", "zero"), CASES)
 def test_gradients_and_weights_travel_as_priced(target: str, zero: int, tmp_path: Path) -> None:
     """As often, as whole and in as many bits."""
-    plan, elements = sent(CASES[target, zero], zero, tmp_path)
+    plan, elements = sent(target, zero, tmp_path)
     traits, each = BACKENDS[target].target.traits, total(plan.job.model)
     microbatches = STEPS * plan.layout.microbatches
     reduced = each * (microbatches if traits.reduces_each(zero) else STEPS)
