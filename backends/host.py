@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-#: To launch a forward half-layer: what vTrain's single-node rows ask for (benchmarks/fit.py); no other source
-#: tells of it.
+#: To launch a forward half-layer, between what a layer of Megatron-core (2.5 ms forward and backward, 0.41 a
+#: half) and of torchtitan (2.0, 0.34) takes one core of a 2.5 GHz Xeon (tests/acceptance/test_host_time.py).
 HOST_SECONDS = 0.38e-3
-#: What a half-layer takes on the GPU beside its arithmetic and traffic, some 12 kernels of 10 us: chosen by
-#: the order of layouts in the same rows (docs/cost-model.md).
-GAP_SECONDS = 0.12e-3
+#: What a half-layer takes on the GPU beside its arithmetic and traffic: some 15 kernels, started 3.8 us apart
+#: (dsl/std/gpus.par, kernel_launch). Measured runs choose the same (benchmarks/fit.py).
+GAP_SECONDS = 0.06e-3
 #: Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3 30B
 #: in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as between
-#: them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06). Of other frameworks nobody
-#: says.
-EXPERT_HOST_SECONDS = 1.9e-3
+#: them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06); 8 of them are these, the
+#: other half's and the gaps. Of other frameworks nobody says.
+EXPERT_HOST_SECONDS = 2.1e-3

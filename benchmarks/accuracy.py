@@ -97,6 +97,7 @@ def report(result: Score) -> dict[str, Any]:
         "overall": {
             "rows": scores.errors(runs),
             "median_of_sources": scores.median_of(sourced.values()),
+            "measured": scores.errors([run for run in runs if measured(run.row.source)]),
             "stated": scores.errors([run for run in runs if not run.completed]),
             "completed": scores.errors([run for run in runs if run.completed]),
         },
@@ -146,7 +147,16 @@ def _summaries(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
         name: scores.summary([group for group in found if group["source"] == name])
         for name in sorted({group["source"] for group in found})
     }
-    return {"all": scores.summary(found), "by_source": by_source}
+    return {
+        "all": scores.summary(found),
+        "measured": scores.summary([group for group in found if measured(group["source"])]),
+        "by_source": by_source,
+    }
+
+
+def measured(source: str) -> bool:
+    """Whether a source's rows were run as they stand, and not put together by a simulator."""
+    return not re.search(sources.COMPOSED, source)
 
 
 def worst(result: Score, count: int) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from printing import kinds
+from printing import grouped, kinds
 
 ROOT = Path(__file__).resolve().parents[1]
 COST_MODEL, README = ROOT / "docs" / "cost-model.md", ROOT / "README.md"
@@ -53,6 +53,7 @@ def write(report: Report) -> None:
 def _errors(report: Report) -> list[Sequence[str]]:
     rows = {name: each for name, each in kinds(report).items() if each["n"]}
     rows["all rows"] = report["overall"]["rows"]
+    rows["all that were measured"] = report["overall"]["measured"]
     table = [
         (name, f"{each['n']:,}", _signed(each["bias"]), *map(_share, _two(each)))
         for name, each in rows.items()
@@ -66,7 +67,6 @@ def _two(each: Report) -> tuple[float, float]:
 
 
 def _ranking(report: Report) -> str:
-    summary = report["group_summary"]
     body = [
         (
             name,
@@ -75,17 +75,18 @@ def _ranking(report: Report) -> str:
             _share(each["regret_mean"]),
             _share(each["regret_max"]),
         )
-        for name, each in (*summary["by_source"].items(), ("all", summary["all"]))
+        for name, each in grouped(report).items()
     ]
     return markdown(GROUP_HEAD, body)
 
 
 def _lines(report: Report) -> list[str]:
-    overall, ranks = report["overall"], report["group_summary"]["all"]
+    overall, ranks = report["overall"], report["group_summary"]["measured"]
     middle, memory, oom = overall["median_of_sources"], report["memory"], report["oom"]
     timed = sum(1 for each in report["by_source"].values() if each["n"])
+    run, rows = overall["measured"]["n"], overall["rows"]["n"]
     return [
-        f"Step time of {overall['rows']['n']:,} published runs: median error "
+        f"Step time of {run:,} measured runs and {rows - run:,} that a simulator put together: median error "
         f"{_share(middle['median_ape'])}, 90th percentile {_share(middle['p90_ape'])}, each the median over "
         f"{timed} sources; the band in brackets beside an MFU holds four of five.",
         f"Of {ranks['groups']} jobs that were run with four or more layouts, parc's pick is on average "

@@ -2,7 +2,7 @@
 
 Starts from what others measured of kernels (`prior`), not from the values in use, and lowers a robust loss of
 log(predicted / measured), every source weighing the same, by coordinate descent over whole steps of each
-parameter. The values marked [fit] in dsl/std and those of the host in backends/host.py are where it ends.
+parameter. The values marked [fit] in dsl/std and the gaps in backends/host.py are where it ends.
 Then it leaves each source out in turn, fits to the others, and prints the error of the fit beside that of
 the source left out. It changes no file. Fields that a source leaves open are filled once, with the values in
 use. The same file gives the same numbers.
@@ -26,12 +26,11 @@ from setups import Setup, setup_of
 
 from parc.backends import BACKENDS
 
-#: Rows of a source that are fitted to, evenly spaced: more of them weigh no more. The largest source has
-#: some thirty timings of a layer behind its thousand rows.
+#: Rows of a source that are fitted to, evenly spaced: more of them weigh no more.
 MOST_ROWS = 32
 
 #: Steps between a value in use and the fit within which they are the same: a hundredth for efficiencies,
-#: 20 us for the host.
+#: 10 us for the gaps.
 TOLERANCE = 1.01
 
 #: Chips that share efficiencies.
@@ -54,9 +53,9 @@ def efficiency(
 
 #: Priors of products are those of shapes of models, of memory what elementwise kernels reach by SimuMax's
 #: table of B200, all by the sources in dsl/std/gpus.par; Volta's products have that of the best shape,
-#: Blackwell's fp8 and Ultra those of Blackwell. The host's is a guess: ten kernels of 30 us. Values may go
-#: down to four fifths of a prior and up to the best figure of the chip. Gaps between kernels are not among
-#: them: errors alone say less of them than the order of layouts does (docs/cost-model.md).
+#: Blackwell's fp8 and Ultra those of Blackwell, gaps those of 15 kernels. Efficiencies may go down to four
+#: fifths of a prior and up to the best figure of the chip. The host's time is not among them: no measured
+#: run tells of it alone.
 PARAMETERS = (
     efficiency("Volta", "matmul_efficiency", VOLTA, 59, 80, 74),
     efficiency("Volta", "memory_efficiency", VOLTA, 54, 85, 67),
@@ -72,7 +71,7 @@ PARAMETERS = (
     efficiency("Blackwell", "memory_efficiency", SM100, 54, 85, 67),
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 39, 78, 49),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 39, 90, 49),
-    Parameter("every framework host_seconds", "host_seconds", tuple(BACKENDS), 0.02e-3, 1, 60, 15),
+    Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.01e-3, 0, 40, 6),
 )
 
 
@@ -92,9 +91,11 @@ def samples(path: Path, most: int = MOST_ROWS) -> dict[str, list[Sample]]:
 
 
 def _timed(row: Row | Unusable) -> Setup | None:
-    """The setup of a row with a time, where accuracy.py prices it."""
+    """The setup of a row with a measured time, where accuracy.py prices it."""
     if isinstance(row, Unusable) or row.oom or not row.timed or accuracy.outside(row):
         return None
+    if not accuracy.measured(row.source):
+        return None  # a simulator's rows
     try:
         return setup_of(row)
     except Unusable:

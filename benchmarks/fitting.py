@@ -69,7 +69,7 @@ class Parameter:
     def concerns(self, asked: Asked) -> bool:
         """Whether a run goes by this value; a kernel or chip of its own does not."""
         if not self.of_gpu:
-            return asked.target in self.owners
+            return asked.target in self.owners and self.field not in dict(asked.traits)
         gpu = asked.cluster.gpu
         return gpu.name in self.owners and getattr(gpu, self.field) == self.used
 

@@ -53,7 +53,7 @@ def kinds(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def ranking(document: Mapping[str, Any]) -> Iterator[str]:
-    summaries = {**document["group_summary"]["by_source"], "all": document["group_summary"]["all"]}
+    summaries = grouped(document)
     lines = [
         (
             name,
@@ -66,6 +66,15 @@ def ranking(document: Mapping[str, Any]) -> Iterator[str]:
         if each["groups"]
     ]
     yield from table(("layouts of one job", "groups", "Spearman", "mean regret", "worst"), lines)
+
+
+def grouped(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Summaries of groups by source, of all, and of those that were measured where others were not."""
+    summary = document["group_summary"]
+    found = {**summary["by_source"], "all": summary["all"]}
+    if 0 < summary["measured"]["groups"] < summary["all"]["groups"]:
+        found["all that were measured"] = summary["measured"]
+    return found
 
 
 def repeated(document: Mapping[str, Any]) -> Iterator[str]:
@@ -126,11 +135,16 @@ def worst(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+def _parts(overall: Mapping[str, Any]) -> tuple[str, ...]:
+    parts = ("rows", "stated", "completed")
+    return (*parts, "measured") if 0 < overall["measured"]["n"] < overall["rows"]["n"] else parts
+
+
 def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> str:
     overall = document["overall"]
     middle = {name: percent(value) for name, value in overall["median_of_sources"].items()}
     lines = [
-        *errors({name: overall[name] for name in ("rows", "stated", "completed")}, "overall"),
+        *errors({name: overall[name] for name in _parts(overall)}, "overall"),
         f"median of sources  median |e| {middle['median_ape']}, p90 |e| {middle['p90_ape']}, "
         f"coverage {percent(document['coverage'])}",
         "",

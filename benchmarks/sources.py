@@ -231,6 +231,9 @@ MEMORY = (
 )
 #: Sources of advice and arithmetic.
 ADVICE = "^guide"
+#: Sources whose rows no machine ran: vTrain's are what its own simulator makes of 32 profiles of one layer
+#: (benchmarks/vtrain_rows.py has the proof). They are scored like others, and the measured ones also apart.
+COMPOSED = "^vTrain single-node"
 #: Clusters change under a source: runs before and after are different jobs. (pattern in the source, month-day
 #: at the end of `where` from which the new state holds). BigScience: a PCIe and NUMA fix of 2022-02-25.
 REPAIRS = (("BigScience tr11", "02-25"),)

@@ -22,12 +22,13 @@ from parc.compiler import risk
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
 HELD = {
     "median of rows": 0.06,
-    "90th percentile of rows": 0.22,
+    "median of measured rows": 0.06,
+    "90th percentile of measured rows": 0.20,
     "median of sources": 0.055,
     "90th percentile of sources": 0.135,
 }
 COVERED = 0.955
-RANKED = 0.92
+RANKED, REGRET = 0.92, 0.01
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,12 @@ def scored(tmp_path: Path, *rows: dict[str, str]) -> dict[str, Any]:
 
 
 def test_accuracy_is_held(public: dict[str, Any]) -> None:
-    rows, sources = public["overall"]["rows"], public["overall"]["median_of_sources"]
+    overall = public["overall"]
+    rows, run, sources = overall["rows"], overall["measured"], overall["median_of_sources"]
     found = {
         "median of rows": rows["median_ape"],
-        "90th percentile of rows": rows["p90_ape"],
+        "median of measured rows": run["median_ape"],
+        "90th percentile of measured rows": run["p90_ape"],
         "median of sources": sources["median_ape"],
         "90th percentile of sources": sources["p90_ape"],
     }
@@ -53,6 +56,7 @@ def test_accuracy_is_held(public: dict[str, Any]) -> None:
 def test_coverage_and_ranking_are_held(public: dict[str, Any]) -> None:
     assert public["coverage"] >= COVERED
     assert public["group_summary"]["all"]["spearman"] >= RANKED
+    assert public["group_summary"]["measured"]["regret_mean"] <= REGRET
 
 
 #: Median error and 90th percentile of memory that may not be exceeded; at most so many rows that ran are

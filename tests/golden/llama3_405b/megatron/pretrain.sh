@@ -3,7 +3,7 @@
 #
 # llama3_405b on 2048 nodes of 8 x h100_sxm
 # tp 4 x pp 32 x cp 4 x dp 32 = 16384 GPUs; zero 1, micro-batch 1 x 64, vpp 4, recompute none.
-# Predicted 39.5% MFU, 6.61 s per step, 61.1 of 75.2 GiB on the fullest GPU.
+# Predicted 39.6% MFU, 6.6 s per step, 61.1 of 75.2 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..2047> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

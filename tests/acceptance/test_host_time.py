@@ -1,0 +1,37 @@
+"""What the host takes for a layer, by the frameworks' own layers on this CPU, is about what is priced."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from environments import environment
+from probing import PROBES
+from processes import start, stop
+
+from parc.backends import BACKENDS
+
+LIMIT_SECONDS = 300
+ENVIRONMENTS = {"megatron": "megatron", "torchtitan": "torchtitan-0.2.2"}
+#: Forward once, backward twice, two half-layers each.
+UNITS = 6
+#: CPUs of today differ by as much.
+FACTOR = 2.0
+
+
+@pytest.mark.parametrize("framework", ENVIRONMENTS)
+def test_a_layer_takes_the_host_as_long_as_priced(framework: str, tmp_path: Path) -> None:
+    made, answer = environment(ENVIRONMENTS[framework]), tmp_path / "answer.json"
+    command = [str(made.python), str(PROBES / "host_probe.py"), framework, str(answer)]
+    process = start(command, tmp_path / "log", made.variables())
+    try:
+        assert process.wait(LIMIT_SECONDS) == 0, (tmp_path / "log").read_text()[-4000:]
+    finally:
+        stop(process)
+    seconds = json.loads(answer.read_text())
+    print(
+        f"{framework}: forward {1e3 * seconds['forward']:.2f} ms, backward {1e3 * seconds['backward']:.2f} ms"
+    )
+    priced = BACKENDS[framework].target.traits.host_seconds
+    assert priced / FACTOR < sum(seconds.values()) / UNITS < priced * FACTOR
