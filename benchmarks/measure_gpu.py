@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
@@ -23,26 +22,12 @@ from measured import Row
 
 from parc.dsl import std_gpu
 
-#: What CUDA calls a GPU -> its name in the CSV, the first that is found.
-NAMES = (
-    ("GB300", "GB300"), ("B300", "B300"), ("GB200", "GB200"), ("B200", "B200"), ("H200", "H200"),
-    ("H800", "H800"), ("H100.*PCIe", "H100-PCIE"), ("H100", "H100-SXM"), ("A800", "A800-80"),
-    ("A100.*PCIE.*40", "A100-PCIE-40"), ("A100.*40", "A100-40"), ("A100", "A100-80"),
-    ("V100.*32", "V100-32"), ("V100", "V100-16"),
-)  # fmt: skip
-
-
 #: The columns of measured_public.csv: a `Row`, and the year after where it stands.
 COLUMNS = [
     name
     for field in Row.__dataclass_fields__
     for name in ([field, "year"] if field == "where" else [field])
 ]
-
-
-def named(device: str) -> str | None:
-    """The CSV's name of a CUDA device, None for one that the standard library lacks."""
-    return next((name for pattern, name in NAMES if re.search(pattern, device)), None)
 
 
 def report(timed: Iterable[Timed]) -> str:
@@ -116,7 +101,7 @@ def main(given: Sequence[str] | None = None) -> int:
         print(f"measure_gpu: no CUDA GPU: {found}", file=sys.stderr)
         return 2
     device, versions = found
-    gpu = named(device)
+    gpu = sources.gpu_named(device)
     if gpu is None:
         print(f"measure_gpu: the standard library has no `{device}`", file=sys.stderr)
         return 2

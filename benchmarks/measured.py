@@ -114,6 +114,8 @@ READ: Mapping[str, Callable[[str, str], Any]] = {
     "int | None": _count,
     "float | None": _number,
 }
+#: Columns of which a word may be written in capitals.
+WORDS = {"recompute", "precision", "attention", "flops_convention"}
 #: Columns without which a file is no table of measured runs; others may be missing and count as open.
 NEEDED = ("source", "model", "gpu", "gpus", "tp", "pp", "seq_len", "gbs")
 
@@ -124,6 +126,7 @@ def row_of(record: Mapping[str | None, Any]) -> Row:
     if None in record or any(value is None for value in record.values()):
         raise Unusable("line has another number of fields than the header")
     texts = {name: str(value).strip() for name, value in record.items()}
+    texts |= {name: texts[name].lower() for name in WORDS & set(texts)}
     return Row(
         **{
             each.name: READ[str(each.type)](each.name, texts.get(each.name, ""))

@@ -61,9 +61,12 @@ def _need(value: int | None, what: str) -> int:
 
 
 def gpu_of(row: Row) -> Gpu:
-    name = sources.GPUS.get(row.gpu.upper()) or sources.GPUS.get(row.gpu)
-    if name is None:
+    named = sources.gpu_named(row.gpu)
+    if named is None and (several := sources.gpus_like(row.gpu)):
+        raise Unusable(f"GPU `{row.gpu}` may be {' or '.join(several)}")
+    if named is None:
         raise Unusable(f"unknown GPU `{row.gpu}`" if row.gpu else "GPU not stated")
+    name = sources.GPUS[named]
     kernel = sources.first(sources.KERNELS, row.source, row.about)
     return _part(name, sources.first(sources.PARTS, row.notes).pattern, kernel.pattern)
 

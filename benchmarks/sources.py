@@ -87,12 +87,53 @@ HOME = {
     "h200": "dgx_h200", "h800": "h800_pod", "b200": "dgx_b200", "b300": "dgx_b300", "gb200": "gb200_nvl72",
     "gb300": "gb300_nvl72", "mi300x": "mi300x_node", "mi325x": "mi300x_node", "mi355x": "mi300x_node",
 }  # fmt: skip
+#: Names of GPUs in the column `gpu`; of two for one GPU the later is preferred.
 GPUS = {
     "V100-16": "v100_16", "V100-32": "v100_32", "A100-40": "a100_40", "A100-80": "a100_80",
-    "A100-PCIE-40": "a100_pcie_40", "A800-80": "a800", "H100-SXM": "h100_sxm", "H100": "h100_sxm",
+    "A100-PCIE-40": "a100_pcie_40", "A800-80": "a800", "H100": "h100_sxm", "H100-SXM": "h100_sxm",
     "H100-PCIE": "h100_pcie", "H200": "h200", "H800": "h800", "B200": "b200", "B300": "b300",
     "GB200": "gb200", "GB300": "gb300", "MI300X": "mi300x", "MI325X": "mi325x", "MI355X": "mi355x",
 }  # fmt: skip
+#: What else a name may say of a GPU that comes with one memory, and words that tell no two apart.
+ONE_MEMORY = (
+    "A800-80",
+    "H100-80",
+    "H100-PCIE-80",
+    "H200-141",
+    "H800-80",
+    "MI300X-192",
+    "MI325X-256",
+    "MI355X-288",
+)
+IDLE_WORDS = {"NVIDIA", "TESLA", "AMD", "INSTINCT", "OAM", "SXM", "SXM2", "SXM4", "SXM5"}
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a GPU's name that matter, in any order."""
+    plain = re.sub(r"(?<=\d) ?GB\b|\bHBM\w*", " ", name.upper())
+    return frozenset(re.findall(r"[A-Z0-9]+", plain)) - IDLE_WORDS
+
+
+def _names() -> dict[frozenset[str], str]:
+    names = {words_of(name): name for name in GPUS}
+    for name in ONE_MEMORY:
+        short = words_of(name.rpartition("-")[0])
+        names |= {words_of(name): names.get(short, name), short: names.get(short, name)}
+    return names
+
+
+NAMES = _names()
+
+
+def gpu_named(text: str) -> str | None:
+    """The name in `GPUS` of what a table, a driver or the standard library calls a GPU; None for others."""
+    return NAMES.get(words_of(text))
+
+
+def gpus_like(text: str) -> list[str]:
+    """The names that say all that `text` says, and more."""
+    said = words_of(text)
+    return sorted({name for words, name in NAMES.items() if said and said < words})
 
 
 @dataclass(frozen=True)

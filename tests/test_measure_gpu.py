@@ -82,25 +82,6 @@ def test_what_is_measured_covers_small_and_large() -> None:
     assert "product" in measure_gpu.report(timed)
 
 
-@pytest.mark.parametrize(
-    ("device", "name"),
-    [
-        ("NVIDIA H200", "H200"),
-        ("NVIDIA H100 80GB HBM3", "H100-SXM"),
-        ("NVIDIA H100 PCIe", "H100-PCIE"),
-        ("NVIDIA A100-SXM4-40GB", "A100-40"),
-        ("NVIDIA A100-PCIE-40GB", "A100-PCIE-40"),
-        ("NVIDIA A100-SXM4-80GB", "A100-80"),
-        ("Tesla V100-SXM2-32GB", "V100-32"),
-        ("NVIDIA B200", "B200"),
-        ("NVIDIA GB200", "GB200"),
-        ("NVIDIA GeForce RTX 4090", None),
-    ],
-)
-def test_devices_are_named_as_the_rows_name_them(device: str, name: str | None) -> None:
-    assert measure_gpu.named(device) == name
-
-
 def step_of(program: str, recompute: str = "none") -> Step:
     return next(step for step in STEPS if (step.program, step.recompute) == (program, recompute))
 

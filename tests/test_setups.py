@@ -7,6 +7,7 @@ import csv
 import accuracy
 import numpy as np
 import pytest
+import sources
 from conversion import CONVENTIONS, from_flops, from_mfu, measured_seconds
 from measured import row_of
 from placing import filled
@@ -15,6 +16,47 @@ from published import row
 from setups import setup_of
 
 from parc.compiler import memory
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("NVIDIA H200", "H200"),
+        ("NVIDIA H100 80GB HBM3", "H100-SXM"),
+        ("NVIDIA H100 PCIe", "H100-PCIE"),
+        ("h100_sxm", "H100-SXM"),
+        ("NVIDIA A100-SXM4-40GB", "A100-40"),
+        ("NVIDIA A100-PCIE-40GB", "A100-PCIE-40"),
+        ("NVIDIA A100-SXM4-80GB", "A100-80"),
+        ("a800", "A800-80"),
+        ("Tesla V100-SXM2-32GB", "V100-32"),
+        ("V100 16 GB", "V100-16"),
+        ("NVIDIA B200", "B200"),
+        ("NVIDIA GB200", "GB200"),
+        ("AMD Instinct MI300X OAM", "MI300X"),
+        ("NVIDIA GeForce RTX 4090", None),
+        ("NVIDIA GH200 480GB", None),
+        ("NVIDIA H100 NVL", None),
+        ("NVIDIA A100 80GB PCIe", None),
+        ("A100", None),
+        ("", None),
+    ],
+)
+def test_a_gpu_by_any_of_its_names(said: str, name: str | None) -> None:
+    """Of parts that differ none is taken for another."""
+    assert sources.gpu_named(said) == name
+
+
+def test_words_may_be_written_in_capitals() -> None:
+    written = row(
+        precision="FP16", recompute="Full", attention="Unfused", flops_convention="Hardware"
+    )
+    assert setup_of(written).asked == setup_of(row()).asked
+
+
+def test_every_gpu_of_the_table_is_named_by_itself() -> None:
+    found = {name: sources.GPUS[sources.gpu_named(name) or ""] for name in sources.GPUS}
+    assert found == sources.GPUS
 
 
 @pytest.mark.parametrize(
