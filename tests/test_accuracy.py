@@ -59,6 +59,29 @@ def test_coverage_and_ranking_are_held(public: dict[str, Any]) -> None:
     assert public["group_summary"]["measured"]["regret_mean"] <= REGRET
 
 
+#: The same of measured rows that do not say who ran what and where; the document rounds them.
+NAMELESS = {"median_ape": 0.095, "p90_ape": 0.20}
+
+
+def test_rows_of_unknown_sources_are_priced(tmp_path: Path) -> None:
+    """By the defaults alone: how much of the accuracy is knowledge of a source's software and network."""
+    with accuracy.DATA.open(newline="") as file:
+        lines = [line for line in csv.DictReader(file) if accuracy.measured(line["source"])]
+    names = {
+        name: f"source {number}" for number, name in enumerate({x["source"]: 0 for x in lines})
+    }
+    nameless = [
+        {**line, "source": names[line["source"]], "where": "", "notes": ""} for line in lines
+    ]
+    kept = [{name: line[name] for name in GOOD} for line in nameless]
+    found = scored(tmp_path, *kept)["overall"]["median_of_sources"]
+    assert {name: found[name] for name in NAMELESS if found[name] > NAMELESS[name]} == {}
+    shown = "median over sources {:.1f} %, 90th percentile {:.1f} %".format(
+        *(100 * found[name] for name in NAMELESS)
+    )
+    assert shown in " ".join(documents.COST_MODEL.read_text().split())
+
+
 #: Median error and 90th percentile of memory that may not be exceeded; at most so many rows that ran are
 #: refused, and at least so many that did not are called.
 MEMORY = {"median_ape": 0.04, "p90_ape": 0.14}
