@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dsl.job import Cluster, Gpu, Job, Model, Train
 from . import flops, parameters
+from .split import Split
 from .target import StateBytes, Target, Traits
 
 
@@ -43,6 +44,26 @@ class Case:
     def domains(self) -> Mapping[str, Sequence[int]]:
         """The target's candidate values of each variable that it decides."""
         return self.target.domains(self.job)
+
+    @cached_property
+    def dense_block(self) -> parameters.Counts:
+        """Parameters of a block with a dense feed-forward."""
+        return parameters.dense_layer(self.model)
+
+    @cached_property
+    def moe_block(self) -> parameters.Counts:
+        """Parameters of a block with routed experts."""
+        return parameters.moe_layer(self.model)
+
+    @cached_property
+    def mtp_blocks(self) -> parameters.Counts:
+        """Parameters of all multi-token-prediction layers."""
+        return parameters.mtp(self.model)
+
+    @cached_property
+    def placements(self) -> dict[tuple[int, int], Split | None]:
+        """Even placements by pp and vpp, as far as they were asked for."""
+        return {}
 
     @property
     def seq_len(self) -> int:

@@ -4,7 +4,7 @@ cost and the rest follow from step time and layout."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,12 @@ class Prices:
 
 def price(case: Case, columns: Mapping[str, Integers]) -> Prices:
     """Price many layouts at once; `columns` hold every variable, derived ones included."""
-    arrays = Arrays(case, columns)
-    step_ns, bubble_ns = step_time(arrays)
-    shape = columns["tp"].shape
-    totals = (step_ns, bubble_ns, peak_memory(arrays), host_memory(arrays))
-    return Prices(*(np.broadcast_to(total, shape) for total in totals))
+    totals = np.empty((len(fields(Prices)), *columns["tp"].shape), dtype=np.int64)
+    for rows, block in Arrays(case, columns).blocks():
+        found = (*step_time(block), peak_memory(block), host_memory(block))
+        for total, value in zip(totals, found, strict=True):
+            total[rows] = value
+    return Prices(*totals)
 
 
 def price_space(space: Space) -> Prices:

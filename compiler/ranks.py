@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,16 +30,16 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     dense, moe = placement.held(rank)
     predicted = model.mtp_layers if last else 0
     norms = case.traits.block_norms(model) * (dense + moe + predicted)
-    counts = parameters.dense_layer(model) * dense + Counts(replicated=norms)
+    counts = case.dense_block * dense + Counts(replicated=norms)
     if moe:
-        counts = counts + parameters.moe_layer(model) * moe
+        counts = counts + case.moe_block * moe
     vocab = int(case.vocab(tp))
     if rank == 0:
         embedding = parameters.embedding(model, vocab, case.seq_len)
         whole = Counts(replicated=embedding.total)
         counts = counts + (whole if case.traits.whole_embedding else embedding)
     if last:
-        counts = counts + parameters.head(model, vocab) + parameters.mtp(model)
+        counts = counts + parameters.head(model, vocab) + case.mtp_blocks
         if rank > 0 and (model.tied or model.mtp_layers):
             counts = counts + Counts(sharded=vocab * model.hidden)
     return counts
@@ -69,28 +68,31 @@ def possible(case: Case, pp: int, vpp: int) -> bool:
     return pp * vpp <= max(1, case.model.layers + (2 if pp > 1 else 0))
 
 
+def placed(case: Case, pp: int, vpp: int) -> Split | None:
+    """The even placement, found once per case; None where there are more stages than layers."""
+    if (pp, vpp) not in case.placements:
+        even = split(case.model, pp, vpp) if possible(case, pp, vpp) else None
+        case.placements[pp, vpp] = even
+    return case.placements[pp, vpp]
+
+
 def _by_role(unit: str, of: tuple[str, ...], name: str, value: Any) -> dict[str, Term]:
     """One term per role: the most that `value(case, placement, rank,
     **columns)` says of any rank of that role."""
 
     def build(role: str) -> Term:
         def function(case: Case, *columns: Any) -> Any:
-            @cache
-            def placed(pp: int, vpp: int) -> tuple[Split, tuple[int, ...]] | None:
-                if not possible(case, pp, vpp):
-                    return None
-                placement = split(case.model, pp, vpp)
-                return placement, placement.ranks(role)
-
-            def one(*row: int) -> float:
-                named = dict(zip(of, map(int, row), strict=True))
-                found = placed(named["pp"], named["vpp"])
-                if found is None:
+            def one(named: dict[str, int]) -> float:
+                placement = placed(case, named["pp"], named["vpp"])
+                if placement is None:
                     return 0.0
-                placement, ranks = found
+                ranks = placement.ranks(role)
                 return float(max(value(case, placement, rank, **named) for rank in ranks))
 
-            return np.vectorize(one, otypes=[float])(*columns)
+            like = np.broadcast_arrays(*columns)
+            rows = zip(*(column.ravel().tolist() for column in like), strict=True)
+            found = [one(dict(zip(of, row, strict=True))) for row in rows]
+            return np.array(found, dtype=float).reshape(like[0].shape)
 
         function.__name__ = f"{role}_{name}"
         return term(unit, of)(function)

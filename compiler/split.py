@@ -104,7 +104,13 @@ class Split:
         last = len(self.blocks) - 1
         if role != "middle" or last < 2:
             return (0,) if role == "first" else (last,)
-        return tuple(sorted({self.blocks[rank]: rank for rank in range(last - 1, 0, -1)}.values()))
+        return self._inner
+
+    @cached_property
+    def _inner(self) -> tuple[int, ...]:
+        """The first of each kind of ranks between the ends."""
+        between = range(len(self.blocks) - 2, 0, -1)
+        return tuple(sorted({self.blocks[rank]: rank for rank in between}.values()))
 
 
 def _weight(chunk: tuple[int, int]) -> tuple[int, int]:

@@ -7,7 +7,8 @@ integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,6 +65,10 @@ class Algebra(Protocol):
         """What `value` has beyond `limit`, at least 0."""
 
 
+#: Rows that are priced at a time, so few that what one sum leaves for the next stays in the cache.
+BLOCK = 1 << 15
+
+
 class Arrays:
     """The algebra of numpy columns. A term is evaluated once per distinct combination of its few variables,
     then gathered."""
@@ -73,7 +78,9 @@ class Arrays:
         self.columns = columns
         self._codes: dict[str, tuple[Integers, Integers]] = {}
         self._terms: dict[str, Integers] = {}
+        self._tables: dict[str, tuple[Integers | None, Integers]] = {}
         self._combinations: dict[tuple[str, ...], tuple[Integers, list[Integers]]] = {}
+        self._used: dict[tuple[str, ...], tuple[Integers, dict[str, Integers]]] = {}
 
     def variable(self, name: str) -> Integers:
         return np.asarray(self.columns[name], dtype=np.int64)
@@ -84,7 +91,7 @@ class Arrays:
         return self._terms[term.name]
 
     def times(self, left: Any, right: Any) -> Any:
-        if int(np.max(left, initial=0)) * int(np.max(right, initial=0)) <= LIMIT:
+        if _top(left) * _top(right) <= LIMIT:
             return left * right
         exact = np.multiply(left, right, dtype=np.float64) <= LIMIT
         return np.where(exact, np.multiply(left, np.where(exact, right, 0)), LIMIT)
@@ -104,33 +111,59 @@ class Arrays:
     def excess(self, value: Any, limit: Any) -> Any:
         return np.maximum(value - limit, 0)
 
+    def blocks(self) -> Iterator[tuple[slice, Arrays]]:
+        """The columns' rows, BLOCK at a time, each block as an algebra that shares this one's tables."""
+        for start in range(0, len(self.variable("tp")), BLOCK):
+            rows = slice(start, start + BLOCK)
+            yield rows, Block(self, rows)
+
+    def gathered(self, term: Term, rows: slice) -> Integers:
+        """A term's values in some rows."""
+        if term.name not in self._tables:
+            self._tables[term.name] = self._tabulated(term)
+        codes, table = self._tables[term.name]
+        if codes is not None:
+            return np.asarray(table[codes[rows]])
+        return table[rows] if term.of else table
+
     def _gather(self, term: Term) -> Integers:
+        return self.gathered(term, slice(None))
+
+    def _tabulated(self, term: Term) -> tuple[Integers | None, Integers]:
+        """A term's values by combination of its variables, and the number of each row's; without numbers, the
+        values of all rows."""
         if not term.of:
-            return term(self.case, {})
+            return None, term(self.case, {})
         codes, domains = self._combined(term.of)
-        size = int(np.prod([len(domain) for domain in domains]))
-        if size > max(len(codes), 4096):
-            return term(self.case, self.columns)
-        used = np.flatnonzero(np.bincount(codes, minlength=size))
-        rows = np.unravel_index(used, [len(domain) for domain in domains])
-        columns = {
-            name: domain[row] for name, domain, row in zip(term.of, domains, rows, strict=True)
-        }
-        table = np.zeros(size, dtype=np.int64)
+        if math.prod(map(len, domains)) > max(len(codes), 4096):
+            return None, np.broadcast_to(term(self.case, self.columns), codes.shape)
+        used, columns = self._distinct(term.of)
+        table = np.zeros(math.prod(map(len, domains)), dtype=np.int64)
         table[used] = term(self.case, columns)
-        gathered: Integers = table[codes]
-        return gathered
+        return codes, table
+
+    def _distinct(self, names: tuple[str, ...]) -> tuple[Integers, dict[str, Integers]]:
+        """The numbers of the combinations that rows have, and the values of each."""
+        if names not in self._used:
+            codes, domains = self._combined(names)
+            sizes = [len(domain) for domain in domains]
+            used = np.flatnonzero(np.bincount(codes, minlength=math.prod(sizes)))
+            rows = np.unravel_index(used, sizes)
+            columns = {
+                name: domain[row] for name, domain, row in zip(names, domains, rows, strict=True)
+            }
+            self._used[names] = (used, columns)
+        return self._used[names]
 
     def _combined(self, names: tuple[str, ...]) -> tuple[Integers, list[Integers]]:
         """The number of each layout's combination of the named variables, and the values of each."""
         if names not in self._combinations:
-            codes = np.zeros(1, dtype=np.int64)
-            domains = []
-            for name in names:
-                domain, code = self._code(name)
-                codes = codes * len(domain) + code
-                domains.append(domain)
-            self._combinations[names] = (codes, domains)
+            domain, code = self._code(names[-1])
+            if len(names) == 1:
+                self._combinations[names] = (code, [domain])
+            else:
+                before, domains = self._combined(names[:-1])
+                self._combinations[names] = (before * len(domain) + code, [*domains, domain])
         return self._combinations[names]
 
     def _code(self, name: str) -> tuple[Integers, Integers]:
@@ -146,6 +179,23 @@ class Arrays:
                 domain, code = np.unique(column, return_inverse=True)
                 self._codes[name] = (domain, code)
         return self._codes[name]
+
+
+def _top(value: Any) -> int:
+    """The largest of a column, at least 0, or a number itself."""
+    return int(value.max(initial=0)) if isinstance(value, np.ndarray) else int(value)
+
+
+class Block(Arrays):
+    """Some rows of columns."""
+
+    def __init__(self, whole: Arrays, rows: slice):
+        super().__init__(whole.case, {name: whole.columns[name][rows] for name in whole.columns})
+        self._whole = whole
+        self._rows = rows
+
+    def _gather(self, term: Term) -> Integers:
+        return self._whole.gathered(term, self._rows)
 
 
 class Numbers:
