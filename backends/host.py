@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-#: To launch a forward half-layer, between what a layer of Megatron-core (2.5 ms forward and backward, 0.41 a
-#: half) and of torchtitan (2.0, 0.34) takes one core of a 2.5 GHz Xeon (tests/acceptance/test_host_time.py).
+#: To launch a forward half-layer. Layers of Megatron-core (2.5 ms forward and backward, 0.41 a half) and of
+#: torchtitan (2.0, 0.34) took about that on a slow core, a shared 2.5 GHz Xeon, without launches
+#: (tests/acceptance/test_host_time.py); the few measured runs that tell of it would have it 0.6 to 0.7 ms.
 HOST_SECONDS = 0.38e-3
 #: What a half-layer takes on the GPU beside its arithmetic and traffic: some 15 kernels, started 3.8 us apart
 #: (dsl/std/gpus.par, kernel_launch). Measured runs choose the same (benchmarks/fit.py).

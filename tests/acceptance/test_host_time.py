@@ -1,4 +1,4 @@
-"""What the host takes for a layer, by the frameworks' own layers on this CPU, is about what is priced."""
+"""What the frameworks' own layers take of this CPU is of the size that is priced."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ LIMIT_SECONDS = 300
 ENVIRONMENTS = {"megatron": "megatron", "torchtitan": "torchtitan-0.2.2"}
 #: Forward once, backward twice, two half-layers each.
 UNITS = 6
-#: CPUs of today differ by as much.
-FACTOR = 2.0
+#: Shares of what is priced that a layer may take: launches are not in it, and one CPU, or one that others
+#: load, takes several times as long as another.
+LEAST, MOST = 1 / 6, 3.0
 
 
 @pytest.mark.parametrize("framework", ENVIRONMENTS)
-def test_a_layer_takes_the_host_as_long_as_priced(framework: str, tmp_path: Path) -> None:
+def test_a_layer_takes_the_host_about_as_long_as_priced(framework: str, tmp_path: Path) -> None:
     made, answer = environment(ENVIRONMENTS[framework]), tmp_path / "answer.json"
     command = [str(made.python), str(PROBES / "host_probe.py"), framework, str(answer)]
     process = start(command, tmp_path / "log", made.variables())
@@ -34,4 +35,4 @@ def test_a_layer_takes_the_host_as_long_as_priced(framework: str, tmp_path: Path
         f"{framework}: forward {1e3 * seconds['forward']:.2f} ms, backward {1e3 * seconds['backward']:.2f} ms"
     )
     priced = BACKENDS[framework].target.traits.host_seconds
-    assert priced / FACTOR < sum(seconds.values()) / UNITS < priced * FACTOR
+    assert LEAST * priced < sum(seconds.values()) / UNITS < MOST * priced
