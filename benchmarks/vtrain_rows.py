@@ -7,12 +7,12 @@ ranked by a layer time without the profiles' noise, everything else being as pub
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 
+import accuracy
 import numpy as np
 import scores
 from measured import Row, rows
@@ -20,8 +20,6 @@ from setups import setup_of
 
 from parc.compiler import compute
 
-DATA = Path(__file__).parent / "data" / "measured_public.csv"
-SOURCE = "vTrain single-node validation"
 MIB = 2**20
 #: Its simulator's vocabulary, divided over tp without padding (src/config.py, src/model/gpt_modeling.py;
 #: all of github.com/VIA-Research/vTrain at f8dda84).
@@ -49,8 +47,9 @@ def microbatches(row: Row) -> int:
     return (row.gbs or 0) // ((row.mbs or 1) * (row.dp or 1))
 
 
-def vtrain(path: Path = DATA) -> list[Row]:
-    return [row for _, row in rows(path) if isinstance(row, Row) and row.source == SOURCE]
+def vtrain(path: Path = accuracy.DATA) -> list[Row]:
+    found = (row for _, row in rows(path) if isinstance(row, Row))
+    return [row for row in found if not accuracy.measured(row.source)]
 
 
 def gradient_bytes(row: Row) -> int:
@@ -65,9 +64,9 @@ def gradient_bytes(row: Row) -> int:
 
 def reduced(row: Row) -> float:
     """Seconds in which its simulator all-reduces the gradients, where they are larger than its table."""
-    return (
-        round(gradient_bytes(row) / MIB) / (BUS[row.dp or 0] * 1024) if (row.dp or 1) > 1 else 0.0
-    )
+    if row.dp == 1:
+        return 0.0
+    return round(gradient_bytes(row) / MIB) / (BUS[row.dp or 0] * 1024)
 
 
 def alike(found: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
@@ -222,4 +221,4 @@ def report(found: Sequence[Row]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(print(report(vtrain())))
+    print(report(vtrain()))

@@ -22,6 +22,7 @@ from parc.compiler import risk
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
 HELD = {
     "median of rows": 0.06,
+    "90th percentile of rows": 0.245,
     "median of measured rows": 0.06,
     "90th percentile of measured rows": 0.20,
     "median of sources": 0.055,
@@ -45,6 +46,7 @@ def test_accuracy_is_held(public: dict[str, Any]) -> None:
     rows, run, sources = overall["rows"], overall["measured"], overall["median_of_sources"]
     found = {
         "median of rows": rows["median_ape"],
+        "90th percentile of rows": rows["p90_ape"],
         "median of measured rows": run["median_ape"],
         "90th percentile of measured rows": run["p90_ape"],
         "median of sources": sources["median_ape"],

@@ -1,8 +1,7 @@
 """What the host takes for one layer: python host_probe.py megatron|torchtitan ANSWER.json
 
 Tensors are so small that arithmetic is next to nothing: what is left is Python, PyTorch's dispatch and
-autograd.
-Seconds of the processor, forward and backward, of a layer more.
+autograd. Seconds of the processor, forward and backward, of a layer more.
 """
 
 from __future__ import annotations
@@ -33,8 +32,10 @@ def of_megatron(layers: int) -> Model:
 
     if not parallel_state.model_parallel_is_initialized():
         parallel_state.initialize_model_parallel()
-    tensor_parallel.random.CudaRNGStatesTracker.fork = lambda self, name=None: nullcontext()
-    torch.cuda.current_device = lambda: "cpu"  # type: ignore[assignment,return-value]
+        tensor_parallel.random.CudaRNGStatesTracker.fork = lambda self, name=None: nullcontext()
+        # Unfused attention makes its buffer on this device. The stand-ins' TorchFunctionMode would answer it
+        # too, at every call of every function, and be timed.
+        torch.cuda.current_device = lambda: "cpu"  # type: ignore[assignment,return-value]
     config = TransformerConfig(
         num_layers=layers,
         hidden_size=HIDDEN,
@@ -84,7 +85,6 @@ def main() -> None:
 
         stand_ins.before_import()
         importlib.import_module("megatron.core.models.gpt.gpt_layer_specs")
-
         stand_ins.after_import()
         build = of_megatron
     else:
