@@ -83,20 +83,29 @@ MACHINES = (
 #: The default cluster of a GPU: its maker's own.
 HOME = {
     "v100_16": "dgx_v100", "v100_32": "dgx_v100", "a100_40": "dgx_a100", "a100_80": "dgx_a100",
-    "a800": "dgx_a100", "a100_pcie_40": "a100_pcie_box", "h100_sxm": "dgx_h100", "h100_pcie": "dgx_h100",
+    "a800": "dgx_a100", "a100_pcie_40": "a100_pcie_box", "a100_pcie_80": "a100_pcie_box",
+    "l40s": "cloud_l40s", "gh200": "quad_gh200", "h20": "h20_node",
+    "h100_sxm": "dgx_h100", "h100_pcie": "dgx_h100",
     "h200": "dgx_h200", "h800": "h800_pod", "b200": "dgx_b200", "b300": "dgx_b300", "gb200": "gb200_nvl72",
     "gb300": "gb300_nvl72", "mi300x": "mi300x_node", "mi325x": "mi300x_node", "mi355x": "mi300x_node",
 }  # fmt: skip
 #: Names of GPUs in the column `gpu`; of two for one GPU the later is preferred.
 GPUS = {
     "V100-16": "v100_16", "V100-32": "v100_32", "A100-40": "a100_40", "A100-80": "a100_80",
-    "A100-PCIE-40": "a100_pcie_40", "A800-80": "a800", "H100": "h100_sxm", "H100-SXM": "h100_sxm",
+    "A100-PCIE-40": "a100_pcie_40", "A100-PCIE-80": "a100_pcie_80", "A800-80": "a800", "L40S": "l40s",
+    "GH200": "gh200", "H20": "h20", "H100": "h100_sxm", "H100-SXM": "h100_sxm",
     "H100-PCIE": "h100_pcie", "H200": "h200", "H800": "h800", "B200": "b200", "B300": "b300",
     "GB200": "gb200", "GB300": "gb300", "MI300X": "mi300x", "MI325X": "mi325x", "MI355X": "mi355x",
 }  # fmt: skip
-#: What else a name may say of a GPU that comes with one memory, and words that tell no two apart.
+#: What else a name may say of a GPU that comes with one memory, a superchip's host memory among it; and words
+#: that tell no two apart.
 ONE_MEMORY = (
     "A800-80",
+    "L40S-48",
+    "GH200-96",
+    "GH200-120",
+    "GH200-480",
+    "H20-96",
     "H100-80",
     "H100-PCIE-80",
     "H200-141",
@@ -212,6 +221,7 @@ HYBRIDS = r"^Nemotron-?(H|3[.-])"
 NAMED = {
     "deepseekv3": "deepseek_v3",
     "deepseekv2": "deepseek_v2",
+    "deepseekv2lite": "deepseek_v2_lite",
     "kimik2": "kimi_k2",
     "mixtral8x7b": "mixtral_8x7b",
     "mixtral8x22b": "mixtral_8x22b",

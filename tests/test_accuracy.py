@@ -153,7 +153,7 @@ def test_the_report_has_its_form(public: dict[str, Any]) -> None:
         ({"layers": ""}, "model dimensions not stated"),
         ({"hidden": "4095"}, "impossible dimensions: hidden is no multiple of heads"),
         ({"gpu": "Z9000"}, "unknown GPU `Z9000`"),
-        ({"gpu": "A100"}, "GPU `A100` may be A100-40 or A100-80 or A100-PCIE-40"),
+        ({"gpu": "A100"}, "GPU `A100` may be A100-40 or A100-80 or A100-PCIE-40 or A100-PCIE-80"),
         ({"gpu": ""}, "GPU not stated"),
         ({"gpu": "TPUv5p"}, "TPU rows are context only"),
         ({"source": "guide: advice"}, "advice or arithmetic, not a measurement"),
