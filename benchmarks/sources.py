@@ -87,7 +87,8 @@ HOME = {
     "l40s": "cloud_l40s", "gh200": "quad_gh200", "h20": "h20_node",
     "h100_sxm": "dgx_h100", "h100_pcie": "dgx_h100",
     "h200": "dgx_h200", "h800": "h800_pod", "b200": "dgx_b200", "b300": "dgx_b300", "gb200": "gb200_nvl72",
-    "gb300": "gb300_nvl72", "mi300x": "mi300x_node", "mi325x": "mi300x_node", "mi355x": "mi300x_node",
+    "gb300": "gb300_nvl72", "mi300x": "mi300x_node", "mi325x": "mi300x_node",
+    "mi350x": "mi300x_node", "mi355x": "mi300x_node",
 }  # fmt: skip
 #: Names of GPUs in the column `gpu`; of two for one GPU the later is preferred.
 GPUS = {
@@ -95,7 +96,8 @@ GPUS = {
     "A100-PCIE-40": "a100_pcie_40", "A100-PCIE-80": "a100_pcie_80", "A800-80": "a800", "L40S": "l40s",
     "GH200": "gh200", "H20": "h20", "H100": "h100_sxm", "H100-SXM": "h100_sxm",
     "H100-PCIE": "h100_pcie", "H200": "h200", "H800": "h800", "B200": "b200", "B300": "b300",
-    "GB200": "gb200", "GB300": "gb300", "MI300X": "mi300x", "MI325X": "mi325x", "MI355X": "mi355x",
+    "GB200": "gb200", "GB300": "gb300", "MI300X": "mi300x", "MI325X": "mi325x", "MI350X": "mi350x",
+    "MI355X": "mi355x",
 }  # fmt: skip
 #: What else a name may say of a GPU that comes with one memory, a superchip's host memory among it; and words
 #: that tell no two apart.
@@ -112,6 +114,7 @@ ONE_MEMORY = (
     "H800-80",
     "MI300X-192",
     "MI325X-256",
+    "MI350X-288",
     "MI355X-288",
 )
 IDLE_WORDS = {"NVIDIA", "TESLA", "AMD", "INSTINCT", "OAM", "SXM", "SXM2", "SXM4", "SXM5"}

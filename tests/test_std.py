@@ -18,7 +18,7 @@ UNSOURCED = {"nodes": "1"}
 
 ASKED = {
     "gpu": """v100_16 v100_32 a100_40 a100_80 a100_pcie_40 a100_pcie_80 l40s h100_sxm h100_pcie h200 gh200 h20
-        h800 b200 gb200 mi300x mi325x mi355x tpu_v5p trainium2""",
+        h800 b200 gb200 mi300x mi325x mi350x mi355x tpu_v5p trainium2""",
     "cluster": """dgx_v100 dgx_a100 dgx_h100 dgx_b200 gb200_nvl72 a100_pcie_box cloud_h100 llama3_cluster
         h100_pod a100_pod h800_pod""",
     "model": """gpt_1_7b gpt_3_6b gpt_7_5b gpt_18b gpt_39b gpt_76b gpt_145b gpt_310b gpt_530b gpt_1t
