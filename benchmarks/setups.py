@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
-from parc.dsl import std_cluster, std_gpu, std_model
+from parc.dsl import std_cluster, std_entries, std_gpu, std_model
 from parc.dsl.job import Cluster, Gpu, Job, Model, TargetSpec, Train
 
 RECOMPUTE = {"none": 0, "selective": 1, "full": 2}
@@ -108,6 +108,8 @@ def std_cluster_named(name: str) -> Cluster:
 def model_of(row: Row) -> Model:
     """Raises Unusable when dimensions are missing or impossible."""
     named = sources.NAMED.get(_plain(row.model))
+    if named is None and row.layers is None and row.hidden is None:
+        named = _known(row.model)
     stated = {key: value for key, value in _dimensions(row).items() if value is not None}
     if named is not None:
         base = std_model(named).model_dump()
@@ -125,6 +127,19 @@ def model_of(row: Row) -> Model:
     habits = sources.first(sources.FAMILIES, row.model).fields
     plain = sources.GATED if row.gated_mlp else sources.PLAIN
     return _checked(Model, {"name": row.model, **plain, **habits, **stated})
+
+
+def _known(name: str) -> str | None:
+    """The model of the standard library that a row means by a name alone."""
+    plain = _plain(name)
+    for pattern, other in sources.ALIKE:
+        plain = re.sub(pattern, other, plain)
+    return _standard_models().get(plain)
+
+
+@cache
+def _standard_models() -> dict[str, str]:
+    return {_plain(entry.name): entry.name for entry in std_entries() if entry.kind == "model"}
 
 
 def _plain(name: str) -> str:

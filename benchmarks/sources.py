@@ -210,7 +210,8 @@ FAMILIES = (
     ),
     # train/tr11-176B-ml/README.md: ALiBi, tied.
     Family("^BLOOM", {**LAYERNORM, "position": "none", "bias": True, "tied": True}),
-    Family("^Qwen3", {"qk_norm": True}),
+    Family("^Qwen-?2", {"qkv_bias": True}),
+    Family("^Qwen-?3", {"qk_norm": True}),
     Family("^GPT-OSS", {"bias": True}),
     Family("", {}),
 )
@@ -229,6 +230,8 @@ NAMED = {
     "mixtral8x7b": "mixtral_8x7b",
     "mixtral8x22b": "mixtral_8x22b",
 }
+#: What names say that dimensions do not depend on.
+ALIKE = ((r"^llama3[13](?=(8|70|405)b)", "llama3"), (r"(base|instruct|chat|hf|v\d+)$", ""))
 
 
 @dataclass(frozen=True)

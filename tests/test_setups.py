@@ -53,6 +53,29 @@ def test_a_gpu_by_any_of_its_names(said: str, name: str | None) -> None:
     assert sources.gpu_named(said) == name
 
 
+@pytest.mark.parametrize(
+    ("said", "dimensions"),
+    [
+        ("Llama-3.1-8B", (32, 4096, 8, 14336, 128256)),
+        ("llama3 70B", (80, 8192, 8, 28672, 128256)),
+        ("Qwen2.5-7B-Instruct", (28, 3584, 4, 18944, 152064)),
+        ("Mistral 7B v0.3", (32, 4096, 8, 14336, 32768)),
+        ("DeepSeek-V2-Lite", (27, 2048, None, 10944, 102400)),
+    ],
+)
+def test_a_name_alone_says_the_dimensions(
+    said: str, dimensions: tuple[int, int, int | None, int, int]
+) -> None:
+    open_fields = ("layers", "hidden", "heads", "kv_heads", "ffn_hidden", "gated_mlp", "vocab")
+    model = setup_of(row(model=said, **dict.fromkeys(open_fields, ""))).case.model
+    assert (model.layers, model.hidden, model.kv_heads, model.ffn, model.vocab) == dimensions
+
+
+def test_stated_dimensions_come_before_the_name() -> None:
+    model = setup_of(row(model="Llama-3.1-8B", layers="4", hidden="1024", heads="8")).case.model
+    assert (model.layers, model.hidden, model.heads) == (4, 1024, 8)
+
+
 def test_words_may_be_written_in_capitals() -> None:
     written = row(
         precision="FP16", recompute="Full", attention="Unfused", flops_convention="Hardware"
