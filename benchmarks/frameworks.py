@@ -49,7 +49,7 @@ FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: Before Megatron-LM overlapped data parallelism (2023): gradients in one piece after the backward pass
 #: (megatron/model/distributed.py), updated weights after the step. ZeRO 3 of the same year (DeepSpeed 0.3):
 #: the six times of SC21's table 2 at three micro-batches say that gathers hide behind three of four passes,
-#: that reductions do not, and that both reach one port of eight; its copies of today are not counted. Its
+#: that reductions do not, and that both reach one port of a node; its copies of today are not counted. Its
 #: models are Megatron-LM's, which divides the token table over tp.
 OF_2022 = (
     ("whole_embedding", False),
@@ -57,7 +57,7 @@ OF_2022 = (
     ("overlaps_regather", False),
     ("overlaps_each", False),
     ("gather_quarters", 3),
-    ("wide_share", 1 / 8),
+    ("wide_ports", 1),
     *FLAT,
 )
 #: Before reductions beside the products of weight gradients (megatron/mpu/layers.py), and before gradient

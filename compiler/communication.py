@@ -203,7 +203,10 @@ def _streamed(case: Case, width_bytes: float, size: Any, stride: Any, share: Any
 
 
 def _wide_share(case: Case, zero: Any) -> Any:
-    return np.where(np.asarray(zero) == 3, case.traits.wide_share, 1.0)
+    """Share of a node's ports that a ZeRO stage's collectives reach."""
+    each = case.cluster.gpus_per_node
+    ports = min(case.traits.wide_ports or each, each)
+    return np.where(np.asarray(zero) == 3, ports / each, 1.0)
 
 
 def _per_stage(case: Case, zero: Any, value: Any) -> Any:

@@ -146,8 +146,8 @@ class Traits:
     """Whether an offloaded optimizer has the sum of a step's gradients in host memory at a ZeRO stage."""
     gather_quarters: int = 4
     """Quarters of a micro-batch's work that gathers run beside."""
-    wide_share: float = 1.0
-    """Share of the bandwidth between nodes that the collectives of ZeRO 3 reach."""
+    wide_ports: int | None = None
+    """Ports of a node, of one for each GPU, that the collectives of ZeRO 3 reach; all unless given."""
     block_norms: Callable[[Model], int] = field(default=lambda model: 0)
     """Parameters of norms that each block has beside those of the model."""
     vocab_multiple: int = 1

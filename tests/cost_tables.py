@@ -184,6 +184,10 @@ def _or_same(value: float | None) -> str:
     return "the same" if value is None else _plain(value)
 
 
+def _or_all(value: int | None) -> str:
+    return "all" if value is None else str(value)
+
+
 def _or_nothing(value: Callable[[int], float] | None) -> str:
     return "" if value is None else _stages(value)
 
@@ -237,7 +241,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
         "with offload, gradients are summed on the host at ZeRO 0, 1, 2, 3",
         _stages,
     ),
-    "wide_share": ("share of the network that ZeRO 3's collectives reach", _plain),
+    "wide_ports": ("ports of a node that ZeRO 3's collectives reach", _or_all),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
     "receive_buffers": ("outputs and gradients that a stage has further buffers for", _plain),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import accuracy
 import numpy as np
@@ -16,6 +17,8 @@ from published import row
 from setups import setup_of
 
 from parc.compiler import memory
+from parc.compiler.case import Case
+from parc.compiler.communication import reduce_seconds
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,23 @@ from parc.compiler import memory
 def test_a_gpu_by_any_of_its_names(said: str, name: str | None) -> None:
     """Of parts that differ none is taken for another."""
     assert sources.gpu_named(said) == name
+
+
+@pytest.mark.parametrize("gpus_per_node", ["4", "8"])
+def test_zero_3_of_2021_reaches_one_port_of_a_node(gpus_per_node: str) -> None:
+    """However many GPUs a node has: what all its ports carry is divided by as many."""
+    sharded = {"gpus_per_node": gpus_per_node, "zero_stage": "3", "tp": "1", "dp": "128"}
+    case = setup_of(row(source="SC21 Table 2", mbs="4", **sharded)).case
+    assert case.traits.wide_ports == 1
+
+    def seconds(ports: int | None) -> float:
+        traits = replace(case.traits, wide_ports=ports)
+        target = replace(case.target, traits=traits)
+        return float(reduce_seconds(Case(case.job, target), 3, 128, 1, 1))
+
+    ports = int(gpus_per_node)
+    saved = (seconds(1) - seconds(2)) / (seconds(1) - seconds(None))
+    assert saved == pytest.approx((ports - ports / 2) / (ports - 1))
 
 
 @pytest.mark.parametrize(
