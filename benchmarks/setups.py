@@ -107,26 +107,24 @@ def std_cluster_named(name: str) -> Cluster:
 
 def model_of(row: Row) -> Model:
     """Raises Unusable when dimensions are missing or impossible."""
-    named = sources.NAMED.get(_plain(row.model))
-    if named is None and row.layers is None and row.hidden is None:
-        named = _known(row.model)
     stated = {key: value for key, value in _dimensions(row).items() if value is not None}
-    if named is not None:
-        base = std_model(named).model_dump()
-        return _checked(Model, {**base, **stated})
+    known = _known(row.model)
+    fields = {**(std_model(known).model_dump() if known else _conventions(row, stated)), **stated}
+    if fields["hidden"] % fields["heads"] and not fields.get("head_dim"):
+        raise Unusable("impossible dimensions: hidden is no multiple of heads")
+    return _checked(Model, fields)
+
+
+def _conventions(row: Row, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model that the standard library does not have takes from its family."""
     if re.search(sources.HYBRIDS, row.model):
         raise Unusable("state-space layers are not in the language")
-    if row.layers is None or row.hidden is None or row.heads is None:
+    assumed = {"vocab": 1} if row.layers == 1 else {}
+    if not {"layers", "hidden", "heads", "ffn", "vocab"} <= {*assumed, *stated}:
         raise Unusable("model dimensions not stated")
-    if row.layers == 1:
-        stated.setdefault("vocab", 1)
-    if "vocab" not in stated or "ffn" not in stated:
-        raise Unusable("model dimensions not stated")
-    if row.hidden % row.heads and "head_dim" not in stated:
-        raise Unusable("impossible dimensions: hidden is no multiple of heads")
     habits = sources.first(sources.FAMILIES, row.model).fields
     plain = sources.GATED if row.gated_mlp else sources.PLAIN
-    return _checked(Model, {"name": row.model, **plain, **habits, **stated})
+    return {"name": row.model, **assumed, **plain, **habits}
 
 
 def _known(name: str) -> str | None:

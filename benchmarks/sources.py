@@ -220,18 +220,8 @@ PLAIN = {**LAYERNORM, "position": "learned", "bias": True, "tied": True}
 GATED: dict[str, Any] = {}
 #: Mamba layers between attention and experts (Nemotron-H, arXiv 2504.03624, and its successors).
 HYBRIDS = r"^Nemotron-?(H|3[.-])"
-#: Models with latent attention or without printed dimensions, by their names in small letters and
-#: digits.
-NAMED = {
-    "deepseekv3": "deepseek_v3",
-    "deepseekv2": "deepseek_v2",
-    "deepseekv2lite": "deepseek_v2_lite",
-    "kimik2": "kimi_k2",
-    "mixtral8x7b": "mixtral_8x7b",
-    "mixtral8x22b": "mixtral_8x22b",
-}
-#: What names say that dimensions do not depend on.
-ALIKE = ((r"^llama3[13](?=(8|70|405)b)", "llama3"), (r"(base|instruct|chat|hf|v\d+)$", ""))
+#: Parts of a model's name, in small letters and digits, that say nothing of its dimensions, and what is left.
+ALIKE = ((r"^llama3[13](?=(8|70|405)b)", "llama3"), (r"(base|instruct|chat|hf|v0\d)$", ""))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from parc.compiler import risk
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
 HELD = {
     "median of rows": 0.06,
-    "90th percentile of rows": 0.245,
+    "90th percentile of rows": 0.24,
     "median of measured rows": 0.06,
     "90th percentile of measured rows": 0.20,
     "median of sources": 0.055,
@@ -150,7 +150,7 @@ def test_the_report_has_its_form(public: dict[str, Any]) -> None:
         ({"step_time_s": "-3"}, "impossible `step_time_s`"),
         ({"layers": "0"}, "impossible `layers`"),
         ({"layers": "99999"}, "impossible `layers`"),
-        ({"layers": ""}, "model dimensions not stated"),
+        ({"layers": "", "model": "GPT-8B"}, "model dimensions not stated"),
         ({"hidden": "4095"}, "impossible dimensions: hidden is no multiple of heads"),
         ({"gpu": "Z9000"}, "unknown GPU `Z9000`"),
         ({"gpu": "A100"}, "GPU `A100` may be A100-40 or A100-80 or A100-PCIE-40 or A100-PCIE-80"),

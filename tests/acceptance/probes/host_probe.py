@@ -33,8 +33,8 @@ def of_megatron(layers: int) -> Model:
     if not parallel_state.model_parallel_is_initialized():
         parallel_state.initialize_model_parallel()
         tensor_parallel.random.CudaRNGStatesTracker.fork = lambda self, name=None: nullcontext()
-        # Unfused attention makes its buffer on this device. The stand-ins' TorchFunctionMode would answer it
-        # too, at every call of every function, and be timed.
+        # Unfused attention makes its buffer on this device. The stand-ins say 0, as CUDA does, and a
+        # TorchFunctionMode of theirs turns that into the CPU: it would run at every call, and be timed.
         torch.cuda.current_device = lambda: "cpu"  # type: ignore[assignment,return-value]
     config = TransformerConfig(
         num_layers=layers,
