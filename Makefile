@@ -23,11 +23,11 @@ test: check
 check: $(READY)
 	$(BIN)/black --check .
 	$(BIN)/ruff check .
-	$(BIN)/python tests/typecheck.py
+	$(BIN)/python -m tests.support.typecheck
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/accuracy.py --data benchmarks/data/measured_public.csv --docs
+	$(BIN)/python benchmarks/accuracy/accuracy.py --data benchmarks/data/measured_public.csv --docs
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..compiler.plan import Plan
-from .backend import Fact, Unknown, Value
+from ..reading.facts import Fact, Unknown, Value
 
 
 def plan_facts(plan: Plan) -> dict[str, Value]:

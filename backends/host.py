@@ -7,7 +7,7 @@ from __future__ import annotations
 #: (tests/acceptance/test_host_time.py); the few measured runs that tell of it would have it 0.6 to 0.7 ms.
 HOST_SECONDS = 0.38e-3
 #: What a half-layer takes on the GPU beside its arithmetic and traffic: some 15 kernels, started 3.8 us apart
-#: (dsl/std/gpus.par, kernel_launch). Measured runs choose the same (benchmarks/fit.py).
+#: (dsl/std/gpus.par, kernel_launch). Measured runs choose the same (benchmarks/accuracy/fit.py).
 GAP_SECONDS = 0.06e-3
 #: Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3 30B
 #: in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as between

@@ -158,9 +158,9 @@ def warm(path: Path) -> dict[str, Any]:
     import parc
     from parc.backends import BACKENDS
     from parc.compiler.case import Case
-    from parc.compiler.solve import Search, optimum
-    from parc.compiler.space import Space
-    from parc.compiler.sweep import sweep
+    from parc.compiler.search.solve import Search, optimum
+    from parc.compiler.search.space import Space
+    from parc.compiler.search.sweep import sweep
     from parc.planning import emit, plan_targets
 
     emit(plan_targets(parc.load(path)))
@@ -192,10 +192,10 @@ def warm(path: Path) -> dict[str, Any]:
 
 def _swept(target: str, space: Any, size: int) -> Swept:
     """Price a space again, and let the solver find its optimum without knowing the sweep's."""
-    from parc.compiler.quantities import price_space
-    from parc.compiler.solve import solve
-    from parc.compiler.space import ORDER
-    from parc.compiler.sweep import sweep
+    from parc.compiler.pricing.quantities import price_space
+    from parc.compiler.search.solve import solve
+    from parc.compiler.search.space import ORDER
+    from parc.compiler.search.sweep import sweep
 
     seconds = []
     for _ in range(SWEEPS):

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.estimate import columns_of, time_by_part
+from ..compiler.pricing.estimate import columns_of, time_by_part
 from ..dsl.job import Job
 from .runs import Run
 

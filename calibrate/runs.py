@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from ..backends import BACKENDS
 from ..backends.log import RunLog, Unit
 from ..compiler.case import Case
-from ..compiler.complete import OPEN, complete
-from ..compiler.split import Split, split
-from ..compiler.stages import place
+from ..compiler.pipeline.even_split import Split, split
+from ..compiler.search.complete_layout import OPEN, complete
+from ..compiler.search.stage_placement import place
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.job import Cluster, Goal, Job, Model, Train
 from .codes import LAYOUT, OTHER_JOB, UNSTEADY

@@ -9,8 +9,8 @@ from typing import Any
 
 from parc.calibrate import Calibration, Compared, names
 from parc.calibrate.fit import value_in
-from parc.compiler.estimate import columns_of, layout_of
 from parc.compiler.plan import Layout
+from parc.compiler.pricing.estimate import columns_of, layout_of
 
 from .record import job_json, rounded
 from .show import layout_text

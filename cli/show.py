@@ -73,7 +73,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
 
 
 def _title(job: Job, layout: Layout) -> str:
-    from parc.compiler.parameters import total
+    from parc.compiler.model.parameters import total
 
     gpu = job.cluster.gpu.name.replace("_", " ").upper()
     parameters = _short(total(job.model, seq_len=job.train.seq_len))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parc.compiler.parameters import total
+from parc.compiler.model.parameters import total
 from parc.smoke import Outcome
 from parc.smoke.shrink import words
 

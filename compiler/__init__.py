@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
-from .estimate import estimate_layout  # here, else loading it later would shadow `estimate`
 from .plan import Estimate, Layout, Plan, Proof
+from .pricing.estimate import estimate_layout  # here, else loading it later would shadow `estimate`
 from .target import Predicate, Target
 
 if TYPE_CHECKING:
-    from .solve import Solution
-    from .space import Space
-    from .sweep import Swept
+    from .search.solve import Solution
+    from .search.space import Space
+    from .search.sweep import Swept
 
 __all__ = ["Estimate", "Layout", "Plan", "Predicate", "Proof", "Target", "estimate", "plan"]
 
@@ -30,7 +30,7 @@ def plan(job: Job, target: Target) -> Plan:
     Raises JobError when the target cannot express the job, when no layout meets the conditions, and when
     there are more layouts than fit into memory.
     """
-    from .explain import too_large
+    from .search.explain import too_large
 
     try:
         return _plan(job, target)
@@ -40,11 +40,11 @@ def plan(job: Job, target: Target) -> Plan:
 
 def _plan(job: Job, target: Target) -> Plan:
     from .case import Case
-    from .explain import binding, no_layout
-    from .solve import solve
-    from .space import ORDER, Space
-    from .stages import place
-    from .sweep import possible, sweep
+    from .search.explain import binding, no_layout
+    from .search.solve import solve
+    from .search.space import ORDER, Space
+    from .search.stage_placement import place
+    from .search.sweep import possible, sweep
 
     _refuse(job, target)
     case = Case(job, target)
@@ -81,8 +81,8 @@ def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
 def _proof(space: Space, solution: Solution) -> Proof:
     """The solver's answer in the unit of the first objective; its bound is off by the solver's gap,
     0 when optimal."""
-    from .quantities import value_of
-    from .sweep import objectives
+    from .pricing.quantities import value_of
+    from .search.sweep import objectives
 
     objective = objectives(space.case)[0]
     value = value_of(space.case, objective.quantity, solution.layout)
@@ -113,8 +113,8 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     and for names that are no variable.
     """
     from .case import Case
-    from .complete import complete
-    from .stages import place
+    from .search.complete_layout import complete
+    from .search.stage_placement import place
 
     _refuse(job, target)
     case = Case(job, target)

@@ -1,229 +1,231 @@
-"""The algebra of CP-SAT: the totals of `speed.py` and `ranks.py` as expressions over solver variables,
-with bounds."""
+"""Cost terms: small vectorised functions of few variables, and the algebras that combine them.
+
+`speed.py` and `ranks.py` write every total once, over an `Algebra`. `Arrays` prices whole columns of
+layouts with numpy, `Numbers` one layout; the solver has an algebra of CP-SAT variables. All see the same
+integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from .space import DERIVED, ORDER, Space
-from .target import holds
-from .terms import LIMIT, Integers, Term
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
+Integers = npt.NDArray[np.int64]
+#: No valid total comes near; larger terms and products count as this, so that sums of them stay below 2**63.
+LIMIT = 2**53
 
 
 @dataclass(frozen=True)
-class Bounded:
-    """A linear expression of the solver and the range it can take."""
+class Term:
+    """A function of a case and some integer columns, rounded up to whole `unit`s."""
 
-    expression: Any
-    low: int
-    high: int
+    name: str
+    unit: str
+    of: tuple[str, ...]
+    function: Callable[..., Any]
 
-    def __add__(self, other: Bounded | int) -> Bounded:
-        other = constant(other)
-        return Bounded(
-            self.expression + other.expression, self.low + other.low, self.high + other.high
-        )
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Bounded | int) -> Bounded:
-        other = constant(other)
-        return Bounded(
-            self.expression - other.expression, self.low - other.high, self.high - other.low
-        )
-
-    def __rsub__(self, other: int) -> Bounded:
-        return constant(other) - self
-
-    def __mul__(self, factor: int) -> Bounded:
-        ends = sorted((self.low * factor, self.high * factor))
-        return Bounded(self.expression * factor, ends[0], ends[1])
-
-    __rmul__ = __mul__
+    def __call__(self, case: Any, columns: Mapping[str, Any]) -> Integers:
+        values = self.function(case, *(np.asarray(columns[name]) for name in self.of))
+        rounded = np.ceil(np.asarray(values, dtype=np.float64) - 1e-9)
+        return np.asarray(np.minimum(rounded, LIMIT), dtype=np.int64)
 
 
-def constant(value: Bounded | int) -> Bounded:
-    return value if isinstance(value, Bounded) else Bounded(int(value), int(value), int(value))
+def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
+    """Declare a cost term: `of` names the columns that the function takes after the case,
+    equally long arrays each."""
+    return lambda function: Term(function.__name__, unit, tuple(of), function)
 
 
-class Solver:
-    """A CP-SAT model of a space: one variable per decision, tables for what follows,
-    for rules and for cost terms."""
+def whole(value: Any) -> Any:
+    """The nearest whole number, or those of an array."""
+    return np.rint(value).astype(np.int64) if isinstance(value, np.ndarray) else round(value)
 
-    def __init__(self, space: Space, model: cp_model.CpModel):
-        self.space = space
-        self.case = space.case
-        self.model = model
-        self.rows = 0
-        self.values: dict[str, tuple[int, ...]] = {
-            name: tuple(space.values(name)) for name in (*ORDER, *DERIVED)
-        }
-        self.variables: dict[str, Any] = {name: self._variable(name) for name in self.values}
-        self._terms: dict[str, Bounded] = {}
-        for name, derived in DERIVED.items():
-            self._relate(name, derived.of)
-        for rule in space.rules:
-            self.restrict(rule.of, lambda columns, rule=rule: holds(rule, self.case.job, columns))
 
-    def variable(self, name: str) -> Bounded:
-        values = self.values[name]
-        if len(values) == 1:
-            return constant(values[0])
-        return Bounded(self.variables[name], values[0], values[-1])
+class Algebra(Protocol):
+    """What a total is built with. Values add and subtract with + and -, and multiply by plain integers."""
 
-    def term(self, term: Term) -> Bounded:
+    case: Any
+
+    def variable(self, name: str) -> Any: ...
+    def term(self, term: Term) -> Any: ...
+    def times(self, left: Any, right: Any) -> Any: ...
+    def over(self, value: Any, divisor: Any) -> Any:
+        """Floor division of non-negative values."""
+
+    def share(self, part: Any, whole: Any, parts: int) -> Any:
+        """The part of a whole in so many parts, rounded down."""
+
+    def largest(self, *values: Any) -> Any: ...
+    def excess(self, value: Any, limit: Any) -> Any:
+        """What `value` has beyond `limit`, at least 0."""
+
+
+#: Rows that are priced at a time, so few that what one sum leaves for the next stays in the cache.
+BLOCK = 1 << 15
+
+
+class Arrays:
+    """The algebra of numpy columns. A term is evaluated once per distinct combination of its few variables,
+    then gathered."""
+
+    def __init__(self, case: Any, columns: Mapping[str, Any]):
+        self.case = case
+        self.columns = columns
+        self._codes: dict[str, tuple[Integers, Integers]] = {}
+        self._terms: dict[str, Integers] = {}
+        self._tables: dict[str, tuple[Integers | None, Integers]] = {}
+        self._combinations: dict[tuple[str, ...], tuple[Integers, list[Integers]]] = {}
+        self._used: dict[tuple[str, ...], tuple[Integers, dict[str, Integers]]] = {}
+
+    def variable(self, name: str) -> Integers:
+        return np.asarray(self.columns[name], dtype=np.int64)
+
+    def term(self, term: Term) -> Integers:
         if term.name not in self._terms:
-            columns = self.combinations(term.of)
-            self._terms[term.name] = self.tabulate(
-                term.name, term.of, columns, term(self.case, columns)
-            )
+            self._terms[term.name] = self._gather(term)
         return self._terms[term.name]
 
-    def times(self, left: Bounded | int, right: Bounded | int) -> Bounded:
-        left, right = constant(left), constant(right)
-        ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-        if min(ends) == max(ends):
-            return constant(min(ends[0], LIMIT))
-        if left.low == left.high and max(ends) <= LIMIT:
-            return right * left.low
-        if right.low == right.high and max(ends) <= LIMIT:
-            return left * right.low
-        product = self._integer(min(*ends, LIMIT), min(max(ends), LIMIT))
-        self.model.add_multiplication_equality(
-            product.expression, [left.expression, right.expression]
-        )
-        return product
+    def times(self, left: Any, right: Any) -> Any:
+        if _top(left) * _top(right) <= LIMIT:
+            return left * right
+        exact = np.multiply(left, right, dtype=np.float64) <= LIMIT
+        return np.where(exact, np.multiply(left, np.where(exact, right, 0)), LIMIT)
 
-    def over(self, value: Bounded | int, divisor: Bounded | int) -> Bounded:
-        value, divisor = constant(value), constant(divisor)
-        if divisor.low == divisor.high == 1:
-            return value
-        if value.low == value.high and divisor.low == divisor.high:
-            return constant(value.low // divisor.low)
-        quotient = self._integer(value.low // divisor.high, value.high // divisor.low)
-        whole = self._alone(divisor).expression
-        self.model.add_division_equality(quotient.expression, value.expression, whole)
-        return quotient
+    def over(self, value: Any, divisor: Any) -> Any:
+        return value // divisor
 
-    def share(self, part: Bounded, whole: Bounded, parts: int) -> Bounded:
-        quotient = self._integer(0, parts)
-        scaled = (part * parts).expression
-        self.model.add_division_equality(quotient.expression, scaled, whole.expression)
-        return quotient
+    def share(self, part: Any, whole: Any, parts: int) -> Any:
+        return part * parts // whole
 
-    def largest(self, *values: Bounded | int) -> Bounded:
-        bounded = [constant(value) for value in values]
-        low = max(value.low for value in bounded)
-        alive = [value for value in bounded if value.high >= low]
-        if len(alive) == 1:
-            return alive[0]
-        result = self._integer(low, max(value.high for value in alive))
-        self.model.add_max_equality(result.expression, [value.expression for value in alive])
+    def largest(self, *values: Any) -> Any:
+        result = values[0]
+        for value in values[1:]:
+            result = np.maximum(result, value)
         return result
 
-    def excess(self, value: Bounded | int, limit: Bounded | int) -> Bounded:
-        """The larger of both less `limit`, so that `limit` cancels out of a sum that has it: bounds that
-        depend on each other through max(value - limit, 0) close in by a nanosecond at a time."""
-        value, limit = constant(value), constant(limit)
-        larger = self.largest(value, limit)
-        low, high = max(0, value.low - limit.high), max(0, value.high - limit.low)
-        return Bounded(larger.expression - limit.expression, low, high)
+    def excess(self, value: Any, limit: Any) -> Any:
+        return np.maximum(value - limit, 0)
 
-    def combinations(self, names: tuple[str, ...]) -> dict[str, Integers]:
-        """Every combination of the named variables' values that breaks no rule among them."""
-        if not names:
-            return {}
-        grid = np.meshgrid(
-            *(np.array(self.values[name], dtype=np.int64) for name in names), indexing="ij"
-        )
-        columns = {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
-        for rule in self.space.rules:
-            if set(rule.of) <= set(names):
-                mask = np.broadcast_to(holds(rule, self.case.job, columns), columns[names[0]].shape)
-                columns = {name: column[mask] for name, column in columns.items()}
-        return columns
+    def blocks(self) -> Iterator[tuple[slice, Arrays]]:
+        """The columns' rows, BLOCK at a time, each block as an algebra that shares this one's tables."""
+        for start in range(0, len(self.variable("tp")), BLOCK):
+            rows = slice(start, start + BLOCK)
+            yield rows, Block(self, rows)
 
-    def tabulate(
-        self, name: str, of: tuple[str, ...], columns: dict[str, Integers], values: Integers
-    ) -> Bounded:
-        """A new variable that equals `values` row by row of `columns`."""
-        values = np.broadcast_to(values, columns[of[0]].shape) if of else values
-        low, high = int(values.min()), int(values.max())
-        if low == high:
-            return constant(low)
-        result = Bounded(self.model.new_int_var(low, high, name), low, high)
-        used = [variable for variable in of if len(self.values[variable]) > 1]
-        rows = np.column_stack([*(columns[variable] for variable in used), values])
-        self._table([self.variables[variable] for variable in used] + [result.expression], rows)
-        return result
+    def gathered(self, term: Term, rows: slice) -> Integers:
+        """A term's values in some rows."""
+        if term.name not in self._tables:
+            self._tables[term.name] = self._tabulated(term)
+        codes, table = self._tables[term.name]
+        if codes is not None:
+            return np.asarray(table[codes[rows]])
+        return table[rows] if term.of else table
 
-    def restrict(self, of: tuple[str, ...], allowed: Any) -> None:
-        """Allow only the combinations for which `allowed(columns)` holds."""
-        used = tuple(name for name in of if name in self.values)
-        grid = self.combinations_free(used)
-        mask = np.broadcast_to(allowed(grid), grid[used[0]].shape)
-        if mask.all():
-            return
-        live = [name for name in used if len(self.values[name]) > 1]
-        if not live:
-            self.model.add_bool_or([])
-            return
-        rows = np.column_stack([grid[name][mask] for name in live])
-        self._table([self.variables[name] for name in live], rows)
+    def _gather(self, term: Term) -> Integers:
+        return self.gathered(term, slice(None))
 
-    def combinations_free(self, names: tuple[str, ...]) -> dict[str, Integers]:
-        """Every combination of the named variables' values, allowed or not."""
-        grid = np.meshgrid(
-            *(np.array(self.values[name], dtype=np.int64) for name in names), indexing="ij"
-        )
-        return {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
+    def _tabulated(self, term: Term) -> tuple[Integers | None, Integers]:
+        """A term's values by combination of its variables, and the number of each row's; without numbers, the
+        values of all rows."""
+        if not term.of:
+            return None, term(self.case, {})
+        codes, domains = self._combined(term.of)
+        if math.prod(map(len, domains)) > max(len(codes), 4096):
+            return None, np.broadcast_to(term(self.case, self.columns), codes.shape)
+        used, columns = self._distinct(term.of)
+        table = np.zeros(math.prod(map(len, domains)), dtype=np.int64)
+        table[used] = term(self.case, columns)
+        return codes, table
 
-    def _variable(self, name: str) -> Any:
-        from ortools.sat.python import cp_model
+    def _distinct(self, names: tuple[str, ...]) -> tuple[Integers, dict[str, Integers]]:
+        """The numbers of the combinations that rows have, and the values of each."""
+        if names not in self._used:
+            codes, domains = self._combined(names)
+            sizes = [len(domain) for domain in domains]
+            used = np.flatnonzero(np.bincount(codes, minlength=math.prod(sizes)))
+            rows = np.unravel_index(used, sizes)
+            columns = {
+                name: domain[row] for name, domain, row in zip(names, domains, rows, strict=True)
+            }
+            self._used[names] = (used, columns)
+        return self._used[names]
 
-        return self.model.new_int_var_from_domain(
-            cp_model.Domain.from_values(list(self.values[name])), name
-        )
+    def _combined(self, names: tuple[str, ...]) -> tuple[Integers, list[Integers]]:
+        """The number of each layout's combination of the named variables, and the values of each."""
+        if names not in self._combinations:
+            domain, code = self._code(names[-1])
+            if len(names) == 1:
+                self._combinations[names] = (code, [domain])
+            else:
+                before, domains = self._combined(names[:-1])
+                self._combinations[names] = (before * len(domain) + code, [*domains, domain])
+        return self._combinations[names]
 
-    def _relate(self, name: str, of: tuple[str, ...]) -> None:
-        """Tie a derived variable to its sources."""
-        columns = self.combinations(of)
-        value = np.asarray(DERIVED[name].value(self.case.job, **columns), dtype=np.int64)
-        value = np.broadcast_to(value, columns[of[0]].shape)
-        mask = np.isin(value, self.values[name])
-        live = [source for source in of if len(self.values[source]) > 1]
-        if not live:
-            return
-        rows = np.column_stack([*(columns[source][mask] for source in live), value[mask]])
-        self._table([*(self.variables[source] for source in live), self.variables[name]], rows)
+    def _code(self, name: str) -> tuple[Integers, Integers]:
+        if name not in self._codes:
+            column = self.variable(name)
+            top = int(column.max(initial=0))
+            if top < 1 << 22:
+                domain = np.flatnonzero(np.bincount(column))
+                index = np.zeros(top + 1, dtype=np.int64)
+                index[domain] = np.arange(len(domain))
+                self._codes[name] = (domain, index[column])
+            else:
+                domain, code = np.unique(column, return_inverse=True)
+                self._codes[name] = (domain, code)
+        return self._codes[name]
 
-    def _table(self, variables: list[Any], rows: Integers) -> None:
-        self.rows += len(rows)
-        if len(variables) == 1:
-            from ortools.sat.python import cp_model
 
-            values = [int(value) for value in np.unique(rows)]
-            self.model.add_linear_expression_in_domain(
-                variables[0], cp_model.Domain.from_values(values)
-            )
-            return
-        self.model.add_allowed_assignments(variables, np.unique(rows, axis=0).tolist())
+def _top(value: Any) -> int:
+    """The largest of a column, at least 0, or a number itself."""
+    return int(value.max(initial=0)) if isinstance(value, np.ndarray) else int(value)
 
-    def _alone(self, divisor: Bounded) -> Bounded:
-        """The same as one variable: of a sum CP-SAT sees the ranges of its terms, which may reach 0."""
-        from ortools.sat.python import cp_model
 
-        if divisor.low == divisor.high or isinstance(divisor.expression, cp_model.IntVar):
-            return divisor
-        result = self._integer(divisor.low, divisor.high)
-        self.model.add(result.expression == divisor.expression)
-        return result
+class Block(Arrays):
+    """Some rows of columns."""
 
-    def _integer(self, low: int, high: int) -> Bounded:
-        return Bounded(self.model.new_int_var(low, high, ""), low, high)
+    def __init__(self, whole: Arrays, rows: slice):
+        super().__init__(whole.case, {name: whole.columns[name][rows] for name in whole.columns})
+        self._whole = whole
+        self._rows = rows
+
+    def _gather(self, term: Term) -> Integers:
+        return self._whole.gathered(term, self._rows)
+
+
+class Numbers:
+    """The algebra of plain integers: one layout, many times as fast as columns of one row."""
+
+    def __init__(self, case: Any, columns: Mapping[str, int]):
+        self.case = case
+        self.columns = columns
+        self._terms: dict[str, int] = {}
+
+    def variable(self, name: str) -> int:
+        return self.columns[name]
+
+    def term(self, term: Term) -> int:
+        if term.name not in self._terms:
+            columns = {name: np.array([self.columns[name]]) for name in term.of}
+            self._terms[term.name] = int(term(self.case, columns).ravel()[0])
+        return self._terms[term.name]
+
+    def times(self, left: int, right: int) -> int:
+        return min(left * right, LIMIT)
+
+    def over(self, value: int, divisor: int) -> int:
+        return value // divisor
+
+    def share(self, part: int, whole: int, parts: int) -> int:
+        return part * parts // whole
+
+    def largest(self, *values: int) -> int:
+        return max(values)
+
+    def excess(self, value: int, limit: int) -> int:
+        return max(value - limit, 0)

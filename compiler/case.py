@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..dsl.job import Cluster, Gpu, Job, Model, Train
-from . import flops, parameters
-from .split import Split
+from .model import flops, parameters
+from .pipeline.even_split import Split
 from .target import StateBytes, Target, Traits
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import erf, exp, inf, log, sqrt
 
 #: Standard deviation of ln(measured / predicted bytes): the median over sources of its root mean square
-#: (benchmarks/accuracy.py, `memory.spread`: 0.074); between 0.065 and 0.082 without any one of them.
+#: (benchmarks/accuracy/accuracy.py, `memory.spread`: 0.074); between 0.065 and 0.082 without any one of them.
 SPREAD = 0.08
 
 

@@ -6,9 +6,9 @@ import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..backends.backend import LaunchConfig, Unknown
 from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.job import Cluster, Job
+from ..reading.facts import LaunchConfig, Unknown
 from .finding import Complaint, Finding, Skipped
 from .ignores import Ignore, Ignores
 from .launch import Launch

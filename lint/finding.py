@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..backends.backend import Fact, Setting
 from ..dsl.diagnostics import Diagnostic, Severity, Span
+from ..reading.facts import Fact, Setting
 
 
 @dataclass(frozen=True)

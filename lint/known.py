@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..backends import BACKENDS
-from ..backends.backend import Fact, Setting
+from ..reading.facts import Fact, Setting
 from .finding import At
 from .launch import Launch, number_of, text_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..backends import BACKENDS
+from ..compiler.rules.validity import GENERAL
 from ..compiler.target import Predicate
-from ..compiler.validity import GENERAL
 from ..dsl.diagnostics import Span
 from .finding import At, Complaint, Related, Skipped
 from .known import Known, Missing

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from ..backends import BACKENDS
 from ..compiler.case import Case
-from ..compiler.estimate import ceiling_bytes, columns_of, estimate_layout
 from ..compiler.plan import OFFLOAD, RECOMPUTE, Estimate, Plan
+from ..compiler.pricing.estimate import ceiling_bytes, columns_of, estimate_layout
+from ..compiler.rules.validity import predicates
 from ..compiler.target import NEUTRAL, Target, holds
-from ..compiler.validity import predicates
 from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..backends.backend import LaunchConfig
-from ..backends.reading import read_jobs
+from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
+from ..reading.facts import LaunchConfig
 from .engine import Judged, Options, judge
 from .files import MAX_BYTES, read_texts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..backends.degrees import LEAST_CONTEXT_TOKENS
-from ..compiler.parameters import total
+from ..compiler.model.parameters import total
+from ..compiler.rules.candidate_degrees import LEAST_CONTEXT_TOKENS
 from ..compiler.target import divisors
 from ..dsl.job import Model, Train
 

@@ -8,8 +8,8 @@ from itertools import product
 
 from ..compiler import plan as solve
 from ..compiler.plan import Layout, Plan
+from ..compiler.rules.validity import problems
 from ..compiler.target import Target
-from ..compiler.validity import problems
 from ..dsl.diagnostics import Source, Span
 from ..dsl.expression import VALUES, Call, Const, Name
 from ..dsl.job import Constraint, Goal, Job, TargetSpec

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..backend import Unknown, Value
-from ..bash.source import Source
+from ...reading.bash.source import Source
+from ...reading.facts import Unknown, Value
 
 Place = tuple[str, int, int]
 Entry = "Member | list[Entry] | Value | Unknown | None"

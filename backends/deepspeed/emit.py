@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...compiler.plan import Layout, Plan
-from ...compiler.validity import problems
+from ...compiler.rules.validity import problems
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Job
-from ..backend import Value
+from ...reading.facts import Value
 from ..facts import plan_facts
 from ..render import default_text, format_python, provenance, render
 from .config import ds_config, model_json

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
-from ..bash.source import file_source
-from ..bash.values import Word
-from ..command import Options, spelled
-from ..job import Folder, Job, linked
-from ..starting import Started
+from ...reading.bash.source import file_source
+from ...reading.bash.values import Word
+from ...reading.command_options import Options, spelled
+from ...reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ...reading.launched_job import Folder, Job, linked
+from ...reading.launchers import Started
 from . import settings
 from .document import NotADocument, Table, document
 from .read import model_facts, offload, script_facts, together

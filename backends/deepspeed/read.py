@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from ...compiler.plan import OFFLOAD
-from ..backend import Fact, LaunchConfig, Unknown, Unread
-from ..bash.script import read_script
-from ..bash.source import file_source
+from ...reading.bash.script import read_script
+from ...reading.bash.source import file_source
+from ...reading.facts import Fact, LaunchConfig, Unknown, Unread
+from ...reading.launchers import started
 from ..facts import in_plan_words
-from ..starting import started
 from . import settings
 from .document import NotADocument, Table, document
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...compiler.plan import OFFLOAD
+from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp
 from ...compiler.target import Predicate
 from ...dsl.job import Job
-from ..divisibility import heads_over_tp, widths_over_tp
 from .options import options_of, sums_in_fp32
 
 #: The least ZeRO stage for each kind of offload.

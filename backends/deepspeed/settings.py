@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..backend import Fact, Setting, Unknown, Value
+from ...reading.facts import Fact, Setting, Unknown, Value
 from .document import Table
 
 Answer = Value | Unknown

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler import parameters
+from ...compiler.model import parameters
+from ...compiler.rules.candidate_degrees import micro_batches, replicas, ways
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
-from ..degrees import micro_batches, replicas, ways
 from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
 from .options import Options, hugging_face, sums_in_fp32
 from .refusals import CODES, REFUSALS, settings

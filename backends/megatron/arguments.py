@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..backend import Unknown, Value
-from ..bash.values import Word, joined
-from ..command import Options
+from ...reading.bash.values import Word, joined
+from ...reading.command_options import Options
+from ...reading.facts import Unknown, Value
 from . import spelling
 from .pipeline import stage_count
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...compiler.plan import Layout, Plan
-from ...compiler.validity import problems
+from ...compiler.rules.validity import problems
 from ...dsl.diagnostics import Diagnostic, JobError
 from .. import extra
 from ..capability import BLACKWELL, capability

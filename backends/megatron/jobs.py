@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..backend import Fact, Unread
-from ..bash.values import Piece, Word
-from ..command import Options
+from ...reading.bash.values import Piece, Word
+from ...reading.command_options import Options
+from ...reading.facts import Fact, Unread
+from ...reading.launched_job import Folder, Job, linked
+from ...reading.launchers import Started
 from ..deepspeed import settings
 from ..deepspeed.document import NotADocument, Table, document
-from ..job import Folder, Job, linked
-from ..starting import Started
 from . import spelling
 from .arguments import DeepSpeed
 from .read import NO_CONFIG, given_to, job_facts, recognised

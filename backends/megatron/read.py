@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...compiler.plan import Plan
-from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
-from ..bash.script import read_script
-from ..bash.values import Word
-from ..command import Options, spelled
+from ...reading.bash.script import read_script
+from ...reading.bash.values import Word
+from ...reading.command_options import Options, spelled
+from ...reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ...reading.launchers import Started, started
 from ..facts import in_plan_words, plan_facts
-from ..starting import Started, started
 from . import arguments, spelling
 from .arguments import DeepSpeed
 

@@ -6,12 +6,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...compiler.parameters import norm
+from ...compiler.model.parameters import norm
+from ...compiler.rules.candidate_degrees import (
+    contexts,
+    micro_batches,
+    replicas,
+    stages,
+    virtual_stages,
+    ways,
+)
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job, Model
 from .. import extra
 from ..capability import HOPPER, capability
-from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages, ways
 from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
 from .options import Options
 from .refusals import REFUSALS

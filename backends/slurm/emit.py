@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...compiler.plan import Plan
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Launch
-from ..backend import Value
+from ...reading.facts import Value
 from ..render import provenance, render
 from .options import Options, directive, options, problems, time_text
 from .read import from_options

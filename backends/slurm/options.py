@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...compiler.plan import Layout, Plan
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job, Launch
-from ..backend import Value
+from ...reading.facts import Value
 
 Options = dict[str, Value]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ..backend import Fact, LaunchConfig, Unread, Value
+from ...reading.facts import Fact, LaunchConfig, Unread, Value
 
 _DIRECTIVE = re.compile(
     r"#SBATCH\s+--(?P<name>[a-z][a-z0-9-]*)(?:[= ](?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s#]+)))?\s*(?:#.*)?$"

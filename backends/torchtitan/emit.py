@@ -6,7 +6,7 @@ import json
 import math
 
 from ...compiler.plan import Plan
-from ...compiler.validity import problems
+from ...compiler.rules.validity import problems
 from ...dsl.diagnostics import JobError
 from ..render import format_python, nodes_text, provenance, render
 from .models import flavor, registration

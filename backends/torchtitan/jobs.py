@@ -7,11 +7,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..backend import Fact, LaunchConfig, Setting, Unknown, Unread, Value
-from ..bash.values import Word
-from ..command import Options
-from ..job import Folder, Job, linked
-from ..starting import Started
+from ...reading.bash.values import Word
+from ...reading.command_options import Options
+from ...reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread, Value
+from ...reading.launched_job import Folder, Job, linked
+from ...reading.launchers import Started
 from . import python_config
 from .read import Reader
 from .sources import Launch, Place, Registered, Settings, registered, settings_of
@@ -168,7 +168,7 @@ def _beside(
     module = settings.value("experimental.custom_import")
     found = dict(texts)
     if isinstance(module, str):
-        from ..bash.values import word
+        from ...reading.bash.values import word
 
         there = linked(launch, word(f"{module.replace('.', '/')}.py").pieces, texts, folder)
         if there is not None and there.text is not None:
@@ -199,7 +199,7 @@ def _module(
     given: Options, launch: Started, texts: Mapping[str, str], folder: Folder
 ) -> tuple[Settings, dict[str, str]] | Unread:
     """0.3's `--module parc_job --config train`."""
-    from ..bash.values import word
+    from ...reading.bash.values import word
 
     command = launch.launch.words[0]
     module, function = given.text("--module"), given.text("--config")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..backend import Unknown
+from ...reading.facts import Unknown
 from .sources import Place, Settings
 
 #: Longer modules are not read.

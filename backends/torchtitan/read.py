@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ...compiler.plan import Plan
-from ..backend import Fact, LaunchConfig, Unknown, Unread, Value
+from ...reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
 from ..facts import plan_facts
 from .python_sources import FLAVOR, python_settings
 from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of

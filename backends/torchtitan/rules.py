@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.rules.divisibility import (
+    expert_width_over_etp,
+    experts_over_ep,
+    heads_over_tp,
+    widths_over_tp,
+)
 from ...compiler.target import Predicate
 from ...dsl.job import Job
-from ..divisibility import expert_width_over_etp, experts_over_ep, heads_over_tp, widths_over_tp
 from .models import family
 from .releases import release
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..backend import Unknown
-from ..bash.script import read_script
-from ..starting import started
+from ...reading.bash.script import read_script
+from ...reading.facts import Unknown
+from ...reading.launchers import started
 from .spelling import KEYS
 
 Number = int | Unknown

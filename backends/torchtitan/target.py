@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...compiler import parameters
+from ...compiler.model import parameters
+from ...compiler.rules.candidate_degrees import (
+    contexts,
+    micro_batches,
+    replicas,
+    stages,
+    virtual_stages,
+    ways,
+)
 from ...compiler.target import StateBytes, Target, Traits
 from ...dsl.job import Job
-from ..degrees import contexts, micro_batches, replicas, stages, virtual_stages, ways
 from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
 from .models import family
 from .options import Options

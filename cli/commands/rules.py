@@ -54,7 +54,7 @@ def all_rules() -> Iterator[Rule]:
     from parc.backends import BACKENDS, LAUNCHERS
     from parc.calibrate.codes import CODES as CALIBRATION
     from parc.compiler.codes import CODES as COMPILER
-    from parc.compiler.validity import GENERAL
+    from parc.compiler.rules.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
     from parc.lint.rules import RULES as LINT
 

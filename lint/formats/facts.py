@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...backends.backend import Unknown
+from ...reading.facts import Unknown
 from ..engine import Judged
 
 

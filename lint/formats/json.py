@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ...backends.backend import Fact, Unknown
 from ...dsl.diagnostics import Note
+from ...reading.facts import Fact, Unknown
 from ..engine import Judged
 from ..finding import Finding
 from .text import findings, position

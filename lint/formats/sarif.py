@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ...backends.backend import Unknown
 from ...dsl.diagnostics import Note, Span
+from ...reading.facts import Unknown
 from ..engine import Judged
 from ..finding import Finding
 from ..rules import RULES

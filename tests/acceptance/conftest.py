@@ -6,11 +6,12 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from environments import cache_folder, used, versions_of_all
-from jobs_of_seed import Batch, batch
-from results import RESULTS
-from smoking import Smokes, begun
-from watched import watch
+
+from tests.acceptance.environments import cache_folder, used, versions_of_all
+from tests.acceptance.jobs_of_seed import Batch, batch
+from tests.acceptance.results import RESULTS
+from tests.acceptance.smoking import Smokes, begun
+from tests.acceptance.watched import watch
 
 #: Jobs with a layout that each target is asked for.
 JOBS = {

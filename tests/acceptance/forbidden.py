@@ -8,14 +8,13 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-import samples
-from jobs_of_seed import Generated
-
 from parc.backends import BACKENDS
 from parc.compiler.plan import Layout, Plan
+from parc.compiler.rules.validity import broken, columns_of
 from parc.compiler.target import Predicate
-from parc.compiler.validity import broken, columns_of
 from parc.dsl.job import Model, Train
+from tests.acceptance.jobs_of_seed import Generated
+from tests.support import samples
 
 #: Values of each variable, sensible and not.
 VALUES = {

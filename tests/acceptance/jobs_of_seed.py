@@ -8,14 +8,13 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from generate import job_text
-from processes import end_with_parent
-
 from parc.backends import BACKENDS
 from parc.compiler.plan import Plan
 from parc.dsl import loads
 from parc.dsl.diagnostics import JobError
 from parc.planning import emit, plan_targets
+from tests.acceptance.generate import job_text
+from tests.acceptance.processes import end_with_parent
 
 #: Jobs tried for each one that is wanted: at least a quarter must have a layout.
 TRIES = 4

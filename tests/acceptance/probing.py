@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from environments import Environment, environment
-from processes import start, stop
+from tests.acceptance.environments import Environment, environment
+from tests.acceptance.processes import start, stop
 
 PROBES = Path(__file__).parent / "probes"
 #: Longer than a probe waits for a case.

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from environments import TREE
-
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.expression import VALUES
 from parc.dsl.job import Model
+from tests.acceptance.environments import TREE
 
 PAGE = TREE / "docs" / "acceptance.md"
 BEGIN, END = "<!-- table acceptance -->", "<!-- end -->"

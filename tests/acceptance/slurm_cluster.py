@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hosts import named
-from processes import start, stop, wait_until
-from slurm_tools import Slurm, free_ports
-from watched import session_mark
+from tests.acceptance.hosts import named
+from tests.acceptance.processes import start, stop, wait_until
+from tests.acceptance.slurm_tools import Slurm, free_ports
+from tests.acceptance.watched import session_mark
 
 #: What `scontrol show job` says of a job that has ended.
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"}

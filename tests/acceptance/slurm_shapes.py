@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from processes import start, stop, wait_until
-from slurm_tools import Slurm, free_ports
-
 from parc.compiler.plan import Plan
 from parc.dsl.job import Launch
+from tests.acceptance.processes import start, stop, wait_until
+from tests.acceptance.slurm_tools import Slurm, free_ports
 
 #: Nodes with a GPU fewer, for a shape of one node.
 FEWER = "fewer1"

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environments import cache_folder, environment
-from results import RESULTS, Ran
 
 import parc
 from parc.smoke import Prepared, Request, look_into, prepare
+from tests.acceptance.environments import cache_folder, environment
+from tests.acceptance.results import RESULTS, Ran
 
 #: A grouped-query decoder of eight layers on two nodes; `parc smoke` makes it narrow.
 DENSE = "model decoder from std.llama3_8b { layers = 8 }"

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import slurm_tools
-import test_deepspeed_accepts
-import test_megatron_accepts
-import test_torchtitan_accepts
-from jobs_of_seed import Generated, compile_text
-from launches import write
-from probing import probe
-from slurm_shapes import controller, kind_of
+
+from tests.acceptance import (
+    slurm_tools,
+    test_deepspeed_accepts,
+    test_megatron_accepts,
+    test_torchtitan_accepts,
+)
+from tests.acceptance.jobs_of_seed import Generated, compile_text
+from tests.acceptance.launches import write
+from tests.acceptance.probing import probe
+from tests.acceptance.slurm_shapes import controller, kind_of
 
 JOB = """
 model small {{ layers = 8; hidden = 1024; heads = 16; kv_heads = 8; ffn = 4096; vocab = 32000 }}

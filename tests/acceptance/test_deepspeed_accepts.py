@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs_of_seed import Generated
-from launches import recorded, write
-from probing import probe
-from results import RESULTS
 
-from parc.compiler import parameters
+from parc.compiler.model import parameters
 from parc.compiler.plan import Plan, Stage
 from parc.dsl.job import Model
+from tests.acceptance.jobs_of_seed import Generated
+from tests.acceptance.launches import recorded, write
+from tests.acceptance.probing import probe
+from tests.acceptance.results import RESULTS
 
 #: Rows of the narrow model's table of positions.
 LENGTH = 512

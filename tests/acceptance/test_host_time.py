@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from environments import environment
-from probing import PROBES
-from processes import start, stop
 
 from parc.backends import BACKENDS
+from tests.acceptance.environments import environment
+from tests.acceptance.probing import PROBES
+from tests.acceptance.processes import start, stop
 
 LIMIT_SECONDS = 300
 ENVIRONMENTS = {"megatron": "megatron", "torchtitan": "torchtitan-0.2.2"}

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import slurm_tools
-from hosts import HOSTS
-from processes import wait_until
-from watched import holders
+
+from tests.acceptance import slurm_tools
+from tests.acceptance.hosts import HOSTS
+from tests.acceptance.processes import wait_until
+from tests.acceptance.watched import holders
 
 HERE = Path(__file__).parent
 #: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs_of_seed import Generated
-from launches import capability, recorded, write
-from probing import probe
-from results import RESULTS
 
 from parc.backends import BACKENDS
-from parc.compiler import parameters
 from parc.compiler.case import Case
+from parc.compiler.model import parameters
+from parc.compiler.pipeline.rank_load import rank_counts
 from parc.compiler.plan import Plan
-from parc.compiler.ranks import rank_counts
-from parc.compiler.stages import place
-from parc.compiler.validity import columns_of
+from parc.compiler.rules.validity import columns_of
+from parc.compiler.search.stage_placement import place
+from tests.acceptance.jobs_of_seed import Generated
+from tests.acceptance.launches import capability, recorded, write
+from tests.acceptance.probing import probe
+from tests.acceptance.results import RESULTS
 
 #: One in so many is built stage by stage.
 BUILT = 4

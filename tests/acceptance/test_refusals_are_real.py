@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import test_deepspeed_accepts
-import test_megatron_accepts
-import test_torchtitan_accepts
-from forbidden import DENSE, Forbidden, forbidden, forced
-from probing import probe
 
 from parc.backends import BACKENDS
 from parc.compiler.plan import Layout
+from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
+from tests.acceptance.forbidden import DENSE, Forbidden, forbidden, forced
+from tests.acceptance.probing import probe
 
 #: Layouts of each setting for each predicate.
 EACH = 2

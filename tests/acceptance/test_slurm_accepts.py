@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import slurm_tools
-from jobs_of_seed import Generated
-from launches import write
-from slurm_shapes import FEWER, controller, kind_of
+
+from tests.acceptance import slurm_tools
+from tests.acceptance.jobs_of_seed import Generated
+from tests.acceptance.launches import write
+from tests.acceptance.slurm_shapes import FEWER, controller, kind_of
 
 #: What sbatch says of a cluster that cannot run the job, now or later.
 IMPOSSIBLE = "Requested node configuration is not available"

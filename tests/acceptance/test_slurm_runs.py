@@ -8,14 +8,14 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-import slurm_tools
-from environments import environment
-from jobs_of_seed import Generated, compile_text
-from launches import write
-from slurm_cluster import ENDED, Cluster, Run, cluster
 
 import parc.smoke
 from parc.smoke.assets import write_text
+from tests.acceptance import slurm_tools
+from tests.acceptance.environments import environment
+from tests.acceptance.jobs_of_seed import Generated, compile_text
+from tests.acceptance.launches import write
+from tests.acceptance.slurm_cluster import ENDED, Cluster, Run, cluster
 
 #: Two nodes of one GPU each: two processes on this host.
 JOB = """

@@ -8,13 +8,18 @@ import time
 from pathlib import Path
 
 import pytest
-from environments import environment
-from jobs_of_seed import compile_text
-from launches import write
-from processes import start, stop
-from results import RESULTS, Ran
-from slurm_tools import free_ports
-from smoking import (
+
+from parc.smoke import FRAMEWORKS, Prepared
+from parc.smoke.guard import MARK, end
+from parc.smoke.processes import Line
+from parc.smoke.run import steps_of
+from tests.acceptance.environments import environment
+from tests.acceptance.jobs_of_seed import compile_text
+from tests.acceptance.launches import write
+from tests.acceptance.processes import start, stop
+from tests.acceptance.results import RESULTS, Ran
+from tests.acceptance.slurm_tools import free_ports
+from tests.acceptance.smoking import (
     LIMIT_SECONDS,
     Smokes,
     Wanted,
@@ -23,11 +28,6 @@ from smoking import (
     extensions,
     prepared,
 )
-
-from parc.smoke import FRAMEWORKS, Prepared
-from parc.smoke.guard import MARK, end
-from parc.smoke.processes import Line
-from parc.smoke.run import steps_of
 
 HF = "model = hf"
 ODD = "model odd from std.llama3_8b { layers = 9; vocab = 50257 }"

@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from environments import environment
-from processes import wait_until
-from smoking import LIMIT_SECONDS, Wanted, extensions, job_text
+
+from tests.acceptance.environments import environment
+from tests.acceptance.processes import wait_until
+from tests.acceptance.smoking import LIMIT_SECONDS, Wanted, extensions, job_text
 
 #: A run that does not end before it is ended.
 ENDLESS = ("--steps", "1000000")

@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 
 import pytest
-from environments import TRAINING
-from smoking import Smokes, Wanted, check, check_recomputing
+
+from tests.acceptance.environments import TRAINING
+from tests.acceptance.smoking import Smokes, Wanted, check, check_recomputing
 
 TARGET, NAME = "megatron", TRAINING
 ROOT = os.environ.get("MEGATRON_ROOT")

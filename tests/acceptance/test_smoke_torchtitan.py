@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from smoking import EXPERTS, Smokes, Wanted, check, check_recomputing
+
+from tests.acceptance.smoking import EXPERTS, Smokes, Wanted, check, check_recomputing
 
 LATENT = """\
 model latent {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from smoking import EXPERTS, Smokes, Wanted, check
+
+from tests.acceptance.smoking import EXPERTS, Smokes, Wanted, check
 
 TARGET, NAME = "torchtitan", "torchtitan-0.3.0"
 VERSION = 'version = "0.3"'

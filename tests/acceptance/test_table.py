@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from results import PAGE, RESULTS, page_with, table
+
+from tests.acceptance.results import PAGE, RESULTS, page_with, table
 
 
 def test_the_page_has_this_sessions_table(request: pytest.FixtureRequest, update: bool) -> None:

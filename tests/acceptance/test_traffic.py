@@ -8,12 +8,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from processes import start, stop
-from smoking import LIMIT_SECONDS, Wanted, extensions, prepared
 
 from parc.backends import BACKENDS
-from parc.compiler.parameters import total
+from parc.compiler.model.parameters import total
 from parc.compiler.plan import Plan
+from tests.acceptance.processes import start, stop
+from tests.acceptance.smoking import LIMIT_SECONDS, Wanted, extensions, prepared
 
 RECORDER = Path(__file__).with_name("recorder")
 STEPS, RANKS = 3, 2

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import hosts
+from tests.acceptance import hosts
 
 MARK = "PARC_ACCEPTANCE_SESSION"
 #: Of the package, which is too much to import for a process that waits.

@@ -1,0 +1,180 @@
+"""Launch files that people have -> one `LaunchConfig` for each job that they start. Nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ..reading import directives
+from ..reading.bash.script import Script, no_folder, read_script, unreadable
+from ..reading.bash.shell import Directive
+from ..reading.bash.values import Word, plain
+from ..reading.command_options import options, setting
+from ..reading.facts import Fact, LaunchConfig, Setting, Unread
+from ..reading.launched_job import Folder, Job
+from ..reading.launchers import Started, started
+from .deepspeed import jobs as deepspeed
+from .megatron import jobs as megatron
+from .torchtitan import jobs as torchtitan
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+_CONFIGS = {"json": deepspeed.alone, "toml": torchtitan.alone, "py": torchtitan.alone_in_python}
+
+
+def read_jobs(
+    texts: Mapping[str, str],
+    *,
+    environment: Mapping[str, str] = _NOTHING,
+    arguments: Sequence[str] = (),
+    folder: Folder = no_folder,
+) -> list[LaunchConfig]:
+    """What each job in these files is: the texts by path belong together.
+
+    `environment` are variables that are set when the scripts start, `arguments` their positional ones.
+    One config stands for one launched training command, or for one config file that nothing launches.
+    """
+    scripts = {
+        path: read_script(
+            path,
+            text,
+            environment=environment,
+            arguments=arguments,
+            texts=texts,
+            folder=folder,
+        )
+        for path, text in texts.items()
+        if _suffix(path) not in _CONFIGS
+    }
+    followed = {path for name, script in scripts.items() for path in script.read if path != name}
+    roots = {path: script for path, script in scripts.items() if path not in followed}
+    found: list[LaunchConfig] = []
+    for path, script in (roots or scripts).items():
+        found += _Reading(path, texts, folder, script).jobs()
+    linked = {path for config in found for path in config.texts}
+    for path, text in texts.items():
+        if _suffix(path) in _CONFIGS and path not in linked:
+            found += _alone(path, text, texts)
+    return found
+
+
+def _suffix(path: str) -> str:
+    return path.rpartition(".")[2].lower()
+
+
+def _alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
+    if reason := unreadable(text):
+        yield LaunchConfig("unread", (), (Unread(reason, path, 1),), texts={path: text})
+        return
+    yield from _CONFIGS[_suffix(path)](path, text.replace("\r\n", "\n"), texts)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One script that nothing else starts."""
+
+    path: str
+    texts: Mapping[str, str]
+    folder: Folder
+    script: Script
+
+    def jobs(self) -> list[LaunchConfig]:
+        """Training commands, if there are any; else whatever is started on several processes."""
+        launches = [started(launch) for launch in self.script.launches]
+        known = [(launch, job) for launch in launches if (job := self._framework(launch))]
+        if known:
+            return [self._config(launch, job) for launch, job in known]
+        spread = [
+            launch for launch in launches if launch.launcher != "none" or launch.launch.wrappers
+        ]
+        if spread or not self.script.directives:
+            others = spread or (launches if self.script.directives else [])
+            if others:
+                return [self._config(launch, _nameless(launch)) for launch in others]
+        return [self._header()]
+
+    def _framework(self, launch: Started) -> Job | None:
+        for recognise in (megatron.job, torchtitan.job, deepspeed.job):
+            job = recognise(launch, self.texts, self.folder)
+            if job is not None:
+                return job
+        return None
+
+    def _config(self, launch: Started, job: Job) -> LaunchConfig:
+        slurm = bool(launch.launch.directives)
+        kind = job.kind if job.framework is not None else ("sbatch" if slurm else "bash")
+        if slurm and job.framework is not None:
+            kind = f"slurm+{kind.removesuffix('-bash')}"
+        settings = [*_given(launch), *job.settings]
+        return LaunchConfig(
+            kind,
+            tuple(_facts(launch, job)),
+            (*self.script.unread, *job.unread),
+            tuple(dict.fromkeys(settings)),
+            job.framework,
+            {self.path: self.texts[self.path], **self.script.read, **job.texts},
+        )
+
+    def _header(self) -> LaunchConfig:
+        given = self.script.directives
+        kind = "sbatch" if given else "bash"
+        settings = tuple(_directive(item) for item in given)
+        texts = {self.path: self.texts[self.path], **self.script.read}
+        facts = tuple(_header_facts(given))
+        return LaunchConfig(kind, facts, self.script.unread, settings, None, texts)
+
+
+def _nameless(launch: Started) -> Job:
+    """A command whose program is no framework's: only its launcher says something."""
+    found = [
+        Fact(name, value, place.path, place.line, place.column)
+        for name, (value, place) in launch.shape.items()
+    ]
+    return Job("", None, tuple(found), tuple(_arguments(launch)))
+
+
+def _arguments(launch: Started) -> Iterator[Setting]:
+    yield from launch.options().settings("argument")
+
+
+def _facts(launch: Started, job: Job) -> Iterator[Fact]:
+    yield from job.facts
+    for fact in _header_facts(launch.launch.directives):
+        yield Fact(f"slurm_{fact.name}", fact.value, fact.path, fact.line, fact.column)
+
+
+def _header_facts(given: Sequence[Directive]) -> Iterator[Fact]:
+    """What the job asks SLURM for."""
+    for name, option in (("nodes", "nodes"), ("tasks_per_node", "ntasks-per-node")):
+        value = directives.count(given, option)
+        directive = directives.last(given, option)
+        if value is not None and directive is not None:
+            yield Fact(name, value, *_place(directive))
+    gpus = directives.gpus_per_node(given)
+    if gpus is not None:
+        yield Fact("gpus_per_node", gpus[0], *_place(gpus[1]))
+    total = directives.tasks(given)
+    directive = directives.last(given, "ntasks", "ntasks-per-node")
+    if total is not None and directive is not None:
+        yield Fact("tasks", total, *_place(directive))
+
+
+def _place(directive: Directive) -> tuple[str, int, int]:
+    return directive.word.path, directive.word.line, directive.word.column
+
+
+def _given(launch: Started) -> Iterator[Setting]:
+    """What the launchers, SLURM and the environment are given."""
+    for item in launch.launch.directives:
+        yield _directive(item)
+    yield from launch.given.settings("launcher")
+    for wrapper in launch.launch.wrappers:
+        yield from options(wrapper[0], wrapper[1:]).settings("launcher")
+    for name, value in launch.launch.environment.items():
+        if value and not value[0].path.startswith("("):
+            yield setting("environment", name, Word(value), (plain(value),))
+
+
+def _directive(item: Directive) -> Setting:
+    value = () if item.value is None else (plain(item.value),)
+    return setting("sbatch", item.written, item.word, value)

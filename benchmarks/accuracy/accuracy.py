@@ -1,0 +1,232 @@
+"""How well the cost model predicts measured runs: python benchmarks/accuracy/accuracy.py --data FILE.csv
+
+Reads any file in the form of data/measured_public.csv and reports the error of the predicted step
+time by source, GPU and framework, rank correlation and regret over layouts of one job, memory,
+out-of-memory, and why rows were left out.
+Exit codes: 0 something was scored, 1 nothing was, 2 the file or the arguments are unusable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
+from benchmarks.accuracy import documents, scores, sources, titan
+from benchmarks.accuracy.conversion import measured_seconds
+from benchmarks.accuracy.limits import limits_of
+from benchmarks.accuracy.measured import Row, Unreadable, Unusable, records, row_or_reason, unread
+from benchmarks.accuracy.predict import predict
+from benchmarks.accuracy.printing import text
+from benchmarks.accuracy.scores import Scored
+from benchmarks.accuracy.setups import setup_of
+
+DATA = Path(__file__).parents[1] / "data" / "measured_public.csv"
+ADVICE = "advice or arithmetic, not a measurement"
+TPU = "TPU rows are context only"
+NOTHING = "no time, memory or out-of-memory mark"
+
+
+@dataclass
+class Score:
+    """Everything that a run of this command knows."""
+
+    runs: list[Scored] = field(default_factory=list)
+    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+    def skip(self, source: str, name: str, reason: str) -> None:
+        self.skipped[source, reason] += 1
+        self.examples.setdefault(reason, []).append(name)
+
+
+def score(path: Path, source: str | None = None) -> Score:
+    """Price every row of a file, or those of one source. Raises Unreadable."""
+    header, lines = records(path)
+    result = Score(unread=unread(header))
+    for number, record in enumerate(lines, 2):
+        name = str(record.get("source") or "source not stated")
+        if source is not None and source.lower() not in name.lower():
+            continue
+        label = str(record.get("id") or f"line {number}")
+        try:
+            result.runs.append(_scored(row_or_reason(record)))
+        except Unusable as reason:
+            result.skip(name, label, str(reason))
+    return result
+
+
+def _scored(row: Row | Unusable) -> Scored:
+    if isinstance(row, Unusable):
+        raise row
+    if (reason := outside(row)) is not None:
+        raise Unusable(reason)
+    if not (row.timed or row.mem_gb or row.oom):
+        raise Unusable(NOTHING)
+    setup = setup_of(row)
+    seconds = None if row.oom else measured_seconds(setup.case, row)
+    return Scored(setup, predict(setup), seconds)
+
+
+def outside(row: Row) -> str | None:
+    """Why a row is no measurement of a GPU."""
+    if re.search(sources.ADVICE, row.source):
+        return ADVICE
+    return TPU if row.gpu.startswith("TPU") else None
+
+
+def report(result: Score) -> dict[str, Any]:
+    """The JSON document; fractions, not percent."""
+    runs = result.runs
+    by_source = scores.gather(runs, lambda run: run.row.source)
+    names = sorted({*by_source, *(name for name, _ in result.skipped)})
+    sourced = {name: _of_source(result, name, by_source.get(name, [])) for name in names}
+    found = scores.groups(runs)
+    return {
+        "overall": {
+            "rows": scores.errors(runs),
+            "median_of_sources": scores.median_of(sourced.values()),
+            "measured": scores.errors([run for run in runs if measured(run.row.source)]),
+            "stated": scores.errors([run for run in runs if not run.completed]),
+            "completed": scores.errors([run for run in runs if run.completed]),
+        },
+        "by_source": sourced,
+        "by_kind": scores.errors_by(runs, lambda run: run.kind),
+        "by_gpu": scores.errors_by(runs, lambda run: run.row.gpu),
+        "by_framework": scores.errors_by(runs, lambda run: run.setup.framework),
+        "groups": found,
+        "group_summary": _summaries(found),
+        "repeats": scores.repeats(runs),
+        "memory": scores.memory(runs),
+        "torchtitan_memory": titan.score(),
+        "oom": scores.out_of_memory(runs),
+        "inexpressible": dict(Counter(limit for run in runs for limit in limits_of(run.setup))),
+        "skipped": _reasons(result),
+        "coverage": _coverage(len(runs), result.skipped),
+    }
+
+
+def _of_source(result: Score, name: str, runs: Sequence[Scored]) -> dict[str, Any]:
+    skipped = Counter({key: count for key, count in result.skipped.items() if key[0] == name})
+    return {
+        **scores.errors(runs),
+        "coverage": _coverage(len(runs), skipped),
+        "by_kind": scores.errors_by(runs, lambda run: run.kind),
+        "later": scores.later(name, runs),
+        "completed": scores.errors([run for run in runs if run.completed]),
+    }
+
+
+def _coverage(priced: int, skipped: Counter[tuple[str, str]]) -> float | None:
+    """Share of the measured GPU rows that are priced; None when there are none."""
+    outside = (ADVICE, TPU)
+    left_out = sum(count for (_, reason), count in skipped.items() if reason not in outside)
+    return priced / (priced + left_out) if priced + left_out else None
+
+
+def _reasons(result: Score) -> dict[str, int]:
+    reasons: Counter[str] = Counter()
+    for (_, reason), count in result.skipped.items():
+        reasons[reason] += count
+    return dict(reasons.most_common())
+
+
+def _summaries(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    by_source = {
+        name: scores.summary([group for group in found if group["source"] == name])
+        for name in sorted({group["source"] for group in found})
+    }
+    return {
+        "all": scores.summary(found),
+        "measured": scores.summary([group for group in found if measured(group["source"])]),
+        "by_source": by_source,
+    }
+
+
+def measured(source: str) -> bool:
+    """Whether a source's rows were run as they stand, and not put together by a simulator."""
+    return not re.search(sources.COMPOSED, source)
+
+
+def worst(result: Score, count: int) -> list[dict[str, Any]]:
+    """The rows with the largest errors."""
+    order = sorted(scores.timed(result.runs), key=lambda run: -abs(run.error))
+    return [
+        {
+            "id": run.row.id,
+            "job": scores.job_text(run),
+            "layout": dict(run.prediction.layout),
+            "measured": run.measured,
+            "predicted": run.prediction.seconds,
+            "error": run.error,
+            "completed": run.completed,
+            "time": {part: round(seconds, 4) for part, seconds in run.prediction.time.items()},
+        }
+        for run in order[:count]
+    ]
+
+
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Score the cost model on measured runs.")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="CSV in the form of measured_public.csv"
+    )
+    parser.add_argument("--json", type=Path, help="also write the report here")
+    parser.add_argument("--source", help="only rows whose source contains this")
+    parser.add_argument(
+        "--worst",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="list the N rows with the largest errors",
+    )
+    parser.add_argument(
+        "--docs", action="store_true", help="renew the tables of docs/cost-model.md and README.md"
+    )
+    return parser.parse_args(given)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of rows, 0 or more")
+    return int(text)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    asked = arguments(given)
+    try:
+        result = score(asked.data, asked.source)
+    except Unreadable as error:
+        print(f"accuracy: {error}", file=sys.stderr)
+        return 2
+    for name in result.unread:
+        print(f"accuracy: {asked.data}: nothing reads column `{name}`", file=sys.stderr)
+    status = 0 if result.runs else 1
+    document = report(result)
+    if asked.worst > 0:
+        document["worst"] = worst(result, asked.worst)
+    if asked.json:
+        try:
+            asked.json.write_text(json.dumps(document, indent=2) + "\n")
+        except OSError as error:
+            print(f"accuracy: {error}", file=sys.stderr)
+            status = 2
+    if asked.docs:
+        documents.write(document)
+    print(text(document, result.examples))
+    return status
+
+
+if __name__ == "__main__":
+    # A reader that goes early, as in `accuracy.py | head`, ends it.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(main())

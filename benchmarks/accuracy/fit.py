@@ -1,0 +1,218 @@
+"""Fits the few efficiencies of the cost model to measured runs.
+
+    python benchmarks/accuracy/fit.py [--data FILE.csv]
+
+Starts from what others measured of kernels (`prior`), not from the values in use, and lowers a robust loss of
+log(predicted / measured), every source weighing the same, by coordinate descent over whole steps of each
+parameter. The values marked [fit] in dsl/std and the gaps in backends/host.py are where it ends.
+Then it leaves each source out in turn, fits to the others, and prints the error of the fit beside that of
+the source left out. It changes no file. Fields that a source leaves open are filled once, with the values in
+use. The same file gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
+from benchmarks.accuracy import accuracy
+from benchmarks.accuracy.conversion import measured_seconds
+from benchmarks.accuracy.fitting import (
+    Fit,
+    Parameter,
+    Point,
+    Sample,
+    Sources,
+    median_error,
+    sample_of,
+)
+from benchmarks.accuracy.measured import Row, Unreadable, Unusable, rows
+from benchmarks.accuracy.predict import predict
+from benchmarks.accuracy.setups import Setup, setup_of
+from parc.backends import BACKENDS
+
+#: Rows of a source that are fitted to, evenly spaced: more of them weigh no more.
+MOST_ROWS = 32
+
+#: Steps between a value in use and the fit within which they are the same: a hundredth for efficiencies,
+#: 10 us for the gaps.
+TOLERANCE = 1.01
+
+#: Chips that share efficiencies.
+VOLTA = ("v100_16", "v100_32")
+AMPERE = ("a100_80", "a100_40", "a800")
+HOPPER = ("h100_sxm", "h200", "h800")
+BLACKWELL = ("b200",)
+#: A B200 whose peak is stated higher than it is faster.
+GRACE = ("gb200",)
+ULTRA = ("b300", "gb300")
+SM100 = BLACKWELL + GRACE + ULTRA
+GENERATIONS = {"Volta": VOLTA, "Ampere": AMPERE, "Hopper": HOPPER, "Blackwell": SM100}
+
+
+def efficiency(
+    label: str, field: str, owners: tuple[str, ...], low: int, high: int, prior: int
+) -> Parameter:
+    return Parameter(f"{label} {field}", field, owners, 0.01, low, high, prior)
+
+
+#: Priors of products are those of shapes of models, of memory what elementwise kernels reach by SimuMax's
+#: table of B200, all by the sources in dsl/std/gpus.par; Volta's products have that of the best shape,
+#: Blackwell's fp8 and Ultra those of Blackwell, gaps those of 15 kernels. Efficiencies may go down to four
+#: fifths of a prior and up to the best figure of the chip. The host's time is not among them: no measured
+#: run tells of it alone.
+PARAMETERS = (
+    efficiency("Volta", "matmul_efficiency", VOLTA, 59, 80, 74),
+    efficiency("Volta", "memory_efficiency", VOLTA, 54, 85, 67),
+    efficiency("Ampere", "matmul_efficiency", AMPERE, 58, 87, 72),
+    efficiency("Ampere", "memory_efficiency", AMPERE, 54, 85, 67),
+    efficiency("Hopper", "matmul_efficiency", HOPPER, 58, 80, 73),
+    efficiency("Hopper", "fp8_efficiency", HOPPER, 52, 80, 65),
+    efficiency("Hopper", "memory_efficiency", HOPPER, 54, 85, 67),
+    efficiency("Blackwell", "matmul_efficiency", BLACKWELL, 39, 78, 49),
+    efficiency("Blackwell", "fp8_efficiency", BLACKWELL, 39, 90, 49),
+    efficiency("GB200", "matmul_efficiency", GRACE, 39, 78, 49),
+    efficiency("GB200", "fp8_efficiency", GRACE, 39, 90, 49),
+    efficiency("Blackwell", "memory_efficiency", SM100, 54, 85, 67),
+    efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 39, 78, 49),
+    efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 39, 90, 49),
+    Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.01e-3, 0, 40, 6),
+)
+
+
+def samples(path: Path, most: int = MOST_ROWS) -> dict[str, list[Sample]]:
+    """Evenly spaced rows of every source that has times, their layouts complete. Raises Unreadable."""
+    timed: dict[str, list[tuple[Row, Setup]]] = {}
+    for _, row in rows(path):
+        setup = _timed(row)
+        if setup is not None and isinstance(row, Row):
+            timed.setdefault(row.source, []).append((row, setup))
+    chosen = {
+        name: [_sample(*found[index]) for index in _spaced(len(found), most)]
+        for name, found in sorted(timed.items())
+    }
+    kept = {name: [each for each in found if each is not None] for name, found in chosen.items()}
+    return {name: found for name, found in kept.items() if found}
+
+
+def _timed(row: Row | Unusable) -> Setup | None:
+    """The setup of a row with a measured time, where accuracy.py prices it."""
+    if isinstance(row, Unusable) or row.oom or not row.timed or accuracy.outside(row):
+        return None
+    if not accuracy.measured(row.source):
+        return None  # a simulator's rows
+    try:
+        return setup_of(row)
+    except Unusable:
+        return None
+
+
+def _spaced(count: int, most: int) -> Sequence[int]:
+    places = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    return [int(place) for place in np.unique(places)]
+
+
+def _sample(row: Row, setup: Setup) -> Sample | None:
+    try:
+        complete = replace(setup, layout=predict(setup).layout, open=())
+        measured = measured_seconds(setup.case, row)
+    except Unusable:
+        return None
+    return None if measured is None else sample_of(complete, measured, PARAMETERS)
+
+
+def left_out(fit: Fit, sources: Sources, fitted: Point) -> dict[str, Point]:
+    """For every source the fit to all others, on the times priced around the fit to all."""
+    tables = fit.priced(sources, fitted)
+    found = {}
+    for name, members in sources.items():
+        told = {number for it in members for number in it.concerned}
+        start = tuple(
+            it.prior if number in told else fitted[number] for number, it in enumerate(PARAMETERS)
+        )
+        others = {other: table for other, table in tables.items() if other != name}
+        found[name] = fit.settle(others, start)
+    return found
+
+
+def report(fit: Fit, sources: Sources, fitted: Point) -> str:
+    others = left_out(fit, sources, fitted)
+    lines = [*_of_parameters(fitted, others), "", *_of_sources(fit, sources, fitted, others)]
+    lines.append(f"\n{'step_spread of left-out sources':52}{'sources':>8}")
+    for label, found in sorted(spreads(fit, sources, others).items()):
+        lines.append(f"{label:52}{len(found):8}{float(np.median(found)):9.3f}")
+    return "\n".join(lines)
+
+
+def _of_parameters(fitted: Point, others: Mapping[str, Point]) -> list[str]:
+    lines = [f"{'parameter':40}{'prior':>10}{'in use':>10}{'fitted':>10}{'left out':>20}"]
+    for number, it in enumerate(PARAMETERS):
+        found = [point[number] * it.step for point in others.values()]
+        span = f"{min(found):.4g} to {max(found):.4g}"
+        values = (it.prior * it.step, it.used, fitted[number] * it.step)
+        lines.append(f"{it.label:40}" + "".join(f"{each:10.4g}" for each in values) + f"{span:>20}")
+    return lines
+
+
+def _of_sources(
+    fit: Fit, sources: Sources, fitted: Point, others: Mapping[str, Point]
+) -> list[str]:
+    used = tuple(parameter.current() for parameter in PARAMETERS)
+    columns: dict[str, Callable[[str], Point]] = {
+        "prior": lambda name: fit.priors,
+        "in use": lambda name: used,
+        "fitted": lambda name: fitted,
+        "left out": lambda name: others[name],
+    }
+    lines = [
+        f"{'median |error| of source':52}{'rows':>5}" + "".join(f"{each:>10}" for each in columns)
+    ]
+    table = []
+    for name, found in sources.items():
+        table.append([median_error(fit.errors(found, at(name))) for at in columns.values()])
+        lines.append(f"{name:52}{len(found):5}" + _percent(table[-1]))
+    middle = [float(np.median(column)) for column in zip(*table, strict=True)]
+    return [*lines, f"{'median of sources':57}" + _percent(middle)]
+
+
+def _percent(values: Sequence[float]) -> str:
+    return "".join(f"{100 * each:8.1f} %" for each in values)
+
+
+def spreads(fit: Fit, sources: Sources, others: Mapping[str, Point]) -> dict[str, list[float]]:
+    """By generation of GPUs, for every source left out the root mean square of log(predicted / measured)."""
+    found: dict[str, list[float]] = {}
+    for name, members in sources.items():
+        for label, gpus in GENERATIONS.items():
+            of_them = [it for it in members if it.setup.asked.cluster.gpu.name in gpus]
+            if of_them:
+                errors = fit.errors(of_them, others[name])
+                found.setdefault(label, []).append(float(np.sqrt(np.mean(np.square(errors)))))
+    return found
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=accuracy.DATA, help="CSV of measured runs")
+    asked = parser.parse_args(given)
+    try:
+        sources = samples(asked.data)
+    except Unreadable as error:
+        print(f"fit: {error}", file=sys.stderr)
+        return 2
+    if len(sources) < 2:
+        print("fit: fewer than two sources with times; nothing could be left out", file=sys.stderr)
+        return 1
+    fit = Fit(PARAMETERS)
+    print(report(fit, sources, fit.descend(sources, fit.priors)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

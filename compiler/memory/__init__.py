@@ -1,0 +1,1 @@
+"""Bytes on one GPU: model states, activations, and the fullest moment of a step."""

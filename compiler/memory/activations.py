@@ -1,0 +1,267 @@
+"""Memory that a micro-batch needs: bytes of activations, of their gradients and of logits.
+
+Terms are KiB, rounded up. Activations follow Korthikanti et al. 2022 (arXiv 2205.05198, 4.1), extended to
+grouped and latent attention, gated feed-forward, fused attention and experts;
+sequence parallelism divides all of them by tp,
+and without it norm, dropout and residual stay whole (equations 1 and 2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algebra import term
+from ..case import Case
+from .model_states import frees
+
+KIB = 1024
+
+
+def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Bytes kept for the attention half of one layer and micro-batch: norm input and output, q, k, v,
+    output, statistics."""
+    model = case.model
+    tokens = micro_batch * case.seq_len / cp
+    if model.mla:
+        query_key = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim)
+        compressed = 4 * model.q_lora_rank + 4 * (model.kv_lora_rank + model.qk_rope_head_dim)
+        wide = (4 * query_key + 4 * model.heads * model.v_head_dim) / tp + compressed
+    else:
+        wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
+        wide = wide + _in_fp8(case) * model.head_size * model.heads / tp
+    statistics = 4 * model.heads / tp
+    residual = _residual_bytes(case, tp, tokens)
+    return tokens * (wide + statistics) + residual + score_bytes(case, tp, cp, micro_batch)
+
+
+def _in_fp8(case: Case) -> int:
+    """Bytes per element of what fp8 keeps a second time: attention's output, in 16 bits for attention's
+    backward pass and in 8 for the projection's."""
+    return case.input_bytes % 2
+
+
+def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Bytes of the score matrix that unfused attention keeps: softmax (2),
+    and dropout's mask and output (3)."""
+    if case.train.attention == "flash":
+        return 0.0 * tp * cp * micro_batch
+    kept = 5 if case.train.dropout else 2
+    return kept * case.model.heads / tp * micro_batch * float(case.seq_len) ** 2 / cp
+
+
+def _ffn_inner(case: Case) -> int:
+    """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated)
+    and its output; eager gated ones also keep what the activation function returns."""
+    gated = case.model.gated
+    return case.input_bytes + 2 * ((2 if gated else 1) + (1 if gated and not case.fused else 0))
+
+
+def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
+    return tokens * _ffn_inner(case) * width / tp
+
+
+def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
+    """The norm's input and output, and the dropout's mask; the output whole where it is gathered for good."""
+    ways = case.stream_ways(tp)
+    output = case.input_bytes / _gathered_ways(case, tp)
+    return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
+
+
+def _gathered_ways(case: Case, tp: Any) -> Any:
+    """Ranks that share a norm's output, as it is kept for the backward pass."""
+    return np.ones_like(tp) if case.traits.keeps_gathered else case.stream_ways(tp)
+
+
+def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:
+    """Bytes kept for the dense feed-forward half."""
+    return _residual_bytes(case, tp, tokens) + _ffn_bytes(case, tp, tokens, case.model.ffn)
+
+
+def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
+    """Bytes kept for the MoE half: permuted copies in and out, their inner widths, shared experts,
+    router scores."""
+    model = case.model
+    copies = tokens * model.topk * etp / tp
+    inner = _ffn_inner(case) * model.expert_width / etp
+    shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
+    router = 8 * tokens * model.experts / case.stream_ways(tp)
+    return (
+        _residual_bytes(case, tp, tokens)
+        + copies * ((2 + case.input_bytes) * model.hidden + inner)
+        + shared
+        + router
+    )
+
+
+def boundary_bytes(case: Case, tp: Any, tokens: Any) -> Any:
+    """Bytes of a layer's input or output on a rank."""
+    return 2 * tokens * case.model.hidden / case.stream_ways(tp)
+
+
+def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+    """Bytes of the attention half under none or selective recompute,
+    in the framework's own meaning of the word.
+
+    core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of
+    every second matmul, of attention and of reduce-scatters, the last matmul's before its reduction
+    (torchtitan 0.2.2, distributed/activation_checkpoint.py); feed_forward leaves attention alone.
+    """
+    none = attention_bytes(case, tp, cp, micro_batch)
+    tokens = micro_batch * case.seq_len / cp
+    if case.traits.selective == "core_attention":
+        selective = none - score_bytes(case, tp, cp, micro_batch)
+    elif case.traits.selective == "per_op":
+        keys = np.maximum(case.model.groups / tp, 1.0)
+        wide = (
+            2 * case.model.head_size * (2 * case.model.heads / tp + keys)
+            + 4 * case.model.heads / tp
+        )
+        selective = tokens * wide + (1 + scatters(tp)) * boundary_bytes(case, tp, tokens)
+        selective = selective + score_bytes(case, tp, cp, micro_batch)
+    else:
+        selective = none
+    return np.where(recompute == 1, np.minimum(selective, none), none)
+
+
+def scatters(tp: Any) -> Any:
+    """1 where a half-layer ends in a reduce-scatter."""
+    return (np.asarray(tp) > 1).astype(np.float64)
+
+
+def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: bool) -> Any:
+    """Bytes of a feed-forward half under none or selective recompute (`attention_kept` says what each
+    framework drops)."""
+    hidden = boundary_bytes(case, tp, tokens)
+    if case.traits.selective == "per_op":
+        inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
+        gathered = 2 * tokens * case.model.hidden if case.traits.keeps_gathered else hidden
+        selective = gathered + scatters(tp) * hidden + 2 * tokens * inner / tp
+        selective = selective + (4 * hidden * case.model.topk if moe else 0)
+    elif case.traits.selective == "feed_forward":
+        selective = hidden
+    else:
+        selective = none
+    return np.where(recompute == 1, np.minimum(selective, none), none)
+
+
+@term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
+def attention_activation(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+    return attention_kept(case, tp, cp, micro_batch, recompute) / KIB
+
+
+@term("KiB", of=("tp", "tokens", "recompute"))
+def dense_activation(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+    return ffn_kept(case, dense_bytes(case, tp, tokens), tp, tokens, recompute, moe=False) / KIB
+
+
+@term("KiB", of=("tp", "tokens", "etp", "recompute"))
+def moe_activation(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -> Any:
+    return ffn_kept(case, moe_bytes(case, tp, tokens, etp), tp, tokens, recompute, moe=True) / KIB
+
+
+@term("KiB", of=("tp", "tokens"))
+def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
+    """What is kept of a fully recomputed layer: its input, where the framework puts it."""
+    match case.traits.checkpoints:
+        case "divided":
+            return 2 * tokens * case.model.hidden / tp / KIB
+        case "host":
+            return 0.0 * tp * tokens
+    return boundary_bytes(case, tp, tokens) / KIB
+
+
+@term("KiB", of=("tp", "tokens"))
+def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
+    """A stage's output, where the pipeline keeps it until its gradient arrives: a share on each rank of tp
+    (sequence parallelism; DeepSpeed's pipeline partitions what it sends)."""
+    return case.traits.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
+
+
+@term("KiB", of=("tp", "tokens"))
+def embedding_activation(case: Case, tp: Any, tokens: Any) -> Any:
+    """What the embedding keeps of a micro-batch: its dropout's mask."""
+    return bool(case.train.dropout) * boundary_bytes(case, tp, tokens) / 2 / KIB
+
+
+@term("KiB", of=("tp", "tokens", "pp"))
+def received(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+    """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""
+    held = np.where(np.asarray(pp) > 1, case.traits.receive_buffers, 0)
+    return held * 2 * tokens * case.model.hidden / tp / KIB
+
+
+@term("KiB", of=("tp", "tokens", "pp"))
+def kept_logits(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+    """The last stage's output for one micro-batch, where the pipeline keeps it beyond its backward pass."""
+    ways = np.ones_like(tp) if case.traits.gathers_logits else tp
+    width = case.traits.output_logit_bytes(np.asarray(pp))
+    return width * tokens * case.vocab(tp) / ways / KIB
+
+
+@term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
+def attention_again(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+    """What the backward pass brings back of one layer's attention half."""
+    none, kept = (
+        attention_kept(case, tp, cp, micro_batch, mode) for mode in (0 * recompute, recompute)
+    )
+    boundary = boundary_bytes(case, tp, micro_batch * case.seq_len / cp)
+    return np.where(recompute == 2, none - boundary, none - kept) / KIB
+
+
+@term("KiB", of=("tp", "tokens", "recompute"))
+def dense_again(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+    """The same of a dense feed-forward half."""
+    none = dense_bytes(case, tp, tokens)
+    kept = ffn_kept(case, none, tp, tokens, recompute, moe=False)
+    return np.where(recompute == 2, none, none - kept) / KIB
+
+
+@term("KiB", of=("tp", "tokens", "etp", "recompute"))
+def moe_again(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -> Any:
+    """The same of an MoE half."""
+    none = moe_bytes(case, tp, tokens, etp)
+    kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
+    return np.where(recompute == 2, none, none - kept) / KIB
+
+
+@term("KiB", of=("tp", "cp", "micro_batch"))
+def attention_workspace(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Gradients of what attention keeps, alive in its backward pass: query, key, value, output and,
+    when unfused, a 16-bit score matrix."""
+    model, tokens = case.model, micro_batch * case.seq_len / cp
+    heads = (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0)) * model.head_size
+    scores = 0.0 if case.train.attention == "flash" else 2.0 * model.heads / tp * case.seq_len
+    return tokens * (2 * heads + scores + 2 * model.hidden / case.stream_ways(tp)) / KIB
+
+
+@term("KiB", of=("tp", "tokens"))
+def workspace(case: Case, tp: Any, tokens: Any) -> Any:
+    """Gradients of a feed-forward's activations, alive in its backward pass."""
+    model = case.model
+    width = max(model.ffn, model.topk * model.expert_width) if model.moe else model.ffn
+    inner = 2 * (3 if model.gated else 2) * width / tp
+    return tokens * (inner + 4 * model.hidden / case.stream_ways(tp)) / KIB
+
+
+@term("KiB", of=("tp", "tokens", "zero"))
+def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
+    """The head's share of the last rank's memory around the loss.
+
+    Either the loss itself, with logits in the copies and dtypes that the framework holds and their
+    gradient; or, just after, the logits' gradient in 16 bits beside that of the head's weights, where that is
+    whole for a while before it is reduced. Both with input and output of the last norm, and with the gathered
+    head, when weights are divided.
+    """
+    local = case.vocab(tp) / tp
+    seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.gathers_logits else tp)
+    freed = frees(case, zero)
+    weights = np.where(freed, 2.0 * local * case.model.hidden, 0.0)
+    gradient = np.where(freed, case.traits.layer_gradient_bytes * local * case.model.hidden, 0.0)
+    whole, divided = case.traits.logit_bytes, case.traits.local_logit_bytes
+    held = np.where(np.asarray(tp) > 1, whole if divided is None else divided, whole)
+    loss = held * tokens * seen
+    output = 2 * tokens * case.model.hidden / _gathered_ways(case, tp)
+    norm = boundary_bytes(case, tp, tokens) + output
+    return (norm + weights + np.maximum(loss, 2.0 * tokens * seen + gradient)) / KIB

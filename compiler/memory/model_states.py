@@ -1,0 +1,156 @@
+"""What a rank keeps of each parameter: bytes of weights, gradients and optimizer state by ZeRO stage,
+what is gathered for a while, and what offload moves to the host.
+
+Terms are bytes per parameter in fixed point, or KiB, rounded up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algebra import term
+from ..case import Case
+from ..model import parameters
+
+KIB = 1024
+#: Fixed point of bytes per parameter in the solver's integers.
+SCALE = 4096
+#: Layers whose gathered weights are alive at once under ZeRO 3: the running one and the prefetched one.
+LIVE_LAYERS = 2
+#: Share of a layer in its largest matrix: one of a feed-forward's two.
+LARGEST_MODULE = 1 / 3
+KINDS = ("weights", "gradients", "optimizer")
+
+
+@term("1/4096 B", of=("zero", "shard", "offload", "hpz"))
+def state_width(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> Any:
+    """Bytes per parameter of weights, gradients and optimizer state on the GPU,
+    for what tp and pp leave to a rank."""
+    return SCALE * sum(state_widths(case, zero, shard, offload, hpz).values())
+
+
+@term("1/4096 B", of=("zero", "expert_shard", "offload", "hpz"))
+def expert_state_width(case: Case, zero: Any, expert_shard: Any, offload: Any, hpz: Any) -> Any:
+    """The same for routed experts, which are divided over fewer ranks."""
+    return SCALE * sum(state_widths(case, zero, expert_shard, offload, hpz).values())
+
+
+@term("1/4096 B", of=("zero", "shard", "accumulates"))
+def unborn_width(case: Case, zero: Any, shard: Any, accumulates: Any) -> Any:
+    """Bytes per parameter of gradients that do not exist before the step's first backward pass, where a
+    framework allocates them there and the first micro-batch is the only one."""
+    return SCALE * unborn(case, zero, shard, accumulates)
+
+
+@term("1/4096 B", of=("zero", "expert_shard", "accumulates"))
+def expert_unborn_width(case: Case, zero: Any, expert_shard: Any, accumulates: Any) -> Any:
+    return SCALE * unborn(case, zero, expert_shard, accumulates)
+
+
+def unborn(case: Case, zero: Any, shard: Any, accumulates: Any) -> Any:
+    state = _by_stage(case, zero)
+    absent = ~state["gradients_stay"] & (np.asarray(accumulates) == 0)
+    return np.where(absent, _share(state, "gradients", shard), 0.0)
+
+
+@term("1/4096 B", of=("zero", "shard", "offload"))
+def step_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+    """Bytes per parameter that come and go while the optimizer updates, when no activation is alive."""
+    return SCALE * _stepping(case, zero, shard, offload)
+
+
+@term("1/4096 B", of=("zero", "expert_shard", "offload"))
+def expert_step_width(case: Case, zero: Any, expert_shard: Any, offload: Any) -> Any:
+    return SCALE * _stepping(case, zero, expert_shard, offload)
+
+
+def _stepping(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+    state = _by_stage(case, zero)
+    own = state["step"] / np.where(state["optimizer_sharded"], shard, 1)
+    return np.where(np.asarray(offload) >= 1, 0.0, own + state["step_whole"])
+
+
+@term("1/4096 B", of=("zero", "shard", "offload"))
+def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+    """Bytes per parameter that offload keeps in host memory."""
+    state = _by_stage(case, zero)
+    optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
+    gradients = np.where(
+        summed_on_host(case, zero, offload), _share(state, "gradients", shard), 0.0
+    )
+    moved = np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0)
+    return SCALE * (moved + gradients)
+
+
+@term("KiB", of=("tp", "expert_ways", "zero"))
+def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
+    """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
+    when weights are divided."""
+    layer = layer_parameters(case, tp, expert_ways)
+    live = LIVE_LAYERS * layer
+    if case.traits.live_parameters is not None:
+        whole = case.model.layers * layer
+        live = np.clip(case.traits.live_parameters, LARGEST_MODULE * layer, whole)
+    alive = 2.0 * live + case.traits.layer_gradient_bytes * layer
+    return np.where(frees(case, zero), alive, 0.0) / KIB
+
+
+@term("KiB", of=("tp",))
+def weight_gradient(case: Case, tp: Any) -> Any:
+    """Gradient of a block's widest weight, where a framework computes it beside the sum it goes into."""
+    width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
+    return case.traits.weight_gradient_bytes * case.model.hidden * width / tp / KIB
+
+
+@term("KiB", of=("tp", "pp"))
+def embedding_gradient(case: Case, tp: Any, pp: Any) -> Any:
+    """16-bit gradient of the token table, which no framework adds up in place: whole on the first rank when a
+    micro-batch ends there, with others in flight."""
+    return np.where(np.asarray(pp) > 1, 2.0 * case.vocab(tp) * case.model.hidden / tp, 0.0) / KIB
+
+
+def frees(case: Case, zero: Any) -> Any:
+    """Whether gathered weights of a layer are freed after it ran."""
+    state = _by_stage(case, zero)
+    return state["weights_sharded"] & (state["gathered"] == 0)
+
+
+def layer_parameters(case: Case, tp: Any, expert_ways: Any) -> Any:
+    """Parameters of the largest layer on a rank before ZeRO."""
+    layer = (
+        parameters.moe_layer(case.model) if case.model.moe else parameters.dense_layer(case.model)
+    )
+    return parameters.per_rank(layer, tp, expert_ways)
+
+
+def state_widths(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> dict[str, Any]:
+    """Bytes per parameter by kind of state; float arrays of the columns' shape."""
+    state = _by_stage(case, zero)
+    weights, gradients, optimizer = (_share(state, kind, shard) for kind in KINDS)
+    secondary = np.where(hpz > 1, 2.0 / np.maximum(hpz, 1), 0.0)
+    return {
+        "weights": np.where(offload == 2, 0.0, weights) + state["gathered"] + secondary,
+        "gradients": np.where(summed_on_host(case, zero, offload), 0.0, gradients),
+        "optimizer": np.where(offload >= 1, 0.0, optimizer),
+    }
+
+
+def summed_on_host(case: Case, zero: Any, offload: Any) -> Any:
+    """Whether the sum of gradients lies in host memory."""
+    stages = np.array([bool(case.traits.sums_on_host(stage)) for stage in range(4)])
+    return (np.asarray(offload) >= 1) & stages[np.asarray(zero)]
+
+
+def _share(state: dict[str, Any], kind: str, shard: Any) -> Any:
+    return state[kind] / np.where(state[f"{kind}_sharded"], shard, 1)
+
+
+def _by_stage(case: Case, zero: Any) -> dict[str, Any]:
+    """The fields of `StateBytes` for a column of ZeRO stages."""
+    states = [case.state(stage) for stage in range(4)]
+    zero = np.asarray(zero)
+    return {
+        name: np.array([getattr(state, name) for state in states])[zero] for name in vars(states[0])
+    }

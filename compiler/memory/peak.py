@@ -1,0 +1,130 @@
+"""The bytes of a rank at its fullest moment, as visible sums and maxima over an algebra.
+
+A step has three moments that can be the fullest. Around the loss the last rank holds its activations and
+the logits; in the backward pass a rank holds its activations, a layer brought back and gradients of it;
+in the update it holds no activation, but all gradients and what the optimizer needs for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..algebra import Algebra, Term
+from ..case import Case
+from ..pipeline.even_split import ROLES
+from ..pipeline.rank_load import FLIGHT, Load, kinds, role_load
+from . import activations as memory
+from . import model_states
+from .model_states import KIB, SCALE
+
+#: One part in so many of what torch has allocated lies in gaps between blocks. SimuMax's B200 release v1.2
+#: prints allocated and reserved bytes of four layouts: 2.8, 2.9, 3.0 and 6.5 % apart.
+FRAGMENTS = 32
+
+
+def layer_activations(x: Algebra) -> dict[str, Any]:
+    """KiB that one layer keeps for one micro-batch, by kind of block."""
+    attention = x.term(memory.attention_activation)
+    terms = {"dense": memory.dense_activation, "moe": memory.moe_activation}
+    return {kind: attention + x.term(terms[kind]) for kind in kinds(x.case)}
+
+
+def activations(x: Algebra, load: Load) -> Any:
+    """KiB of the activations that a rank keeps for all micro-batches in flight,
+    and of its MTP blocks for one."""
+    kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
+    one: Any = 0
+    for kind, layer in kept.items():
+        boundaries = load.recomputed[kind]
+        one = (
+            one
+            + x.times(x.largest(load.held[kind] - boundaries, 0), layer)
+            + x.times(boundaries, boundary)
+        )
+    if not load.last:
+        one = one + x.term(memory.stage_output)
+    if load.first:
+        one = one + x.term(memory.embedding_activation)
+    held = x.over(x.times(one, load.flight), FLIGHT) + x.term(memory.received)
+    last = list(kept.values())[-1]
+    return held + x.times(x.case.model.mtp_layers, last) if load.last else held
+
+
+def backward_moment(x: Algebra) -> Any:
+    """KiB that come and go in the backward pass: the layer brought back, gradients of activations,
+    gathered weights and their gradient. The feed-forward half is gone when attention's turn comes.
+    """
+    again = {"dense": memory.dense_again, "moe": memory.moe_again}
+    feed_forward = x.largest(*(x.term(again[kind]) for kind in kinds(x.case)))
+    halves = x.largest(feed_forward + x.term(memory.workspace), x.term(memory.attention_workspace))
+    beside = x.term(model_states.gathered) + x.term(model_states.weight_gradient)
+    return x.term(memory.attention_again) + halves + beside
+
+
+def parameter_kib(x: Algebra, load: Load, common: Term, experts: Term) -> Any:
+    """KiB of a rank's parameters at so many bytes each."""
+    total = x.times(load.common, x.term(common))
+    if x.case.model.moe:
+        total = total + x.times(load.experts, x.term(experts))
+    return x.over(total, SCALE)
+
+
+def unborn(x: Algebra, load: Load) -> Any:
+    """KiB of gradients that the first backward pass of a step has yet to allocate."""
+    return parameter_kib(x, load, model_states.unborn_width, model_states.expert_unborn_width)
+
+
+def moments(x: Algebra, load: Load) -> dict[str, Any]:
+    """KiB beside states and buffers, by moment; the states count gradients even where they come later."""
+    held = activations(x, load) - unborn(x, load)
+    found = {
+        "workspace": held + backward_moment(x),
+        "update": parameter_kib(x, load, model_states.step_width, model_states.expert_step_width),
+    }
+    if load.last:
+        kept = x.term(memory.kept_logits)
+        found = {name: moment + 2 * kept for name, moment in found.items()}
+        return {**found, "logits": held + x.term(memory.loss_moment) + kept}
+    if load.first:
+        left = activations(x, replace(load, flight=ended(x, load))) - unborn(x, load)
+        return {**found, "embedding": left + x.term(model_states.embedding_gradient)}
+    return found
+
+
+def ended(x: Algebra, load: Load) -> Any:
+    """Micro-batches in flight when one has just left the first rank."""
+    return x.largest(load.flight - x.over(FLIGHT, x.variable("vpp")), 0)
+
+
+def fixed_kib(case: Case) -> int:
+    """KiB that no layout changes: context, NCCL, allocator, communication buffers."""
+    return -(-(case.gpu.reserve + case.traits.buffers(case.job)) // KIB)
+
+
+def rank_memory(x: Algebra, load: Load) -> dict[str, Any]:
+    """KiB on a rank at its fullest moment; their sum must stay below the GPU's memory."""
+    kept = parameter_kib(x, load, model_states.state_width, model_states.expert_state_width)
+    found = moments(x, load)
+    # The update's buffers are few and large, and leave no gaps.
+    small = x.largest(*(moment for name, moment in found.items() if name != "update"))
+    return {
+        "states": kept,
+        "moment": x.largest(*found.values()),
+        "fragments": x.over(kept + small, FRAGMENTS),
+        "buffers": fixed_kib(x.case),
+    }
+
+
+def peak_memory(x: Algebra) -> Any:
+    """KiB on the fullest rank."""
+    return x.largest(*(sum(rank_memory(x, role_load(x, role)).values()) for role in ROLES))
+
+
+def host_memory(x: Algebra) -> Any:
+    """KiB of one GPU's share in host memory."""
+    width, loads = x.term(model_states.host_width), [role_load(x, role) for role in ROLES]
+    total = x.times(x.largest(*(load.common for load in loads)), width)
+    if x.case.model.moe:
+        total = total + x.times(x.largest(*(load.experts for load in loads)), width)
+    return x.over(total, SCALE)

@@ -1,0 +1,149 @@
+"""How many layers each pipeline rank holds: the first, even placement that the layout search assumes.
+
+`stages.py` then improves the placement of the chosen layout. Ranks are priced by role: the first
+(embedding, most micro-batches in flight), the middle (the most that any of
+them holds) and the last (head and loss).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from ...dsl.job import Model
+from ..model import parameters
+
+ROLES = ("first", "middle", "last")
+
+
+@cache
+def head_weight(model: Model) -> float:
+    """Work of the head (and MTP layers) after the last block, in units of one block:
+    ratio of multiplied parameters."""
+    block = parameters.moe_layer(model) if model.moe else parameters.dense_layer(model)
+    experts = block.experts * model.topk / model.experts if model.moe else 0
+    per_token = block.sharded + block.replicated + experts
+    return model.hidden * model.vocab * (1 + model.mtp_layers) / per_token + model.mtp_layers
+
+
+@cache
+def chunk_layers(layers: int, chunks: int, last_weight: float) -> tuple[int, ...]:
+    """Layers of each virtual chunk in model order, so that the heaviest (head counted as `last_weight`
+    layers) is lightest.
+
+    Spare places are taken from the first chunk (the embedding's memory), then the last, then from the end
+    backwards. Only the end chunks may be empty.
+    """
+    if chunks == 1:
+        return (layers,)
+    caps = _capacities(layers, chunks, last_weight)
+    spare = sum(caps) - layers
+    order = [0, chunks - 1, *range(chunks - 2, 0, -1)]
+    while spare > 0:
+        before = spare
+        for chunk in order:
+            if spare and caps[chunk] > (0 if chunk in (0, chunks - 1) else 1):
+                caps[chunk] -= 1
+                spare -= 1
+        if spare == before:
+            raise ValueError(f"{layers} layers do not fill {chunks} chunks")
+    return tuple(caps)
+
+
+def _capacities(layers: int, chunks: int, last_weight: float) -> list[int]:
+    """Layers that fit each chunk below the smallest limit under which all of them fit."""
+    whole = layers // chunks
+    limits = sorted({whole + k for k in range(3)} | {whole + k + last_weight % 1 for k in range(2)})
+    for limit in (*limits, float(layers)):
+        caps = [int(limit)] * (chunks - 1) + [max(0, int(limit - last_weight + 1e-9))]
+        if sum(caps) >= layers:
+            return caps
+    raise ValueError(f"{layers} layers do not fill {chunks} chunks")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Blocks of every virtual chunk by pipeline rank: (dense, MoE) of each chunk,
+    in model order on its rank."""
+
+    blocks: tuple[tuple[tuple[int, int], ...], ...]
+
+    @cached_property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Layers of each chunk by rank."""
+        return tuple(tuple(sum(chunk) for chunk in rank) for rank in self.blocks)
+
+    def held(self, rank: int) -> tuple[int, int]:
+        """Dense and MoE blocks of a rank."""
+        return _total(self.blocks[rank])
+
+    def paced(self, rank: int) -> tuple[tuple[int, int], ...]:
+        """The chunks by which a rank advances, in turn.
+
+        Without interleaving its own. Interleaved, ranks run their chunks of one index side by side, so the
+        heaviest of them sets the pace for all; only at the model's ends, beside embedding and head,
+        a rank is taken at its own.
+        """
+        own, last = self.blocks[rank], len(self.blocks) - 1
+        if len(own) == 1:
+            return own
+        heaviest = list(self._heaviest)
+        if rank == 0:
+            heaviest[0] = own[0]
+        if rank == last:
+            heaviest[-1] = own[-1]
+        return tuple(heaviest)
+
+    @cached_property
+    def _heaviest(self) -> tuple[tuple[int, int], ...]:
+        """The heaviest chunk of each index."""
+        return tuple(max(chunks, key=_weight) for chunks in zip(*self.blocks, strict=True))
+
+    def ranks(self, role: str) -> tuple[int, ...]:
+        """The ranks that a role stands for, one of each kind; with one or two ranks the roles coincide."""
+        last = len(self.blocks) - 1
+        if role != "middle" or last < 2:
+            return (0,) if role == "first" else (last,)
+        return self._inner
+
+    @cached_property
+    def _inner(self) -> tuple[int, ...]:
+        """The first of each kind of ranks between the ends."""
+        between = range(len(self.blocks) - 2, 0, -1)
+        return tuple(sorted({self.blocks[rank]: rank for rank in between}.values()))
+
+
+def _weight(chunk: tuple[int, int]) -> tuple[int, int]:
+    return sum(chunk), chunk[1]
+
+
+def _total(chunks: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    return sum(chunk[0] for chunk in chunks), sum(chunk[1] for chunk in chunks)
+
+
+def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int) -> tuple[int, int]:
+    """Dense and MoE blocks that full recompute covers: the leading `layers` of each chunk,
+    all of them when 0."""
+    if recompute != 2:
+        return 0, 0
+    chosen = [min(layers or sum(chunk), sum(chunk)) for chunk in chunks]
+    dense = sum(min(count, chunk[0]) for count, chunk in zip(chosen, chunks, strict=True))
+    return dense, sum(chosen) - dense
+
+
+def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
+    """Deal chunks (model order, chunk k on rank k % pp) to ranks and count kinds of blocks."""
+    leading = model.dense_layers if model.moe else model.layers
+    blocks: list[list[tuple[int, int]]] = [[] for _ in range(pp)]
+    begin = 0
+    for index, count in enumerate(counts):
+        leads = max(0, min(begin + count, leading) - begin)
+        blocks[index % pp].append((leads, count - leads))
+        begin += count
+    return Split(tuple(map(tuple, blocks)))
+
+
+@cache
+def split(model: Model, pp: int, vpp: int) -> Split:
+    """The even placement for a pipeline of pp ranks with vpp chunks each."""
+    return ranks_of(model, chunk_layers(model.layers, pp * vpp, head_weight(model)), pp)

@@ -1,0 +1,192 @@
+"""The price of one layout in full: memory of every stage by term, seconds by part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...dsl.expression import Call, Const, Name
+from ...dsl.job import Constraint
+from ..algebra import Numbers
+from ..case import Case
+from ..memory import model_states as kept
+from ..memory import peak
+from ..memory.model_states import KIB
+from ..pipeline.even_split import Split, split
+from ..pipeline.rank_load import Load, placed_load
+from ..plan import Estimate, Layout, Stage
+from ..search.space import DERIVED
+from ..time import step
+from .quantities import Prices, quantities
+
+
+def columns_of(case: Case, layout: Mapping[str, int]) -> dict[str, Any]:
+    """One-row columns of a layout's decision variables and of everything that derives from them."""
+    columns: dict[str, Any] = {
+        name: np.array([value], dtype=np.int64) for name, value in layout.items()
+    }
+    for name, derived in DERIVED.items():
+        columns[name] = np.asarray(
+            derived.value(case.job, **{source: columns[source] for source in derived.of}),
+            dtype=np.int64,
+        )
+    return columns
+
+
+def layout_of(columns: Mapping[str, Any]) -> Layout:
+    return Layout(**{name: int(np.ravel(columns[name])[0]) for name in Layout.model_fields})
+
+
+def ceiling_bytes(case: Case) -> int:
+    """The memory that the goal leaves to a rank: the GPU's, or the lowest bound that a condition sets."""
+    bounds = [memory_bound(constraint) for constraint in case.job.goal.constraints]
+    return min([case.gpu.memory, *(bound for bound in bounds if bound is not None)])
+
+
+def memory_bound(constraint: Constraint) -> int | None:
+    """The bytes to which a condition alone limits every rank."""
+    match constraint.kind, constraint.expression:
+        case ("require", Call("<=", (Name("memory"), Const(value)))) | (
+            "forbid",
+            Call(">", (Name("memory"), Const(value))),
+        ):
+            return int(value)
+        case ("require", Call("<", (Name("memory"), Const(value)))) | (
+            "forbid",
+            Call(">=", (Name("memory"), Const(value))),
+        ):
+            return math.ceil(value) - 1
+    return None
+
+
+def estimate_layout(
+    case: Case, layout: Mapping[str, int], placement: Split | None = None
+) -> Estimate:
+    """Price a layout of decision variables; `placement` replaces the even split of layers."""
+    columns = columns_of(case, layout)
+    chosen = layout_of(columns)
+    placement = placement or split(case.model, chosen.pp, chosen.vpp)
+    time = time_by_part(case, columns, placement)
+    step_ns = sum(time.values())
+    prices = Prices(
+        *(np.array([value]) for value in (step_ns, time.get("bubble", 0))),
+        *(np.array([0]) for _ in range(2)),
+    )
+    values = {
+        name: float(np.ravel(value)[0]) for name, value in quantities(case, columns, prices).items()
+    }
+    return Estimate(
+        layout=chosen,
+        stages=stages(case, columns, placement),
+        capacity_bytes=case.gpu.memory,
+        ceiling_bytes=ceiling_bytes(case),
+        time={part: value / 1e9 for part, value in time.items()},
+        step_seconds=values["step_time"],
+        mfu=values["mfu"],
+        mfu_full_attention=values["mfu"] * case.model_flops_full_attention / case.model_flops,
+        hfu=values["hfu"],
+        tokens_per_second=values["tokens_per_second"],
+        days=values["days"] / 86400,
+        cost=values["cost"],
+        energy_joules=values["energy"],
+        bubble=values["bubble"],
+        step_spread=case.gpu.step_spread,
+    )
+
+
+def numbers(case: Case, columns: Mapping[str, Any]) -> Numbers:
+    """The algebra of one layout, from its one-row columns."""
+    return Numbers(case, {name: int(np.ravel(column)[0]) for name, column in columns.items()})
+
+
+def rank_slot(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
+    """Nanoseconds of one micro-batch by part on one pipeline rank."""
+    return step.slot(x, placed_load(x.case, x.columns, placement, rank))
+
+
+def rank_slots(case: Case, columns: Mapping[str, Any], placement: Split) -> list[dict[str, int]]:
+    """The same for every pipeline rank."""
+    return _slots(numbers(case, columns), placement)
+
+
+def _slots(x: Numbers, placement: Split) -> list[dict[str, int]]:
+    return [rank_slot(x, placement, rank) for rank in range(len(placement.chunks))]
+
+
+def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> dict[str, int]:
+    """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
+    x = numbers(case, columns)
+    slots = _slots(x, placement)
+    slowest = max(range(len(slots)), key=lambda rank: sum(slots[rank].values()))
+    others = sum(sum(parts.values()) for parts in slots) - sum(slots[slowest].values())
+    parts = step.step_parts(x, slots[slowest], others)
+    return {part: value for part, value in parts.items() if value}
+
+
+def stages(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[Stage, ...]:
+    """Every pipeline rank with its memory by term."""
+    x = numbers(case, columns)
+    widths = state_widths(x)
+    loads = [placed_load(case, x.columns, placement, rank) for rank in range(len(placement.chunks))]
+    return tuple(
+        Stage(
+            index=rank,
+            layers=placement.chunks[rank],
+            embedding=load.first,
+            head=load.last,
+            memory=stage_memory(x, load, widths),
+        )
+        for rank, load in enumerate(loads)
+    )
+
+
+#: Bytes per parameter by kind of state: of what all ranks share, and of routed experts.
+Widths = tuple[dict[str, Any], dict[str, Any]]
+
+
+def state_widths(x: Numbers) -> Widths:
+    zero, offload, hpz = (x.variable(name) for name in ("zero", "offload", "hpz"))
+    common, routed = (
+        kept.state_widths(x.case, zero, x.variable(shard), offload, hpz)
+        for shard in ("shard", "expert_shard")
+    )
+    return common, routed
+
+
+def stage_memory(x: Numbers, load: Load, widths: Widths) -> dict[str, int]:
+    """Bytes on one pipeline rank by term at its fullest moment, from the functions behind the solver's
+    totals; states are told apart, and activations from what comes and goes beside them."""
+    total = {term: kib * KIB for term, kib in peak.rank_memory(x, load).items()}
+    moments = {name: kib * KIB for name, kib in peak.moments(x, load).items()}
+    fullest = max(moments, key=lambda name: moments[name])
+    updating = fullest == "update"
+    absent = 0 if updating else KIB * peak.unborn(x, load)
+    activations = 0 if updating else KIB * peak.activations(x, load)
+    beside = moments[fullest] - activations + absent
+    return {
+        **_states(load, widths, total["states"], absent),
+        "activations": activations,
+        "logits": beside if fullest == "logits" else 0,
+        "workspace": 0 if fullest == "logits" else beside,
+        "fragments": total["fragments"],
+        "buffers": total["buffers"],
+    }
+
+
+def _states(load: Load, widths: Widths, whole: int, absent: int) -> dict[str, int]:
+    """Weights, gradients and optimizer state of `whole` bytes, less gradients that are not there yet."""
+    common, routed = widths
+    parts = {
+        kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common
+    }
+    scale = whole / max(sum(parts.values()), 1e-9)
+    weights, gradients = (int(parts[kind] * scale) for kind in ("weights", "gradients"))
+    absent = min(absent, gradients)
+    return {
+        "weights": weights,
+        "gradients": gradients - absent,
+        "optimizer": whole - weights - gradients,
+    }

@@ -1,0 +1,120 @@
+"""What a goal may measure, for columns of priced layouts: mfu,
+cost and the rest follow from step time and layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ..algebra import Arrays, Integers, term
+from ..case import Case
+from ..memory.peak import host_memory, peak_memory
+from ..model import flops
+from ..pipeline.even_split import recomputed, split
+from ..pipeline.rank_load import possible
+from ..search.space import Space
+from ..time.step import step_time
+
+#: Fixed point of the bubble's share of a step.
+SHARE = 10**5
+#: Quantities that fall as step time rises.
+INVERSE = ("mfu", "tokens_per_second")
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Integers of the totals for columns of layouts."""
+
+    step_ns: Integers
+    bubble_ns: Integers
+    memory_kib: Integers
+    host_kib: Integers
+
+
+def price(case: Case, columns: Mapping[str, Integers]) -> Prices:
+    """Price many layouts at once; `columns` hold every variable, derived ones included."""
+    totals = np.empty((len(fields(Prices)), *columns["tp"].shape), dtype=np.int64)
+    for rows, block in Arrays(case, columns).blocks():
+        found = (*step_time(block), peak_memory(block), host_memory(block))
+        for total, value in zip(totals, found, strict=True):
+            total[rows] = value
+    return Prices(*totals)
+
+
+def price_space(space: Space) -> Prices:
+    return price(space.case, space.layouts)
+
+
+@term("1", of=("pp", "vpp", "recompute", "recompute_layers"))
+def recomputed_total(case: Case, pp: Any, vpp: Any, recompute: Any, recompute_layers: Any) -> Any:
+    """Fully recomputed layers of the whole model."""
+
+    def one(pp: int, vpp: int, recompute: int, recompute_layers: int) -> int:
+        if recompute != 2 or not possible(case, pp, vpp):
+            return 0
+        blocks = split(case.model, pp, vpp).blocks
+        return sum(sum(recomputed(rank, recompute, recompute_layers)) for rank in blocks)
+
+    return np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers)
+
+
+def recomputed_flops(case: Case, full_layers: Any, recompute: Any) -> Any:
+    """FLOP per step that recompute repeats: forward passes of whole layers,
+    or what selective recompute repeats."""
+    forward = flops.forward(case.model, case.seq_len)
+    core, feed_forward = forward.attention_core, forward.dense_ffn + forward.moe_ffn
+    layers = forward.attention_linear + core + feed_forward
+    selective = {
+        "core_attention": core,
+        "per_op": forward.attention_linear / 2 + forward.dense_ffn / 3,
+        "feed_forward": feed_forward,
+    }[case.traits.selective]
+    repeated = full_layers / case.model.layers * layers + np.where(
+        np.asarray(recompute) == 1, selective, 0.0
+    )
+    return repeated * case.step_tokens
+
+
+def share(prices: Prices) -> Integers:
+    """The bubble's share of a step in 1 / SHARE, rounded down as the solver does."""
+    return np.asarray(prices.bubble_ns * SHARE // np.maximum(prices.step_ns, 1), dtype=np.int64)
+
+
+def gpu_dollars(case: Case, gpus: Any) -> Any:
+    """$ per second."""
+    return case.cluster.price * gpus
+
+
+def gpu_watts(case: Case, gpus: Any) -> Any:
+    return (case.gpu.power + (case.cluster.reserved_power or 0.0)) * gpus
+
+
+def quantities(case: Case, columns: Mapping[str, Any], prices: Prices) -> dict[str, Any]:
+    """Every quantity of `dsl.expression.QUANTITIES` in base units, for columns of layouts."""
+    seconds = prices.step_ns / 1e9
+    gpus = np.asarray(columns["gpus"])
+    steps = case.train.total_steps
+    peak = case.job.peak_flops * gpus * seconds
+    repeated = recomputed_flops(
+        case, Arrays(case, columns).term(recomputed_total), columns["recompute"]
+    )
+    return {
+        "memory": prices.memory_kib * 1024,
+        "step_time": seconds,
+        "mfu": case.model_flops / peak,
+        "hfu": (case.model_flops + repeated) / peak,
+        "tokens_per_second": case.step_tokens / seconds,
+        "days": seconds * steps,
+        "cost": seconds * steps * gpu_dollars(case, gpus),
+        "energy": seconds * steps * gpu_watts(case, gpus),
+        "bubble": share(prices) / SHARE,
+    }
+
+
+def value_of(case: Case, quantity: str, layout: Mapping[str, int]) -> float:
+    """One quantity of one layout, all of whose variables are given, in base units."""
+    columns = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
+    return float(np.ravel(quantities(case, columns, price(case, columns))[quantity])[0])

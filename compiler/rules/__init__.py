@@ -1,0 +1,1 @@
+"""Which layouts are legal: rules of every framework, as predicates that know no solver."""

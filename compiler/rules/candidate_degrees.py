@@ -1,0 +1,55 @@
+"""Candidate values of degrees, as far as they follow from the job and not from a framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ...dsl.job import Job
+from ..target import divisors
+
+MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
+#: Below this many tokens per GPU, exchanging keys and values costs more than the attention that it divides.
+LEAST_CONTEXT_TOKENS = 1024
+MOST_CONTEXT_RANKS = 128
+
+
+def ways(job: Job) -> tuple[int, ...]:
+    """The degrees into which some number of GPUs that the job allows can be divided."""
+    return _divisors_of_any(job.cluster.nodes, job.cluster.gpus_per_node)
+
+
+@lru_cache(maxsize=8)
+def _divisors_of_any(nodes: tuple[int, ...], gpus_per_node: int) -> tuple[int, ...]:
+    return tuple(sorted({way for count in nodes for way in divisors(count * gpus_per_node)}))
+
+
+def micro_batches(job: Job) -> tuple[int, ...]:
+    return tuple(size for size in MICRO_BATCHES if job.train.global_batch % size == 0)
+
+
+def replicas(job: Job) -> tuple[int, ...]:
+    """Data-parallel degrees that divide the batch."""
+    return tuple(way for way in ways(job) if job.train.global_batch % way == 0)
+
+
+def contexts(job: Job) -> tuple[int, ...]:
+    """Context-parallel degrees; each rank takes an early and a late part of the sequence, to work alike."""
+    tokens = job.train.seq_len
+    most = min(MOST_CONTEXT_RANKS, tokens // LEAST_CONTEXT_TOKENS)
+    return tuple(way for way in ways(job) if way == 1 or (way <= most and tokens % (2 * way) == 0))
+
+
+def stages(job: Job) -> tuple[int, ...]:
+    """Pipeline degrees; the first stage may hold the embedding alone, and the last the output."""
+    return tuple(way for way in ways(job) if way <= job.model.layers + 2)
+
+
+def virtual_stages(job: Job, pp: Sequence[int], choices: Sequence[int]) -> tuple[int, ...]:
+    """The choices of virtual stages per rank that the shortest pipeline can fill."""
+    fewest = next((degree for degree in pp if degree > 1), None)
+    return tuple(
+        choice
+        for choice in choices
+        if choice == 1 or (fewest is not None and choice * fewest <= job.model.layers + 2)
+    )

@@ -1,0 +1,130 @@
+"""Rules that hold for every framework, and the check of one layout against all of a target's rules.
+Knows no solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...dsl.diagnostics import Diagnostic, Note
+from ...dsl.expression import VALUES
+from ...dsl.job import Job
+from ..codes import UNDECIDED
+from ..plan import Layout
+from ..target import NEUTRAL, Columns, Predicate, Target, holds
+
+
+def _world(job: Job, gpus: Any, tp: Any, pp: Any, cp: Any) -> Any:
+    return gpus % (tp * pp * cp) == 0
+
+
+def _replicas(job: Job, dp: Any, dp_shard: Any) -> Any:
+    return (dp >= 1) & (dp % dp_shard == 0)
+
+
+def _batch(job: Job, micro_batch: Any, dp: Any) -> Any:
+    step = np.maximum(micro_batch * dp, 1)
+    return (dp >= 1) & (job.train.global_batch % step == 0) & (step <= job.train.global_batch)
+
+
+def _sequence(job: Job, cp: Any) -> Any:
+    return job.train.seq_len % cp == 0
+
+
+def _placement(job: Job, pp: Any, vpp: Any) -> Any:
+    return pp * vpp <= np.where(pp > 1, job.model.layers + 2, 1)
+
+
+WORLD = Predicate(
+    "PAR101", "world-size", "tp * pp * cp does not divide the GPUs",
+    ("gpus", "tp", "pp", "cp"), _world,
+    lambda job, gpus, tp, pp, cp: (
+        f"tp {tp} * pp {pp} * cp {cp} = {tp * pp * cp} does not divide {gpus} GPUs"
+    ),
+    "every rank belongs to one tensor, pipeline and context group: "
+    "Megatron-LM arguments.py, torchtitan parallel_dims.py",
+)  # fmt: skip
+REPLICAS = Predicate(
+    "PAR103", "mesh-product", "dp_shard does not divide dp",
+    ("dp", "dp_shard"), _replicas,
+    lambda job, dp, dp_shard: f"dp_shard {dp_shard} does not divide dp {dp}",
+    "dp = dp_replicate * dp_shard: torchtitan distributed/parallel_dims.py",
+)  # fmt: skip
+BATCH = Predicate(
+    "PAR201", "batch-dp", "micro_batch * dp does not divide the global batch",
+    ("micro_batch", "dp"), _batch,
+    lambda job, micro_batch, dp: (
+        f"global batch {job.train.global_batch} is not a multiple of "
+        f"micro-batch {micro_batch} * dp {dp} = {micro_batch * dp}"
+    ),
+    "Megatron-LM num_microbatches_calculator.py; DeepSpeed runtime/config.py; torchtitan train.py",
+)  # fmt: skip
+SEQUENCE = Predicate(
+    "PAR131", "seq-split", "the parts that a sequence is cut into do not divide it",
+    ("cp",), _sequence,
+    lambda job, cp: f"seq_len {job.train.seq_len} is not a multiple of cp {cp}",
+    "context parallelism cuts every sequence into equal parts",
+)  # fmt: skip
+PLACEMENT = Predicate(
+    "PAR121", "layers-pp", "more virtual stages than layers, embedding and head fill",
+    ("pp", "vpp"), _placement,
+    lambda job, pp, vpp: (
+        f"pp {pp} * vpp {vpp} = {pp * vpp} virtual stages "
+        f"do not fit {job.model.layers} layers, embedding and head"
+        if pp > 1
+        else f"vpp {vpp} needs pp > 1"
+    ),
+    "each virtual stage holds a layer, the first may hold the embedding alone, the last the head alone",
+)  # fmt: skip
+
+GENERAL = (WORLD, REPLICAS, BATCH, SEQUENCE, PLACEMENT)
+
+
+def predicates(target: Target) -> tuple[Predicate, ...]:
+    """Every rule a layout must pass on a target."""
+    return GENERAL + target.predicates
+
+
+def undecided(job: Job, target: Target, columns: Columns) -> list[Diagnostic]:
+    """Complaints about variables that a target does not decide and that are not at their neutral value."""
+    decided = target.domains(job)
+    return [
+        Diagnostic(
+            UNDECIDED,
+            f"`{name}` is always {_word(name, neutral)} on {target.name}, "
+            f"not {_word(name, columns[name])}",
+        )
+        for name, neutral in NEUTRAL.items()
+        if name not in decided and columns.get(name, neutral) != neutral
+    ]
+
+
+def _word(name: str, value: int) -> str:
+    words = {number: word for word, number in VALUES.get(name, {}).items()}
+    return words.get(value, str(value))
+
+
+def columns_of(job: Job, layout: Layout) -> dict[str, int]:
+    """The variables of one layout by name, derived ones included."""
+    named = layout.model_dump()
+    return {**named, "dp": layout.dp, "gpus": layout.gpus, "schedule": int(layout.vpp > 1)}
+
+
+def broken(job: Job, target: Target, columns: Columns) -> list[Predicate]:
+    """The rules that one layout breaks."""
+    return [rule for rule in predicates(target) if not bool(np.all(holds(rule, job, columns)))]
+
+
+def complaint(job: Job, rule: Predicate, values: Mapping[str, int]) -> Diagnostic:
+    """The message of a broken rule with its numbers, and where the framework says so."""
+    message = rule.message(job, **{name: int(values[name]) for name in rule.of})
+    return Diagnostic(rule.code, message, notes=(Note(f"{rule.name}: {rule.source}"),))
+
+
+def problems(job: Job, target: Target, layout: Layout) -> list[Diagnostic]:
+    """Why a target cannot run a job in a layout; none when it can."""
+    columns = columns_of(job, layout)
+    rules = [complaint(job, rule, columns) for rule in broken(job, target, columns)]
+    return [*target.refuses(job), *undecided(job, target, columns), *rules]

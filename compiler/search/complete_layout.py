@@ -1,0 +1,93 @@
+"""A layout that names some variables -> one that names all, or the rules that stand against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...dsl.codes import OUT_OF_BOUNDS, UNKNOWN_NAME
+from ...dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from ..case import Case
+from ..codes import NO_LAYOUT
+from ..rules.validity import WORLD, complaint, predicates, undecided
+from ..target import NEUTRAL, holds
+from .space import DERIVED, ORDER, Space
+from .sweep import fits, sweep
+
+#: Variables that parc fills in when a layout leaves them open.
+OPEN = ("nodes", "vpp", "zero", "dp_shard", "micro_batch", "recompute", "recompute_layers")
+#: Derived variables that a layout may name.
+NAMED = ("dp", "dp_replicate", "microbatches", "gpus")
+#: The last of the variables whose values are words or stages, and a count that no cluster reaches.
+LAST, MOST = {"zero": 3, "recompute": 2, "offload": 2}, 10**7
+
+
+def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
+    """All decision variables of a layout. Raises JobError for unknown names, values out of bounds and
+    broken rules."""
+    _check_names(case, layout)
+    closed = {name: NEUTRAL.get(name, 1) for name in ORDER if name not in OPEN}
+    space = Space(case, {**closed, **layout})
+    if not space.size:
+        raise JobError(_complaints(space, layout))
+    swept = sweep(space)
+    if swept.best is not None:
+        return {name: swept.best[name] for name in ORDER}
+    prices = swept.prices
+    fit = fits(case, prices)
+    row = (
+        np.argmin(np.where(fit, prices.step_ns, np.iinfo(np.int64).max))
+        if fit.any()
+        else prices.memory_kib.argmin()
+    )
+    return {name: int(space.layouts[name][row]) for name in ORDER}
+
+
+def _check_names(case: Case, layout: Mapping[str, int]) -> None:
+    known = (*ORDER, *NAMED)
+    errors = [
+        Diagnostic(
+            UNKNOWN_NAME,
+            f"unknown layout variable `{name}`",
+            help=did_you_mean(name, known) or ", ".join(known),
+        )
+        for name in layout
+        if name not in known
+    ]
+    errors += [
+        Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value}, below {NEUTRAL.get(name, 1)}")
+        for name, value in layout.items()
+        if name in known and value < NEUTRAL.get(name, 1)
+    ]
+    errors += [
+        Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value:,}, above {LAST.get(name, MOST):,}")
+        for name, value in layout.items()
+        if name in known and value > LAST.get(name, MOST)
+    ]
+    errors = errors or undecided(case.job, case.target, layout)
+    if errors:
+        raise JobError(errors)
+
+
+def _complaints(space: Space, layout: Mapping[str, int]) -> list[Diagnostic]:
+    """The rules that one plain completion of the layout breaks:
+    those that speak of what the layout names come first."""
+    job = space.case.job
+    columns = {name: np.array([space.domains[name][0]], dtype=np.int64) for name in ORDER}
+    for name, derived in DERIVED.items():
+        value = derived.value(job, **{source: columns[source] for source in derived.of})
+        columns[name] = np.asarray(value, dtype=np.int64)
+    broken = [
+        rule
+        for rule in predicates(space.case.target)
+        if not bool(np.all(holds(rule, job, columns)))
+    ]
+    named = [rule for rule in broken if set(rule.of) & {*layout, "gpus"}]
+    values = {name: int(column[0]) for name, column in columns.items()}
+    found = [complaint(job, rule, values) for rule in named or broken]
+    for name in NAMED:
+        if name in layout and name in values and values[name] != layout[name]:
+            message = f"`{name}` is {layout[name]}, but the other degrees make it {values[name]}"
+            found.append(Diagnostic(WORLD.code, message))
+    return found or [Diagnostic(NO_LAYOUT, f"{space.case.target.name} has no such layout")]

@@ -1,0 +1,229 @@
+"""The algebra of CP-SAT: the totals of `speed.py` and `ranks.py` as expressions over solver variables,
+with bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra import LIMIT, Integers, Term
+from ..target import holds
+from .space import DERIVED, ORDER, Space
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A linear expression of the solver and the range it can take."""
+
+    expression: Any
+    low: int
+    high: int
+
+    def __add__(self, other: Bounded | int) -> Bounded:
+        other = constant(other)
+        return Bounded(
+            self.expression + other.expression, self.low + other.low, self.high + other.high
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Bounded | int) -> Bounded:
+        other = constant(other)
+        return Bounded(
+            self.expression - other.expression, self.low - other.high, self.high - other.low
+        )
+
+    def __rsub__(self, other: int) -> Bounded:
+        return constant(other) - self
+
+    def __mul__(self, factor: int) -> Bounded:
+        ends = sorted((self.low * factor, self.high * factor))
+        return Bounded(self.expression * factor, ends[0], ends[1])
+
+    __rmul__ = __mul__
+
+
+def constant(value: Bounded | int) -> Bounded:
+    return value if isinstance(value, Bounded) else Bounded(int(value), int(value), int(value))
+
+
+class Solver:
+    """A CP-SAT model of a space: one variable per decision, tables for what follows,
+    for rules and for cost terms."""
+
+    def __init__(self, space: Space, model: cp_model.CpModel):
+        self.space = space
+        self.case = space.case
+        self.model = model
+        self.rows = 0
+        self.values: dict[str, tuple[int, ...]] = {
+            name: tuple(space.values(name)) for name in (*ORDER, *DERIVED)
+        }
+        self.variables: dict[str, Any] = {name: self._variable(name) for name in self.values}
+        self._terms: dict[str, Bounded] = {}
+        for name, derived in DERIVED.items():
+            self._relate(name, derived.of)
+        for rule in space.rules:
+            self.restrict(rule.of, lambda columns, rule=rule: holds(rule, self.case.job, columns))
+
+    def variable(self, name: str) -> Bounded:
+        values = self.values[name]
+        if len(values) == 1:
+            return constant(values[0])
+        return Bounded(self.variables[name], values[0], values[-1])
+
+    def term(self, term: Term) -> Bounded:
+        if term.name not in self._terms:
+            columns = self.combinations(term.of)
+            self._terms[term.name] = self.tabulate(
+                term.name, term.of, columns, term(self.case, columns)
+            )
+        return self._terms[term.name]
+
+    def times(self, left: Bounded | int, right: Bounded | int) -> Bounded:
+        left, right = constant(left), constant(right)
+        ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+        if min(ends) == max(ends):
+            return constant(min(ends[0], LIMIT))
+        if left.low == left.high and max(ends) <= LIMIT:
+            return right * left.low
+        if right.low == right.high and max(ends) <= LIMIT:
+            return left * right.low
+        product = self._integer(min(*ends, LIMIT), min(max(ends), LIMIT))
+        self.model.add_multiplication_equality(
+            product.expression, [left.expression, right.expression]
+        )
+        return product
+
+    def over(self, value: Bounded | int, divisor: Bounded | int) -> Bounded:
+        value, divisor = constant(value), constant(divisor)
+        if divisor.low == divisor.high == 1:
+            return value
+        if value.low == value.high and divisor.low == divisor.high:
+            return constant(value.low // divisor.low)
+        quotient = self._integer(value.low // divisor.high, value.high // divisor.low)
+        whole = self._alone(divisor).expression
+        self.model.add_division_equality(quotient.expression, value.expression, whole)
+        return quotient
+
+    def share(self, part: Bounded, whole: Bounded, parts: int) -> Bounded:
+        quotient = self._integer(0, parts)
+        scaled = (part * parts).expression
+        self.model.add_division_equality(quotient.expression, scaled, whole.expression)
+        return quotient
+
+    def largest(self, *values: Bounded | int) -> Bounded:
+        bounded = [constant(value) for value in values]
+        low = max(value.low for value in bounded)
+        alive = [value for value in bounded if value.high >= low]
+        if len(alive) == 1:
+            return alive[0]
+        result = self._integer(low, max(value.high for value in alive))
+        self.model.add_max_equality(result.expression, [value.expression for value in alive])
+        return result
+
+    def excess(self, value: Bounded | int, limit: Bounded | int) -> Bounded:
+        """The larger of both less `limit`, so that `limit` cancels out of a sum that has it: bounds that
+        depend on each other through max(value - limit, 0) close in by a nanosecond at a time."""
+        value, limit = constant(value), constant(limit)
+        larger = self.largest(value, limit)
+        low, high = max(0, value.low - limit.high), max(0, value.high - limit.low)
+        return Bounded(larger.expression - limit.expression, low, high)
+
+    def combinations(self, names: tuple[str, ...]) -> dict[str, Integers]:
+        """Every combination of the named variables' values that breaks no rule among them."""
+        if not names:
+            return {}
+        grid = np.meshgrid(
+            *(np.array(self.values[name], dtype=np.int64) for name in names), indexing="ij"
+        )
+        columns = {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
+        for rule in self.space.rules:
+            if set(rule.of) <= set(names):
+                mask = np.broadcast_to(holds(rule, self.case.job, columns), columns[names[0]].shape)
+                columns = {name: column[mask] for name, column in columns.items()}
+        return columns
+
+    def tabulate(
+        self, name: str, of: tuple[str, ...], columns: dict[str, Integers], values: Integers
+    ) -> Bounded:
+        """A new variable that equals `values` row by row of `columns`."""
+        values = np.broadcast_to(values, columns[of[0]].shape) if of else values
+        low, high = int(values.min()), int(values.max())
+        if low == high:
+            return constant(low)
+        result = Bounded(self.model.new_int_var(low, high, name), low, high)
+        used = [variable for variable in of if len(self.values[variable]) > 1]
+        rows = np.column_stack([*(columns[variable] for variable in used), values])
+        self._table([self.variables[variable] for variable in used] + [result.expression], rows)
+        return result
+
+    def restrict(self, of: tuple[str, ...], allowed: Any) -> None:
+        """Allow only the combinations for which `allowed(columns)` holds."""
+        used = tuple(name for name in of if name in self.values)
+        grid = self.combinations_free(used)
+        mask = np.broadcast_to(allowed(grid), grid[used[0]].shape)
+        if mask.all():
+            return
+        live = [name for name in used if len(self.values[name]) > 1]
+        if not live:
+            self.model.add_bool_or([])
+            return
+        rows = np.column_stack([grid[name][mask] for name in live])
+        self._table([self.variables[name] for name in live], rows)
+
+    def combinations_free(self, names: tuple[str, ...]) -> dict[str, Integers]:
+        """Every combination of the named variables' values, allowed or not."""
+        grid = np.meshgrid(
+            *(np.array(self.values[name], dtype=np.int64) for name in names), indexing="ij"
+        )
+        return {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
+
+    def _variable(self, name: str) -> Any:
+        from ortools.sat.python import cp_model
+
+        return self.model.new_int_var_from_domain(
+            cp_model.Domain.from_values(list(self.values[name])), name
+        )
+
+    def _relate(self, name: str, of: tuple[str, ...]) -> None:
+        """Tie a derived variable to its sources."""
+        columns = self.combinations(of)
+        value = np.asarray(DERIVED[name].value(self.case.job, **columns), dtype=np.int64)
+        value = np.broadcast_to(value, columns[of[0]].shape)
+        mask = np.isin(value, self.values[name])
+        live = [source for source in of if len(self.values[source]) > 1]
+        if not live:
+            return
+        rows = np.column_stack([*(columns[source][mask] for source in live), value[mask]])
+        self._table([*(self.variables[source] for source in live), self.variables[name]], rows)
+
+    def _table(self, variables: list[Any], rows: Integers) -> None:
+        self.rows += len(rows)
+        if len(variables) == 1:
+            from ortools.sat.python import cp_model
+
+            values = [int(value) for value in np.unique(rows)]
+            self.model.add_linear_expression_in_domain(
+                variables[0], cp_model.Domain.from_values(values)
+            )
+            return
+        self.model.add_allowed_assignments(variables, np.unique(rows, axis=0).tolist())
+
+    def _alone(self, divisor: Bounded) -> Bounded:
+        """The same as one variable: of a sum CP-SAT sees the ranges of its terms, which may reach 0."""
+        from ortools.sat.python import cp_model
+
+        if divisor.low == divisor.high or isinstance(divisor.expression, cp_model.IntVar):
+            return divisor
+        result = self._integer(divisor.low, divisor.high)
+        self.model.add(result.expression == divisor.expression)
+        return result
+
+    def _integer(self, low: int, high: int) -> Bounded:
+        return Bounded(self.model.new_int_var(low, high, ""), low, high)

@@ -1,0 +1,260 @@
+"""Why there is no layout, and what holds the best one back: words for the answers of solver and sweep."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from ...dsl.diagnostics import Diagnostic, Note, Span
+from ...dsl.job import Constraint, Job
+from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_LARGE, TOO_SLOW
+from ..plan import OFFLOAD, RECOMPUTE
+from ..target import Target
+from .solve import Clash, clash
+from .space import ORDER, Space
+from .sweep import (
+    Swept,
+    admits,
+    capacity_kib,
+    fits,
+    host_capacity_kib,
+    longest_step_ns,
+    objectives,
+    possible,
+    score,
+    sweep,
+)
+
+GIB = 2**30
+
+
+def no_layout(space: Space) -> Diagnostic:
+    """The complaint for a space in which no layout meets the hard conditions."""
+    if not space.size:
+        return _no_combination(space)
+    swept = sweep(space)
+    if possible(space.case, swept.prices).any():
+        return _contradiction(space, clash(space))
+    fit = fits(space.case, swept.prices)
+    return _too_slow(space, swept, fit) if fit.any() else _out_of_memory(space, swept)
+
+
+def too_large(job: Job, target: Target) -> Diagnostic:
+    """The complaint for a search that ran out of the memory of the process."""
+    return Diagnostic(
+        TOO_LARGE,
+        f"the memory that parc may use does not hold the layouts of {job.name} on {target.name}",
+        _own_span(job, "cluster", "nodes"),
+        help="raise the limit on memory (`ulimit -v`, or the container's), or leave fewer layouts to search: "
+        "fewer counts of nodes, a global batch with fewer divisors",
+    )
+
+
+def _no_combination(space: Space) -> Diagnostic:
+    """The framework's own rules leave nothing: name those without which something is left."""
+    blockers = [rule for rule in space.rules if Space(space.case, without=rule).size]
+    job = space.case.job
+    size = f"{_gpus(space)} GPUs, global batch {job.train.global_batch}, {job.model.layers} layers"
+    notes = tuple(
+        Note(f"without {rule.code} ({rule.name}) there would be layouts: {rule.source}")
+        for rule in blockers
+    )
+    help = (
+        "change the number of nodes, the global batch or the model's sizes to satisfy it"
+        if len(blockers) == 1
+        else "several rules clash; try another number of nodes or a larger global batch"
+    )
+    return Diagnostic(
+        NO_LAYOUT,
+        f"{space.case.target.name} has no layout for {size}",
+        job.span("train", "global_batch"),
+        notes=notes,
+        help=help,
+    )
+
+
+def _gpus(space: Space) -> str:
+    counts = sorted(
+        {nodes * space.case.cluster.gpus_per_node for nodes in space.case.cluster.nodes}
+    )
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+
+
+def _too_slow(space: Space, swept: Swept, fit: Any) -> Diagnostic:
+    job = space.case.job
+    hours, limit = swept.prices.step_ns[fit].min() / 3.6e12, longest_step_ns(space.case) / 3.6e12
+    return Diagnostic(
+        TOO_SLOW,
+        f"{space.case.target.name} needs at least {hours:,.1f} hours for one step, "
+        f"and {limit:.1f} is the limit",
+        job.span("train", "global_batch"),
+        help="use more nodes, or a smaller global batch",
+    )
+
+
+def _out_of_memory(space: Space, swept: Swept) -> Diagnostic:
+    row = int(np.argmin(swept.prices.memory_kib))
+    needed, capacity = swept.prices.memory_kib[row] / 2**20, space.case.gpu.memory / GIB
+    job = space.case.job
+    if needed * 2**20 <= capacity_kib(space.case):
+        return _out_of_host_memory(space, swept)
+    return Diagnostic(
+        MEMORY,
+        f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
+        f"the smallest of {space.size:,} layouts needs {needed:,.1f} GiB of {capacity:.1f} GiB",
+        _own_span(job, "cluster", "nodes"),
+        notes=(Note(f"that layout is {layout_text(swept.layout(row))}"),),
+        help=_more_gpus(space, needed / capacity),
+    )
+
+
+def _own_span(job: Job, block: str, setting: str) -> Span | None:
+    """Where the job's own file says it: the block when the setting comes from the standard library."""
+    span = job.span(block, setting)
+    return span if span is None or span.source.name == job.path else job.span(block)
+
+
+def _more_gpus(space: Space, ratio: float) -> str:
+    nodes = int(np.ceil(max(space.case.cluster.nodes) * ratio))
+    return (
+        f"about {nodes:,} nodes would hold it, or GPUs with {ratio:,.1f} times the memory, "
+        "or a shorter seq_len"
+    )
+
+
+def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
+    kib = swept.prices.host_kib[swept.prices.memory_kib <= capacity_kib(space.case)]
+    return Diagnostic(
+        MEMORY,
+        f"{space.case.target.name} fits only with offload, which needs {kib.min() / 2**20:.1f} GiB "
+        f"of host memory per GPU where {host_capacity_kib(space.case) / 2**20:.1f} GiB are left",
+        _own_span(space.case.job, "cluster", "node_memory"),
+        help="use more nodes, or nodes with more memory",
+    )
+
+
+def _contradiction(space: Space, found: Clash) -> Diagnostic:
+    """Conditions of the job that exclude each other; the first is quoted, the others are notes."""
+    first, *others = found.constraints
+    notes = [Note(f"the reason given is: {first.reason}")] if first.reason else []
+    notes += [
+        Note(f"conflicts with {_quote(other)}{_because(other)}", other.span) for other in others
+    ]
+    if found.memory:
+        notes.append(Note(f"the GPU has {space.case.gpu.memory / GIB:.1f} GiB"))
+    many = (
+        f"{len(found.constraints)} conditions cannot hold together" if others else "no layout meets"
+    )
+    subject = f"{many}: " + " and ".join(_quote(each) for each in found.constraints)
+    return Diagnostic(
+        CONTRADICTION,
+        f"{space.case.target.name}: {subject}" + (" in the GPU's memory" if found.memory else ""),
+        first.span,
+        notes=tuple(notes),
+        help=_nearest(space, found),
+    )
+
+
+def _quote(constraint: Constraint) -> str:
+    return f"`{constraint.kind} {constraint.text}`"
+
+
+def _place(constraint: Constraint) -> str:
+    """File and line; without the folder, so that a plan does not depend on where it was made."""
+    return f"{PurePath(constraint.span.source.name).name}:{constraint.span.line}"
+
+
+def _because(constraint: Constraint) -> str:
+    return f" ({constraint.reason})" if constraint.reason else ""
+
+
+def _nearest(space: Space, found: Clash) -> str:
+    """The best layout when one of the clashing conditions is dropped: the one that costs least."""
+    swept = sweep(space)
+    hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    options: list[tuple[float, str]] = []
+    objective = objectives(space.case)[0]
+    for dropped in found.constraints:
+        mask = _feasible(space, swept, [each for each in hard if each is not dropped])
+        if mask.any():
+            scores = np.where(mask, score(objective, swept), np.inf)
+            row = int(np.argmin(scores))
+            needs = f"without {_quote(dropped)} the best is {layout_text(swept.layout(row))}"
+            options.append((float(scores[row]), f"{needs}, {_reached(swept, row, dropped)}"))
+    if not options:
+        return "drop one of them"
+    return min(options)[1]
+
+
+def _reached(swept: Swept, row: int, dropped: Constraint) -> str:
+    """What that layout reaches of the quantities that the dropped condition speaks of."""
+    from ...dsl.expression import QUANTITIES, names
+
+    spoken = sorted(names(dropped.expression) & QUANTITIES.keys()) or ["mfu"]
+    return ", ".join(
+        _measured(name, float(np.ravel(swept.values[name][row])[0])) for name in spoken
+    )
+
+
+def _measured(name: str, value: float) -> str:
+    shown = {
+        "memory": lambda: f"{value / GIB:.1f} GiB",
+        "days": lambda: f"{value / 86400:.1f} d",
+        "step_time": lambda: f"{value:.3g} s",
+        "cost": lambda: f"{value:,.0f} $",
+        "energy": lambda: f"{value / 3.6e9:,.1f} MWh",
+        "tokens_per_second": lambda: f"{value:,.0f}/s",
+    }
+    return f"{name} {shown[name]() if name in shown else f'{100 * value:.1f} %'}"
+
+
+def _feasible(space: Space, swept: Swept, constraints: list[Constraint]) -> Any:
+    mask = np.array(fits(space.case, swept.prices))
+    for constraint in constraints:
+        mask = mask & admits(constraint, swept.values)
+    return np.broadcast_to(mask, swept.prices.step_ns.shape)
+
+
+def binding(space: Space, swept: Swept, row: int) -> tuple[str, ...]:
+    """The conditions that hold the best layout, a row of the sweep, back,
+    and how much better it would be without each."""
+    hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    objective = objectives(space.case)[0]
+    scores = score(objective, swept).astype(np.float64)
+    best = float(scores[row])
+    lines = []
+    for dropped in hard:
+        mask = _feasible(space, swept, [each for each in hard if each is not dropped])
+        lines += _gain(
+            f"{_quote(dropped)} ({_place(dropped)})", float(scores[mask].min(initial=np.inf)), best
+        )
+    unlimited = np.ones_like(swept.feasible)
+    for constraint in hard:
+        unlimited = unlimited & admits(constraint, swept.values)
+    memory = float(scores[unlimited].min(initial=np.inf))
+    return tuple(
+        lines + _gain(f"GPU memory of {space.case.gpu.memory / GIB:.1f} GiB", memory, best)
+    )
+
+
+def _gain(name: str, without: float, best: float) -> list[str]:
+    if not without < best:
+        return []
+    if not without:
+        return [f"{name}: down to 0 without"]
+    ratio = abs(best / without) if best > 0 else abs(without / best)
+    return [f"{name}: {ratio:.2f}x better without"] if ratio > 1.005 else []
+
+
+def layout_text(layout: dict[str, int]) -> str:
+    """A layout in one line, neutral values left out."""
+    words = {"recompute": RECOMPUTE, "offload": OFFLOAD}
+    shown = [
+        name
+        for name in ORDER
+        if layout[name] not in (0, 1) or name in ("tp", "pp") or name in words
+    ]
+    told = {name: words[name][layout[name]] if name in words else layout[name] for name in shown}
+    return " · ".join(f"{name} {value}" for name, value in told.items() if value != "none")

@@ -1,0 +1,246 @@
+"""The user's conditions in the solver: each becomes a literal that is true
+exactly where the condition is met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...dsl.diagnostics import Diagnostic, JobError
+from ...dsl.expression import QUANTITIES, Call, Expression, Name, evaluate, names
+from ...dsl.job import Constraint, Objective
+from ..algebra import Algebra
+from ..case import Case
+from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
+from ..pricing.quantities import (
+    INVERSE,
+    SHARE,
+    gpu_dollars,
+    gpu_watts,
+    recomputed_flops,
+    recomputed_total,
+)
+from .cp_sat_algebra import Bounded, Solver, constant
+
+#: Floating-point error of a limit, and an integer that no total reaches.
+ROUNDING, FARTHEST = 1e-12, 2**60
+#: Rows that the table of one condition may have.
+ROWS = 200_000
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+@dataclass(frozen=True)
+class Totals:
+    """A layout's price in the values of an algebra."""
+
+    step_ns: Any
+    bubble_ns: Any
+    memory_kib: Any
+
+
+def minimised(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -> Any:
+    """The integer that an objective makes small; `one_size`: all layouts have the same number of GPUs."""
+    value = _measure(x, totals, objective, one_size)
+    return value if _smaller_is_better(objective) else value * -1
+
+
+def _measure(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -> Any:
+    name = objective.quantity
+    if name in ("step_time", "days", "tokens_per_second"):
+        return totals.step_ns
+    if name in ("mfu", "cost", "energy"):
+        return totals.step_ns if one_size else x.times(totals.step_ns, x.variable("gpus"))
+    if name == "memory":
+        return totals.memory_kib
+    if name == "hfu":
+        raise _refusal(
+            NO_OBJECTIVE,
+            "`hfu` cannot be optimised: recomputing more would win",
+            objective.span,
+            "use `mfu`",
+        )
+    return bubble_share(x, totals)
+
+
+def bubble_share(x: Algebra, totals: Totals) -> Any:
+    """The bubble's share of a step in 1 / SHARE, rounded down."""
+    return x.share(totals.bubble_ns, totals.step_ns, SHARE)
+
+
+class Conditions:
+    """Turns conditions and objectives into solver expressions over one model."""
+
+    def __init__(self, solver: Solver, totals: Totals):
+        self.solver = solver
+        self.case: Case = solver.case
+        self.totals = totals
+
+    def literal(self, constraint: Constraint) -> Bounded:
+        """0 or 1: whether the condition, as written, is met."""
+        return self._truth(constraint.expression, constraint)
+
+    def objective(self, objective: Objective) -> Bounded:
+        """An expression to minimise."""
+        return constant(minimised(self.solver, self.totals, objective, self._one_size))
+
+    @property
+    def _one_size(self) -> bool:
+        return len(self.solver.values["gpus"]) == 1
+
+    def _truth(self, expression: Expression, constraint: Constraint) -> Bounded:
+        if not names(expression) & QUANTITIES.keys():
+            return self._table(expression, constraint)
+        match expression:
+            case Call("not", (inner,)):
+                return 1 - self._truth(inner, constraint)
+            case Call("and", args):
+                return _least(self.solver, [self._truth(arg, constraint) for arg in args])
+            case Call("or", args):
+                return self.solver.largest(*(self._truth(arg, constraint) for arg in args))
+            case Call(op, (Name(name), bound)) if op in FLIPPED and name in QUANTITIES:
+                return self._bound(name, op, bound, constraint)
+            case Call(op, (bound, Name(name))) if op in FLIPPED and name in QUANTITIES:
+                return self._bound(name, FLIPPED[op], bound, constraint)
+        raise _refusal(
+            NOT_A_BOUND,
+            f"`{constraint.text}` does more with a quantity than compare it",
+            constraint.span,
+            "let the quantity stand alone on one side, such as `memory <= 70 GiB`",
+        )
+
+    def _table(self, expression: Expression, constraint: Constraint) -> Bounded:
+        """The truth of a condition over decision variables alone."""
+        of = tuple(sorted(names(expression)))
+        columns = self._columns(of, constraint)
+        truth = np.asarray(evaluate(expression, columns), dtype=np.int64)
+        if not of:
+            return constant(int(truth))
+        return self.solver.tabulate(constraint.text, of, columns, truth)
+
+    def _bound(self, name: str, op: str, bound: Expression, constraint: Constraint) -> Bounded:
+        if names(bound) & QUANTITIES.keys() or op in ("==", "!="):
+            raise _refusal(
+                NOT_A_BOUND,
+                f"`{constraint.text}` does not bound `{name}` from one side",
+                constraint.span,
+                f"write `{name} <= ...` or `{name} >= ...` with a value on the right",
+            )
+        value, integer = self._measured(name)
+        of = tuple(sorted({*names(bound), *integer.of}))
+        columns = self._columns(of, constraint)
+        limit = np.asarray(evaluate(bound, columns), dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            threshold = np.asarray(integer.of_limit(limit, columns), dtype=np.float64)
+            if integer.falls:
+                threshold = np.where(limit <= 0, np.inf, threshold)
+            upper, strict = (op in ("<", "<=")) != integer.falls, op in ("<", ">")
+            whole = _whole(threshold, np.isnan(limit), upper, strict)
+        side = (
+            self.solver.tabulate(constraint.text, of, columns, whole)
+            if of
+            else constant(int(whole))
+        )
+        return _compare(self.solver, value, side, upper)
+
+    def _measured(self, name: str) -> tuple[Bounded, _Integer]:
+        """The solver's value behind a quantity, and how a limit on the quantity becomes a limit on it."""
+        if name == "memory":
+            return self.totals.memory_kib, _Integer((), lambda limit, _: limit / 1024, False)
+        if name == "bubble":
+            share = bubble_share(self.solver, self.totals)
+            return share, _Integer((), lambda limit, _: limit * SHARE, False)
+        return self.totals.step_ns, _step_limits(self.case)[name]
+
+    def _columns(self, of: tuple[str, ...], constraint: Constraint) -> dict[str, Any]:
+        size = 1
+        for name in of:
+            size *= len(self.solver.values[name])
+        if size > ROWS:
+            raise _refusal(
+                TOO_MANY_VARIABLES,
+                f"`{constraint.text}` joins {len(of)} variables, {size:,} combinations",
+                constraint.span,
+                "split it into conditions of fewer variables",
+            )
+        return self.solver.combinations(of)
+
+
+@dataclass(frozen=True)
+class _Integer:
+    """How a limit on a quantity becomes one on the solver's integer; `falls`:
+    the quantity falls as the integer rises."""
+
+    of: tuple[str, ...]
+    of_limit: Callable[[Any, Any], Any]
+    falls: bool
+
+
+def _whole(threshold: Any, undefined: Any, upper: bool, strict: bool) -> Any:
+    """The last integer on the allowed side of each limit; none is allowed where the limit is undefined.
+
+    A threshold of 0 / 0 belongs to a quantity that is always 0 and to a limit of 0: the cost of free GPUs.
+    """
+    below, above = np.floor(threshold * (1 + ROUNDING)), np.ceil(threshold * (1 - ROUNDING))
+    whole = (above - 1 if strict else below) if upper else (below + 1 if strict else above)
+    none, every = (-1, FARTHEST) if upper else (FARTHEST, -1)
+    whole = np.where(np.isnan(whole), none if strict else every, np.clip(whole, -1, FARTHEST))
+    return np.where(undefined, none, whole).astype(np.int64)
+
+
+def _step_limits(case: Case) -> dict[str, _Integer]:
+    """Limits on quantities that follow from step time, in nanoseconds of the step."""
+    steps, peak = case.train.total_steps, case.job.peak_flops
+
+    def hardware(limit: Any, columns: Any) -> Any:
+        from ..algebra import Arrays
+
+        layers = Arrays(case, columns).term(recomputed_total)
+        done = case.model_flops + recomputed_flops(case, layers, columns["recompute"])
+        return 1e9 * done / (limit * peak * columns["gpus"])
+
+    return {
+        "step_time": _Integer((), lambda limit, _: 1e9 * limit, False),
+        "days": _Integer((), lambda limit, _: 1e9 * limit / steps, False),
+        "tokens_per_second": _Integer((), lambda limit, _: 1e9 * case.step_tokens / limit, True),
+        "mfu": _Integer(
+            ("gpus",), lambda limit, at: 1e9 * case.model_flops / (limit * peak * at["gpus"]), True
+        ),
+        "hfu": _Integer(("gpus", "pp", "vpp", "recompute", "recompute_layers"), hardware, True),
+        "cost": _Integer(
+            ("gpus",),
+            lambda limit, at: 1e9 * limit / (steps * gpu_dollars(case, at["gpus"])),
+            False,
+        ),
+        "energy": _Integer(
+            ("gpus",), lambda limit, at: 1e9 * limit / (steps * gpu_watts(case, at["gpus"])), False
+        ),
+    }
+
+
+def _smaller_is_better(objective: Objective) -> bool:
+    """Whether the measured expression is to be minimised: mfu and tokens_per_second fall as it rises."""
+    return (objective.direction == "minimize") != (objective.quantity in INVERSE)
+
+
+def _least(solver: Solver, truths: list[Bounded]) -> Bounded:
+    return 1 - solver.largest(*(1 - truth for truth in truths))
+
+
+def _compare(solver: Solver, value: Bounded, side: Bounded, upper: bool) -> Bounded:
+    """0 or 1: whether value <= side (`upper`) or value >= side."""
+    gap = side - value if upper else value - side
+    if gap.low >= 0:
+        return constant(1)
+    if gap.high < 0:
+        return constant(0)
+    met = solver.model.new_bool_var("")
+    solver.model.add(gap.expression >= 0).only_enforce_if(met)
+    solver.model.add(gap.expression < 0).only_enforce_if(~met)
+    return Bounded(met, 0, 1)
+
+
+def _refusal(code: str, message: str, span: Any, help: str) -> JobError:
+    return JobError([Diagnostic(code, message, span, help=help)])

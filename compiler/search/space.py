@@ -1,0 +1,206 @@
+"""The decision space of a target: candidate values, what follows from them,
+and every combination that the rules allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...dsl.job import Job
+from ..algebra import Integers
+from ..case import Case
+from ..rules.validity import predicates
+from ..target import NEUTRAL, Predicate, holds
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A column that follows from others."""
+
+    of: tuple[str, ...]
+    value: Callable[..., Any]
+
+
+DERIVED: dict[str, Derived] = {
+    "gpus": Derived(("nodes",), lambda job, nodes: nodes * job.cluster.gpus_per_node),
+    "dp": Derived(("gpus", "tp", "pp", "cp"), lambda job, gpus, tp, pp, cp: gpus // (tp * pp * cp)),
+    "dp_replicate": Derived(("dp", "dp_shard"), lambda job, dp, dp_shard: dp // dp_shard),
+    "microbatches": Derived(
+        ("micro_batch", "dp"),
+        lambda job, micro_batch, dp: job.train.global_batch // np.maximum(micro_batch * dp, 1),
+    ),
+    "accumulates": Derived(
+        ("microbatches",), lambda job, microbatches: (microbatches > 1).astype(np.int64)
+    ),
+    "tokens": Derived(
+        ("micro_batch", "cp"), lambda job, micro_batch, cp: micro_batch * job.train.seq_len // cp
+    ),
+    "shard": Derived(("dp_shard", "cp"), lambda job, dp_shard, cp: dp_shard * cp),
+    "schedule": Derived(("vpp",), lambda job, vpp: (vpp > 1).astype(np.int64)),
+    "expert_ways": Derived(("ep", "etp"), lambda job, ep, etp: ep * etp),
+    "expert_group": Derived(
+        ("gpus", "pp", "expert_ways"),
+        lambda job, gpus, pp, expert_ways: np.maximum(gpus // (pp * expert_ways), 1),
+    ),
+    "expert_shard": Derived(
+        ("zero", "tp", "shard", "expert_ways"),
+        lambda job, zero, tp, shard, expert_ways: np.where(
+            zero >= 1, np.maximum(tp * shard // expert_ways, 1), 1
+        ),
+    ),
+}
+#: The order in which variables join: those with rules first.
+ORDER = (
+    "nodes", "tp", "pp", "cp", "zero", "dp_shard", "micro_batch", "vpp", "ep", "etp",
+    "recompute", "recompute_layers", "offload", "hpz",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Space:
+    """Candidate values by variable and the rules between them; `fixed` gives some variables one value,
+    derived ones too."""
+
+    case: Case
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    without: Predicate | None = None
+
+    @property
+    def job(self) -> Job:
+        return self.case.job
+
+    @cached_property
+    def rules(self) -> tuple[Predicate, ...]:
+        return tuple(rule for rule in predicates(self.case.target) if rule is not self.without)
+
+    @cached_property
+    def domains(self) -> dict[str, tuple[int, ...]]:
+        """Candidates of every variable that is decided, the neutral value where the target has none."""
+        given = {"nodes": self.job.cluster.nodes, **self.case.domains}
+        given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
+        given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
+        return {name: tuple(sorted(set(values))) for name, values in given.items()}
+
+    @cached_property
+    def replicas(self) -> tuple[int, ...] | None:
+        """Values that the target allows for dp_replicate, which follows from dp and dp_shard."""
+        given = self.case.domains.get("dp_replicate")
+        return None if given is None else tuple(given)
+
+    @cached_property
+    def layouts(self) -> dict[str, Integers]:
+        """Every layout that the rules allow, one column per variable, in a fixed order."""
+        return self.join(ORDER)
+
+    @property
+    def size(self) -> int:
+        return len(self.layouts["tp"])
+
+    def values(self, name: str) -> tuple[int, ...]:
+        """The values that a variable, decided or derived, takes in some allowed layout."""
+        return tuple(int(value) for value in np.unique(self.layouts[name]))
+
+    def join(self, names: Sequence[str]) -> dict[str, Integers]:
+        """All combinations of the named decision variables that pass every rule among them,
+        with what derives from them.
+
+        Variables join one by one. A rule that ties the new one to columns already there masks rows x
+        candidates before any row is copied; rules on columns that only then derive are applied after.
+        """
+        columns: dict[str, Integers] = {}
+        checked: set[Predicate] = set()
+        for name in names:
+            ready = [
+                rule for rule in self.rules if name in rule.of and set(rule.of) <= {*columns, name}
+            ]
+            columns = self._extend(columns, name, ready)
+            checked.update(ready)
+            columns = self._derive(columns)
+            columns = self._filter(columns, checked)
+        return columns
+
+    def _extend(
+        self, columns: dict[str, Integers], name: str, ready: Sequence[Predicate]
+    ) -> dict[str, Integers]:
+        domain = np.asarray(self.domains[name], dtype=np.int64)
+        rows = len(next(iter(columns.values()))) if columns else 1
+        mask = np.ones((rows, len(domain)), dtype=bool)
+        ready = ready if rows else ()
+        for rule in ready:
+            mask &= self._allowed(columns, name, domain, rule)
+        row, candidate = np.nonzero(mask)
+        return {
+            **{other: column[row] for other, column in columns.items()},
+            name: domain[candidate],
+        }
+
+    def _allowed(
+        self, columns: Mapping[str, Integers], name: str, domain: Integers, rule: Predicate
+    ) -> Any:
+        """Rows x candidates that one rule allows, evaluated once per distinct
+        combination of its other variables."""
+        others = [other for other in rule.of if other != name]
+        if not others:
+            return np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)
+        values, code = distinct(np.column_stack([columns[other] for other in others]))
+        grid = {
+            other: np.repeat(values[:, index], len(domain)) for index, other in enumerate(others)
+        }
+        grid[name] = np.tile(domain, len(values))
+        return np.broadcast_to(holds(rule, self.job, grid), grid[name].shape).reshape(
+            len(values), len(domain)
+        )[code]
+
+    def _derive(self, columns: dict[str, Integers]) -> dict[str, Integers]:
+        for name, derived in DERIVED.items():
+            if name not in columns and all(source in columns for source in derived.of):
+                columns[name] = np.asarray(
+                    derived.value(self.job, **{source: columns[source] for source in derived.of}),
+                    dtype=np.int64,
+                )
+        return columns
+
+    def _filter(self, columns: dict[str, Integers], checked: set[Predicate]) -> dict[str, Integers]:
+        for rule in self.rules:
+            if rule not in checked and all(name in columns for name in rule.of):
+                checked.add(rule)
+                columns = _keep(columns, self._mask(columns, rule))
+        if self.replicas is not None and "dp_replicate" in columns:
+            columns = _keep(columns, np.isin(columns["dp_replicate"], self.replicas))
+        for name in DERIVED.keys() & self.fixed.keys() & columns.keys():
+            columns = _keep(columns, columns[name] == self.fixed[name])
+        return columns
+
+    def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Any:
+        if not len(columns["nodes"]):
+            return np.ones(0, dtype=bool)
+        values, code = distinct(np.column_stack([columns[name] for name in rule.of]))
+        grid = {name: values[:, index] for index, name in enumerate(rule.of)}
+        return np.broadcast_to(holds(rule, self.job, grid), len(values))[code]
+
+
+def distinct(rows: Integers) -> tuple[Integers, Integers]:
+    """The distinct rows, and for each row which of them it is. Mixed-radix codes: no sort of whole rows."""
+    code = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        low = int(column.min(initial=0))
+        code = code * (int(column.max(initial=0)) - low + 1) + (column - low)
+        if int(code.max(initial=0)) > 1 << 20:
+            code = np.unique(code, return_inverse=True)[1]
+    size = int(code.max(initial=0)) + 1
+    first = np.zeros(size, dtype=np.int64)
+    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    used = np.flatnonzero(np.bincount(code, minlength=size))
+    index = np.zeros(size, dtype=np.int64)
+    index[used] = np.arange(len(used))
+    return rows[first[used]], index[code]
+
+
+def _keep(columns: Mapping[str, Integers], mask: Any) -> dict[str, Integers]:
+    if bool(mask.all()):
+        return dict(columns)
+    return {name: column[mask] for name, column in columns.items()}

@@ -1,0 +1,166 @@
+"""Layers to pipeline stages: a small CP-SAT model that makes the slowest rank
+of a chosen layout as fast as it can be.
+
+Among placements with the same slowest rank it takes the one whose fullest rank is emptiest, then the one
+nearest to even. Llama 3's 126 layers on 16 stages (arXiv 2407.21783, 3.3.2:
+one layer less on the first and the last) comes out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...dsl.expression import names
+from ..algebra import Numbers
+from ..case import Case
+from ..memory.model_states import KIB
+from ..memory.peak import rank_memory
+from ..pipeline.even_split import Split, ranks_of, split
+from ..pipeline.rank_load import placed_load
+from ..pricing.estimate import (
+    ceiling_bytes,
+    columns_of,
+    memory_bound,
+    numbers,
+    rank_slot,
+    rank_slots,
+    stages,
+)
+from .cp_sat import run
+
+#: Candidates reach this far from the even placement.
+REACH = 3
+
+
+def place(case: Case, layout: Mapping[str, int]) -> Split:
+    """The best placement for a layout of decision variables; the even one when there is nothing to choose."""
+    pp, vpp = layout["pp"], layout["vpp"]
+    even = split(case.model, pp, vpp)
+    if pp == 1:
+        return even
+    columns = columns_of(case, layout)
+    cost = _cost(case, columns, even)
+    most_bytes = _most_bytes(case, cost[1])
+    improved = _solve(numbers(case, columns), even, most_bytes)
+    if improved is None:
+        return even
+    candidate = ranks_of(case.model, improved, pp)
+    better = _cost(case, columns, candidate)
+    return candidate if better < cost and better[1] <= most_bytes else even
+
+
+def _cost(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[int, int]:
+    """Nanoseconds of the slowest rank and bytes of the fullest, by the same functions as the estimate."""
+    slots, filled = rank_slots(case, columns, placement), stages(case, columns, placement)
+    return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
+
+
+def _most_bytes(case: Case, even_bytes: int) -> int:
+    """What the fullest rank may hold: as much as the goal leaves, or no more than in the even placement
+    where a condition speaks of memory in another way than to limit it."""
+    hard = [each for each in case.job.goal.constraints if each.kind != "prefer"]
+    spoken = [each for each in hard if "memory" in names(each.expression)]
+    if any(memory_bound(each) is None for each in spoken):
+        return even_bytes
+    return max(ceiling_bytes(case), even_bytes)
+
+
+def _solve(x: Numbers, even: Split, most_bytes: int) -> tuple[int, ...] | None:
+    """Layers of each chunk in model order, or None when the search ends without an answer.
+
+    The model counts layers per rank, since a rank's chunks follow from its total; `_dealt` deals them.
+    """
+    from ortools.sat.python import cp_model
+
+    pp, vpp, case = len(even.chunks), len(even.chunks[0]), x.case
+    model, slope, base = cp_model.CpModel(), *_linear(x, even)
+    totals = [_total(model, rank, sum(chunks), vpp, pp) for rank, chunks in enumerate(even.chunks)]
+    model.add(sum(totals) == case.model.layers)
+    goals = {name: model.new_int_var(0, 2**50, name) for name in slope}
+    for rank, total in enumerate(totals):
+        for name, goal in goals.items():
+            model.add(goal >= total * slope[name][rank] + base[name][rank])
+    model.add(goals["memory"] <= most_bytes // KIB)
+    uneven = _unevenness(model, totals, case.model.layers // pp)
+    answer = _minimise_in_turn(model, totals, (goals["time"], goals["memory"], uneven))
+    counts = None if answer is None else _dealt(answer, vpp)
+    leading = min(case.model.dense_layers, even.chunks[0][0]) if case.model.moe else 0
+    return None if counts is None or counts[0] < leading else counts
+
+
+def _total(model: Any, rank: int, held: int, vpp: int, pp: int) -> Any:
+    """Layers of a rank: no chunk but the model's first and last may be empty."""
+    empty = 1 if rank in (0, pp - 1) else 0
+    return model.new_int_var(max(vpp - empty, held - REACH), held + REACH, f"rank {rank}")
+
+
+def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
+    """Layers of each chunk in model order. A rank deals its layers evenly, the surplus to its last chunks
+    on the first rank and to its first chunks elsewhere, so that embedding and
+    head share the lightest ones."""
+    pp = len(totals)
+    counts = [0] * (pp * vpp)
+    for rank, total in enumerate(totals):
+        share, surplus = divmod(total, vpp)
+        rich = range(vpp - surplus, vpp) if rank == 0 else range(surplus)
+        for chunk in range(vpp):
+            counts[chunk * pp + rank] = share + (1 if chunk in rich else 0)
+    return tuple(counts)
+
+
+def _linear(x: Numbers, even: Split) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Time and memory of each rank as a line in its layers, through the even placement and one layer more."""
+    slope: dict[str, list[int]] = {"time": [], "memory": []}
+    base: dict[str, list[int]] = {"time": [], "memory": []}
+    for rank in range(len(even.chunks)):
+        more = ranks_of(x.case.model, _one_more(even, rank), len(even.chunks))
+        here, there = _measure(x, even, rank), _measure(x, more, rank)
+        for name in slope:
+            slope[name].append(there[name] - here[name])
+            base[name].append(here[name] - slope[name][-1] * sum(even.chunks[rank]))
+    return slope, base
+
+
+def _measure(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
+    """Nanoseconds of a micro-batch and KiB on one rank."""
+    filled = sum(rank_memory(x, placed_load(x.case, x.columns, placement, rank)).values())
+    return {"time": sum(rank_slot(x, placement, rank).values()), "memory": filled}
+
+
+def _one_more(even: Split, rank: int) -> tuple[int, ...]:
+    """Layers of each chunk in model order, with one more on the rank's last chunk."""
+    pp, vpp = len(even.chunks), len(even.chunks[0])
+    counts = [even.chunks[chunk % pp][chunk // pp] for chunk in range(pp * vpp)]
+    counts[(vpp - 1) * pp + rank] += 1
+    return tuple(counts)
+
+
+def _unevenness(model: Any, totals: list[Any], share: int) -> Any:
+    """Sum of distances from the even share, later ranks weighing more so that the answer is unique."""
+    terms = []
+    for rank, total in enumerate(totals):
+        distance = model.new_int_var(0, 2 * share + 2 * REACH, "")
+        model.add_abs_equality(distance, total - share)
+        terms.append(distance * (len(totals) * 2 + rank))
+    return sum(terms)
+
+
+def _minimise_in_turn(
+    model: Any, counts: list[Any], goals: tuple[Any, ...]
+) -> tuple[int, ...] | None:
+    from ortools.sat.python import cp_model
+
+    answer: tuple[int, ...] | None = None
+    for goal in goals:
+        model.minimize(goal)
+        solver = cp_model.CpSolver()
+        solver.parameters.max_deterministic_time = 2.0
+        if run(solver, model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return answer
+        answer = tuple(int(solver.value(count)) for count in counts)
+        model.clear_hints()
+        for count, value in zip(counts, answer, strict=True):
+            model.add_hint(count, value)
+        model.add(goal <= int(solver.objective_value))
+    return answer

@@ -1,0 +1,1 @@
+"""Seconds of a step: kernels, layers, collectives, gradient synchronisation, and their sum."""

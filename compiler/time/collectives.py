@@ -1,0 +1,122 @@
+"""Links and collectives: seconds to move bytes inside a group of ranks.
+
+A group is `size` ranks that stand `stride` apart in the global order. Ranks fill a fast domain (NVLink)
+before the next, and domains fill a pod. Ring collectives (Thakur et al. 2005; NCCL's bus-bandwidth
+convention): an all-gather or reduce-scatter of B bytes over n ranks moves B (n-1)/n through the slowest
+link of the ring and takes n-1 hops.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dsl.job import Cluster
+
+#: Seconds before a collective's first byte moves. nccl-tests' all-reduces of two, four and eight A100 take
+#: 40, 47 and 71 us beside their bandwidth (github.com/VIA-Research/vTrain at f8dda84, trace/a100), of which
+#: the ring's hops explain all but 34: two passes of this.
+START = 17e-6
+#: Share of a ring's bandwidth that NCCL's all-to-all reaches inside a node: 0.60 of the link where rings
+#: reach 0.67 to 0.74 (SimuMax, configs/system/b200_bf16_ceperm.json, 8 B200).
+EXCHANGE_SHARE = 0.85
+
+
+def per_domain(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Ranks of the group that share a fast domain: min(size, domain / stride), at least 1."""
+    return np.clip(cluster.domain // np.maximum(stride, 1), 1, size)
+
+
+def fast_link(cluster: Cluster, members: Any) -> Any:
+    """Bytes per second that a rank exchanges with so many members of its domain, itself among them.
+
+    Through a switch the whole of its link; in a mesh the links to these members, of those to all. One member
+    alone, whose ring leaves the domain, is not held back.
+    """
+    rate = cluster.gpu.nvlink * cluster.gpu.link_efficiency
+    if not cluster.nvlink_mesh or cluster.domain == 1:
+        return rate
+    peers = np.where(members > 1, members - 1, cluster.domain - 1)
+    return rate * peers / (cluster.domain - 1)
+
+
+def bus_bandwidth(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Bytes per second through the ring's slowest link.
+
+    A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it side
+    by side, up to the speed of the fast link. Beyond a pod the ports run at `pod_network`.
+    """
+    ports = per_domain(cluster, size, stride)
+    fast = fast_link(cluster, ports)
+    slow = np.minimum(fast, ports * cluster.network * cluster.network_efficiency)
+    if cluster.pod_gpus and cluster.pod_network:
+        beyond = np.minimum(fast, ports * cluster.pod_network * cluster.network_efficiency)
+        slow = np.where(size * stride > cluster.pod_gpus, np.minimum(slow, beyond), slow)
+    return np.where(size * stride <= cluster.domain, fast, slow)
+
+
+def hop_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Seconds that one collective spends in latency: hops inside the domain, and a tree across domains.
+
+    NCCL switches to trees for small messages, so latency across domains grows with log2 of their number.
+    """
+    inside = per_domain(cluster, size, stride)
+    domains = -(-size // inside)
+    return (inside - 1) * cluster.gpu.nvlink_latency + np.ceil(
+        np.log2(domains)
+    ) * cluster.network_latency
+
+
+def ring_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
+    """Seconds of latency of one all-gather or reduce-scatter of large tensors: a ring of size - 1 hops, which
+    NCCL uses at any size (until 2.23 it has no trees for them)."""
+    inside = per_domain(cluster, size, stride)
+    domains = -(-size // inside)
+    hops = (size - domains) * cluster.gpu.nvlink_latency + (domains - 1) * cluster.network_latency
+    return np.where(size > 1, START + hops, 0.0)
+
+
+def ring(cluster: Cluster, message_bytes: Any, size: Any, stride: Any) -> Any:
+    """Seconds of one all-gather or reduce-scatter whose full tensor has `message_bytes`;
+    an all-reduce is two."""
+    size = np.maximum(size, 1)
+    moved = message_bytes * (size - 1) / size / bus_bandwidth(cluster, size, stride)
+    return np.where(size > 1, moved + START + hop_latency(cluster, size, stride), 0.0)
+
+
+def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any:
+    """Seconds of an all-to-all in which each rank holds `sent_bytes`;
+    the share for its own domain stays on the fast link."""
+    size = np.maximum(size, 1)
+    inside = per_domain(cluster, size, stride)
+    near = sent_bytes * (inside - 1) / size / EXCHANGE_SHARE
+    return _exchanged(cluster, near, sent_bytes * (size - inside) / size, size, stride)
+
+
+def dispatched(cluster: Cluster, token_bytes: Any, topk: int, size: Any, stride: Any) -> Any:
+    """Seconds to send every token to the ranks of its topk experts: once to each domain that has any of them,
+    and from there once to each such rank (DeepSeek-V3, arXiv 2412.19437, 3.2.2; DeepEP)."""
+    size = np.maximum(size, 1)
+    inside = per_domain(cluster, size, stride)
+    domains = size / inside
+    ranks = size * (1.0 - (1.0 - 1.0 / size) ** topk)
+    visited = domains * (1.0 - (1.0 - 1.0 / domains) ** topk)
+    near = token_bytes * ranks * (inside - 1) / inside
+    far = token_bytes * visited * (domains - 1) / domains
+    return _exchanged(cluster, near, far, size, stride)
+
+
+def _exchanged(cluster: Cluster, near: Any, far: Any, size: Any, stride: Any) -> Any:
+    """Seconds until so many bytes have left each rank over the fast link and over its port, side by side."""
+    fast = fast_link(cluster, per_domain(cluster, size, stride))
+    slow = cluster.network * cluster.network_efficiency
+    busy = np.maximum(near / fast, far / slow)
+    return np.where(size > 1, busy + START + hop_latency(cluster, size, stride), 0.0)
+
+
+def point_to_point(cluster: Cluster, message_bytes: Any, span: Any) -> Any:
+    """Seconds to send to a neighbour in a chain that spans so many ranks: within the domain, or beyond."""
+    fast = cluster.gpu.nvlink_latency + message_bytes / fast_link(cluster, 2)
+    slow = cluster.network_latency + message_bytes / (cluster.network * cluster.network_efficiency)
+    return np.where(span <= cluster.domain, fast, slow)

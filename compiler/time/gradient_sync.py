@@ -1,0 +1,173 @@
+"""Traffic of weights and gradients, and the optimizer: terms per parameter, and what a micro-batch and a step
+show of them beside their work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..algebra import Algebra, term
+from ..case import Case
+from ..pipeline.even_split import ROLES
+from ..pipeline.rank_load import COMMON, EXPERTS, Load
+from . import layers
+from . import parallel_traffic as traffic
+
+NANO = 1e9
+MEBI = 2**20
+KIBI = 2**10
+
+
+# --- per parameter: ns per Mi-parameter, so that a rank's Ki-parameters times it stay whole numbers ---
+
+
+@term("ns/Mi", of=("tp", "shard", "zero", "hpz", "offload", "accumulates"))
+def gather_common(
+    case: Case, tp: Any, shard: Any, zero: Any, hpz: Any, offload: Any, accumulates: Any
+) -> Any:
+    seconds = traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
+    added = np.where(accumulates, traffic.sum_seconds(case, zero, shard, offload), 0.0)
+    return NANO * MEBI * (seconds + added)
+
+
+@term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
+def gather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
+    return NANO * MEBI * traffic.gather_seconds(case, zero, expert_shard, expert_ways, 1, 0)
+
+
+@term("ns/Mi", of=("tp", "shard", "dp_replicate", "zero"))
+def reduce_common(case: Case, tp: Any, shard: Any, dp_replicate: Any, zero: Any) -> Any:
+    return NANO * MEBI * traffic.reduce_seconds(case, zero, shard, tp, dp_replicate)
+
+
+@term("ns/Mi", of=("expert_ways", "expert_group", "zero"))
+def reduce_experts(case: Case, expert_ways: Any, expert_group: Any, zero: Any) -> Any:
+    return NANO * MEBI * traffic.reduce_seconds(case, zero, expert_group, expert_ways, 1)
+
+
+@term("ns/Mi", of=("tp", "shard", "zero"))
+def regather_common(case: Case, tp: Any, shard: Any, zero: Any) -> Any:
+    return NANO * MEBI * np.where(_once(case, zero), traffic.regather_seconds(case, shard, tp), 0.0)
+
+
+@term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
+def regather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
+    seconds = traffic.regather_seconds(case, expert_shard, expert_ways)
+    return NANO * MEBI * np.where(_once(case, zero), seconds, 0.0)
+
+
+def _once(case: Case, zero: Any) -> Any:
+    """Where weights are divided or updated in shards, but gathered once per step."""
+    zero = np.asarray(zero)
+    passes = np.array([case.traits.gathers(stage) for stage in range(4)])[zero]
+    return (zero >= 1) & (passes == 0)
+
+
+@term("1", of=("zero",))
+def reduces_each(case: Case, zero: Any) -> Any:
+    """1 where gradients travel after every micro-batch."""
+    return np.array([bool(case.traits.reduces_each(stage)) for stage in range(4)])[np.asarray(zero)]
+
+
+@term("ns/Mi", of=("zero",))
+def copies(case: Case, zero: Any) -> Any:
+    """Per parameter of a rank and micro-batch."""
+    return NANO * MEBI * layers.copies(case, zero)
+
+
+@term("ns/Mi", of=("zero", "shard", "offload"))
+def optimizer_common(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, shard), offload)
+
+
+@term("ns/Mi", of=("zero", "expert_shard", "offload"))
+def optimizer_experts(case: Case, zero: Any, expert_shard: Any, offload: Any) -> Any:
+    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, expert_shard), offload)
+
+
+def _owned(zero: Any, shard: Any) -> Any:
+    return np.where(np.asarray(zero) >= 1, 1.0 / np.maximum(shard, 1), 1.0)
+
+
+def gathered_traffic(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of weight gathering."""
+    total = x.times(load.common, x.term(gather_common))
+    if x.case.model.moe:
+        total = total + x.times(load.experts, x.term(gather_experts))
+    return x.over(total, KIBI)
+
+
+def reduced_traffic(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of gradients where each micro-batch reduces."""
+    each = x.term(reduces_each)
+    total = x.times(load.common, x.times(each, x.term(reduce_common)))
+    if x.case.model.moe:
+        total = total + x.times(load.experts, x.times(each, x.term(reduce_experts)))
+    return x.over(total, KIBI)
+
+
+def beside(x: Algebra, behind: Any, work: Any) -> Any:
+    """Nanoseconds that traffic beside work costs: what outlasts it, and the cores that it takes from it."""
+    return x.excess(behind, work) + taken(x, behind)
+
+
+def taken(x: Algebra, behind: Any) -> Any:
+    """Nanoseconds of work on the cores that traffic takes from it."""
+    return x.over(x.times(behind, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
+
+
+def step_traffic(x: Algebra, window: Any) -> Any:
+    """Exposed nanoseconds per step of gradient reduction and weight gathering.
+
+    What a framework overlaps runs beside the last backward and the first forward pass (`window`), all but
+    the last bucket, and takes cores from them.
+    """
+    traits, once = x.case.traits, 1 - x.term(reduces_each)
+    reduced = {"common": x.times(once, x.term(reduce_common))}
+    regathered = {"common": x.term(regather_common)}
+    if x.case.model.moe:
+        reduced["experts"] = x.times(once, x.term(reduce_experts))
+        regathered["experts"] = x.term(regather_experts)
+    rates = ((reduced, traits.overlaps_reduce), (regathered, traits.overlaps_regather))
+    behind = _of_rank(x, [rate for rate, overlaps in rates if overlaps])
+    return _of_rank(x, [rate for rate, overlaps in rates if not overlaps]) + _last_open(
+        x, behind, window, [rate["common"] for rate, overlaps in rates if overlaps]
+    )
+
+
+def _of_rank(x: Algebra, rates: Sequence[Mapping[str, Any]]) -> Any:
+    """Nanoseconds of traffic at some rates per Mi-parameter on the rank with most parameters."""
+    most = {"common": COMMON, "experts": EXPERTS}
+    total: Any = 0
+    for rate in rates:
+        for kind, value in rate.items():
+            held = x.largest(*(x.term(most[kind][role]) for role in ROLES))
+            total = total + x.times(held, value)
+    return x.over(total, KIBI)
+
+
+def _last_open(x: Algebra, behind: Any, window: Any, rates: Sequence[Any]) -> Any:
+    """Nanoseconds that traffic of a step costs beside its window: the last bucket, and what outlasts it."""
+    bucket = x.over(x.times(sum(rates), traffic.BUCKET_PARAMETERS // KIBI), KIBI)
+    last = 0 - x.largest(0 - behind, 0 - bucket)
+    # `last` stands on the side of the window, where it cancels: see `Algebra.excess`.
+    return last + x.excess(behind, window + last) + taken(x, behind - last)
+
+
+def optimizer(x: Algebra) -> Any:
+    """Nanoseconds of the optimizer step on the rank with most parameters."""
+    total = x.times(x.largest(*(x.term(COMMON[role]) for role in ROLES)), x.term(optimizer_common))
+    if x.case.model.moe:
+        most = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
+        total = total + x.times(most, x.term(optimizer_experts))
+    return x.over(total, KIBI)
+
+
+def laid_out(x: Algebra, load: Load) -> Any:
+    """Nanoseconds per micro-batch of laying out gathered weights and gradients to be reduced."""
+    if not any(layers.copied_bytes(x.case)):
+        return 0
+    held = load.common + load.experts if x.case.model.moe else load.common
+    return x.over(x.times(held, x.term(copies)), KIBI)

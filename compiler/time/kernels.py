@@ -1,0 +1,93 @@
+"""Time of single kernels: seconds of a matrix product by its shape, of elementwise kernels by their bytes.
+
+Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
+at the reachable bandwidth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..case import Case
+
+#: Rows of a tile of a matrix product.
+TILE = 128
+#: Bytes that an operand of an 8-bit product costs: read in 16 bits, written in 8 and, transposed, in 8 again
+#: (Transformer Engine, cast_transpose). MXFP8 scales blocks along either side and lays out their scales: what
+#: public runs of one job in both precisions differ by (Llama 3 8B and 70B on Blackwell, 2 to 11 %).
+CAST_BYTES = {"fp8": 4.0, "mxfp8": 7.0}
+
+
+#: Elements of 16 bits that tensor cores load at once, and the share of their rate that products reach whose
+#: rows start elsewhere (NVIDIA, Matrix Multiplication Background: 16 bytes). Padding nanoGPT's 50,257 tokens
+#: to 50,304 makes it a quarter faster (its author's figure), and the head is 0.31 of its FLOP.
+ALIGNED, UNALIGNED = 8, 0.55
+
+
+def aligned(columns: Any) -> Any:
+    """Share of the rate that products with so many columns reach."""
+    return np.where(np.floor(columns) % ALIGNED == 0, 1.0, UNALIGNED)
+
+
+def matmul(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool = False, cast: bool = True
+) -> Any:
+    """Seconds of one rows x inner by inner x columns product, in the job's precision or in 16 bits."""
+    seconds = product(case, rows, columns, inner, half)
+    return seconds + casts(case, rows * inner) if cast and not half else seconds
+
+
+def matmul_backward(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool = False, cast: bool = True
+) -> Any:
+    """Seconds of the gradients of its input and of its weights, which are added to the sum of the step."""
+    seconds = product(case, rows, inner, columns, half)
+    seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
+    return seconds + casts(case, rows * columns) if cast and not half else seconds
+
+
+def product(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float = 2.0
+) -> Any:
+    """Seconds of a matrix product.
+
+    Half a wave more than its FLOP, since the last wave of tiles is half full on average (NVIDIA, Matrix
+    Multiplication Background, wave quantization).
+    """
+    rate = case.half_linear_rate if half else case.linear_rate
+    operations = 2.0 * rows * columns * inner / rate + half_wave(case, inner, rate)
+    moved = product_bytes(case, rows, columns, inner, half, result_bytes)
+    return np.maximum(operations, moved / case.memory_rate)
+
+
+def product_bytes(
+    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float
+) -> Any:
+    width = 2.0 if half else case.operand_bytes
+    return width * (rows * inner + inner * columns) + result_bytes * rows * columns
+
+
+def half_wave(case: Case, inner: Any, rate: float) -> Any:
+    """Seconds of half a wave: every core works on one tile of the result."""
+    return 0.5 * case.gpu.sms * 2.0 * case.gpu.tile * inner / rate
+
+
+def casts(case: Case, elements: Any) -> Any:
+    """Seconds to cast so many elements to fp8; none for products in 16 bits."""
+    return CAST_BYTES.get(case.train.precision, 0.0) * elements / case.memory_rate
+
+
+def streamed(case: Case, moved_bytes: Any) -> Any:
+    """Seconds of elementwise kernels that move so many bytes."""
+    return moved_bytes / case.memory_rate
+
+
+def grouped(case: Case, kind: Any, groups: Any, rows: Any, columns: Any, inner: Any) -> Any:
+    """Seconds of equal products, one for each of `groups` experts, each with a start of its own. Their rows
+    fill whole tiles, half a tile too many on average."""
+    alone = kind(case, rows + 0.5 * TILE, columns, inner, cast=not case.traits.fused_experts)
+    waves = half_wave(case, inner, case.linear_rate)
+    waves = waves if kind is matmul else half_wave(case, columns + rows, case.linear_rate)
+    return groups * (alone - waves + case.gpu.kernel_launch) + waves

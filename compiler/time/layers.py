@@ -1,0 +1,313 @@
+"""Time on one GPU: seconds of matrix products, attention and elementwise
+kernels of one layer and one micro-batch.
+
+Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
+at the reachable bandwidth. Forward; the backward pass repeats each matrix product twice and each elementwise
+kernel twice.
+Columns: tp, cp, micro_batch, tokens (= micro_batch * seq_len / cp), ep, etp.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dsl.job import Model
+from ..case import Case
+from ..model import flops
+from .kernels import ALIGNED, TILE, aligned, grouped, matmul, matmul_backward, streamed
+
+#: Columns of a product's result, and what it sums over.
+Shape = tuple[Any, Any]
+
+#: Bytes that elementwise kernels move backward, in those of the forward pass: a norm reads two operands (6
+#: for 4), the two branches of a residual are added (6 for 6), dropout reads and writes (5), an activation
+#: reads its input again (6 for 4, gated 10 for 6).
+BACKWARD = 1.5
+#: The same of fused attention: 2.5 times the FLOP, since it computes its scores again (Dao 2023,
+#: arXiv 2307.08691, 3.1), at 0.78 of the rate (SimuMax, configs/system, 64 and 128 heads: FlashAttention 2 on
+#: A100 0.50 of peak for 0.59 forward, cuDNN on B200 0.42 for 0.50).
+FLASH_BACKWARD = 3.2
+#: Waves of blocks that fused attention loses to cores that wait for the longest of them, forward and
+#: backward: what SimuMax's measurements of 4 to 128 heads on A100 and B200 choose.
+FORWARD_WAVES, BACKWARD_WAVES = 1.5, 0.5
+#: Keys' worth of time that a block of queries takes beyond its unmasked keys: half of a diagonal block is
+#: masked, and a pipeline fills and drains.
+BLOCK_KEYS = 256
+#: Head width whose products take as long as the exponentials of a score.
+EXPONENTIAL_WIDTH = 40
+#: Width of the heads that `attention_efficiency` is stated for.
+HEAD_WIDTH = 128
+#: Bytes per element, 16 bits each: a norm reads and writes, a residual sum reads two and writes.
+NORM_BYTES, RESIDUAL_BYTES = 4, 6
+#: Bytes per element that dropout adds to a residual sum: its mask, where one kernel adds bias, drops and adds
+#: (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
+FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
+#: Bytes per element that a fused rotary embedding moves, and eager PyTorch's in fp32.
+ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
+#: The same of a gated activation: two read and one written; two kernels.
+GATE_BYTES, EAGER_GATE_BYTES = 6, 10
+#: Bytes per score that the softmax of unfused attention moves, forward and backward: it reads the half that
+#: the mask leaves and writes all, 2 bytes each (Megatron-LM, scaled_upper_triang_masked_softmax.h).
+SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
+#: The same of dropout in either direction: read 2, write 2 and a byte of mask.
+DROPOUT_BYTES = 5
+#: Share of their rate that products of unfused attention reach whose heads are no multiple of ALIGNED wide:
+#: without tensor cores (NVIDIA A100 datasheet, fp32: 19.5 of 312 TFLOP/s), and what makes BigScience's steps
+#: of one model with 128 heads of 108 in place of 96 of 144 take 1.30 to 1.40 times as long, four times
+#: (train/tr11-176B-ml/chronicles-prequel.md).
+WITHOUT_TENSOR_CORES = 1 / 20
+
+
+#: Bytes per element of a token copy that permutation moves before and after the experts, in either direction:
+#: copies sent one by one are laid out for their ranks, again for their experts, and back (Megatron-core,
+#: token_dispatcher.py: 12), tokens sent once become copies where they arrive, and back (8), both at
+#: three quarters of other kernels' bandwidth (SimuMax, b200_bf16_ceperm.json: 0.50 of peak for 0.67).
+PERMUTE_BYTES = {"copies": 16, "tokens": 10}
+#: Bytes per element of an expert's output to add its bias: scaled by the router in fp32, added, joined and
+#: narrowed, each by a kernel of its own, and the gradients of bias and probability (Megatron-core,
+#: transformer/moe/experts.py: _apply_bias).
+EXPERT_BIAS_BYTES, EXPERT_BIAS_BACKWARD_BYTES = 28, 36
+
+
+def projections(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of the linear layers around attention, forward."""
+    return sum(matmul(case, tokens, *shape) for shape in _projections(case.model, tp))
+
+
+def projections_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    return sum(matmul_backward(case, tokens, *shape) for shape in _projections(case.model, tp))
+
+
+def query_gradients(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of the gradients of the linear layer that makes queries, keys and values; latent attention's
+    is the one that makes queries of their compressed form."""
+    return matmul_backward(case, tokens, *_projections(case.model, tp)[0])
+
+
+def _projections(model: Model, tp: Any) -> list[Shape]:
+    """Width and inner width of each linear layer around attention."""
+    if model.mla:
+        return _latent_projections(model, tp)
+    head = model.head_size
+    keys = np.maximum(model.groups / tp, 1.0)
+    return [
+        (head * (model.heads / tp + 2 * keys), model.hidden),
+        (model.hidden, model.heads * head / tp),
+    ]
+
+
+def _latent_projections(model: Model, tp: Any) -> list[Shape]:
+    query_width = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim) / tp
+    key_value_width = model.heads * (model.qk_nope_head_dim + model.v_head_dim) / tp
+    shapes: list[Shape] = [
+        (query_width, model.q_lora_rank or model.hidden),
+        (model.kv_lora_rank + model.qk_rope_head_dim, model.hidden),
+        (key_value_width, model.kv_lora_rank),
+        (model.hidden, model.heads * model.v_head_dim / tp),
+    ]
+    return [*shapes, (model.q_lora_rank, model.hidden)] if model.q_lora_rank else shapes
+
+
+def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Seconds of softmax(QK^T)V, forward."""
+    tokens = micro_batch * case.seq_len / cp
+    if case.train.attention == "flash":
+        return _flash(case, tokens * case.model.heads / tp, cp, FORWARD_WAVES)
+    return _unfused(case, tokens * case.model.heads / tp, 1, SOFTMAX_BYTES)
+
+
+def attention_core_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Seconds of the gradients of queries, keys and values."""
+    tokens = micro_batch * case.seq_len / cp
+    if case.train.attention == "flash":
+        queries = tokens * case.model.heads / tp
+        return FLASH_BACKWARD * _flash(case, queries, cp, BACKWARD_WAVES)
+    return _unfused(case, tokens * case.model.heads / tp, 2, SOFTMAX_BACKWARD_BYTES)
+
+
+def _unfused(case: Case, queries: Any, pairs: int, softmax_bytes: int) -> Any:
+    """Seconds of so many pairs of products, and the softmax between, over so many queries of one head.
+    The masked half is computed too; each product reads or writes its scores in 16 bits."""
+    scores = queries * case.seq_len
+    rate = case.half_linear_rate * (1.0 if _aligned_heads(case.model) else WITHOUT_TENSOR_CORES)
+    products = 2.0 * flops.score_widths(case.model) * scores / rate
+    dropped = DROPOUT_BYTES if case.train.dropout else 0
+    return pairs * np.maximum(products, 4.0 * scores / case.memory_rate) + streamed(
+        case, (softmax_bytes + dropped) * scores
+    )
+
+
+def _aligned_heads(model: Model) -> bool:
+    return flops.score_widths(model) % (2 * ALIGNED) == 0
+
+
+def _flash(case: Case, queries: Any, cp: Any, waves: float) -> Any:
+    """Seconds of fused attention over so many queries of one head, forward.
+
+    Each block of queries takes BLOCK_KEYS beyond the keys that the mask leaves, once for every part of a
+    ring; a core takes as many queries at once as rows of a tile; narrow heads wait for exponentials.
+    """
+    width = flops.score_widths(case.model) / 2
+    parts = cp if case.traits.context == "ring" else 1
+    keys = flops.keys_seen(case.model, case.seq_len) + BLOCK_KEYS * parts
+    narrow = (1 + EXPONENTIAL_WIDTH / width) / (1 + EXPONENTIAL_WIDTH / HEAD_WIDTH)
+    filled = queries + waves * case.gpu.sms * case.gpu.tile / TILE
+    operations = 4.0 * width * keys * filled * narrow
+    return operations / (case.half_rate * case.gpu.attention_efficiency)
+
+
+def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
+    """Bytes of norm, rotary embedding, residual and dropout around attention, forward:
+    reads and writes of 2 bytes."""
+    model = case.model
+    rope = ROPE_BYTES if case.fused else EAGER_ROPE_BYTES
+    rotated = (
+        rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
+    )
+    if model.qk_norm:
+        rotated = rotated + NORM_BYTES * model.head_size * (model.heads + model.groups)
+    return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
+
+
+def residual_bytes(case: Case) -> int:
+    """Bytes per element of norm, residual and dropout around half a layer, forward."""
+    dropped = FUSED_DROPOUT_BYTES if case.fused else EAGER_DROPOUT_BYTES
+    return NORM_BYTES + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
+
+
+def attention(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Seconds of the attention half of a layer on the GPU, forward."""
+    tokens = micro_batch * case.seq_len / cp
+    busy = projections(case, tp, tokens) + attention_core(case, tp, cp, micro_batch)
+    return busy + streamed(case, attention_streams(case, tp, tokens))
+
+
+def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    tokens = micro_batch * case.seq_len / cp
+    busy = projections_backward(case, tp, tokens) + attention_core_backward(
+        case, tp, cp, micro_batch
+    )
+    return busy + BACKWARD * streamed(case, attention_streams(case, tp, tokens))
+
+
+def _gated(case: Case) -> int:
+    return 2 if case.model.gated else 1
+
+
+def _ffn_shapes(case: Case, width: Any) -> list[Shape]:
+    return [(_gated(case) * width, case.model.hidden), (case.model.hidden, width)]
+
+
+def ffn_streams(case: Case, tp: Any, tokens: Any, width: int) -> Any:
+    """Bytes of norm, activation function, residual and dropout around a feed-forward of `width`, forward."""
+    residual = residual_bytes(case) * case.model.hidden
+    return tokens * (residual / case.stream_ways(tp) + activation_bytes(case) * width / tp)
+
+
+def activation_bytes(case: Case) -> int:
+    """Bytes per element of a feed-forward's activation function, forward."""
+    if not case.model.gated:
+        return 4
+    return GATE_BYTES if case.fused else EAGER_GATE_BYTES
+
+
+def dense_ffn(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of the dense feed-forward half of a layer on the GPU, forward."""
+    width = case.model.ffn
+    products = sum(matmul(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
+    return products + streamed(case, ffn_streams(case, tp, tokens, width))
+
+
+def dense_ffn_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    width = case.model.ffn
+    products = sum(matmul_backward(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
+    return products + BACKWARD * streamed(case, ffn_streams(case, tp, tokens, width))
+
+
+def dense_input_gradients(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of the gradients of the linear layers into a dense feed-forward."""
+    return matmul_backward(case, tokens, *_ffn_shapes(case, case.model.ffn / tp)[0])
+
+
+def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    """Seconds of router, permutation, routed and shared experts, forward, with evenly loaded experts.
+
+    Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
+    """
+    products = _moe_products(case, matmul, tp, tokens, ep, etp)
+    return products + moe_streams(case, tp, tokens, 1, EXPERT_BIAS_BYTES)
+
+
+def moe_ffn_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
+    return products + moe_streams(case, tp, tokens, BACKWARD, EXPERT_BIAS_BACKWARD_BYTES)
+
+
+def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    """Seconds of the products of routed experts, of the router and of shared experts; `kind` is `matmul` or
+    `matmul_backward`."""
+    model = case.model
+    experts = max(model.experts, 1) / ep
+    rows = tokens * model.topk / tp * etp / experts
+    width = model.expert_width
+    seconds = kind(case, tokens / tp, model.experts, model.hidden, half=True)
+    for shape in _ffn_shapes(case, width / etp):
+        seconds = seconds + grouped(case, kind, experts, rows, *shape)
+    if model.shared_experts:
+        for shape in _ffn_shapes(case, model.shared_experts * width / tp):
+            seconds = seconds + kind(case, tokens, *shape)
+    return seconds
+
+
+def moe_streams(case: Case, tp: Any, tokens: Any, passes: float, bias_bytes: int) -> Any:
+    """Seconds of norm, residual and activation functions, `passes` times, and once of moving token copies to
+    their experts or back; experts' biases are added outside their products."""
+    model, fused = case.model, case.traits.fused_experts
+    copies = tokens * model.topk / tp
+    around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
+    moved = PERMUTE_BYTES[case.traits.dispatch] * copies * model.hidden
+    if not fused:
+        around = around + activation_bytes(case) * copies * model.expert_width
+        moved = moved + (bias_bytes * copies * model.hidden if model.bias else 0)
+    return streamed(case, passes * around + moved)
+
+
+def head(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of output projection and cross entropy, forward and backward."""
+    vocab = case.vocab(tp) / tp
+    products = matmul(case, tokens, vocab, case.model.hidden, half=True)
+    products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)
+    return (1 + case.model.mtp_layers) * (
+        products / aligned(vocab) + streamed(case, case.traits.loss_bytes * tokens * vocab)
+    )
+
+
+def embedding(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds to look up and later scatter the embedding."""
+    return streamed(case, 12.0 * tokens * case.model.hidden) + 0.0 * tp
+
+
+def mtp_block(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of the 2h x h projection in front of an MTP block, forward and backward."""
+    hidden = case.model.hidden
+    return 3.0 * case.model.mtp_layers * matmul(case, tokens, hidden / tp, 2 * hidden)
+
+
+def copies(case: Case, zero: Any) -> Any:
+    """Seconds per parameter to lay out gathered weights and gradients to be reduced, or to add gradients up,
+    once per micro-batch."""
+    return np.array(copied_bytes(case))[np.asarray(zero)] / case.memory_rate
+
+
+def copied_bytes(case: Case) -> list[float]:
+    """Bytes per parameter that those kernels move, by ZeRO stage."""
+    traits = case.traits
+    added = traits.sum_bytes or (lambda job, stage: 0.0)
+    return [
+        traits.gathers(stage) * traits.gather_copy_bytes
+        + traits.reduces_each(stage) * traits.reduce_copy_bytes
+        + added(case.job, stage)
+        for stage in range(4)
+    ]

@@ -1,0 +1,220 @@
+"""Time between GPUs: exposed seconds of tensor, context, expert, pipeline and data parallel traffic.
+
+Rank order is tp, cp, dp (shard then replicate), pp, the order of Megatron-core's RankGenerator and of
+torchtitan's mesh. Activations travel in 2 bytes. Columns as in `compute.py`; `shard` is dp_shard * cp,
+the group that ZeRO divides over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..case import Case
+from ..memory import model_states
+from ..target import Bucket
+from . import collectives, kernels, layers
+
+#: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
+#: arXiv 2205.05198, 4.2).
+TP_FORWARD = 2
+#: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and
+#: write the fp32 sum (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
+RING_KERNELS, MERGE_BYTES = 4, 10
+#: Cores that a collective takes from the computation beside it (DeepSeek-V3, arXiv 2412.19437, 3.2.2:
+#: 20 of 132 SMs).
+COMMUNICATION_CORES = 20
+#: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: what
+#: Megatron-Bridge measured of Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap: 36.55).
+HIDDEN_EXCHANGE = 37
+#: Parameters in a gradient bucket: the last one has nothing left to hide
+#: behind (Megatron-core DDP's default, 40e6).
+BUCKET_PARAMETERS = 40_000_000
+#: Bytes an Adam step moves per owned parameter: reads p, m, v, g in fp32, writes p, m, v and the 16-bit copy
+#: (30), after g was read for the norm, and read and written to clip it (12).
+ADAM_BYTES = 42.0
+#: Host memory bandwidth that a node's CPU optimizer reaches, bytes/s (eight DDR5-4800 channels, half used).
+HOST_MEMORY_RATE = 150e9
+
+
+def tensor(case: Case, tp: Any, tokens: Any) -> Any:
+    """Seconds of one half-layer's tensor-parallel collectives, forward.
+
+    In pieces beside their products, one of tp pieces stays in the open, and what outlasts the products
+    around attention, the smaller half (Transformer Engine, userbuffers.md: ring exchange)."""
+    message = 2.0 * tokens * case.model.hidden
+    seconds = TP_FORWARD * collectives.ring(case.cluster, message, tp, 1)
+    if not case.traits.overlaps_tensor:
+        return seconds
+    beside = layers.projections(case, tp, tokens)
+    return np.maximum(seconds / np.asarray(tp), seconds - beside)
+
+
+def tensor_backward(case: Case, tp: Any, tokens: Any, gradients: Any) -> Any:
+    """Seconds of the same, backward; `gradients` are those that the half-layer's first products take.
+
+    In the open as much as forward, where a third gather, of inputs along the sequence, runs beside products.
+    Where collectives run beside the first products' gradients, the input's gather beside one and the
+    reduction beside the other, only the gather of the output's gradient is in the open, and without sequence
+    parallelism nothing (Megatron-core, tensor_parallel/layers.py); but they take cores.
+    """
+    traits = case.traits
+    if traits.overlaps_tensor or not traits.overlaps_tensor_gradients:
+        return tensor(case, tp, tokens)
+    once = collectives.ring(case.cluster, 2.0 * tokens * case.model.hidden, tp, 1)
+    behind = 2.0 * once
+    beside = np.maximum(behind - gradients, 0.0) + behind * COMMUNICATION_CORES / case.gpu.sms
+    return beside + once if traits.sequence_parallel else beside
+
+
+def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    """Exposed seconds of one layer's context-parallel exchange, forward.
+
+    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops behind the attention they
+    feed. All-gather (Llama 3, arXiv 2407.21783, 3.3.2): in the open. Ulysses (arXiv 2309.14509):
+    all-to-all of q, k, v and out.
+    """
+    model, cluster = case.model, case.cluster
+    tokens = micro_batch * case.seq_len / cp
+    if model.mla:
+        keys = (
+            model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim + model.v_head_dim) / tp
+        )
+    else:
+        keys = 2.0 * np.maximum(model.groups / tp, 1.0) * model.head_size
+    if case.traits.context == "ulysses":
+        sent = 2.0 * tokens * (2.0 * model.heads * model.head_size / tp + keys)
+        return collectives.all_to_all(cluster, sent, cp, tp)
+    seconds = collectives.ring(cluster, 2.0 * tokens * cp * keys, cp, tp)
+    if case.traits.context == "all_gather":
+        return seconds
+    hops = np.maximum(cp - 1, 0) * (
+        collectives.hop_latency(cluster, np.minimum(cp, 2), tp)
+        + RING_KERNELS * case.gpu.kernel_launch
+    )
+    merged = MERGE_BYTES * tokens * model.heads * model.head_size / tp
+    hops = hops + np.maximum(cp - 1, 0) * kernels.streamed(case, merged)
+    return np.where(
+        cp > 1,
+        np.maximum(seconds - layers.attention_core(case, tp, cp, micro_batch), 0.0) + hops,
+        0.0,
+    )
+
+
+def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    """Seconds of dispatch and combine, forward: two all-to-alls,
+    and gather and scatter of the copies inside etp."""
+    token_bytes = 2.0 * tokens * case.model.hidden / tp
+    copies_bytes = token_bytes * case.model.topk
+    if case.traits.dispatch == "tokens":
+        once = collectives.dispatched(case.cluster, token_bytes, case.model.topk, ep, etp)
+    else:
+        once = collectives.all_to_all(case.cluster, copies_bytes, ep, etp)
+    exchange = 2.0 * once
+    return exchange + 2.0 * collectives.ring(case.cluster, copies_bytes * etp, etp, 1)
+
+
+def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
+    """Seconds to hand one micro-batch's activations to the next stage, across nodes wherever one of the
+    boundaries is.
+
+    Sequence parallelism divides them by tp; without it ranks send a share each and gather the rest
+    (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
+    """
+    message = 2.0 * tokens * case.model.hidden
+    if case.traits.whole_boundary:
+        return np.where(
+            pp > 1, collectives.point_to_point(case.cluster, message + 0.0 * tp, gpus), 0.0
+        )
+    seconds = collectives.point_to_point(case.cluster, message / tp, gpus)
+    if not case.traits.sequence_parallel:
+        seconds = seconds + collectives.ring(case.cluster, message, tp, 1)
+    return np.where(pp > 1, seconds, 0.0)
+
+
+def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offload: Any) -> Any:
+    """Seconds per parameter of gathering weights for one micro-batch;
+    hpz serves the second gather from the node."""
+    passes = _per_stage(case, zero, lambda stage: case.traits.gathers(stage))
+    share = _wide_share(case, zero)
+    wide = _per_parameter(case, 2.0, size, stride, share)
+    near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
+    fetched = np.where(offload == 2, passes * 2.0 / np.maximum(size, 1) / case.gpu.pcie, 0.0)
+    return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
+
+
+def sum_seconds(case: Case, zero: Any, size: Any, offload: Any) -> Any:
+    """Seconds per parameter and micro-batch to fetch a rank's sum of gradients from the host and to put it
+    back."""
+    width = _per_stage(case, zero, lambda stage: case.state(stage).gradients)
+    seconds = 2.0 * width / np.maximum(size, 1) / case.gpu.pcie
+    return np.where(model_states.summed_on_host(case, zero, offload), seconds, 0.0)
+
+
+def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
+    """Seconds per parameter of one gradient reduction: reduce-scatter over shards, or all-reduce where
+    gradients stay whole or are reduced so, and an all-reduce of the shards over replicas."""
+    width = case.traits.reduce_bytes
+    scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
+    whole = _per_stage(case, zero, lambda stage: stage == 0 or case.traits.all_reduces(stage))
+    once = np.where(whole, _all_reduce(case, width, size, stride), scatter)
+    return once + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
+
+
+def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
+    """Seconds per parameter of gathering updated 16-bit weights once per step (ZeRO 1 and 2)."""
+    bucket = case.traits.gather_bucket or case.traits.bucket
+    return _per_parameter(case, 2.0, size, stride, bucket=bucket)
+
+
+def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
+    """Seconds per parameter held by the rank of the optimizer step on the share it owns,
+    on the GPU or on the host."""
+    on_gpu = ADAM_BYTES / case.memory_rate
+    per_host_gpu = HOST_MEMORY_RATE / case.cluster.gpus_per_node
+    on_host = ADAM_BYTES / per_host_gpu + 6.0 / case.gpu.pcie
+    return owned_share * np.where(offload > 0, on_host, on_gpu)
+
+
+def _per_parameter(
+    case: Case,
+    width_bytes: float,
+    size: Any,
+    stride: Any,
+    share: Any = 1.0,
+    bucket: Bucket | None = None,
+) -> Any:
+    """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
+    size = np.maximum(size, 1)
+    latency = collectives.ring_latency(case.cluster, size, stride)
+    held = (bucket or case.traits.bucket)(case.job, size, stride)
+    return _streamed(case, width_bytes, size, stride, share) + latency / held
+
+
+def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
+    """The same of an all-reduce: two passes, with the latency of trees."""
+    size = np.maximum(size, 1)
+    latency = collectives.hop_latency(case.cluster, size, stride) + collectives.START * (size > 1)
+    bucket = case.traits.bucket(case.job, size, stride)
+    return 2.0 * (_streamed(case, width_bytes, size, stride) + latency / bucket)
+
+
+def _streamed(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
+    rate = collectives.bus_bandwidth(case.cluster, size, stride)
+    inside = size * stride <= case.cluster.domain
+    return width_bytes * (size - 1) / size / (rate * np.where(inside, 1.0, share))
+
+
+def _wide_share(case: Case, zero: Any) -> Any:
+    """Share of a node's ports that a ZeRO stage's collectives reach."""
+    each = case.cluster.gpus_per_node
+    ports = min(case.traits.wide_ports or each, each)
+    return np.where(np.asarray(zero) == 3, ports / each, 1.0)
+
+
+def _per_stage(case: Case, zero: Any, value: Any) -> Any:
+    """A property of the ZeRO stage, for a column of stages."""
+    zero = np.asarray(zero)
+    table = np.array([float(value(stage)) for stage in range(4)])
+    return table[zero]

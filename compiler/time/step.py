@@ -1,0 +1,307 @@
+"""Time of one step: terms in nanoseconds of the critical path, and their sum.
+
+A step is `microbatches` slots of the slowest rank, the pipeline's bubble, gradient and weight traffic that
+nothing hides, the optimizer, and fixed overhead. The first micro-batch passes every rank before the slowest
+one sets the pace, so the bubble is one slot of each other rank, or the vpp-th part of it interleaved; with
+equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..algebra import Algebra, term, whole
+from ..case import Case
+from ..pipeline.even_split import ROLES
+from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
+from . import kernels, layers
+from . import parallel_traffic as traffic
+from .gradient_sync import (
+    beside,
+    gathered_traffic,
+    laid_out,
+    optimizer,
+    reduced_traffic,
+    step_traffic,
+)
+
+NANO = 1e9
+#: Half-layers' worth of gaps between the kernels of experts: router, permutation and grouped products.
+EXPERT_HALVES = 2
+
+# --- one layer and one micro-batch ---
+
+
+@term("ns", of=("tp", "cp", "micro_batch"))
+def attention_forward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    return NANO * layers.attention(case, tp, cp, micro_batch)
+
+
+@term("ns", of=("tp", "cp", "micro_batch"))
+def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    return NANO * layers.attention_backward(case, tp, cp, micro_batch)
+
+
+@term("ns", of=("tp", "tokens"))
+def dense_forward(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * layers.dense_ffn(case, tp, tokens)
+
+
+@term("ns", of=("tp", "tokens"))
+def dense_backward(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * layers.dense_ffn_backward(case, tp, tokens)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def moe_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * layers.moe_ffn(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def moe_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * layers.moe_ffn_backward(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "tokens"))
+def tensor_forward(case: Case, tp: Any, tokens: Any) -> Any:
+    """Collectives of one half-layer."""
+    return NANO * traffic.tensor(case, tp, tokens)
+
+
+@term("ns", of=("tp", "tokens"))
+def tensor_backward_attention(case: Case, tp: Any, tokens: Any) -> Any:
+    """The same of the attention half, backward."""
+    gradients = layers.query_gradients(case, tp, tokens)
+    return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
+
+
+@term("ns", of=("tp", "tokens"))
+def tensor_backward_dense(case: Case, tp: Any, tokens: Any) -> Any:
+    """The same of a dense feed-forward half, backward."""
+    gradients = layers.dense_input_gradients(case, tp, tokens)
+    return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
+
+
+@term("ns", of=("tp", "cp", "micro_batch"))
+def context_forward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+    return NANO * traffic.context(case, tp, cp, micro_batch)
+
+
+@term("ns", of=("tp", "tokens", "ep", "etp"))
+def expert_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+    return NANO * traffic.experts(case, tp, tokens, ep, etp)
+
+
+@term("ns", of=("tp", "cp", "micro_batch", "recompute"))
+def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+    """Selective recompute's repeat in the attention half: the core, or half of the projections."""
+    tokens = micro_batch * case.seq_len / cp
+    repeated = {
+        "core_attention": lambda: layers.attention_core(case, tp, cp, micro_batch),
+        "per_op": lambda: layers.projections(case, tp, tokens) / 2
+        + kernels.streamed(case, layers.attention_streams(case, tp, tokens)),
+        "feed_forward": lambda: 0.0 * tokens * tp,
+    }[case.traits.selective]()
+    return np.where(recompute == 1, NANO * repeated, 0.0)
+
+
+@term("ns", of=("tp", "tokens", "recompute"))
+def selective_dense(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+    """Selective recompute's repeat in a dense feed-forward half: nothing, one of three products,
+    or all of it."""
+    share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[case.traits.selective]
+    return np.where(recompute == 1, NANO * share * layers.dense_ffn(case, tp, tokens), 0.0)
+
+
+@term("ns", of=("tp", "tokens"))
+def head_both(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * (layers.head(case, tp, tokens) + layers.mtp_block(case, tp, tokens))
+
+
+@term("1", of=("pp",))
+def one_stage(case: Case, pp: Any) -> Any:
+    """1 where the last rank is the first too, and holds the embedding."""
+    return np.asarray(pp) == 1
+
+
+@term("ns", of=("tp", "tokens"))
+def embedding_both(case: Case, tp: Any, tokens: Any) -> Any:
+    return NANO * layers.embedding(case, tp, tokens)
+
+
+@term("ns", of=("tp", "tokens", "pp", "gpus"))
+def boundary_both(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
+    """Activations in, gradients out."""
+    return 2 * NANO * traffic.boundary(case, tp, tokens, pp, gpus)
+
+
+@term("ns", of=("pp", "vpp", "gpus"))
+def boundary_latency(case: Case, pp: Any, vpp: Any, gpus: Any) -> Any:
+    """Latency of the messages of one micro-batch when interleaving hides their transfer:
+    two per virtual stage."""
+    return np.where(vpp > 1, 2 * NANO * vpp * traffic.boundary(case, 1, 0, pp, gpus), 0.0)
+
+
+@term("1", of=("vpp",))
+def sends_openly(case: Case, vpp: Any) -> Any:
+    """1 where a stage waits for its neighbours: 1F1B without interleaving."""
+    return np.asarray(vpp) == 1
+
+
+# --- totals ---
+
+Parts = dict[str, Any]
+
+
+def layer_forward(x: Algebra, kind: str) -> Parts:
+    """Forward nanoseconds of one block by part."""
+    common = {
+        "compute": x.term(attention_forward),
+        "tp": x.term(tensor_forward),
+        "cp": x.term(context_forward),
+    }
+    if kind == "dense":
+        return {
+            **common,
+            "compute": common["compute"] + x.term(dense_forward),
+            "tp": 2 * common["tp"],
+        }
+    return {
+        **common,
+        "compute": common["compute"] + x.term(moe_forward),
+        "ep": x.term(expert_forward),
+    }
+
+
+def layer_both(x: Algebra, kind: str) -> Parts:
+    """Forward and backward nanoseconds of one block by part, selective recompute included."""
+    forward = layer_forward(x, kind)
+    backward = x.term(attention_backward) + x.term(
+        dense_backward if kind == "dense" else moe_backward
+    )
+    parts = {part: 2 * value for part, value in forward.items()}
+    parts["compute"] = forward["compute"] + backward
+    parts["tp"] = forward["tp"] + x.term(tensor_backward_attention)
+    if kind == "dense":
+        parts["tp"] = parts["tp"] + x.term(tensor_backward_dense)
+    if kind == "moe" and x.case.traits.overlaps_experts:
+        hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
+        shown = x.over(x.times(parts["ep"], 100 - traffic.HIDDEN_EXCHANGE), 100)
+        parts["ep"] = shown + beside(x, hidden, parts["compute"])
+    parts["cp"] = 3 * forward["cp"]
+    parts["recompute"] = x.term(selective_attention)
+    if kind == "dense":
+        parts["recompute"] = parts["recompute"] + x.term(selective_dense)
+    return parts
+
+
+def rank_work(x: Algebra, load: Load) -> Parts:
+    """Nanoseconds of one micro-batch on a rank by part, before weight gathering."""
+    parts: Parts = {}
+    traits = x.case.traits
+    for kind, both in blocks(x, load):
+        for part, value in layer_both(x, kind).items():
+            _add(parts, part, x.times(both, value))
+    busy = parts["compute"] + parts["recompute"]
+    for kind in kinds(x.case):
+        again = layer_forward(x, kind)
+        repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
+        busy = busy + repeated["compute"]
+        _add(parts, "recompute", sum(repeated.values()))
+    gaps = launches(x, load, _per_layer(traits.gap_seconds, traits.gap_seconds * EXPERT_HALVES))
+    launched = launches(x, load, _per_layer(traits.host_seconds, traits.expert_host_seconds))
+    _add(parts, "host", gaps)
+    _add(parts, "host", launched if traits.blocking else x.excess(launched, busy + gaps))
+    if load.first:
+        _add(parts, "compute", x.term(embedding_both))
+    elif load.last:
+        _add(parts, "compute", x.times(x.term(one_stage), x.term(embedding_both)))
+    if load.last:
+        _add(parts, "compute", x.term(head_both))
+    _add(parts, "compute", laid_out(x, load))
+    _add(parts, "other", x.variable("vpp") * round(traits.micro_batch_overhead * NANO))
+    return parts
+
+
+def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
+    """Kinds of blocks and how many of each pace a rank, those of MTP included."""
+    found = [(kind, load.paced[kind]) for kind in kinds(x.case)]
+    if load.last and x.case.model.mtp_layers:
+        found.append((kinds(x.case)[-1], x.case.model.mtp_layers))
+    return found
+
+
+def _per_layer(half: Any, experts: Any) -> dict[str, Any]:
+    """Nanoseconds of the forward pass of a block of each kind, when half a dense one takes `half` seconds and
+    experts with all around them `experts`."""
+    dense = whole(half * NANO)
+    return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
+
+
+def launches(x: Algebra, load: Load, forward: Mapping[str, Any]) -> Any:
+    """Nanoseconds of a micro-batch when the forward pass of a block takes `forward`: backward twice that, and
+    what is recomputed."""
+    total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
+    return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
+
+
+def slot(x: Algebra, load: Load) -> Parts:
+    """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
+    parts, traits = rank_work(x, load), x.case.traits
+    kinds_of_traffic = (
+        (any(map(traits.gathers, range(4))), traits.overlaps_gather, gathered_traffic),
+        (any(map(traits.reduces_each, range(4))), traits.overlaps_each, reduced_traffic),
+    )
+    shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
+    if shown:
+        work = sum(parts.values())
+        if traits.gather_quarters < 4:
+            work = x.over(work * traits.gather_quarters, 4)
+        parts["dp"] = beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
+        parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
+    return parts
+
+
+def boundary(x: Algebra) -> Any:
+    """Nanoseconds per micro-batch of handing activations on; interleaving
+    sends more but shows only the latency."""
+    if "pp" not in x.case.domains:
+        return 0
+    return x.times(x.term(sends_openly), x.term(boundary_both)) + x.term(boundary_latency)
+
+
+def step_parts(x: Algebra, work: Parts, others: Any) -> Parts:
+    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work` and those of all
+    other ranks together `others`."""
+    microbatches, pp = x.variable("microbatches"), x.variable("pp")
+    handed = boundary(x)
+    one = sum(work.values())
+    parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
+    _add(parts, "pp", x.times(microbatches, handed))
+    parts["bubble"] = bubble(x, one, others + x.times(pp - 1, handed))
+    _add(parts, "dp", step_traffic(x, one))
+    parts["optimizer"] = optimizer(x)
+    _add(parts, "other", round(x.case.traits.step_overhead * NANO))
+    return parts
+
+
+def bubble(x: Algebra, one: Any, others: Any) -> Any:
+    """Nanoseconds of the bubble: the vpp-th part of `others`, taken of whole slots of the slowest rank more,
+    so that `one` cancels out of a step as it does in `Algebra.excess`, and for the same reason."""
+    vpp = x.variable("vpp")
+    return x.over(others + one + x.times(vpp - 1, one), vpp) - one
+
+
+def step_time(x: Algebra) -> tuple[Any, Any]:
+    """Nanoseconds of a step, and of its bubble."""
+    slots = {role: sum(slot(x, role_load(x, role)).values()) for role in ROLES}
+    slowest = x.largest(*slots.values())
+    parts = step_parts(x, {"work": slowest}, x.excess(all_ranks(x, slots), slowest))
+    return sum(parts.values()), parts["bubble"]
+
+
+def _add(parts: Parts, part: str, value: Any) -> None:
+    parts[part] = parts[part] + value if part in parts else value

@@ -1,0 +1,67 @@
+"""A step's batch is made of micro-batches on dp replicas, so micro-batch * dp must divide the global batch.
+
+Why:
+Megatron-LM and torchtitan stop at start; the message of recent Megatron-LM speaks of the evaluation batch.
+
+Bad:
+torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --micro-batch-size 1 --global-batch-size 1024
+
+Good:
+torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --micro-batch-size 1 --global-batch-size 1008
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...finding import Complaint, Related, Skipped
+from ...launch import Launch, number_of
+from ...layout import enforced, legal_values
+
+CODE = "PAR201"
+NAME = "batch-dp"
+TITLE = "micro-batch * dp does not divide the global batch"
+SEVERITY = "error"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.py:381; torchtitan "
+    "0.2.2 train.py:206"
+)
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    if launch.framework == "torchtitan":
+        yield from _micro_batches(launch)
+    if launch.framework == "deepspeed":
+        return
+    for said in enforced(CODE, launch, adjust=_local):
+        if isinstance(said, Complaint):
+            said = replace(said, help=_nearest(launch))
+        yield said
+
+
+def _local(launch: Launch, name: str) -> int | None:
+    """What torchtitan's global batch must be a multiple of is the local batch, cut by a pipeline or not."""
+    if name != "micro_batch" or launch.framework != "torchtitan":
+        return None
+    return number_of(launch.setting("toml", "training.local_batch_size", "training.batch_size"))
+
+
+def _nearest(launch: Launch) -> str | None:
+    batch, micro, dp = (launch.number(name) for name in ("gbs", "mbs", "dp"))
+    if batch is None or not micro or not dp:
+        return None
+    step = micro * dp
+    near = [multiple for multiple in (batch // step * step, (batch // step + 1) * step) if multiple]
+    return f"a global batch of {' or '.join(map(str, near))}"
+
+
+def _micro_batches(launch: Launch) -> Iterator[Complaint]:
+    """A pipeline cuts the local batch into micro-batches (distributed/pipeline_parallel.py:191)."""
+    local = launch.setting("toml", "training.local_batch_size", "training.batch_size")
+    micro = launch.setting("toml", "parallelism.pipeline_parallel_microbatch_size")
+    size, part, pp = number_of(local), number_of(micro), launch.number("pp")
+    if local and micro and size and part and (pp or 1) > 1 and size % part:
+        message = f"{local.name} {size} is not a multiple of {micro.name} {part}"
+        legal = legal_values("micro-batch", (k for k in range(1, size + 1) if size % k == 0))
+        yield Complaint(message, local, (Related(f"micro-batch {part}", micro),), legal)

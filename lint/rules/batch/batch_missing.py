@@ -1,0 +1,54 @@
+"""A DeepSpeed config must give train_batch_size or train_micro_batch_size_per_gpu.
+
+Why:
+DeepSpeed stops at start. Megatron-DeepSpeed fills in neither.
+
+Bad:
+{
+  "gradient_accumulation_steps": 4,
+  "zero_optimization": {"stage": 1}
+}
+
+Good:
+{
+  "train_micro_batch_size_per_gpu": 2,
+  "gradient_accumulation_steps": 4,
+  "zero_optimization": {"stage": 1}
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Place
+from ...launch import Launch
+from .batch_triple import MICRO, TOTAL
+
+CODE = "PAR206"
+NAME = "batch-missing"
+TITLE = "neither of DeepSpeed's batch sizes is given"
+SEVERITY = "error"
+SOURCE = "DeepSpeed 0.19.8 runtime/config.py:649"
+FILE = "ds_config.json"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    keys = launch.all("json")
+    if not keys or launch.key(TOTAL) or launch.key(MICRO):
+        return
+    if _filled_in(launch):
+        return
+    message = f"neither {TOTAL} nor {MICRO} is given"
+    yield Complaint(message, Place(keys[0].path, 1), help=f'"{MICRO}": 1')
+
+
+def _filled_in(launch: Launch) -> bool:
+    """Whether a trainer above DeepSpeed gives the batch: Hugging Face names its config by --deepspeed."""
+    config = launch.option("--deepspeed", "--deepspeed-config-file")
+    trainer = launch.given(
+        "--per-device-train-batch-size", "--model-name-or-path", "--use-deepspeed"
+    )
+    named = launch.given("--deepspeed-config", "--deepspeed_config")
+    whole = "megatron" in launch.kind or named or not launch.all("argument")
+    return trainer or bool(config and config.values) or not whole

@@ -1,0 +1,75 @@
+"""A pipeline of pp stages is full only with at least pp micro-batches in a step.
+
+Why:
+With fewer, stages stand idle for most of the step. torchtitan's 1F1B schedule refuses it.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --num-layers 32 \\
+    --micro-batch-size 4 --global-batch-size 16
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --num-layers 32 \\
+    --micro-batch-size 1 --global-batch-size 128
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Skipped
+from ...known import Known, Missing
+from ...launch import Launch, number_of
+from ...layout import places
+
+CODE = "PAR204"
+NAME = "few-microbatches"
+TITLE = "fewer micro-batches than pipeline stages"
+SEVERITY = "warning"
+SOURCE = (
+    "arXiv 2104.04473, 2.2; torch 2.13.0 distributed/pipelining/schedules.py:1022; "
+    "pytorch/torchtitan#775"
+)
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    known = Known(launch)
+    try:
+        pp, microbatches = known.column("pp"), _microbatches(known)
+    except Missing as missing:
+        if missing.unknown and (launch.number("pp") or 1) > 1:
+            yield Skipped(frozenset({missing.name}))
+        return
+    vpp = launch.number("vpp") or 1
+    if (
+        pp <= 1
+        or microbatches >= pp
+        or launch.generated
+        or (vpp > 1 and launch.framework == "megatron")
+    ):
+        return
+    idle = (pp - 1) / vpp
+    share = idle / (microbatches + idle)
+    message = (
+        f"{microbatches} micro-batches over pp {pp}: the pipeline is idle for {share:.0%} of a step"
+    )
+    at, related = places(known)
+    refused = launch.framework == "torchtitan" and vpp == 1
+    help_text = (
+        f"at least {pp} micro-batches, better {4 * pp}: a smaller micro-batch or a larger batch"
+    )
+    yield Complaint(message, at, related, help_text, "error" if refused else None)
+
+
+def _microbatches(known: Known) -> int:
+    """torchtitan's pipeline sees the local batch alone; others the whole share of the global batch."""
+    if known.launch.framework == "torchtitan":
+        local = known.launch.setting("toml", "training.local_batch_size", "training.batch_size")
+        given = known.launch.setting("toml", "parallelism.pipeline_parallel_microbatch_size")
+        size, micro = number_of(local), number_of(given) if given else 1
+        if local is None or not size or not micro or size % micro:
+            raise Missing("microbatches")
+        known.saw("local batch", size, local)
+        return size // micro
+    if "microbatches" in known.launch.facts:
+        return known.number("microbatches")
+    return known.column("microbatches")

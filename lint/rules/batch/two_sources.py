@@ -1,0 +1,108 @@
+"""The same quantity is given twice, in the DeepSpeed config and on the command line, with different values.
+
+Why:
+DeepSpeed trains with the config's value or stops; the framework above it counts with the other one, so
+schedules and logs are wrong.
+
+Bad:
+--- ds_config.json
+{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8}
+--- launch.sh
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \\
+    --no-pipeline-parallel \\
+    --micro-batch-size 8 --global-batch-size 1024
+
+Good:
+--- ds_config.json
+{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8}
+--- launch.sh
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \\
+    --no-pipeline-parallel \\
+    --micro-batch-size 8 --global-batch-size 64
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....reading.facts import Setting
+from ...finding import Complaint, Related
+from ...launch import Launch, number_of, text_of
+
+CODE = "PAR207"
+NAME = "two-sources"
+TITLE = "a quantity is given twice with different values"
+SEVERITY = "error"
+SOURCE = "sahil280114/codealpaca#14, CarperAI/trlx#376, hiyouga/LlamaFactory#201"
+
+
+#: DeepSpeed's key, and the options that say the same.
+SAME = {
+    "train_batch_size": ("--global-batch-size",),
+    "train_micro_batch_size_per_gpu": (
+        "--micro-batch-size",
+        "--per-device-train-batch-size",
+        "--train-micro-batch-size-per-gpu",
+    ),
+    "gradient_accumulation_steps": ("--gradient-accumulation-steps",),
+    "zero_optimization.stage": ("--zero-stage",),
+    "gradient_clipping": ("--clip-grad", "--max-grad-norm"),
+    "optimizer.params.lr": ("--lr", "--learning-rate"),
+}
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for key, options in SAME.items():
+        config = launch.key(key)
+        for scope in ("argument", "launcher"):
+            given = launch.setting(scope, *options)
+            if config is not None and given is not None and _differ(config, given):
+                yield _complaint(given, config)
+    yield from _accelerate(launch)
+    yield from _hugging_face(launch)
+
+
+def _complaint(given: Setting, other: Setting) -> Complaint:
+    message = f"{given.name} {text_of(given)}, but {other.name} is {text_of(other)}"
+    related = (Related(f"{other.name} {text_of(other)}", other),)
+    return Complaint(message, given, related, "give it once, or the same value in both places")
+
+
+def _differ(one: Setting, other: Setting) -> bool:
+    """Whether both are numbers, and not the same."""
+    first, second = (_number(text_of(each)) for each in (one, other))
+    return first is not None and second is not None and first != second
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float((text or "").replace("_", ""))
+    except ValueError:
+        return None
+
+
+def _accelerate(launch: Launch) -> Iterator[Complaint]:
+    """accelerate's own options beside those of the program that it starts."""
+    for name in ("--gradient-accumulation-steps",):
+        outer, inner = launch.setting("launcher", name), launch.option(name)
+        if outer is not None and inner is not None and _differ(outer, inner):
+            yield _complaint(inner, outer)
+
+
+def _hugging_face(launch: Launch) -> Iterator[Complaint]:
+    """The Trainer computes the whole batch, and compares it with the config's."""
+    total = launch.key("train_batch_size")
+    micro = launch.option("--per-device-train-batch-size")
+    steps = launch.option("--gradient-accumulation-steps")
+    world, size, each = launch.number("world"), number_of(total), number_of(micro)
+    count = 1 if steps is None else number_of(steps)
+    if not (total and micro and world and size and each and count):
+        return
+    if each * count * world != size:
+        message = (
+            f"train_batch_size {size}, but the command line gives micro-batch {each} * accumulation {count} "
+            f"* {world} GPUs = {each * count * world}"
+        )
+        yield Complaint(
+            message, total, (Related(f"{micro.name} {each}", micro),), '"auto" in the config'
+        )

@@ -1,0 +1,46 @@
+"""Interleaving deals micro-batches to the stages in rounds of pp, so there must be a multiple of pp of
+them.
+
+Why:
+Megatron-LM accepts the arguments and fails in the first step.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --num-layers 32 \\
+    --num-layers-per-virtual-pipeline-stage 2 --micro-batch-size 1 --global-batch-size 12
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --num-layers 32 \\
+    --num-layers-per-virtual-pipeline-stage 2 --micro-batch-size 1 --global-batch-size 16
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...finding import Complaint, Skipped
+from ...launch import Launch
+from ...layout import enforced
+
+CODE = "PAR203"
+NAME = "vpp-microbatches"
+TITLE = "interleaving has too few or uneven micro-batches"
+SEVERITY = "error"
+SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/pipeline_parallel/schedules.py:1160"
+
+
+GROUP = "--microbatch-group-size-per-virtual-pipeline-stage"
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    if launch.given(GROUP):
+        return
+    for said in enforced(CODE, launch):
+        if isinstance(said, Complaint):
+            said = replace(said, help=_batch(launch))
+        yield said
+
+
+def _batch(launch: Launch) -> str | None:
+    pp, micro, dp = (launch.number(name) for name in ("pp", "mbs", "dp"))
+    return f"a global batch in multiples of {pp * micro * dp}" if pp and micro and dp else None

@@ -1,0 +1,36 @@
+"""A comment `# parc: ignore[CODE]` hides nothing.
+
+Why:
+The line that it was written for has been repaired or has moved. Left alone, the comment hides the next
+mistake.
+
+Bad:
+# parc: ignore[PAR104] measured: 16 is faster on this fabric
+set -e
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 8
+
+Good:
+# parc: ignore[PAR104] measured: 16 is faster on this fabric
+set -e
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+    --tensor-model-parallel-size 16
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR902"
+NAME = "unused-ignore"
+TITLE = "a comment ignores what does not occur"
+SEVERITY = "warning"
+SOURCE = "parc: docs/lint.md, Suppressing"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    """The engine speaks for this rule, after all others."""
+    yield from ()

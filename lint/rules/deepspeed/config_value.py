@@ -1,0 +1,126 @@
+"""A value that DeepSpeed does not take: a ZeRO stage above 3, an unknown device, a text for a number, a
+batch below 1.
+
+Why:
+DeepSpeed stops with a message of its schema.
+
+Bad:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {"stage": 4, "offload_optimizer": {"device": "gpu"}}
+}
+
+Good:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import did_you_mean
+from ....reading.facts import Unknown, Value
+from ...finding import Complaint
+from ...launch import Launch
+from ...vocabulary import deepspeed_keys
+from .unknown_section_key import split
+
+CODE = "PAR416"
+NAME = "config-value"
+TITLE = "a value that DeepSpeed does not take"
+SEVERITY = "error"
+SOURCE = "DeepSpeed 0.19.8 runtime/zero/config.py, runtime/config.py:590-660"
+FILE = "ds_config.json"
+
+
+STAGES = (0, 1, 2, 3)
+DEVICES = ("none", "cpu", "nvme")
+#: Hand-read keys with the kind of value they want.
+TOP = {
+    "train_batch_size": "count",
+    "train_micro_batch_size_per_gpu": "count",
+    "gradient_accumulation_steps": "count",
+    "communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
+    "seq_parallel_communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
+    "data_types.grad_accum_dtype": ("fp32", "fp16", "bf16"),
+    "optimizer.type": (
+        "adagrad", "adam", "adamw", "lamb", "muadam", "muadamw", "musgd", "lion", "muon",
+        "onebitadam", "onebitlamb", "zerooneadam", "cpuadam", "fusedadam",
+        "asgd", "adadelta", "adafactor", "adamax", "lbfgs", "nadam", "radam", "rmsprop", "rprop",
+        "sgd", "sparseadam",
+    ),
+    "scheduler.type": (
+        "lrrangetest", "onecycle", "warmuplr", "warmupdecaylr", "warmupcosinelr", "constantlr",
+        "cosineannealinglr", "cosineannealingwarmrestarts", "cycliclr", "exponentiallr", "lambdalr",
+        "linearlr", "multisteplr", "multiplicativelr", "onecyclelr", "polynomiallr",
+        "reducelronplateau", "sequentiallr", "steplr",
+    ),
+}  # fmt: skip
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for setting in launch.all("json"):
+        value = setting.values[0] if len(setting.values) == 1 else None
+        if isinstance(value, Unknown) or value is None or value == "auto" or _template(value):
+            continue
+        said = _wrong(setting.name, value)
+        if said is not None:
+            yield Complaint(f"{setting.name} {_shown(value)}: {said[0]}", setting, help=said[1])
+
+
+def _template(value: Value) -> bool:
+    """A word that a script replaces before DeepSpeed reads it."""
+    return (
+        isinstance(value, str) and re.search(r"^[A-Z][A-Z0-9_]{2,}$|[${}<>@]|%s", value) is not None
+    )
+
+
+def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
+    section, key_name = split(name)
+    key = deepspeed_keys().get(section, {}).get(key_name)
+    if key is not None and name == f"{section}.{key_name}":
+        return _of_kind(key.kind, value)
+    wanted = TOP.get(name)
+    if wanted == "count":
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        number = value if whole and isinstance(value, int) else 0
+        quoted = isinstance(value, str) and value.isdecimal()
+        return None if number > 0 or quoted else ("a whole number above 0 is wanted", None)
+    if isinstance(wanted, tuple) and str(value).lower() not in wanted:
+        help_text = did_you_mean(str(value).lower(), wanted)
+        return "no such type", help_text or f"{name} in {{{', '.join(wanted)}}}"
+    return None
+
+
+def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
+    if kind == "stage":
+        if isinstance(value, bool) or value in STAGES or str(value) in map(str, STAGES):
+            return None
+        return "no such stage", f"stage in {{{', '.join(map(str, STAGES))}}}"
+    if kind == "device":
+        return (
+            None if value in DEVICES else ("no such device", f"device in {{{', '.join(DEVICES)}}}")
+        )
+    text = isinstance(value, str) and not _NUMBER.fullmatch(value)
+    if kind in ("int", "float") and text:
+        return f"{'a whole number' if kind == 'int' else 'a number'} is wanted", None
+    if kind == "int" and isinstance(value, float) and not value.is_integer():
+        return "a whole number is wanted", None
+    if (
+        kind == "bool"
+        and isinstance(value, str)
+        and value.lower() not in ("true", "false", "0", "1")
+    ):
+        return "true or false is wanted", None
+    return None
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def _shown(value: Value) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

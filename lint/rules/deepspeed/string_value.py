@@ -1,0 +1,69 @@
+"""A truth value or a number in quotes.
+
+Why:
+DeepSpeed's hand-read keys take any text for true, and compare texts with numbers: `TypeError: '>' not
+supported between instances of 'str' and 'int'`. `--fix` takes the quotes away.
+
+Bad:
+{
+  "train_micro_batch_size_per_gpu": "4",
+  "bf16": {"enabled": "true"}
+}
+
+Good:
+{
+  "train_micro_batch_size_per_gpu": 4,
+  "bf16": {"enabled": true}
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ....reading.facts import Setting
+from ...finding import Complaint, Edit
+from ...launch import Launch
+from .unknown_section_key import split
+
+CODE = "PAR404"
+NAME = "string-value"
+TITLE = "a truth value or a number in quotes"
+SEVERITY = "error"
+SOURCE = "DeepSpeed 0.19.8 runtime/config.py, runtime/config_utils.py"
+FILE = "ds_config.json"
+
+
+_LITERAL = re.compile(r"(?i:true|false)|[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+#: Keys whose values are texts, whatever they look like.
+TEXTS = ("job_name", "tag", "project", "team", "group", "output_path", "version")
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for setting in launch.all("json"):
+        value = setting.values[0] if len(setting.values) == 1 else None
+        if not isinstance(value, str) or not _LITERAL.fullmatch(value):
+            continue
+        if setting.name.rpartition(".")[2] in TEXTS:
+            continue
+        edits = _unquoted(launch, setting, value)
+        if not edits:
+            continue
+        message = f'{setting.name} is the text "{value}"'
+        coerced = split(setting.name)[0] != ""
+        severity: Severity | None = "warning" if coerced else None
+        yield Complaint(message, setting, help=value.lower(), severity=severity, edits=edits)
+
+
+def _unquoted(launch: Launch, setting: Setting, value: str) -> tuple[Edit, ...]:
+    """The edit that takes the quotes away; none where no quotes are in the file itself."""
+    span = launch.span(setting)
+    if span is None:
+        return ()
+    text = span.source.text
+    match = re.compile(r"""[^:\n]*:\s*(["'])(?P<value>[^"'\n]*)\1""").match(text, span.start)
+    if match is None or match["value"] != value:
+        return ()
+    return (Edit(setting.path, match.start("value") - 1, match.end("value") + 1, value.lower()),)

@@ -1,0 +1,109 @@
+"""A key that DeepSpeed does not know, in a section that it checks: zero_optimization, its offload sections,
+bf16, fp16, compile, tensor_parallel, comms_logger.
+
+Why:
+DeepSpeed stops: "Extra inputs are not permitted". Keys of stage 3 may be written with and without their
+prefix.
+
+Bad:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {"stage": 3, "overlap_com": true}
+}
+
+Good:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {"stage": 3, "overlap_comm": true}
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import did_you_mean
+from ....reading.facts import Setting
+from ...finding import Complaint, Edit
+from ...launch import Launch
+from ...vocabulary import DEEPSPEED, DEEPSPEED_REMOVED, DEEPSPEED_TOP, deepspeed_keys
+
+CODE = "PAR403"
+NAME = "unknown-section-key"
+TITLE = "a key that DeepSpeed refuses"
+SEVERITY = "error"
+SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py (extra = forbid)"
+FILE = "ds_config.json"
+
+
+#: Spellings of older releases, by section; configs that have them were once right.
+ONCE = {
+    "zero_optimization": {
+        "cpu_offload_params": "offload_param",
+        "stage3_use_all_gather_into_tensor": "",
+        "mics_shard_size": "zero_hpz_partition_size",
+        "mics_hierarchical_params_gather": "",
+        "zeropp_loco_param": "",
+        "find_unused_parameters": "ignore_unused_parameters",
+        "load_from_fp32_weights": "",
+        "use_node_local_storage": "checkpoint",
+    },
+    "fp16": {"type": "", "opt_level": ""},
+    "bf16": {"loss_scale": "", "initial_scale_power": "", "loss_scale_window": "", "hysteresis": "",
+             "min_loss_scale": "", "auto_cast": "", "opt_level": ""},
+}  # fmt: skip
+#: Sections whose keys these models do not hold, nested in those that they do.
+NESTED = ("zero_optimization.zenflow", "zero_optimization.leaf_module", "tensor_parallel.tp",
+          "tensor_parallel.partition_config", "compile.deepcompile")  # fmt: skip
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for setting in launch.all("json"):
+        section, name = split(setting.name)
+        keys = deepspeed_keys().get(section)
+        if (
+            keys is None
+            or name in keys
+            or setting.name.startswith(NESTED)
+            or is_misplaced(setting.name)
+        ):
+            continue
+        near = did_you_mean(name, [*keys, *(f"stage3_{key}" for key in keys)])
+        old = (
+            name in ONCE.get(section, {})
+            or name in DEEPSPEED_REMOVED
+            or setting.name in DEEPSPEED_REMOVED
+        )
+        if old and "deepspeed" not in launch.versions:
+            continue
+        edits = _renamed(launch, setting, name, near)
+        message = f"{section} has no key `{name}` in DeepSpeed {DEEPSPEED}"
+        yield Complaint(message, setting, help=near, edits=edits)
+
+
+def split(name: str) -> tuple[str, str]:
+    """The checked section that a key is in, and the key below it."""
+    parts = name.split(".")
+    for size in range(len(parts) - 1, 0, -1):
+        section = ".".join(parts[:size])
+        if section in deepspeed_keys():
+            return section, parts[size]
+    return "", name
+
+
+def is_misplaced(name: str) -> bool:
+    """What belongs to the top level, and is another rule's business."""
+    parts = name.split(".")
+    return len(parts) > 1 and parts[0] in deepspeed_keys() and parts[1] in DEEPSPEED_TOP
+
+
+def _renamed(launch: Launch, setting: Setting, name: str, near: str | None) -> tuple[Edit, ...]:
+    span = launch.span(setting)
+    if near is None or span is None:
+        return ()
+    match = re.search(r"`(\w+)`", near)
+    position = span.source.text.find(name, span.start, span.start + len(name) + 2)
+    if match is None or position < 0:
+        return ()
+    return (Edit(setting.path, position, position + len(name), match[1]),)

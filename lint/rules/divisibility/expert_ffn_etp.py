@@ -1,0 +1,36 @@
+"""Expert tensor parallelism divides the width of each expert, so etp must divide it.
+
+Why:
+No option parser checks it: Megatron-LM fails while it builds the model.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --sequence-parallel \\
+    --num-layers 32 \\
+    --hidden-size 4096 \\
+    --disable-bias-linear --num-experts 8 --moe-ffn-hidden-size 1410 --expert-tensor-parallel-size 4
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --sequence-parallel \\
+    --num-layers 32 \\
+    --hidden-size 4096 \\
+    --disable-bias-linear --num-experts 8 --moe-ffn-hidden-size 1408 --expert-tensor-parallel-size 4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Skipped
+from ...launch import Launch
+from ...layout import enforced
+
+CODE = "PAR117"
+NAME = "expert-ffn-etp"
+TITLE = "the width of an expert is not a multiple of etp"
+SEVERITY = "error"
+SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/utils.py:592"
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    if launch.number("experts") and "deepspeed" not in launch.kind:
+        yield from enforced(CODE, launch, vary="etp")

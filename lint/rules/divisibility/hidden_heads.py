@@ -1,0 +1,37 @@
+"""Without --kv-channels a head is hidden / heads wide, so the heads must divide the hidden size.
+
+Why:
+Megatron-LM stops with a bare assertion that names neither number.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 30
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Related
+from ...launch import Launch
+from ...layout import legal_values
+
+CODE = "PAR135"
+NAME = "hidden-heads"
+TITLE = "the heads do not divide the hidden size"
+SEVERITY = "error"
+SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1332"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    hidden, heads = launch.number("hidden"), launch.number("heads")
+    if launch.framework != "megatron" or not hidden or not heads or hidden % heads == 0:
+        return
+    if launch.given("--kv-channels", "--multi-latent-attention"):
+        return
+    related = (Related(f"heads {heads}", launch.facts["heads"]),)
+    message = f"hidden {hidden} is not a multiple of heads {heads}"
+    legal = legal_values("heads", (k for k in range(1, heads * 2) if hidden % k == 0))
+    yield Complaint(message, launch.facts["hidden"], related, f"{legal}, or --kv-channels")

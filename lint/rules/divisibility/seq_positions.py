@@ -1,0 +1,33 @@
+"""The position table must reach as far as the sequence: --max-position-embeddings at least --seq-length.
+
+Why:
+Megatron-LM stops at start.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --seq-length 8192 --max-position-embeddings 4096
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --seq-length 8192 --max-position-embeddings 8192
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Related
+from ...launch import Launch, number_of
+
+CODE = "PAR132"
+NAME = "seq-positions"
+TITLE = "the sequence is longer than the position table"
+SEVERITY = "error"
+SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1354"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    at, length = launch.option("--max-position-embeddings"), launch.option("--seq-length")
+    most, tokens = number_of(at), number_of(length)
+    if launch.framework == "megatron" and at and length and most and tokens and most < tokens:
+        related = (Related(f"{length.name} {tokens}", length),)
+        message = f"{at.name} {most} is less than {length.name} {tokens}"
+        yield Complaint(message, at, related, f"{at.name} {tokens}")

@@ -1,0 +1,60 @@
+"""A sequence is cut into equal parts: by sequence parallelism into tp, by context parallelism into 2 cp.
+Together it must be a multiple of cp * lcm(2, tp). torchtitan always wants a multiple of 2 cp tp.
+
+Why:
+Megatron-LM checks context parallelism at start and sequence parallelism only in the first step.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --sequence-parallel \\
+    --seq-length 4100 --num-attention-heads 32
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --sequence-parallel \\
+    --seq-length 4096 --num-attention-heads 32
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...finding import Complaint, Skipped
+from ...launch import Launch
+from ...layout import enforced
+
+CODE = "PAR131"
+NAME = "seq-split"
+TITLE = "the sequence does not divide into its parts"
+SEVERITY = "error"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/core/tensor_parallel/mappings.py:72, "
+    "megatron/training/arguments.py:1336; NVIDIA-NeMo/RL#3563"
+)
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    for said in enforced(CODE, launch, adjust=_parts):
+        if isinstance(said, Complaint):
+            said = replace(said, help=_nearest(launch))
+        yield said
+
+
+def _parts(launch: Launch, name: str) -> int | None:
+    """Without sequence parallelism Megatron-LM's tp leaves the sequence whole."""
+    if name == "tp" and launch.framework == "megatron" and not launch.value("seq_parallel"):
+        return 1
+    return None
+
+
+def _nearest(launch: Launch) -> str | None:
+    length, tp = launch.number("seq_len"), launch.number("tp") or 1
+    cp = launch.number("cp") or 1
+    if length is None:
+        return None
+    if _parts(launch, "tp") == 1:
+        tp = 1
+    step = (
+        2 * cp * tp if launch.framework == "torchtitan" else cp * math.lcm(2 if cp > 1 else 1, tp)
+    )
+    return f"{-(-length // step) * step}, the next multiple of {step}"

@@ -1,0 +1,95 @@
+"""A launch file and the job that it should run name different sizes: model, sequence, batch, precision,
+nodes. Judged with `--spec` alone.
+
+
+
+Why:
+Somebody changed one and not the other. The files train something else than was planned and priced.
+
+Bad:
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 31 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
+
+Good:
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....dsl.job import Job
+from ....reading.facts import Value
+from ...finding import Complaint, Related
+from ...launch import Launch
+
+CODE = "PAR161"
+NAME = "job-drift"
+TITLE = "a launch file differs from its job"
+SEVERITY = "error"
+SOURCE = "parc: the job file is the source of its launch files"
+
+
+#: Fact -> where the job says it.
+SAID = {
+    "layers": ("model", "layers"),
+    "hidden": ("model", "hidden"),
+    "heads": ("model", "heads"),
+    "kv_heads": ("model", "kv_heads"),
+    "experts": ("model", "experts"),
+    "seq_len": ("train", "seq_len"),
+    "gbs": ("train", "global_batch"),
+    "precision": ("train", "precision"),
+    "gpus_per_node": ("cluster", "gpus_per_node"),
+    "nodes": ("cluster", "nodes"),
+}
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    if launch.job is None:
+        return
+    for name, path in SAID.items():
+        value, wanted = launch.value(name), _wanted(launch.job, name)
+        if value is None or value in wanted:
+            continue
+        told = " or ".join(str(each) for each in wanted)
+        span = launch.job.span(*path)
+        related = (Related(f"{'.'.join(path)} {told}", span),) if span else ()
+        message = f"{name} {value}, and the job says {told}"
+        yield Complaint(message, launch.facts[name], related, "change the file or the job")
+
+
+def _wanted(job: Job, name: str) -> tuple[Value, ...]:
+    """The values that the job allows."""
+    model, train = job.model, job.train
+    values: dict[str, Value] = {
+        "layers": model.layers,
+        "hidden": model.hidden,
+        "heads": model.heads,
+        "kv_heads": model.heads if model.mla else model.groups,
+        "experts": model.experts,
+        "seq_len": train.seq_len,
+        "gbs": train.global_batch,
+        "precision": train.precision,
+        "gpus_per_node": job.cluster.gpus_per_node,
+    }
+    return job.cluster.nodes if name == "nodes" else (values[name],)

@@ -1,0 +1,68 @@
+"""A launch file's layout is not the one that parc plans for the job. Judged with `--spec` alone; the plan
+is solved.
+
+
+
+Why:
+The files are older than the job, or were changed by hand.
+
+Bad:
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+goal { maximize mfu; require zero == 1; require micro_batch == 1 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --tensor-model-parallel-size 8 --sequence-parallel --use-distributed-optimizer
+
+Good:
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+goal { maximize mfu; require zero == 1; require micro_batch == 1 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....backends import BACKENDS
+from ...finding import Complaint, Related
+from ...launch import Launch
+from ...priced import best_plan, words_of
+from .job_drift import SAID
+
+CODE = "PAR162"
+NAME = "plan-drift"
+TITLE = "a layout differs from the job's plan"
+SEVERITY = "warning"
+SOURCE = "parc: `parc plan` of the job"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    plan = best_plan(launch)
+    if plan is None:
+        return
+    place = plan.job.span("goal") or plan.job.span("train")
+    for name, wanted in BACKENDS[plan.target].facts(plan).items():
+        value = launch.value(name)
+        if name in SAID or value is None or value == wanted:
+            continue
+        related = (Related(f"the plan: {words_of(plan.estimate)}", place),) if place else ()
+        message = f"{name} {value}, and the plan has {wanted}"
+        yield Complaint(
+            message, launch.facts[name], related, "parc compile writes the plan's files"
+        )

@@ -1,0 +1,172 @@
+"""Which of Megatron-LM's options need or exclude each other, a row each, with the line that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ....dsl.diagnostics import Severity
+
+
+class Above(Enum):
+    """Values for which a row speaks, where it is no single one."""
+
+    ONE = "> 1"
+    FP32 = "not fp32"
+
+
+@dataclass(frozen=True)
+class Need:
+    """`option` (with this value) needs one of `needs`: "--name" or "--name value".
+
+    `since` is the release that began to insist; without it the rule is older than all that lint knows.
+    """
+
+    option: str
+    needs: tuple[str, ...]
+    source: str
+    value: str | Above | None = None
+    why: str = ""
+    since: str = ""
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Two options that exclude each other: "--name", "--name value" or "--name > 1"."""
+
+    one: str
+    other: str
+    source: str
+    help: str | None = None
+    since: str = ""
+
+
+_SHARDED = ("--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2")
+_PRECISE = ("--use-precision-aware-optimizer",)
+_LAYOUT = "--pipeline-model-parallel-layout"
+_FIRST = "--decoder-first-pipeline-num-layers"
+_LAST = "--decoder-last-pipeline-num-layers"
+_EMBEDDING = "--account-for-embedding-in-pipeline-split"
+_LOSS = "--account-for-loss-in-pipeline-split"
+_CHUNK_LAYERS = "--num-layers-per-virtual-pipeline-stage"
+_CHUNKS = "--num-virtual-stages-per-pipeline-rank"
+
+NEEDS = (
+    Need("--overlap-param-gather", (*_SHARDED[:2], "--optimizer dist_muon"), "arguments.py:1026"),
+    Need("--overlap-param-gather", ("--overlap-grad-reduce",), "arguments.py:1028"),
+    Need("--tp-comm-overlap", ("--sequence-parallel",), "arguments.py:1442"),
+    Need("--overlap-param-gather-with-optimizer-step", _SHARDED[:1], "arguments.py:1067"),
+    Need("--overlap-param-gather-with-optimizer-step", ("--overlap-param-gather",), "arguments.py:1069"),
+    Need("--optimizer-cpu-offload", _PRECISE, "arguments.py:1885"),
+    Need("--main-grads-dtype", _PRECISE, "optimizer_config.py:470", Above.FP32),
+    Need("--main-params-dtype", _PRECISE, "optimizer_config.py:470", Above.FP32),
+    Need("--exp-avg-dtype", _PRECISE, "optimizer_config.py:472", Above.FP32),
+    Need("--exp-avg-sq-dtype", _PRECISE, "optimizer_config.py:476", Above.FP32),
+    Need("--fp8-param-gather", ("--fp8-format",), "transformer_config.py:1567"),
+    Need("--fp8-param-gather", _SHARDED, "arguments.py:1096"),
+    Need("--moe-ffn-hidden-size", ("--num-experts",), "transformer_config.py:1702"),
+    Need("--expert-model-parallel-size", ("--num-experts",), "arguments.py:1656", Above.ONE),
+    Need(
+        "--moe-shared-expert-overlap",
+        ("--moe-token-dispatcher-type alltoall", "--moe-token-dispatcher-type flex"),
+        "transformer_config.py:1824",
+    ),
+    Need("--delay-wgrad-compute", ("--overlap-moe-expert-parallel-comm",), "transformer_config.py:3075"),
+    Need(
+        "--moe-pad-expert-input-to-capacity", ("--moe-expert-capacity-factor",), "transformer_config.py:1865"
+    ),
+    Need(
+        "--moe-router-topk", ("--moe-router-pre-softmax", "--moe-router-score-function sigmoid"),
+        "transformer_config.py:2669", "1", "softmax over one expert is always 1", since="0.9",
+    ),
+    Need("--cp-comm-type", ("--hierarchical-context-parallel-sizes",), "arguments.py:582", "a2a+p2p"),
+    Need(
+        "--recompute-granularity", ("--recompute-method", "--activations-checkpoint-method"),
+        "transformer_config.py:1916", "full",
+    ),
+    Need(
+        "--recompute-granularity", ("--recompute-num-layers",), "transformer_config.py:1920", "full",
+        since="0.4",
+    ),
+    Need(
+        "--distribute-saved-activations", ("--recompute-granularity full",), "arguments.py:1411"
+    ),
+    Need("--use-megatron-fsdp", ("--ckpt-format fsdp_dtensor",), "arguments.py:1144", since="0.14"),
+    Need("--ckpt-format", ("--use-megatron-fsdp",), "arguments.py:1664", "fsdp_dtensor"),
+    Need("--ckpt-format", ("--use-torch-fsdp2",), "arguments.py:1670", "torch_dcp"),
+    Need("--fsdp-manual-registration", ("--use-megatron-fsdp",), "arguments.py:1190"),
+    Need("--fsdp-manual-registration", ("--use-nccl-ub",), "arguments.py:1190"),
+    Need("--save", ("--save-interval",), "arguments.py:1362"),
+    Need(
+        "--async-save", ("--use-persistent-ckpt-worker",), "arguments.py",
+        why="without it Megatron-LM saves synchronously", since="0.17", severity="info",
+    ),
+    Need("--hybrid-context-parallel", ("--calculate-per-token-loss",), "arguments.py:1449"),
+    Need("--hybrid-context-parallel", ("--dataloader-type single",), "arguments.py:1448"),
+    Need(
+        "--cuda-graph-impl", ("--no-check-for-nan-in-loss-and-grad",), "arguments.py:1236", "full_iteration"
+    ),
+)  # fmt: skip
+
+EXCLUDES = (
+    Clash("--group-query-attention", "--multi-latent-attention", "arguments.py:1974"),
+    Clash("--step-batch-size-schedule", "--global-batch-size", "arguments.py:699"),
+    Clash("--train-iters", "--train-samples", "arguments.py:1279"),
+    Clash("--train-iters", "--lr-decay-samples", "arguments.py:1282", "--lr-decay-iters"),
+    Clash("--train-iters", "--lr-warmup-samples", "arguments.py:1284", "--lr-warmup-iters"),
+    Clash("--train-samples", "--lr-decay-iters", "arguments.py:1293", "--lr-decay-samples"),
+    Clash("--train-samples", "--lr-warmup-iters", "arguments.py:1295", "--lr-warmup-samples"),
+    Clash("--lr-warmup-fraction", "--lr-warmup-iters", "arguments.py:1287"),
+    Clash("--lr-warmup-fraction", "--lr-warmup-samples", "arguments.py:1300"),
+    Clash("--fp8-format", "--fp4-format", "arguments.py:1101"),
+    Clash(_FIRST, _EMBEDDING, "transformer_config.py:2235"),
+    Clash(_FIRST, _LOSS, "transformer_config.py:2235"),
+    Clash(_LAST, _EMBEDDING, "transformer_config.py:2235"),
+    Clash(_LAST, _LOSS, "transformer_config.py:2235"),
+    Clash(_FIRST, _CHUNK_LAYERS, "arguments.py:955", _CHUNKS),
+    Clash(_LAST, _CHUNK_LAYERS, "arguments.py:955", _CHUNKS),
+    *(Clash(_LAYOUT, other, "transformer_config.py:2253") for other in (_FIRST, _LAST, _EMBEDDING, _LOSS)),
+    Clash(_LAYOUT, _CHUNK_LAYERS, "arguments.py:928"),
+    Clash(_LAYOUT, _CHUNKS, "arguments.py:928"),
+    Clash(_CHUNKS, _CHUNK_LAYERS, "arguments.py:928"),
+    Clash(
+        "--recompute-granularity selective", "--recompute-method", "arguments.py:1426",
+        "drop it, or --recompute-granularity full",
+    ),
+    Clash(
+        "--recompute-granularity selective", "--recompute-num-layers", "transformer_config.py:1929",
+        "drop it, or --recompute-granularity full",
+    ),
+    Clash(
+        "--recompute-activations", "--recompute-method", "arguments.py:1426", "--recompute-granularity full"
+    ),
+    Clash("--sequence-parallel", "--distribute-saved-activations", "transformer_config.py:1937"),
+    Clash("--use-torch-fsdp2", "--pipeline-model-parallel-size > 1", "arguments.py:1033"),
+    Clash("--use-torch-fsdp2", "--expert-model-parallel-size > 1", "arguments.py:1035"),
+    Clash("--use-torch-fsdp2", "--use-distributed-optimizer", "arguments.py:1037"),
+    Clash("--use-torch-fsdp2", "--fp16", "arguments.py:1045"),
+    Clash("--use-megatron-fsdp", "--use-torch-fsdp2", "arguments.py:1144"),
+    Clash(
+        "--cpu-offloading-num-layers", "--pipeline-model-parallel-size > 1", "transformer_config.py:1890"
+    ),
+    Clash("--cpu-offloading-num-layers", "--recompute-granularity", "transformer_config.py:1895"),
+    Clash(
+        "--cross-entropy-loss-fusion", "--cross-entropy-fusion-impl te", "arguments.py:1698", since="0.18"
+    ),
+    *(
+        Clash("--overlap-moe-expert-parallel-comm", other, "transformer_config.py:3003-3050")
+        for other in ("--moe-shared-expert-overlap", "--recompute-granularity full")
+    ),
+    Clash("--hybrid-context-parallel", "--pipeline-model-parallel-size > 1", "arguments.py:1445"),
+    Clash("--hybrid-context-parallel", "--use-megatron-fsdp", "arguments.py:1447"),
+)  # fmt: skip
+
+#: Options that each name the data of training.
+SOURCES = (
+    "--mock-data",
+    "--data-path",
+    "--train-data-path",
+    "--data-args-path",
+    "--per-split-data-args-path",
+)

@@ -1,0 +1,78 @@
+"""A variable that differs from task to task is expanded by the batch shell, which is task 0 of node 0.
+
+Why:
+`$SLURM_PROCID`, `$SLURM_NODEID` and `$SLURM_LOCALID` become 0 for every task: all nodes call themselves the
+first, and the rendezvous hangs or fails with EADDRINUSE. With c10d rendezvous the rank is not used, so it
+only misleads.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+srun bash -c "torchrun --nnodes 2 --nproc-per-node 8 --node-rank $SLURM_NODEID \\
+    --master-addr host1 pretrain_gpt.py"
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+srun bash -c 'torchrun --nnodes 2 --nproc-per-node 8 --node-rank $SLURM_NODEID \\
+    --master-addr host1 pretrain_gpt.py'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR607"
+NAME = "early-expansion"
+TITLE = "a task's own variable is expanded by the batch shell"
+SEVERITY = "warning"
+SOURCE = (
+    "measured with SLURM 22.05.8: 0 on every task; AMDResearch/hpcfund#47, "
+    "sgl-project/sglang#36116"
+)
+FILE = "job.sbatch"
+
+
+_OWN = re.compile(r"(?<!\\)\$\{?(SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME)\b")
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        for number, line in batch.commands(r"\bsrun\b"):
+            start = line.index("srun")
+            name = expanded_early(line[start:])
+            if name is None:
+                continue
+            static = re.search(r"--node[-_]rank|--machine[-_]rank|\bRANK=", line)
+            dynamic = re.search(r"c10d", line)
+            place = batch.place(number, rf"\$\{{?{name}\b")
+            help_text = f"single quotes, or \\${name}"
+            severity: Severity = "error" if static and not dynamic else "warning"
+            message = f"${name} is expanded once, on the first node, and is 0 for every task"
+            yield Complaint(message, place, help=help_text, severity=severity)
+
+
+def expanded_early(command: str) -> str | None:
+    """The first such variable outside single quotes."""
+    quote = ""
+    position = 0
+    while position < len(command):
+        character = command[position]
+        if character == "\\" and quote != "'":
+            position += 2
+            continue
+        if character in "\"'":
+            quote = "" if quote == character else quote or character
+        match = _OWN.match(command, position) if quote != "'" else None
+        if match:
+            return match[1]
+        position += 1
+    return None

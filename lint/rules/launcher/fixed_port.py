@@ -1,0 +1,89 @@
+"""A rendezvous port that is the same for every job.
+
+Why:
+Two jobs on one node want the same port: the second fails with EADDRINUSE; and with the same host, port and
+--rdzv-id the two even became one world. A job that has its nodes for itself cannot meet another.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gpus-per-node=4
+#SBATCH --mem=100G
+srun torchrun --nproc-per-node 4 --rdzv-backend c10d --rdzv-endpoint localhost:29400 pretrain_gpt.py \\
+    --num-layers 32
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gpus-per-node=4
+#SBATCH --mem=100G
+srun torchrun --nproc-per-node 4 --standalone pretrain_gpt.py --num-layers 32
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ....reading.facts import Setting
+from ...batch import Batch, batches
+from ...finding import Complaint
+from ...launch import Launch, text_of
+
+CODE = "PAR605"
+NAME = "fixed-port"
+TITLE = "a rendezvous port that two jobs would share"
+SEVERITY = "warning"
+SOURCE = "pytorch/pytorch#116974, #126510; deepspeedai/DeepSpeed#191"
+FILE = "job.sbatch"
+
+
+PORTS = ("--master-port", "--main-process-port")
+ENDPOINTS = ("--rdzv-endpoint",)
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    if launch.given("--standalone") or launch.setting("launcher", "--standalone"):
+        return
+    for setting, port in _ports(launch):
+        if not port.isdecimal() or port == "0" or _default(launch, port):
+            continue
+        alone = any(_alone(batch) for batch in batches(launch))
+        on_slurm = any(True for _ in batches(launch))
+        if alone:
+            return
+        one_node = (launch.number("nodes") or 1) == 1
+        severity: Severity = "warning" if on_slurm and one_node else "info"
+        help_text = "$((20000 + SLURM_JOB_ID % 10000)), or --standalone on one node"
+        yield Complaint(
+            f"port {port} is the same for every job", setting, help=help_text, severity=severity
+        )
+        return
+
+
+def _ports(launch: Launch) -> Iterator[tuple[Setting, str]]:
+    for name in PORTS:
+        setting = launch.setting("launcher", name)
+        if setting and (text := text_of(setting)):
+            yield setting, text
+    for name in ENDPOINTS:
+        setting = launch.setting("launcher", name)
+        if setting and (text := text_of(setting)) and ":" in text:
+            yield setting, text.rpartition(":")[2]
+
+
+def _alone(batch: Batch) -> bool:
+    """Whether a job has its nodes for itself: it asks for that, or for all of their memory or GPUs."""
+    gpus = batch.gpus_per_node
+    return (
+        bool(batch.get("exclusive"))
+        or batch.value("mem") == "0"
+        or (gpus is not None and gpus[0] >= 8)
+    )
+
+
+def _default(launch: Launch, port: str) -> bool:
+    """Whether the port is only what a script takes when its caller names none."""
+    pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{port}\b")
+    return any(pattern.search(text) for text in launch.config.texts.values())

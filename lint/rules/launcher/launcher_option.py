@@ -1,0 +1,83 @@
+"""An option that torchrun does not have, or a count that is no number.
+
+Why:
+torchrun ends before it has started a process.
+
+Bad:
+torchrun --nnodes 1 --nproc-per-nodes 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
+
+Good:
+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from ...finding import Complaint
+from ...launch import Launch, dashed, text_of
+from ..slurm_directives.unknown_directive import KNOWN as BATCH
+
+CODE = "PAR610"
+NAME = "launcher-option"
+TITLE = "an option that torchrun does not have or cannot read"
+SEVERITY = "error"
+SOURCE = "torch 2.13.0 torch/distributed/run.py, get_args_parser"
+
+_KNOWN_WORDS = """
+    --duplicate-stderr-filters --duplicate-stdout-filters --event-log-handler --help --local-addr
+    --local-ranks-filter --log-dir --logs-specs --master-addr --master-port --max-restarts --module
+    --monitor-interval --nnodes --no-python --node-rank --nproc-per-node --numa-binding --rdzv-backend
+    --rdzv-conf --rdzv-endpoint --rdzv-id --redirects --role --run-path --shutdown-timeout
+    --signals-to-handle --standalone --start-method --tee --virtual-local-rank --use-env --use_env
+"""
+KNOWN = frozenset(_KNOWN_WORDS.split())
+#: Options of srun, which stand before those of torchrun.
+STEP = BATCH | {
+    "kill-on-bad-exit",
+    "label",
+    "mpi",
+    "overlap",
+    "exact",
+    "unbuffered",
+    "multi-prog",
+    "pty",
+}
+_OTHERS = re.compile(
+    r"\bdeepspeed\s|\baccelerate\b|\bmpirun\b|\bmpiexec\b|\bswift\b|\bhorovodrun\b"
+)
+_COUNTS = {
+    "--nproc-per-node": r"\d+|auto|gpu|cpu|xpu",
+    "--nnodes": r"\d+(:\d+)?",
+    "--node-rank": r"\d+",
+    "--master-port": r"\d+",
+    "--max-restarts": r"\d+",
+}
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    texts = launch.config.texts.values()
+    torchrun = any(re.search(r"\btorchrun\b|torch\.distributed\.run\b", text) for text in texts)
+    if not torchrun or any(_OTHERS.search(text) for text in texts):
+        return
+    for setting in launch.all("launcher"):
+        name = dashed(setting.name.partition("=")[0])
+        pattern, text = _COUNTS.get(name), text_of(setting)
+        if name.startswith("--") and name not in KNOWN and name[2:] not in STEP:
+            near = difflib.get_close_matches(name, sorted(KNOWN), n=1, cutoff=0.8)
+            if near and not _abbreviates(name):
+                message = f"torchrun has no option {setting.name}"
+                yield Complaint(message, setting, help=f"did you mean {near[0]}?")
+        elif (
+            pattern
+            and re.fullmatch(r"[\w:+-]+", text or "")
+            and not re.fullmatch(pattern, text or "")
+        ):
+            yield Complaint(f"{setting.name} cannot be `{text}`", setting)
+
+
+def _abbreviates(name: str) -> bool:
+    """torchrun's parser takes the beginning of an option for the whole."""
+    return sum(option.startswith(name) for option in KNOWN) == 1

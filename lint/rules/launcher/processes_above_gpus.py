@@ -1,0 +1,58 @@
+"""More processes on a node than it has GPUs.
+
+Why:
+Two ranks share a GPU, and NCCL refuses: "Duplicate GPU detected".
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gpus-per-node=4
+srun torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gpus-per-node=4
+srun torchrun --nproc-per-node 4 pretrain_gpt.py --num-layers 32
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint, Related
+from ...launch import Launch, number_of, text_of
+
+CODE = "PAR603"
+NAME = "processes-above-gpus"
+TITLE = "more processes than GPUs on a node"
+SEVERITY = "error"
+SOURCE = "NVlabs/Sana#204"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    counted = launch.setting("launcher", "--nproc-per-node", "--num-gpus")
+    told = number_of(counted)
+    if counted is None or told is None:
+        return
+    for batch in batches(launch):
+        asked = batch.gpus_per_node
+        if asked and told > asked[0]:
+            related = (Related(f"{asked[0]} GPUs per node", asked[1].place),)
+            yield Complaint(f"{told} processes on a node of {asked[0]} GPUs", counted, related)
+            return
+    visible = launch.setting("environment", "CUDA_VISIBLE_DEVICES")
+    devices = text_of(visible)
+    if visible and devices and all(part.strip().isdecimal() for part in devices.split(",")):
+        count = len(devices.split(","))
+        if told > count:
+            related = (Related(f"{count} visible GPUs", visible),)
+            yield Complaint(f"{told} processes on {count} visible GPUs", counted, related)
+            return
+    if launch.cluster and told > launch.cluster.gpus_per_node:
+        gpus = launch.cluster.gpus_per_node
+        yield Complaint(
+            f"{told} processes on a node of {gpus} GPUs ({launch.cluster.name})", counted
+        )

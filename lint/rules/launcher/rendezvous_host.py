@@ -1,0 +1,117 @@
+"""The nodes of a job do not agree on their meeting point: each names itself, or a host that the others
+cannot reach.
+
+Why:
+With several nodes `localhost` is another host on each of them. SLURM_LAUNCH_NODE_IPADDR is the host where
+srun was called, which can be a login node. The job hangs until the rendezvous times out.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
+    --rdzv-endpoint localhost:29500 pretrain_gpt.py
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
+MASTER_ADDR=${hosts%%$'\\n'*}
+srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
+    --rdzv-endpoint "$MASTER_ADDR:29500" pretrain_gpt.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....reading.facts import Setting
+from ...finding import Complaint, Place, Related
+from ...launch import Launch, number_of, text_of
+
+CODE = "PAR604"
+NAME = "rendezvous-host"
+TITLE = "several nodes that meet at no common host"
+SEVERITY = "error"
+SOURCE = "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326"
+FILE = "job.sbatch"
+
+
+_LOCAL = re.compile(r"^(?:localhost|127\.0\.0\.1|::1|0\.0\.0\.0)(?::|$)")
+_BAD_SOURCE = re.compile(
+    r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?(SLURM_LAUNCH_NODE_IPADDR)"
+)
+#: A command that is told that it is one of several nodes.
+_SEVERAL = re.compile(r"\bNNODES=(?:[2-9]|[1-9]\d+)\s+\S")
+_FALLBACK = re.compile(r"\|\|\s*echo\s+[\"']?(?:localhost|127\.0\.0\.1)")
+_OWN_NAME = re.compile(
+    r"(?:MASTER_ADDR=|--master[-_]addr[= ]|--rdzv[-_]endpoint[= ])[\"']?"
+    r"(?:\$\(\s*hostname\b|`\s*hostname\b|\$\{?HOSTNAME\b|\$\{?SLURMD_NODENAME\b)"
+)
+NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    nodes = launch.number("nodes") or _nodes(launch)
+    several = any(_SEVERAL.search(line) for _, _, line in launch.lines())
+    if (nodes is None or nodes < 2) and not several:
+        return
+    related = tuple(Related(f"{nodes} nodes", fact) for fact in [launch.facts.get("nodes")] if fact)
+    help_text = (
+        'the first host of $SLURM_JOB_NODELIST: scontrol show hostnames "$SLURM_JOB_NODELIST"'
+    )
+    for setting in _settings(launch) if nodes and nodes > 1 else ():
+        text = text_of(setting)
+        if text and _LOCAL.match(text) and not _default(launch, text):
+            message = f"{nodes} nodes meet at {text}, which is another host on each of them"
+            yield Complaint(message, setting, related, help_text)
+    for path, number, line in launch.lines():
+        if line.lstrip().startswith("#"):
+            continue
+        if match := _FALLBACK.search(line):
+            place = Place(path, number, match.start() + 1, len(match[0]))
+            message = "where scontrol is missing, every node takes itself for the meeting point"
+            yield Complaint(message, place, related, help_text)
+        elif match := _BAD_SOURCE.search(line):
+            place = Place(path, number, match.start(1) + 1, len(match[1]))
+            message = f"{match[1]} is the host that called srun, which other nodes may not reach"
+            yield Complaint(message, place, related, help_text)
+        elif (match := _OWN_NAME.search(line)) and (
+            _in_task(line, match.start()) or _on_each_node(launch, line)
+        ):
+            place = Place(path, number, match.start() + 1, len(match[0]))
+            yield Complaint(
+                "every node names itself as the meeting point", place, related, help_text
+            )
+
+
+def _settings(launch: Launch) -> list[Setting]:
+    found = [launch.setting("launcher", name) for name in NAMES]
+    if not any(found):
+        found.append(launch.setting("environment", "MASTER_ADDR"))
+    return [setting for setting in found if setting is not None]
+
+
+def _default(launch: Launch, text: str) -> bool:
+    """Whether the host is only what a script takes when its caller names none."""
+    host = re.escape(text.partition(":")[0])
+    pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{host}|:=[\"']?{host}")
+    return any(pattern.search(found) for found in launch.config.texts.values())
+
+
+def _nodes(launch: Launch) -> int | None:
+    return number_of(launch.setting("launcher", "--nnodes", "--num-machines"))
+
+
+def _in_task(line: str, start: int) -> bool:
+    """Whether the place is inside what srun starts on every node; the batch shell runs on the first alone."""
+    return "srun" in line[:start]
+
+
+def _on_each_node(launch: Launch, line: str) -> bool:
+    """Whether the line itself starts the node's part of a job of several nodes."""
+    return _SEVERAL.search(line) is not None and not any(
+        "#SBATCH" in text for text in launch.config.texts.values()
+    )

@@ -1,0 +1,19 @@
+"""Whether a job starts Megatron-LM's own training programs, whose options are known."""
+
+from __future__ import annotations
+
+from ...launch import Launch
+from ...vocabulary import megatron_removed
+from ..vocabulary.removed_option import REFUSED
+
+TRAINERS = ("pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py")
+
+
+def starts_megatron(launch: Launch) -> bool:
+    return any(name in text for text in launch.config.texts.values() for name in TRAINERS)
+
+
+def is_old(launch: Launch) -> bool:
+    """Whether options of releases before 2024 are used, which checked less than today's."""
+    lasts = (megatron_removed().get(setting.name, "") for setting in launch.all("argument"))
+    return launch.given(*REFUSED) or any(last.startswith("20") for last in lasts)

@@ -1,0 +1,109 @@
+"""srun starts a task; torchrun, deepspeed and accelerate start the processes of a node themselves. So they
+need one task per node, while a Python program that srun starts needs one task per GPU. A count of tasks
+must agree with nodes and tasks per node.
+
+Why:
+With more tasks torchrun runs several times on a node: the first node's agents form the world alone, and the
+others are not used. With a wrong --ntasks the job is refused.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=8
+#SBATCH --gpus-per-node=8
+srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from ...batch import Batch, Directive, batches
+from ...finding import Complaint, Related
+from ...launch import Launch
+from ...programs import LAUNCHERS, UNDER_SRUN
+
+CODE = "PAR602"
+NAME = "tasks-launcher"
+TITLE = "tasks per node do not fit the launcher"
+SEVERITY = "error"
+SOURCE = (
+    "measured with SLURM 22.05.8: two agents of one node formed the world; "
+    "Lightning-AI/pytorch-lightning#20391"
+)
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        yield from _counts(batch)
+        tasks = batch.get("ntasks-per-node")
+        per_node = tasks.number if tasks else None
+        if tasks is None or per_node is None:
+            continue
+        started = batch.commands(UNDER_SRUN) or _through_script(launch, batch)
+        if started and per_node != 1 and not _limited(started):
+            number, _ = started[0]
+            related = (Related("the launcher", batch.place(number, LAUNCHERS)),)
+            message = f"{per_node} tasks per node, and each starts the processes of the whole node"
+            yield Complaint(message, tasks.place, related, "--ntasks-per-node=1")
+        elif not started:
+            yield from _one_per_gpu(batch, tasks, per_node)
+
+
+def _through_script(launch: Launch, batch: Batch) -> list[tuple[int, str]]:
+    """srun that starts a script of the job in which the launcher stands."""
+    scripts = [
+        path
+        for path, text in launch.config.texts.items()
+        if path != batch.path and re.search(LAUNCHERS, text)
+    ]
+    names = "|".join(re.escape(PurePath(path).name) for path in scripts)
+    return batch.commands(rf"\bsrun\b.*(?:{names})") if names else []
+
+
+def _limited(started: list[tuple[int, str]]) -> bool:
+    """Whether srun itself asks for one task per node."""
+    one = (
+        r"--ntasks-per-node[= ]1\b"
+        r"|\bsrun\b.*(?:-n|--ntasks)[= ]?(?:1\b|\"?\$\{?SLURM_(?:JOB_NUM_NODES|NNODES))"
+    )
+    return all(re.search(one, line) for _, line in started)
+
+
+def _one_per_gpu(batch: Batch, tasks: Directive, per_node: int) -> Iterator[Complaint]:
+    """srun that starts Python itself: as many tasks as GPUs."""
+    gpus = batch.gpus_per_node
+    direct = batch.commands(r"\bsrun\b[^|;&]*\bpython[0-9.]*\s")
+    if gpus is None or not direct or per_node == gpus[0] or batch.commands(LAUNCHERS):
+        return
+    if per_node == 1:
+        return
+    related = (Related(f"{gpus[0]} GPUs per node", gpus[1].place),)
+    message = f"{per_node} tasks per node for {gpus[0]} GPUs, and srun starts one process per task"
+    yield Complaint(message, tasks.place, related, f"--ntasks-per-node={gpus[0]}")
+
+
+def _counts(batch: Batch) -> Iterator[Complaint]:
+    tasks, per_node, nodes = (batch.get(name) for name in ("ntasks", "ntasks-per-node", "nodes"))
+    if not (tasks and per_node and nodes and tasks.number and per_node.number and nodes.number):
+        return
+    if tasks.number != nodes.number * per_node.number:
+        related = (
+            Related(f"{nodes.number} nodes", nodes.place),
+            Related(f"{per_node.number} tasks per node", per_node.place),
+        )
+        product = nodes.number * per_node.number
+        message = (
+            f"ntasks {tasks.number} is not nodes {nodes.number} * {per_node.number} = {product}"
+        )
+        yield Complaint(message, tasks.place, related, "give only --ntasks-per-node")

@@ -1,0 +1,60 @@
+"""Experts have a grid of their own: etp * ep * pp must divide the number of GPUs. Without
+`--expert-tensor-parallel-size` etp is tp. Expert parallelism need not divide dp.
+
+Why:
+Megatron-LM finds it out only after every rank is up, in the creation of the process groups.
+
+Bad:
+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 1 \\
+    --pipeline-model-parallel-size 4 --num-layers 32 --num-experts 8 --expert-model-parallel-size 8
+
+Good:
+torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 1 \\
+    --pipeline-model-parallel-size 4 --num-layers 32 --num-experts 8 --expert-model-parallel-size 8
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...finding import Complaint, Related, Skipped
+from ...launch import Launch
+from ...layout import enforced, legal_values
+
+CODE = "PAR102"
+NAME = "expert-world"
+TITLE = "etp * ep * pp does not divide the GPUs"
+SEVERITY = "error"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/core/parallel_state.py:883; " "deepspeedai/DeepSpeed#7551"
+)
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    if (launch.number("ep") or 1) == 1:
+        return
+    if launch.framework == "deepspeed" or "deepspeed" in launch.kind:
+        yield from _deepspeed(launch)
+        return
+    for said in enforced(CODE, launch, vary="ep"):
+        if isinstance(said, Complaint) and launch.framework == "megatron":
+            said = replace(said, help=_worlds(launch))
+        yield said
+
+
+def _worlds(launch: Launch) -> str:
+    degrees = [launch.number(name) or 1 for name in ("ep", "pp")]
+    etp = launch.number("etp") or launch.number("tp") or 1
+    return f"a multiple of {etp * math.prod(degrees)} GPUs, or smaller degrees"
+
+
+def _deepspeed(launch: Launch) -> Iterator[Complaint]:
+    """DeepSpeed's ep is a part of the world itself."""
+    ep, world = launch.number("ep"), launch.number("world")
+    if ep and world and world % ep:
+        message = f"ep {ep} does not divide {world} GPUs"
+        related = (Related(f"{world} GPUs", launch.facts["world"]),)
+        legal = legal_values("ep", (k for k in range(1, world + 1) if world % k == 0))
+        yield Complaint(message, launch.facts["ep"], related, legal)

@@ -1,0 +1,89 @@
+"""Every pipeline stage gets the same number of layers, so pp must divide them. Embedding and loss may be
+counted as layers, the first and last stage given their own numbers, or the whole split written as a layout
+string.
+
+Why:
+Megatron-LM stops at start; old versions dropped the layers that were left over without a word.
+
+Bad:
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_bert.py --pipeline-model-parallel-size 16 --num-layers 24
+
+Good:
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_bert.py --pipeline-model-parallel-size 8 --num-layers 24
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Related, Skipped
+from ...launch import Launch, number_of
+from ...layout import legal_values
+
+CODE = "PAR121"
+NAME = "layers-pp"
+TITLE = "pp does not divide the layers"
+SEVERITY = "error"
+SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:997; NVIDIA/Megatron-LM#823"
+
+
+LAYOUT = "--pipeline-model-parallel-layout"
+#: Layers of the first and the last stage.
+ENDS = ("--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers")
+#: Options that split layers in another way, or models whose layers are counted otherwise.
+OTHERWISE = (
+    LAYOUT,
+    *ENDS,
+    "--encoder-num-layers",
+    "--hybrid-override-pattern",
+    "--hybrid-layer-pattern",
+    "--is-hybrid-model",
+    "--partition-method",
+    "--pp-partition-method",
+    "--custom-partition",
+    "--noop-layers",
+)
+COUNTED = {
+    "--account-for-embedding-in-pipeline-split": "embedding",
+    "--account-for-loss-in-pipeline-split": "loss",
+}
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    layers, pp = launch.number("layers"), launch.number("pp")
+    if launch.framework != "megatron" or not layers or not pp:
+        return
+    if launch.given(*ENDS):
+        yield from _middle(launch, layers, pp)
+    if launch.given(*OTHERWISE):
+        return
+    # DeepSpeed's PipelineModule splits by weight, and counts embeddings among the layers.
+    if "deepspeed" in launch.kind and not launch.given("--no-pipeline-parallel"):
+        return
+    counted = [name for flag, name in COUNTED.items() if launch.given(flag)]
+    units = layers + len(counted)
+    if units % pp == 0:
+        return
+    what = " + ".join([f"layers {layers}", *counted])
+    message = f"{what}{f' = {units}' if counted else ''} is not a multiple of pp {pp}"
+    related = (Related(f"pp {pp}", launch.facts["pp"]),)
+    legal = legal_values("pp", (k for k in range(1, max(pp, 8) + 1) if units % k == 0))
+    flags = "or count embedding and loss as layers, or --pipeline-model-parallel-layout"
+    yield Complaint(message, launch.facts["layers"], related, f"{legal}, {flags}")
+
+
+def _middle(launch: Launch, layers: int, pp: int) -> Iterator[Complaint]:
+    """What the first and last stage leave is split evenly (transformer_config.py:2351)."""
+    given = [setting for name in ENDS if (setting := launch.option(name)) is not None]
+    taken = [number_of(setting) for setting in given]
+    if launch.given(LAYOUT, *COUNTED) or None in taken or "layers" not in launch.facts:
+        return
+    stages, left = pp - len(given), layers - sum(count or 0 for count in taken)
+    uneven = left != 0 if stages <= 0 else left <= 0 or left % stages != 0
+    if uneven:
+        ends = " - ".join(str(count) for count in taken)
+        message = (
+            f"layers {layers} - {ends} = {left} do not divide over {stages} stages between the ends"
+        )
+        related = tuple(Related(setting.name, setting) for setting in given)
+        yield Complaint(message, launch.facts["layers"], related)

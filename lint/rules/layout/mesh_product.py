@@ -1,0 +1,107 @@
+"""torchtitan multiplies its degrees: dp_replicate * dp_shard * cp * tp * pp must be the number of GPUs. One
+of them, data_parallel_shard_degree, may be -1 and takes the ranks that are left.
+
+Why:
+torchtitan stops at start on every rank.
+
+Bad:
+--- train.toml
+[parallelism]
+data_parallel_replicate_degree = 1
+data_parallel_shard_degree = 8
+tensor_parallel_degree = 2
+--- launch.sh
+torchrun --nnodes 1 --nproc-per-node 8 -m torchtitan.train --job.config_file train.toml
+
+Good:
+--- train.toml
+[parallelism]
+data_parallel_replicate_degree = 1
+data_parallel_shard_degree = 4
+tensor_parallel_degree = 2
+--- launch.sh
+torchrun --nnodes 1 --nproc-per-node 8 -m torchtitan.train --job.config_file train.toml
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from ....reading.facts import Setting
+from ...finding import Complaint, Place, Related, Skipped
+from ...launch import Launch, number_of
+
+CODE = "PAR103"
+NAME = "mesh-product"
+TITLE = "torchtitan's degrees do not multiply to the GPUs"
+SEVERITY = "error"
+SOURCE = "torchtitan 0.2.2 distributed/parallel_dims.py:46, :54"
+
+
+#: Section [parallelism], in the order of torchtitan's own message.
+DEGREES = (
+    "data_parallel_replicate",
+    "data_parallel_shard",
+    "context_parallel",
+    "tensor_parallel",
+    "pipeline_parallel",
+)
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    if launch.framework != "torchtitan":
+        return
+    given = {name: launch.setting("toml", f"parallelism.{name}_degree") for name in DEGREES}
+    numbers = {
+        name: (-1 if name == "data_parallel_shard" else 1) if at is None else number_of(at)
+        for name, at in given.items()
+    }
+    yield from _impossible(given, numbers)
+    degrees = [number for number in numbers.values() if number is not None]
+    world = launch_world(launch)
+    if len(degrees) == len(DEGREES) and min(degrees) > 0 and world is not None:
+        yield from _product(launch, numbers, math.prod(degrees), world)
+
+
+def _impossible(
+    given: Mapping[str, Setting | None], numbers: Mapping[str, int | None]
+) -> Iterator[Complaint]:
+    for name, at in given.items():
+        number = numbers[name]
+        least = -1 if name == "data_parallel_shard" else 1
+        if at is not None and number is not None and (number < least or number == 0):
+            free = "-1 or " if least < 0 else ""
+            yield Complaint(f"{at.name} = {number}: a degree is {free}at least 1", at)
+
+
+def _product(
+    launch: Launch, numbers: Mapping[str, int | None], product: int, world: int
+) -> Iterator[Complaint]:
+    if product == world:
+        return
+    factors = " * ".join(f"{name} {number}" for name, number in numbers.items())
+    at = launch.setting("toml", "parallelism.data_parallel_shard_degree")
+    place = at or launch.facts.get("world") or Place(launch.path, 1)
+    related = tuple(
+        Related(f"{world} GPUs", fact)
+        for name in ("gpus_per_node",)
+        if (fact := launch.facts.get(name))
+    )
+    yield Complaint(
+        f"{factors} = {product}, not {world} GPUs",
+        place,
+        related,
+        "data_parallel_shard_degree = -1 takes what is left",
+    )
+
+
+def launch_world(launch: Launch) -> int | None:
+    """Nodes times processes per node as a launcher is told them, where both are."""
+    nodes = number_of(launch.setting("launcher", "--nnodes"))
+    per_node = number_of(launch.setting("launcher", "--nproc-per-node"))
+    if per_node is None:
+        return None
+    if nodes is None:
+        return None if launch.setting("launcher", "--nnodes") else per_node
+    return nodes * per_node

@@ -1,0 +1,49 @@
+"""Every rank belongs to one tensor, pipeline and context group, so tp * pp * cp must divide the number of
+GPUs.
+
+Why:
+All processes start, and then all of them stop with an error.
+
+Bad:
+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 \\
+    --pipeline-model-parallel-size 4
+
+Good:
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 \\
+    --pipeline-model-parallel-size 4
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...finding import Complaint, Skipped
+from ...launch import Launch
+from ...layout import enforced
+
+CODE = "PAR101"
+NAME = "world-size"
+TITLE = "tp * pp * cp does not divide the GPUs"
+SEVERITY = "error"
+SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:432"
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    for said in enforced(CODE, launch):
+        if isinstance(said, Complaint):
+            said = replace(said, help=_worlds(launch))
+        yield said
+
+
+def _worlds(launch: Launch) -> str | None:
+    """The nearest numbers of GPUs that the degrees divide."""
+    world = launch.number("world")
+    degrees = [launch.number(name) or 1 for name in ("tp", "pp", "cp")]
+    group = math.prod(degrees)
+    if world is None or group < 1:
+        return None
+    below, above = world // group * group, (world // group + 1) * group
+    near = [str(gpus) for gpus in (below, above) if gpus > 0]
+    return f"{' or '.join(near)} GPUs, or smaller degrees"

@@ -1,0 +1,38 @@
+"""A head size that is no multiple of 8.
+
+Why:
+Tensor cores take sides in multiples of 8; other sizes are padded or run on slower kernels, and fused
+attention may refuse them.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 64 --hidden-size 11600 --num-attention-heads 80
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 64 --hidden-size 10240 --num-attention-heads 80
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Related
+from ...launch import Launch
+
+CODE = "PAR701"
+NAME = "head-dim"
+TITLE = "a head size that is no multiple of 8"
+SEVERITY = "info"
+SOURCE = "NVIDIA, Matrix Multiplication Background, Tensor Core requirements"
+FILE = "train.sh"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    hidden, heads = launch.number("hidden"), launch.number("heads")
+    channels = launch.option("--kv-channels")
+    if channels is not None or launch.generated or not hidden or not heads or hidden % heads:
+        return
+    if launch.given("--multi-latent-attention") or (hidden // heads) % 8 == 0:
+        return
+    related = (Related(f"heads {heads}", launch.facts["heads"]),)
+    message = f"head size {hidden} / {heads} = {hidden // heads} is no multiple of 8"
+    yield Complaint(message, launch.facts["hidden"], related)

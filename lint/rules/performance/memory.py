@@ -1,0 +1,85 @@
+"""The layout is predicted to need more memory than a GPU has, or than the job's goal leaves. Judged with
+`--spec`, or with `--cluster` where the files say the whole model.
+
+
+
+Why:
+The job runs out of memory at start, or, with fp16, at its first unskipped step. The help names the one
+change that fits and costs the least time.
+
+Bad:
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 8 --bf16
+
+Good:
+--- job.par
+model small from std.llama2_7b {}
+cluster node from std.dgx_h100 { nodes = 1 }
+train { seq_len = 4096; global_batch = 64; steps = 1000 }
+target megatron {}
+--- train.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --ffn-hidden-size 11008 --swiglu --max-position-embeddings 4096 --seq-length 4096 \\
+    --global-batch-size 64 --micro-batch-size 1 --bf16 \\
+    --use-distributed-optimizer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....compiler.case import Case
+from ...finding import Complaint, Related
+from ...launch import Launch
+from ...priced import Priced, best_plan, cheapest_fit, job_of, price, same_layout, target_of
+
+CODE = "PAR511"
+NAME = "memory"
+TITLE = "the layout does not fit into memory"
+SEVERITY = "warning"
+SOURCE = "parc: docs/cost-model.md; NVIDIA/Megatron-LM#637"
+
+
+GIB = 2**30
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    job, target = job_of(launch), target_of(launch)
+    found = price(launch)
+    if found is None or job is None or target is None or _planned(launch, found):
+        return
+    estimate = found.estimate
+    if estimate.memory_bytes <= estimate.ceiling_bytes:
+        return
+    parts = sorted(estimate.fullest.memory.items(), key=lambda part: -part[1])[:3]
+    most = ", ".join(f"{name} {size / GIB:.1f}" for name, size in parts)
+    needed, given = estimate.memory_bytes / GIB, estimate.ceiling_bytes / GIB
+    message = f"predicted {needed:.1f} of {given:.1f} GiB on the fullest GPU: {most}"
+    fit = cheapest_fit(Case(job, target), found.layout)
+    help_text = "no single change fits: more GPUs, or several changes"
+    if fit is not None:
+        words, changed = fit
+        slower = changed.estimate.step_seconds / estimate.step_seconds - 1
+        memory = changed.estimate.memory_bytes / GIB
+        help_text = f"{words} fits with {memory:.1f} GiB, {slower:+.0%} step time"
+    related = tuple(
+        Related(f"{name} {launch.number(name)}", launch.facts[name]) for name in ("tp", "pp")
+    )
+    yield Complaint(message, launch.facts["mbs"], related, help_text)
+
+
+def _planned(launch: Launch, found: Priced) -> bool:
+    """Whether the layout is the plan's own, whose stages are placed better than an even split."""
+    if launch.generated:
+        return True
+    plan = best_plan(launch)
+    return plan is not None and same_layout(found.layout, plan.estimate)

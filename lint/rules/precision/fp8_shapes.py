@@ -1,0 +1,35 @@
+"""FP8 kernels want matrix sides in multiples of 16, MXFP8 blocks of 32: hidden size, feed-forward width and
+attention width must keep them after tp has divided them.
+
+Why:
+Transformer Engine stops in the first step.
+
+Bad:
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --num-layers 32 \\
+    --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11048 --bf16 --fp8-format hybrid
+
+Good:
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --num-layers 32 \\
+    --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --bf16 --fp8-format hybrid
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Complaint, Skipped
+from ...launch import Launch
+from ...layout import enforced
+
+CODE = "PAR503"
+NAME = "fp8-shapes"
+TITLE = "tp leaves matrix sides that fp8 kernels do not take"
+SEVERITY = "error"
+SOURCE = "TransformerEngine transformer_engine/pytorch/utils.py, assert_dim_for_fp8_exec"
+FILE = "train.sh"
+
+
+def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+    yield from enforced(CODE, launch, vary="tp")

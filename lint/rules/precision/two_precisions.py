@@ -1,0 +1,53 @@
+"""fp16 and bf16 are both switched on.
+
+Why:
+DeepSpeed stops: "bfloat16 and fp16 modes cannot be simultaneously enabled". Megatron-LM has a bare
+assertion.
+
+Bad:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "fp16": {"enabled": true},
+  "bf16": {"enabled": true}
+}
+
+Good:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "bf16": {"enabled": true}
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....reading.facts import Setting
+from ...finding import Complaint, Related
+from ...launch import Launch, text_of
+
+CODE = "PAR501"
+NAME = "two-precisions"
+TITLE = "fp16 and bf16 are both on"
+SEVERITY = "error"
+SOURCE = "DeepSpeed 0.19.8 runtime/config.py:511"
+FILE = "ds_config.json"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    half = launch.key("fp16.enabled")
+    for name in ("bf16.enabled", "bfloat16.enabled"):
+        brain = launch.key(name)
+        if half and brain and text_of(half) == "True" and text_of(brain) == "True":
+            related = (Related("bf16 is on", brain),)
+            yield Complaint("fp16 and bf16 are both on", half, related, "keep one")
+    options = [launch.option(f"--{name}") for name in ("fp16", "bf16")]
+    one, other = options
+    if one and other and _on(one) and _on(other):
+        yield Complaint(
+            "--fp16 and --bf16 are both given", one, (Related("--bf16", other),), "keep one"
+        )
+
+
+def _on(setting: Setting) -> bool:
+    return (text_of(setting) or "True").lower() in ("true", "1")

@@ -1,0 +1,70 @@
+"""An option of the layout whose value is empty because a variable was never set.
+
+Why:
+The next option is taken for the value, or the parser stops; the message names neither variable nor option.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-parallel-size $TP_SIZE --bf16
+
+Good:
+TP_SIZE=8
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-parallel-size $TP_SIZE --bf16
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....reading.facts import Setting, Unknown, Value
+from ...finding import Complaint
+from ...launch import Launch, dashed
+
+CODE = "PAR801"
+NAME = "empty-layout"
+TITLE = "an option whose value is a variable that nothing sets"
+SEVERITY = "error"
+SOURCE = "seen in a published script"
+
+
+_LAYOUT_WORDS = """
+    --tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size
+    --expert-model-parallel-size --expert-tensor-parallel-size --micro-batch-size
+    --global-batch-size --num-layers --hidden-size --num-attention-heads --seq-length
+    --num-query-groups --zero-stage --num-experts --ffn-hidden-size --max-position-embeddings
+    --num-layers-per-virtual-pipeline-stage --ds-sequence-parallel-size
+"""
+#: Options that say how a job is laid out; a site may set others from outside.
+LAYOUT = frozenset(_LAYOUT_WORDS.split())
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for setting in launch.all("argument"):
+        if dashed(setting.name) not in LAYOUT or (setting.values and not _empty(setting.values[0])):
+            continue
+        variable = _unset(setting)
+        if variable is not None and not _comes_from_outside(launch, variable):
+            message = f"{setting.name} has no value: nothing sets {variable}"
+            yield Complaint(message, setting, help=f"{variable}=..., or ${{{variable}:?}}")
+
+
+def _empty(value: Value | Unknown) -> bool:
+    return isinstance(value, Unknown) and bool(value.unset) or value == ""
+
+
+def _unset(setting: Setting) -> str | None:
+    for value in setting.values:
+        # What the caller of a script leaves out is no slip of the script.
+        if isinstance(value, Unknown) and value.unset and not value.unset.isdigit():
+            return value.unset
+    return None
+
+
+def _comes_from_outside(launch: Launch, variable: str) -> bool:
+    """Whether the script itself treats the variable as its caller's: another option reads one too, unset."""
+    others = {
+        value.unset
+        for setting in launch.all("argument")
+        for value in setting.values
+        if isinstance(value, Unknown) and value.unset
+    }
+    return len(others) > 2

@@ -1,0 +1,39 @@
+"""Container options as directives.
+
+Why:
+They belong to srun, where pyxis adds them: sbatch itself runs the script in the container, in which srun
+and scontrol are missing, or does not know the option.
+
+Bad:
+#!/bin/bash
+#SBATCH --container-image=nvcr.io/nvidia/pytorch:25.03-py3
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=1
+srun --container-image=nvcr.io/nvidia/pytorch:25.03-py3 python train.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR657"
+NAME = "container-directive"
+TITLE = "container options as directives"
+SEVERITY = "warning"
+SOURCE = "measured with SLURM 22.05.8; Azure/az-hop#1023"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        for name, directive in batch.directives.items():
+            if name.startswith("container-"):
+                message = f"--{name} puts the batch script itself into the container"
+                yield Complaint(message, directive.place, help=f"srun --{name}")

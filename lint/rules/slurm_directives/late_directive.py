@@ -1,0 +1,75 @@
+"""A directive below the first command. SLURM stops looking for directives at the first line that is neither
+blank nor a comment.
+
+Why:
+It is ignored without a word: a job that asks for two nodes runs on one. `--fix` moves it up.
+
+Bad:
+#!/bin/bash
+#SBATCH --job-name=train
+set -e
+#SBATCH --nodes=2
+srun hostname
+
+Good:
+#!/bin/bash
+#SBATCH --job-name=train
+#SBATCH --nodes=2
+set -e
+srun hostname
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...batch import Batch, batches
+from ...finding import Complaint, Edit, Related
+from ...launch import Launch
+
+CODE = "PAR631"
+NAME = "late-directive"
+TITLE = "a directive below the first command"
+SEVERITY = "error"
+SOURCE = "measured with SLURM 22.05.8: a 2-node request ran on 1; NVIDIA-NeMo/Megatron-Bridge#3068"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        if not batch.directives:
+            continue
+        for number in range(batch.first_command, len(batch.lines) + 1):
+            line = batch.lines[number - 1]
+            if re.match(r"#SBATCH\s+-", line) and not _in_heredoc(batch, number):
+                first = batch.place(batch.first_command)
+                message = f"SLURM ignores this directive: line {batch.first_command} is a command"
+                related = (Related("the first command", first),)
+                edits = _moved(batch, number)
+                yield Complaint(message, batch.place(number), related, "move it up", edits=edits)
+
+
+def _in_heredoc(batch: Batch, number: int) -> bool:
+    """Whether a script that this one writes has the line."""
+    opened = None
+    for line in batch.lines[: number - 1]:
+        if opened is None:
+            match = re.search(r"<<-?\s*[\"']?(\w+)", line)
+            opened = match[1] if match else None
+        elif line.strip() == opened:
+            opened = None
+    return opened is not None
+
+
+def _moved(batch: Batch, number: int) -> tuple[Edit, ...]:
+    """The line taken out, and put behind the last directive that counts."""
+    last = max(directive.place.line for directive in batch.directives.values())
+    starts = [0, *(match.end() for match in re.finditer("\n", batch.text)), len(batch.text)]
+    line = batch.text[starts[number - 1] : starts[number]]
+    if not line.endswith("\n"):
+        return ()
+    return (
+        Edit(batch.path, starts[last], starts[last], line),
+        Edit(batch.path, starts[number - 1], starts[number], ""),
+    )

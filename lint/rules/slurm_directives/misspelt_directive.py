@@ -1,0 +1,47 @@
+"""A comment that looks like a directive and is none: `# SBATCH`, `#sbatch`, `#Sbatch`.
+
+Why:
+SLURM wants `#SBATCH` at the start of the line, in capitals. Anything else is a comment, and the option is
+not set. `##SBATCH` is how people switch a directive off; it is not reported.
+
+Bad:
+#!/bin/bash
+#SBATCH --job-name=train
+# SBATCH --nodes=2
+srun hostname
+
+Good:
+#!/bin/bash
+#SBATCH --job-name=train
+#SBATCH --nodes=2
+srun hostname
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR632"
+NAME = "misspelt-directive"
+TITLE = "a comment that looks like a directive"
+SEVERITY = "warning"
+SOURCE = "measured with SLURM 22.05.8; ACEsuite/mace#435"
+FILE = "job.sbatch"
+
+
+_ALMOST = re.compile(r"\s*#\s*(?i:sbatch)\s+--?[a-zA-Z]")
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        for number, line in enumerate(batch.lines[: batch.first_command - 1], 1):
+            if _ALMOST.match(line) and not line.startswith("#SBATCH"):
+                message = "SLURM takes this for a comment"
+                yield Complaint(
+                    message, batch.place(number), help="write #SBATCH at the line's start"
+                )

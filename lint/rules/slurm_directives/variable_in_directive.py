@@ -1,0 +1,42 @@
+"""A shell variable in a directive.
+
+Why:
+SLURM reads directives itself, before any shell runs, so `$NODES` is taken literally and the job is refused.
+Patterns such as %j are meant for file names.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=$NODES
+srun hostname
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+srun hostname
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR633"
+NAME = "variable-in-directive"
+TITLE = "a shell variable in a directive"
+SEVERITY = "error"
+SOURCE = 'measured with SLURM 22.05.8: "$NODES" is not a valid node count'
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        for directive in batch.directives.values():
+            if "$" in (directive.value or ""):
+                message = (
+                    f"--{directive.name} {directive.value}: directives are not expanded by a shell"
+                )
+                help_text = f"write the value, or give it to sbatch: sbatch --{directive.name}=..."
+                yield Complaint(message, directive.place, help=help_text)

@@ -1,0 +1,41 @@
+"""A chain of jobs that continues only after success.
+
+Why:
+A job that reaches its time limit has not succeeded, nor has a launcher that was told to stop: the next one
+waits for ever with DependencyNeverSatisfied. `singleton` or `afterany` go on.
+
+Bad:
+#!/bin/bash
+#SBATCH --dependency=afterok:1234
+#SBATCH --time=24:00:00
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --dependency=singleton
+#SBATCH --time=24:00:00
+srun python train.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR658"
+NAME = "afterok-chain"
+TITLE = "a chain of jobs that stops at a time limit"
+SEVERITY = "info"
+SOURCE = "measured with SLURM 22.05.8"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        given = batch.get("dependency")
+        if given and (given.value or "").startswith("afterok"):
+            message = "afterok never starts after a time limit"
+            yield Complaint(message, given.place, help="--dependency=singleton, or afterany")

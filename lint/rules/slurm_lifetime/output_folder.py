@@ -1,0 +1,50 @@
+"""The job's output goes to a folder that only the script itself creates.
+
+Why:
+SLURM opens the output before the script runs. If the folder is not there the job fails and leaves no log at
+all.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --output=logs/%j.out
+mkdir -p logs
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --output=%x-%j.out
+srun python train.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint, Related
+from ...launch import Launch
+
+CODE = "PAR647"
+NAME = "output-folder"
+TITLE = "output in a folder that the script creates"
+SEVERITY = "warning"
+SOURCE = "measured with SLURM 22.05.8: Could not open stdout file"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        given = batch.get("output")
+        folder = (given.value or "").rpartition("/")[0] if given else ""
+        if not given or not folder or "%" in folder:
+            continue
+        made = batch.commands(
+            rf"\bmkdir\b.*(?<![\w/.-])(?:\./)?{re.escape(folder.removeprefix('./'))}/?(?=[\s;\"']|$)"
+        )
+        if made:
+            related = (Related("created here", batch.place(made[0][0])),)
+            message = f"SLURM opens {given.value} before the script creates {folder}"
+            yield Complaint(message, given.place, related, "create the folder before sbatch")

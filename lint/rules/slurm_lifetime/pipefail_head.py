@@ -1,0 +1,47 @@
+"""`scontrol show hostnames | head -n 1` under `set -o pipefail`.
+
+Why:
+With a long list of nodes scontrol dies of SIGPIPE when head has read its line, and the script ends with
+141: never up to 512 nodes, now and then at 1024.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=1024
+set -eo pipefail
+MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+echo "$MASTER_ADDR"
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=1024
+set -eo pipefail
+hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
+MASTER_ADDR=${hosts%%$'\\n'*}
+echo "$MASTER_ADDR"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR659"
+NAME = "pipefail-head"
+TITLE = "head behind scontrol under pipefail"
+SEVERITY = "info"
+SOURCE = "measured with SLURM 22.05.8"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        if not re.search(r"pipefail", batch.text):
+            continue
+        for number, _ in batch.commands(r"scontrol show hostnames?[^|]*\|\s*head\b"):
+            message = "scontrol may die of SIGPIPE when head has read its line"
+            place = batch.place(number, r"\|\s*head\b")
+            yield Complaint(message, place, help="${hosts%%$'\\n'*}")

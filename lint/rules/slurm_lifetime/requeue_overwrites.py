@@ -1,0 +1,41 @@
+"""A job that is started again overwrites the log of its first attempt.
+
+Why:
+The reason of the failure is in that log. --open-mode=append keeps both.
+
+Bad:
+#!/bin/bash
+#SBATCH --requeue
+#SBATCH --output=train.out
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=train.out
+srun python train.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR648"
+NAME = "requeue-overwrites"
+TITLE = "a requeued job that overwrites its log"
+SEVERITY = "info"
+SOURCE = "measured with SLURM 22.05.8; NVIDIA/pyxis#129"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        given = batch.get("requeue")
+        if given and batch.value("open-mode") != "append":
+            message = "a restart overwrites the log of the attempt before"
+            yield Complaint(message, given.place, help="#SBATCH --open-mode=append")

@@ -1,0 +1,46 @@
+"""The warning signal comes at or before the start of the job.
+
+Why:
+--signal=USR1@300 in a job of five minutes was sent at once, and ended it after seconds.
+
+Bad:
+#!/bin/bash
+#SBATCH --time=00:05:00
+#SBATCH --signal=USR1@300
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --time=01:00:00
+#SBATCH --signal=USR1@300
+srun python train.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....backends.slurm.read import seconds_from
+from ...batch import batches
+from ...finding import Complaint, Related
+from ...launch import Launch
+
+CODE = "PAR653"
+NAME = "signal-lead"
+TITLE = "a warning signal as long as the job"
+SEVERITY = "error"
+SOURCE = "measured with SLURM 22.05.8"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        given, limit = batch.get("signal"), batch.get("time")
+        lead = (given.value or "").rpartition("@")[2] if given else ""
+        seconds = seconds_from(limit.value or "") if limit else None
+        if given and limit and seconds and lead.isdecimal() and int(lead) >= seconds:
+            related = (Related(f"--time is {seconds} seconds", limit.place),)
+            message = (
+                f"the signal comes {lead} seconds before the end of a job of {seconds} seconds"
+            )
+            yield Complaint(message, given.place, related)

@@ -1,0 +1,59 @@
+"""--signal=B: sends the signal to the batch shell, which dies of it unless it has a trap.
+
+Why:
+The job ends before it has saved anything: "died by signal: 10".
+
+Bad:
+#!/bin/bash
+#SBATCH --time=24:00:00
+#SBATCH --signal=B:USR1@300
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --time=24:00:00
+#SBATCH --signal=B:USR1@300
+trap 'scancel --signal=TERM "$SLURM_JOB_ID"' USR1
+srun python train.py &
+wait
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...batch import Batch, batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR650"
+NAME = "signal-without-trap"
+TITLE = "a signal to the batch shell without a trap"
+SEVERITY = "error"
+SOURCE = "measured with SLURM 22.05.8"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        given = batch.get("signal")
+        name = signal_name(given.value or "") if given else None
+        if given is None or name is None or trapped(batch, name):
+            continue
+        message = f"the batch shell has no trap for {name}, and dies of it"
+        yield Complaint(
+            message, given.place, help=f"trap ... {name}, and srun in the background with wait"
+        )
+
+
+def signal_name(value: str) -> str | None:
+    """USR1 in `B:SIGUSR1@300`; None for a signal that goes to the steps."""
+    match = re.fullmatch(r"(?:R?B|BR?):(?:SIG)?([A-Z0-9]+)(?:@\d+)?", value)
+    return match[1] if match else None
+
+
+def trapped(batch: Batch, name: str) -> list[tuple[int, str]]:
+    numbers = {"USR1": "10", "USR2": "12", "TERM": "15", "INT": "2", "HUP": "1"}
+    words = f"(?:SIG)?{name}" + (f"|{numbers[name]}" if name in numbers else "")
+    return batch.commands(rf"\btrap\b.*\b(?:{words})\b")

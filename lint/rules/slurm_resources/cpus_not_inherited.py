@@ -1,0 +1,50 @@
+"""Since SLURM 22.05 a step does not take --cpus-per-task from the job.
+
+Why:
+The step gets one CPU for each task, and data loading crawls. A site may restore the old behaviour.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --cpus-per-task=16
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --cpus-per-task=16
+srun --cpus-per-task="$SLURM_CPUS_PER_TASK" python train.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint, Related
+from ...launch import Launch
+
+CODE = "PAR655"
+NAME = "cpus-not-inherited"
+TITLE = "--cpus-per-task in the job and not in the step"
+SEVERITY = "info"
+SOURCE = "SLURM 22.05 release notes; Lightning-AI/pytorch-lightning#18650"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        given = batch.get("cpus-per-task")
+        if given is None or "SRUN_CPUS_PER_TASK" in batch.text:
+            continue
+        steps = [
+            (n, line)
+            for n, line in batch.commands(r"^\s*srun\b")
+            if not re.search(r"cpus-per-task|\s-c\s?\S", line)
+        ]
+        if steps:
+            related = (Related(f"--cpus-per-task={given.value}", given.place),)
+            message = "the step does not inherit --cpus-per-task"
+            help_text = '--cpus-per-task="$SLURM_CPUS_PER_TASK"'
+            yield Complaint(message, batch.place(steps[0][0], r"\bsrun\b"), related, help_text)

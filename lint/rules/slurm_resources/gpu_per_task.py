@@ -1,0 +1,51 @@
+"""A task that sees one GPU, and a program that chooses its device by local rank.
+
+Why:
+With --gpus-per-task=1 every task sees its GPU as device 0, so `set_device(LOCAL_RANK)` fails with "invalid
+device ordinal"; and a launcher finds one GPU where it should start several processes.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-task=1
+srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch, number_of
+from ...programs import LAUNCHERS
+
+CODE = "PAR636"
+NAME = "gpu-per-task"
+TITLE = "a launcher whose task sees one GPU"
+SEVERITY = "error"
+SOURCE = "measured with SLURM 22.05.8; ACEsuite/mace#435"
+FILE = "job.sbatch"
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    processes = number_of(launch.setting("launcher", "--nproc-per-node"))
+    for batch in batches(launch):
+        given = batch.get("gpus-per-task")
+        bound = batch.value("gpu-bind") or ""
+        if given is None or (given.number != 1 and not bound.startswith("single")):
+            continue
+        if batch.commands(LAUNCHERS) and (processes or 2) > 1:
+            count = processes or "several"
+            message = (
+                f"every task sees {given.value} GPU, and the launcher starts {count} processes"
+            )
+            yield Complaint(message, given.place, help="--gpus-per-node, and one task per node")

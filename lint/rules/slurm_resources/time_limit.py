@@ -1,0 +1,51 @@
+"""A wall time that SLURM cannot read, or reads otherwise than it looks: `24:00` is 24 minutes.
+
+Why:
+Hours and minutes are written with seconds, 24:00:00. A job that should run a day ends after 24 minutes.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --time=24:00
+srun python train.py
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --time=24:00:00
+srun python train.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....backends.slurm.read import seconds_from
+from ...batch import batches
+from ...finding import Complaint
+from ...launch import Launch
+
+CODE = "PAR656"
+NAME = "time-limit"
+TITLE = "a wall time that SLURM reads otherwise"
+SEVERITY = "warning"
+SOURCE = "measured with SLURM 22.05.8: accepted as 24 minutes; sbatch(1), --time"
+FILE = "job.sbatch"
+
+
+_WORDS = ("infinite", "unlimited", "partition_limit")
+
+
+def check(launch: Launch) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        given = batch.get("time")
+        value = (given.value or "") if given else ""
+        if given is None or "$" in value or value.lower() in _WORDS:
+            continue
+        if seconds_from(value) is None:
+            help_text = "days-hours:minutes:seconds"
+            yield Complaint(f"`{value}` is no time", given.place, help=help_text, severity="error")
+        elif match := re.fullmatch(r"(\d+):00", value):
+            message = f"--time={value} is {match[1]} minutes"
+            yield Complaint(message, given.place, help=f"{value}:00 is {match[1]} hours")

@@ -1,0 +1,1 @@
+"""Text of launch files -> facts with their places. Nothing is ever run."""

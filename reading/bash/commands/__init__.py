@@ -1,0 +1,1 @@
+"""Commands of bash: builtins, programs whose output follows from their words, launchers."""

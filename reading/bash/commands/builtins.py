@@ -1,0 +1,255 @@
+"""What bash's own commands do to the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...facts import Unknown
+from ..shell import DEEPEST, Shell
+from ..source import Source, file_source, text_source
+from ..statements.conditions import test_words
+from ..statements.control import Break, Exit, Return, Status
+from ..statements.evaluate import run_all
+from ..tree import parse
+from ..values import Piece, Text, Word, joined, lenient, plain, unknown_of
+from ..words.expand import arithmetic_text
+
+Builtin = Callable[[Shell, Source, list[Word]], Status]
+
+
+def _number(words: list[Word], default: int) -> int:
+    text = words[1].text if len(words) > 1 else ""
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 6 else default
+
+
+def _exit(shell: Shell, source: Source, words: list[Word]) -> Status:
+    raise Exit
+
+
+def _return(shell: Shell, source: Source, words: list[Word]) -> Status:
+    raise Return
+
+
+def _break(shell: Shell, source: Source, words: list[Word]) -> Status:
+    raise Break(_number(words, 1), False)
+
+
+def _continue(shell: Shell, source: Source, words: list[Word]) -> Status:
+    raise Break(_number(words, 1), True)
+
+
+def _true(shell: Shell, source: Source, words: list[Word]) -> Status:
+    return True
+
+
+def _false(shell: Shell, source: Source, words: list[Word]) -> Status:
+    return False
+
+
+def _shift(shell: Shell, source: Source, words: list[Word]) -> Status:
+    count = _number(words, 1)
+    if count > len(shell.positional):
+        return False
+    shell.positional = shell.positional[count:]
+    return True
+
+
+def _set(shell: Shell, source: Source, words: list[Word]) -> Status:
+    """`set -- a b` gives new arguments; options such as `-e` change no value."""
+    texts = [word.text for word in words]
+    if "--" in texts:
+        shell.positional = tuple(word.pieces for word in words[texts.index("--") + 1 :])
+    return True
+
+
+def _cd(shell: Shell, source: Source, words: list[Word]) -> Status:
+    targets = [word for word in words[1:] if word.text not in ("--", "-P", "-L")]
+    target = targets[0].text if targets else "~"
+    if isinstance(target, Unknown) or target in ("-", "~"):
+        shell.cwd = "?"
+    elif target.startswith("/"):
+        shell.cwd = target
+    else:
+        shell.cwd = f"{shell.cwd}/{target}" if shell.cwd else target
+    return True
+
+
+def _eval(shell: Shell, source: Source, words: list[Word]) -> Status:
+    return again(shell, joined(words[1:]) if len(words) > 1 else ())
+
+
+def again(shell: Shell, text: Text) -> Status:
+    """A text as a script of its own, in this state."""
+    if shell.depth > 3 * DEEPEST:
+        return None
+    inner = text_source(text, shell.path)
+    shell.depth += 3
+    try:
+        return run_all(shell, inner, parse(inner).children)
+    finally:
+        shell.depth -= 3
+
+
+def _source(shell: Shell, source: Source, words: list[Word]) -> Status:
+    if len(words) < 2:
+        return False
+    found = shell.world.find(words[1].pieces, shell)
+    name = words[1].text
+    shown = name if isinstance(name, str) else f"...{words[1].tail}"
+    place = (words[0].path, words[0].line, words[0].column)
+    if found is None or shell.depth > 3 * DEEPEST:
+        if shown.rpartition("/")[2] not in HARMLESS:
+            shell.world.note(f"`{shown}` is sourced, and is not there to be read", place)
+            shell.outside = Unknown(f"`{shown}`, which is sourced on line {place[1]}, may set it")
+        return None
+    path, text = found
+    if path in shell.sourcing:
+        shell.world.note(f"`{shown}` sources itself", place)
+        return None
+    shell.world.read[path] = text
+    before, arguments, outer = shell.path, shell.positional, shell.sourcing
+    if len(words) > 2:
+        shell.positional = tuple(word.pieces for word in words[2:])
+    shell.path, shell.sourcing = path, (*outer, path)
+    shell.depth += 3
+    try:
+        inner = file_source(path, text)
+        return run_all(shell, inner, parse(inner).children)
+    except Return:
+        return None
+    finally:
+        shell.path, shell.sourcing = before, outer
+        if len(words) > 2:
+            shell.positional = arguments
+        shell.depth -= 3
+
+
+#: Files that set up a machine and no job.
+_HARMLESS_WORDS = (
+    "activate .bashrc .bash_profile .profile .zshrc setvars.sh set_env.sh conda.sh modules.sh bash"
+)
+HARMLESS = frozenset(_HARMLESS_WORDS.split())
+
+
+def _read(shell: Shell, source: Source, words: list[Word]) -> Status:
+    """`read a b` and `read -a NAME` from a here-string; other input is unknown."""
+    texts = [str(word.text) for word in words[1:]]
+    names = [text for text in texts if text.isidentifier()]
+    given = plain(shell.stdin) if shell.stdin else None
+    place = (words[0].path, words[0].line, words[0].column)
+    separator = shell.get("IFS")
+    marks = str(lenient(separator)) if separator else " \t\n"
+    if not isinstance(given, str):
+        for name in names:
+            shell.set(name, (Piece(Unknown("it is read when the script runs"), *place),))
+        return None
+    line = given.split("\n")[0]
+    for mark in marks:
+        line = line.replace(mark, "\0")
+    fields = [field for field in line.split("\0") if field] if marks else [line]
+    if any("a" in text for text in texts if text.startswith("-") and not text.startswith("--")):
+        elements = {str(n): (Piece(field, *place),) for n, field in enumerate(fields)}
+        if names:
+            shell.set_elements(names[-1], elements)
+        return True
+    for index, name in enumerate(names):
+        last = index == len(names) - 1
+        value = " ".join(fields[index:]) if last else (fields[index] if index < len(fields) else "")
+        shell.set(name, (Piece(value, *place),))
+    return True
+
+
+def _mapfile(shell: Shell, source: Source, words: list[Word]) -> Status:
+    name = str(words[-1].text)
+    place = (words[0].path, words[0].line, words[0].column)
+    given = plain(shell.stdin) if shell.stdin else None
+    if name.isidentifier():
+        unknown = Unknown("it is read when the script runs")
+        lines: list[str | Unknown] = [unknown]
+        if isinstance(given, str):
+            lines = [*given.splitlines()]
+        shell.set_elements(
+            name,
+            {
+                str(n): (Piece(line, *place, isinstance(line, Unknown)),)
+                for n, line in enumerate(lines)
+            },
+        )
+    return None
+
+
+def _let(shell: Shell, source: Source, words: list[Word]) -> Status:
+    value: int | Unknown = 0
+    for word in words[1:]:
+        value = arithmetic_text(shell, word.pieces, False)
+    return None if isinstance(value, Unknown) else value != 0
+
+
+def _test(shell: Shell, source: Source, words: list[Word]) -> Status:
+    texts = [word.pieces for word in words[1:] if unknown_of(word.pieces) is None or word.text]
+    if words[0].text == "[" and texts and plain(texts[-1]) == "]":
+        texts = texts[:-1]
+    return test_words(shell, texts)
+
+
+def _getopts(shell: Shell, source: Source, words: list[Word]) -> Status:
+    """One option of the arguments, as far as they are known."""
+    if len(words) < 3 or not isinstance(words[1].text, str):
+        return None
+    letters, name = words[1].text, str(words[2].text)
+    place = (words[0].path, words[0].line, words[0].column)
+    index = shell.get("OPTIND")
+    known = lenient(index) if index else "1"
+    position = int(known) - 1 if isinstance(known, str) and known.isdecimal() else 0
+    if position >= len(shell.positional):
+        return False
+    option = lenient(shell.positional[position])
+    if isinstance(option, Unknown):
+        return None
+    if not option.startswith("-") or option in ("-", "--"):
+        return False
+    letter, attached = option[1:2], option[2:]
+    takes = f"{letter}:" in letters
+    shell.set(name, (Piece(letter if letter in letters else "?", *place),))
+    if takes and not attached and position + 1 < len(shell.positional):
+        shell.set("OPTARG", shell.positional[position + 1])
+        position += 1
+    elif takes:
+        shell.set("OPTARG", (Piece(attached, *place),))
+    shell.set("OPTIND", (Piece(str(position + 2), *place),))
+    return True
+
+
+def _unset(shell: Shell, source: Source, words: list[Word]) -> Status:
+    for word in words[1:]:
+        shell.variables.pop(str(word.text), None)
+    return True
+
+
+BUILTINS: dict[str, Builtin] = {
+    "exit": _exit,
+    "return": _return,
+    "break": _break,
+    "continue": _continue,
+    "true": _true,
+    ":": _true,
+    "false": _false,
+    "shift": _shift,
+    "set": _set,
+    "cd": _cd,
+    "pushd": _cd,
+    "eval": _eval,
+    "source": _source,
+    ".": _source,
+    "read": _read,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "let": _let,
+    "test": _test,
+    "[": _test,
+    "getopts": _getopts,
+    "unset": _unset,
+    **dict.fromkeys(
+        ("trap", "wait", "ulimit", "umask", "shopt", "popd", "hash", "alias", "clear"), _true
+    ),
+}

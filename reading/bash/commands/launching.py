@@ -1,0 +1,293 @@
+"""Commands that start other commands: launchers, srun and mpirun, `bash -c`, scripts, sbatch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ... import directives
+from ...facts import Unknown
+from ..shell import DEEPEST, MOST_LAUNCHES, Directive, Launch, OutOfSteps, Shell, Variable
+from ..source import Source, file_source, text_source
+from ..statements.evaluate import run_text
+from ..values import Piece, Text, Word, plain
+
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+PYTHONS = frozenset({"python", "python3", "python2", "pypy3"})
+#: Programs that start a training program, or are one.
+LAUNCHERS = frozenset(
+    {
+        "torchrun",
+        "deepspeed",
+        "accelerate",
+        "megatron",
+        "swift",
+        "torchrun_main",
+        "ds",
+        "colossalai",
+    }
+)
+#: Programs that start whatever stands behind their options.
+_WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun aprun jsrun flux exec nohup
+    time command builtin env sudo timeout numactl stdbuf taskset nice ionice ssh pdsh singularity apptainer
+    docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot
+    catchsegv strace script ibrun lrun"""
+WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
+SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
+
+
+def launch(shell: Shell, source: Source, words: Sequence[Word]) -> bool:
+    """Follow a command that starts something; False when it does not."""
+    wrappers: list[tuple[Word, ...]] = []
+    rest = list(words)
+    while rest:
+        name = program(rest[0])
+        if name == "sbatch":
+            _submit(shell, rest)
+            return True
+        if name not in WRAPPERS:
+            break
+        index = _inner(rest)
+        if index is None:
+            break
+        wrappers.append(tuple(rest[:index]))
+        rest = rest[index:]
+    if not rest or (program(rest[0]) in PYTHONS and any(word.text == "-c" for word in rest[1:3])):
+        return False
+    return _started(shell, source, rest, wrappers)
+
+
+def program(word: Word) -> str:
+    """The program that a word names, without its folder."""
+    tail = word.tail.rpartition("/")[2]
+    if not tail and word.tail == "" and isinstance(word.text, Unknown):
+        return ""
+    return tail.split("python3.")[0] + "python3" if tail.startswith("python3.") else tail
+
+
+def _inner(words: Sequence[Word]) -> int | None:
+    """Where the started command begins: at the first program that is known to be one."""
+    for index, word in enumerate(words[1:], 1):
+        name = program(word)
+        if name in LAUNCHERS | PYTHONS | SHELLS | WRAPPERS or name.endswith((*SCRIPTS, ".py")):
+            before = words[index - 1].lead
+            if before in ("-J", "--job-name", "-o", "--output", "-n", "-e", "--error"):
+                continue
+            return index
+    return None
+
+
+def _started(
+    shell: Shell, source: Source, words: list[Word], wrappers: list[tuple[Word, ...]]
+) -> bool:
+    name = program(words[0])
+    inner = shell.fork()
+    inner.wrappers = (*shell.wrappers, *wrappers)
+    _passed(inner, wrappers)
+    shell_word = _in_shell(words) if name in LAUNCHERS else 0
+    if shell_word:
+        inner.wrappers = (*inner.wrappers, tuple(words[:shell_word]))
+        words = words[shell_word:]
+    if name in SHELLS or shell_word:
+        followed = _interpreted(inner, words)
+    elif name.endswith(SCRIPTS):
+        followed = _follow(inner, words[0], words[1:])
+    elif (
+        name in LAUNCHERS | PYTHONS
+        or _module(words)
+        or name.endswith(".py")
+        or wrappers
+        and _hidden_program(words)
+    ):
+        return _record(inner, words)
+    else:
+        if isinstance(words[0].text, Unknown) and any(p.lead.startswith("--") for p in words[1:]):
+            return _record(inner, words)
+        return False
+    shell.files.update(inner.files)
+    if shell.output is not None and inner.output is not None:
+        shell.output[:] = inner.output
+    return followed or _record(inner, words)
+
+
+def _in_shell(words: Sequence[Word]) -> int:
+    """Where a launcher is told to start `bash -c`; 0 where it is not."""
+    for index, word in enumerate(words[:-1]):
+        if index and program(word) in SHELLS and words[index + 1].lead.startswith("-"):
+            return index
+    return 0
+
+
+_MODULES = ("torch.distributed", "deepspeed", "torchtitan")
+
+
+def _module(words: Sequence[Word]) -> bool:
+    """`$PYTHON -m torch.distributed.run ...`"""
+    return any(
+        word.text == "-m"
+        and words[index + 1].lead.startswith(("torch.distributed", "deepspeed", "torchtitan"))
+        for index, word in enumerate(words[:-1])
+    )
+
+
+def _hidden_program(words: Sequence[Word]) -> bool:
+    return any(word.lead.startswith("--") for word in words)
+
+
+def _passed(shell: Shell, wrappers: Sequence[Sequence[Word]]) -> None:
+    """Variables that `env`, `mpirun -x` and `--export` set for what they start."""
+    for wrapper in wrappers:
+        for index, word in enumerate(wrapper[1:], 1):
+            name, sign, _ = word.lead.partition("=")
+            if name == "--export" and sign:
+                _exports(shell, word.cut(len("--export=")))
+            elif sign and name.isidentifier():
+                value = word.cut(len(name) + 1).pieces
+                shell.variables[name] = Variable(value, None, True)
+            elif name in ("-genv", "-env") and index + 2 < len(wrapper):
+                key = wrapper[index + 1].text
+                if isinstance(key, str) and key.isidentifier():
+                    shell.variables[key] = Variable(wrapper[index + 2].pieces, None, True)
+    if any(program(wrapper[0]) == "srun" for wrapper in wrappers):
+        own = [item for wrapper in wrappers for item in directives.options(wrapper[1:])[0]]
+        shell.directives = (*shell.directives, *(item for item in own if item.name in _STEP))
+
+
+#: Options of srun that shape the step, as those of sbatch shape the job.
+_STEP = frozenset(
+    {"nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus", "gpus-per-task"}
+)
+
+
+def _exports(shell: Shell, word: Word) -> None:
+    text = word.text
+    if not isinstance(text, str):
+        return
+    for part in text.split(","):
+        name, sign, value = part.partition("=")
+        if sign and name.isidentifier():
+            piece = Piece(value, word.path, word.line, word.column)
+            shell.variables[name] = Variable((piece,), None, True)
+
+
+def _interpreted(shell: Shell, words: list[Word]) -> bool:
+    """`bash -c TEXT name args` or `bash script args`."""
+    index = 1
+    while index < len(words) and words[index].lead.startswith(("-", "+")):
+        lead = words[index].lead
+        index += 1
+        if not lead.startswith("--") and "c" in lead and index < len(words):
+            arguments = words[index + 1 :]
+            shell.name = arguments[0].pieces if arguments else words[0].pieces
+            return _child_text(shell, words[index].pieces, arguments[1:])
+        if lead in ("-o", "+o", "-O", "--rcfile", "--init-file"):
+            index += 1
+    if index >= len(words):
+        return shell.stdin is not None and _child_text(shell, shell.stdin, [])
+    return _follow(shell, words[index], words[index + 1 :])
+
+
+def _child(shell: Shell, arguments: Sequence[Word]) -> Shell:
+    """A process: it knows what is exported, and its arguments."""
+    child = shell.fork()
+    child.variables = shell.exported()
+    child.functions = {}
+    child.hidden = []
+    child.leaving = []
+    child.depth = shell.depth + 3
+    child.stdin = None
+    child.positional = tuple(
+        word.pieces
+        for word in arguments
+        if not all(p.split and isinstance(p.text, Unknown) and p.text.unset for p in word.pieces)
+    )
+    return child
+
+
+def _child_text(shell: Shell, text: Text, arguments: Sequence[Word]) -> bool:
+    child = _child(shell, arguments)
+    if child.depth > 3 * DEEPEST:
+        return True
+    before = len(child.world.launches)
+    run_text(child, text_source(text, shell.path))
+    shell.files, shell.output = child.files, child.output
+    return bool(shell.world.launches[before:]) or not shell.wrappers
+
+
+def _follow(shell: Shell, script: Word, arguments: Sequence[Word]) -> bool:
+    found = shell.world.find(script.pieces, shell)
+    shown = script.text if isinstance(script.text, str) else f"...{script.tail}"
+    place = (script.path, script.line, script.column)
+    if found is None or shell.depth > 3 * DEEPEST:
+        shell.world.note(f"`{shown}` is started, and is not there to be read", place)
+        return False
+    path, text = found
+    if path in shell.scripts:
+        shell.world.note(f"`{shown}` starts itself", place)
+        return True
+    child = _child(shell, arguments)
+    child.path = path
+    child.name = (Piece(path, path, 1, 1),)
+    child.scripts = (*shell.scripts, path)
+    shell.world.read[path] = text
+    run_text(child, file_source(path, text))
+    shell.files, shell.output = child.files, child.output
+    return True
+
+
+def _submit(shell: Shell, words: Sequence[Word]) -> None:
+    """`sbatch [options] script args`, or a command in `--wrap`."""
+    given, rest = directives.options(words[1:])
+    inner = shell.fork()
+    exports = directives.last(given, "export")
+    text = plain(exports.value) if exports is not None and exports.value else "ALL"
+    names = text.split(",") if isinstance(text, str) else ["ALL"]
+    if "ALL" not in names:
+        inner.variables = {name: value for name, value in inner.variables.items() if name in names}
+    if exports is not None and exports.value:
+        _exports(inner, Word(exports.value))
+    wrapped = directives.last(given, "wrap")
+    if wrapped is not None and wrapped.value:
+        enter_job(inner, given)
+        _child_text(inner, wrapped.value, [])
+        return
+    if not rest and shell.stdin:
+        job = text_source(shell.stdin, shell.path)
+        enter_job(inner, [*directives.header(job), *given])
+        _child_text(inner, shell.stdin, [])
+    if not rest:
+        return
+    found = shell.world.find(rest[0].pieces, shell)
+    own = list(directives.header(file_source(*found))) if found else []
+    enter_job(inner, [*own, *given])
+    if not _follow(inner, rest[0], rest[1:]):
+        _record(inner, list(words))
+
+
+def enter_job(shell: Shell, given: Sequence[Directive]) -> None:
+    """Give the variables that SLURM sets in a job."""
+    shell.directives = tuple(given)
+    for name, value in directives.variables(given).items():
+        shell.variables[name] = Variable(value, None, True)
+
+
+def _record(shell: Shell, words: list[Word]) -> bool:
+    """Keep a launched command; the same one found again, in a loop or in two branches, counts once."""
+    known = shell.world.launches
+    found = Launch(
+        tuple(words),
+        shell.wrappers,
+        {name: value.value for name, value in shell.exported().items() if value.elements is None},
+        shell.variables,
+        shell.directives,
+        shell.files,
+        shell.scripts,
+        shell.cwd,
+    )
+    if all(item.words != found.words or item.directives != found.directives for item in known):
+        if len(known) == MOST_LAUNCHES:
+            raise OutOfSteps
+        known.append(found)
+    if shell.output is not None:
+        unknown = Unknown(f"what `{program(words[0])}` prints is not known before it runs")
+        shell.output.append(words[0].pieces[0]._replace(text=unknown))
+    return True

@@ -1,0 +1,163 @@
+"""A script's text -> the commands that it launches. The entry of this package."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .. import directives
+from ..facts import Unknown, Unread
+from .commands.launching import enter_job
+from .shell import Directive, Finder, Launch, OutOfSteps, Shell, Variable, World
+from .source import file_source
+from .statements.evaluate import run_text
+from .statements.handlers import HANDLERS
+from .values import Piece, Text, Word, plain, word
+
+#: Larger files are not read: real scripts have less than a hundredth of it.
+LONGEST_CHARACTERS = 2_000_000
+#: How far up from a script the folder may be in which it is started.
+MOST_FOLDERS = 6
+Folder = Callable[[str], str | None]
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a script starts, the variables at its end, what was not read, and the files that were."""
+
+    launches: tuple[Launch, ...]
+    variables: Mapping[str, Variable]
+    unread: tuple[Unread, ...]
+    read: Mapping[str, str]
+    directives: tuple[Directive, ...]
+    #: Whether it was too much to be followed to its end.
+    cut: bool = False
+
+
+def no_folder(path: str) -> str | None:
+    return None
+
+
+def read_script(
+    path: str,
+    text: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    arguments: Sequence[str] = (),
+    texts: Mapping[str, str] | None = None,
+    folder: Folder = no_folder,
+) -> Script:
+    """Follow a script from its first line to its last; `texts` are the files handed over with it."""
+    if reason := unreadable(text):
+        return Script((), {}, (Unread(reason, path, 1),), {}, ())
+    text = text.replace("\r\n", "\n")
+    given: dict[str, str | Unknown] = dict(environment or {})
+    find = _finder(texts or {}, folder)
+    script = _followed(path, text, given, arguments, World(find, HANDLERS))
+    if not script.launches and not script.cut and re.search(r"\bexit\b", text):
+        outside = {name: Unknown(f"`{name}` is given from outside") for name in OUTSIDE}
+        world = World(find, HANDLERS, told_from_outside=True)
+        again = _followed(path, text, {**outside, **given}, arguments, world)
+        return again if again.launches else script
+    return script
+
+
+#: How many nodes there are, in a script that runs on each. A script that launches nothing by itself is read
+#: once more as one that is told these, its arguments and what it does not set.
+OUTSIDE = ("NNODES", "NUM_NODES", "WORLD_SIZE")
+
+
+def _followed(
+    path: str,
+    text: str,
+    environment: Mapping[str, str | Unknown],
+    arguments: Sequence[str],
+    world: World,
+) -> Script:
+    shell = Shell(world, path, (Piece(path, path, 1, 1),), scripts=(path,))
+    shell.positional = tuple(word(value, "(arguments)").pieces for value in arguments)
+    enter_job(shell, list(directives.header(file_source(path, text))))
+    for name, value in environment.items():
+        shell.variables[name] = Variable(word(value, "(environment)").pieces, None, True)
+    _run(shell, path, text)
+    return Script(
+        tuple(world.launches),
+        shell.variables,
+        tuple(world.unread),
+        world.read,
+        shell.directives,
+        world.cut,
+    )
+
+
+def unreadable(text: str) -> str | None:
+    """Why a text is not even looked at."""
+    if len(text) > LONGEST_CHARACTERS:
+        return f"it has {len(text):,} characters, and no launch file has {LONGEST_CHARACTERS:,}"
+    return "it is binary" if "\0" in text else None
+
+
+def _run(shell: Shell, path: str, text: str) -> None:
+    try:
+        run_text(shell, file_source(path, text))
+    except OutOfSteps:
+        shell.world.cut = True
+        shell.world.note(
+            "it takes more steps, or starts more jobs, than a reader goes along", (path, 1, 1)
+        )
+    except RecursionError:
+        shell.world.cut = True
+        shell.world.note("it is nested too deep", (path, 1, 1))
+
+
+def _finder(texts: Mapping[str, str], folder: Folder) -> Finder:
+    def find(text: Text, shell: Shell) -> tuple[str, str] | None:
+        return locate(text, shell.path, shell.cwd, texts, folder)
+
+    return find
+
+
+def locate(
+    text: Text, script: str, cwd: str, texts: Mapping[str, str], folder: Folder
+) -> tuple[str, str] | None:
+    """The file that a script means by a path: its own path and text, or None when it is not there."""
+    name = plain(text) if text else ""
+    if isinstance(name, Unknown):
+        return _by_tail(texts, Word(text).tail)
+    if not name or len(name) > 1000 or "\n" in name:
+        return None
+    for candidate in _candidates(name, script, cwd):
+        found = texts.get(candidate)
+        found = folder(candidate) if found is None else found
+        if found is not None and "\0" not in found and len(found) <= LONGEST_CHARACTERS:
+            return candidate, found.replace("\r\n", "\n")
+    return _by_tail(texts, name if name.startswith("/") else "")
+
+
+def _by_tail(texts: Mapping[str, str], tail: str) -> tuple[str, str] | None:
+    """The one file handed over whose path ends like this: its folder is not known."""
+    if "/" not in tail or tail.endswith("/"):
+        return None
+    tail = tail if tail.startswith("/") else tail[tail.index("/") :]
+    found = [path for path in texts if f"/{path}".endswith(tail)]
+    return (found[0], texts[found[0]].replace("\r\n", "\n")) if len(found) == 1 else None
+
+
+def _candidates(name: str, script: str, cwd: str) -> Iterator[str]:
+    """Where a script may mean a file to be: in its folder, where it went, or where it was started."""
+    if name.startswith("/"):
+        yield name
+        return
+    here = posixpath.dirname(script)
+    seen = set()
+    folders = [posixpath.join(here, cwd) if cwd != "?" else here, here]
+    for _ in range(MOST_FOLDERS):
+        folders.append(here)
+        here = posixpath.dirname(here)
+    for one in [*folders, ""]:
+        path = posixpath.normpath(posixpath.join(one, name))
+        if path not in seen and not path.startswith(".."):
+            seen.add(path)
+            yield path

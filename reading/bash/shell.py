@@ -1,0 +1,226 @@
+"""What a running script would know: variables, functions, files, arguments. Copied where paths part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..facts import Unknown, Unread
+from .values import Piece, Text, Word, size
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from .source import Source
+
+#: What one reading may take: statements, words of them, and what variables are given (`values.size`).
+MOST_STEPS = 30_000
+MOST_WORDS = 400_000
+MOST_STORED = 1_500_000
+MOST_LAUNCHES = 40
+#: Pieces of one value: a longer one is unknown.
+MOST_PIECES = 20_000
+#: Scripts that start scripts, functions and strings that are parsed again.
+DEEPEST = 24
+
+
+class Variable(NamedTuple):
+    """`elements` is None for a plain variable; an array has them by index or key."""
+
+    value: Text
+    elements: Mapping[str, Text] | None = None
+    exported: bool = False
+
+
+class OutOfSteps(Exception):
+    """The script takes longer than a reader may."""
+
+
+@dataclass
+class Budget:
+    steps: int = MOST_STEPS
+    words: int = MOST_WORDS
+    stored: int = MOST_STORED
+
+    def spend(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise OutOfSteps
+
+    def spend_words(self, count: int = 1) -> None:
+        self.words -= count
+        if self.words < 0:
+            raise OutOfSteps
+
+    def store(self, text: Text) -> None:
+        self.stored -= size(text)
+        if self.stored < 0:
+            raise OutOfSteps
+
+    def store_elements(self, count: int) -> None:
+        self.stored -= 3 * count
+        if self.stored < 0:
+            raise OutOfSteps
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A command that starts processes: its words, what started it, and what it finds.
+
+    `wrappers` are the words before it (srun and its options), outermost first; `directives` the options of
+    sbatch and of srun; `environment` is what is exported, `variables` all that is set; `scripts` are the
+    files that led here.
+    """
+
+    words: tuple[Word, ...]
+    wrappers: tuple[tuple[Word, ...], ...]
+    environment: Mapping[str, Text]
+    variables: Mapping[str, Variable]
+    directives: tuple[Directive, ...]
+    files: Mapping[FileKey, Text]
+    scripts: tuple[str, ...]
+    cwd: str
+
+
+class Directive(NamedTuple):
+    """One option of sbatch by its long name, from a #SBATCH line or the command; a switch has no value."""
+
+    name: str
+    value: Text | None
+    word: Word
+    written: str
+
+
+FileKey = tuple[str | Unknown, ...]
+#: Runs a statement of one kind.
+Handler = Callable[["Shell", "Source", "Node"], "bool | None"]
+#: Path as a script names it, and the folder that it is in -> path and text of the file, if there is one.
+Finder = Callable[[Text, "Shell"], "tuple[str, str] | None"]
+
+
+@dataclass
+class World:
+    """What all parts of one reading share."""
+
+    find: Finder
+    handlers: Mapping[str, Handler]
+    budget: Budget = field(default_factory=Budget)
+    launches: list[Launch] = field(default_factory=list)
+    unread: dict[Unread, None] = field(default_factory=dict)
+    read: dict[str, str] = field(default_factory=dict)
+    #: Whether the script was too much to be followed to its end.
+    cut: bool = False
+    #: Whether tests of what nothing sets are undecided, as for a script that is told from outside.
+    told_from_outside: bool = False
+
+    def note(self, reason: str, place: tuple[str, int, int]) -> None:
+        if len(self.unread) < 1000:
+            self.unread[Unread(reason, *place)] = None
+
+
+@dataclass
+class Shell:
+    world: World
+    path: str
+    #: What `$0` is; `path` is the file that is read, which `source` changes.
+    name: Text = ()
+    variables: dict[str, Variable] = field(default_factory=dict)
+    functions: dict[str, tuple[Source, Node]] = field(default_factory=dict)
+    files: dict[FileKey, Text] = field(default_factory=dict)
+    positional: tuple[Text, ...] = ()
+    cwd: str = ""
+    #: Why a variable that nothing sets may still be set: a file that could not be read.
+    outside: Unknown | None = None
+    directives: tuple[Directive, ...] = ()
+    wrappers: tuple[tuple[Word, ...], ...] = ()
+    scripts: tuple[str, ...] = ()
+    #: Files that are being sourced, outermost first.
+    sourcing: tuple[str, ...] = ()
+    #: Where output goes that something reads; None when nothing does.
+    output: list[Piece] | None = None
+    stdin: Text | None = None
+    #: Names of the function's own variables, with what they hid.
+    hidden: list[dict[str, Variable | None]] = field(default_factory=list)
+    depth: int = 0
+    #: States in which an undecided `break` or `return` leaves.
+    leaving: list[list[Shell]] = field(default_factory=list)
+
+    def fork(self) -> Shell:
+        """A copy whose changes stay in it; what all share is shared."""
+        other = copy(self)
+        other.variables = dict(self.variables)
+        other.functions = dict(self.functions)
+        other.files = dict(self.files)
+        other.hidden = [dict(names) for names in self.hidden]
+        other.output = None if self.output is None else list(self.output)
+        return other
+
+    def take(self, other: Shell) -> None:
+        """Go on in the state of a copy."""
+        self.variables, self.functions = other.variables, other.functions
+        self.files, self.positional, self.cwd = other.files, other.positional, other.cwd
+        self.outside, self.hidden = other.outside, other.hidden
+        if self.output is not None and other.output is not None:
+            self.output[:] = other.output
+
+    def set(self, name: str, value: Text, exported: bool | None = None) -> None:
+        value = tuple(piece for piece in value if piece.text != "") or value[:1]
+        self.world.budget.store(value)
+        if len(value) > MOST_PIECES:
+            value = (value[0]._replace(text=Unknown(f"`{name}` is too long"), split=False),)
+        old = self.variables.get(name)
+        flag = (old is not None and old.exported) if exported is None else exported
+        if old is not None and old.elements is not None:
+            self.variables[name] = old._replace(elements={**old.elements, "0": value})
+        else:
+            self.variables[name] = Variable(value, None, flag)
+
+    def set_elements(self, name: str, elements: Mapping[str, Text]) -> None:
+        self.world.budget.store_elements(len(elements))
+        old = self.variables.get(name)
+        self.variables[name] = Variable((), elements, old is not None and old.exported)
+
+    def get(self, name: str) -> Text | None:
+        """The value of a plain variable, or of an array's first element; None where nothing sets it."""
+        found = self.variables.get(name)
+        if found is None:
+            return None
+        return found.value if found.elements is None else found.elements.get("0")
+
+    def missing(self, name: str) -> Unknown:
+        """What a variable is that nothing sets."""
+        if name.startswith("SLURM") and self.directives:
+            return Unknown(f"`{name}` is set by SLURM when the job runs", nonempty=True)
+        if name in ALWAYS_SET:
+            return Unknown(f"`{name}` depends on the machine", nonempty=True)
+        if self.outside is not None and name not in NEVER_SOURCED:
+            return Unknown(f"`{name}` is not set here; {self.outside.reason}")
+        return Unknown(f"nothing sets `{name}`", unset=name)
+
+    def exported(self) -> dict[str, Variable]:
+        return {name: value for name, value in self.variables.items() if value.exported}
+
+
+ALWAYS_SET = frozenset({"HOME", "USER", "HOSTNAME", "PATH", "SHELL", "RANDOM", "UID", "SECONDS"})
+NEVER_SOURCED = frozenset({"@", "*"})
+
+
+def text_key(text: Text) -> FileKey:
+    """A path by which a file that the script wrote is found again, whatever is unknown in it."""
+    key: list[str | Unknown] = [""]
+    for piece in text:
+        last = key[-1]
+        if isinstance(piece.text, str) and isinstance(last, str):
+            key[-1] = last + piece.text
+        elif not (isinstance(piece.text, Unknown) and piece.text.unset):
+            key.append(piece.text)
+    return tuple(part if isinstance(part, Unknown) else _normal(part) for part in key)
+
+
+def _normal(path: str) -> str:
+    """Without steps that lead nowhere."""
+    parts = [part for part in path.split("/") if part not in (".", "")]
+    ends = ("/" if path.startswith("/") else "", "/" if path.endswith("/") and parts else "")
+    return ends[0] + "/".join(parts) + ends[1]

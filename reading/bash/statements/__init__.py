@@ -1,0 +1,1 @@
+"""Statements of bash -> the state that they leave: assignments, branches, loops, conditions."""

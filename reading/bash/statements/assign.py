@@ -1,0 +1,86 @@
+"""`NAME=value`, `NAME+=value`, `NAME[index]=value` and `NAME=( ... )`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ...facts import Unknown
+from ..shell import Shell
+from ..source import Source
+from ..values import Piece, Text, lenient
+from ..words.expand import arithmetic_value, joined, words
+from .control import Status
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def assignment(shell: Shell, source: Source, node: Node) -> Status:
+    assign(shell, source, node)
+    return True
+
+
+def assign(shell: Shell, source: Source, node: Node, exported: bool | None = None) -> str:
+    """`NAME=value`, `NAME+=value`, `NAME[index]=value`, `NAME=( ... )`; the name."""
+    start, end = node.start_byte, node.end_byte
+    text = source.text
+    equals = text.find("=", start, end)
+    target = text[start : equals if equals >= 0 else end]
+    appends = target.endswith("+")
+    target = target.removesuffix("+")
+    name, bracket, index = target.partition("[")
+    array = next((child for child in node.children if child.type == "array"), None)
+    if array is not None:
+        old = shell.variables.get(name) if appends else None
+        before: Mapping[str, Text] = {}
+        if old is not None:
+            before = {"0": old.value} if old.elements is None else old.elements
+        found = {**before, **_elements(shell, source, array, len(before))}
+        shell.set_elements(name, found)
+        return name
+    value = joined(shell, source, equals + 1, end)
+    value = value or (Piece("", *source.place(max(start, end - 1))),)
+    if bracket:
+        _assign_element(shell, source, name, start + len(name) + 1, equals - appends - 1, value)
+        return name
+    if appends:
+        value = (*(shell.get(name) or ()), *value)
+    shell.set(name, value, exported)
+    return name
+
+
+def _assign_element(
+    shell: Shell, source: Source, name: str, start: int, end: int, value: Text
+) -> None:
+    key = lenient(joined(shell, source, start, end))
+    old = shell.variables.get(name)
+    found = dict(old.elements) if old is not None and old.elements is not None else {}
+    if isinstance(key, Unknown):
+        unknown = Piece(key, *source.place(start), True)
+        shell.set_elements(name, {"0": (unknown,)})
+        return
+    if not key.isdecimal() and key not in found and key.isidentifier() and shell.get(key):
+        number = arithmetic_value(shell, source, start, end, False)
+        key = key if isinstance(number, Unknown) else str(number)
+    shell.set_elements(name, found | {key: value})
+
+
+def _elements(shell: Shell, source: Source, node: Node, count: int) -> dict[str, Text]:
+    """Elements by key, or by number from `count` on."""
+    found: dict[str, Text] = {}
+    for child in node.children:
+        if not child.is_named or child.type == "comment":
+            continue
+        start, end = child.start_byte, child.end_byte
+        closed = source.text.find("]=", start, end) if source.text[start] == "[" else -1
+        if closed > 0:
+            key = lenient(joined(shell, source, start + 1, closed))
+            found[str(key)] = joined(shell, source, closed + 2, end)
+            continue
+        for word in words(shell, source, start, end):
+            if all(isinstance(p.text, Unknown) and p.text.unset and p.split for p in word.pieces):
+                continue
+            found[str(count)] = word.pieces
+            count += 1
+    return found

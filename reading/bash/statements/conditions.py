@@ -1,0 +1,235 @@
+"""`[ ... ]`, `[[ ... ]]` and `test`: true, false, or None where the text does not decide it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...facts import Unknown
+from ..shell import DEEPEST, Shell, text_key
+from ..source import Source
+from ..values import Text, lenient, nonempty, plain, unknowns
+from ..words import patterns
+from ..words.expand import arithmetic_text, joined, words
+from ..words.scan import raw_words
+from .control import Status as Verdict
+
+_OPERATORS = ("&&", "||", "(", ")")
+
+
+@dataclass
+class _Operand:
+    """One word of a test; `raw` is how it is written, None for what came out of a variable."""
+
+    text: Text
+    raw: str
+    told_from_outside: bool = False
+
+    @property
+    def known(self) -> str | Unknown:
+        return plain(self.text) if self.text and self.told_from_outside else lenient(self.text)
+
+    @property
+    def filled(self) -> Verdict:
+        """Whether it has characters."""
+        verdict = nonempty(self.text)
+        return (
+            None if verdict is False and self.told_from_outside and unknowns(self.text) else verdict
+        )
+
+
+def bracket(shell: Shell, source: Source, start: int, end: int) -> Verdict:
+    """The inside of `[[ ... ]]`."""
+    operands = [
+        _Operand(
+            joined(shell, source, *span), source.text[slice(*span)], shell.world.told_from_outside
+        )
+        for span in raw_words(source.text, start, end, _OPERATORS)
+    ]
+    return _Test(shell, operands, True).whole()
+
+
+def test(shell: Shell, source: Source, start: int, end: int) -> Verdict:
+    """The inside of `[ ... ]`, with words split as bash splits them."""
+    operands: list[_Operand] = []
+    for span in raw_words(source.text, start, end):
+        raw = source.text[slice(*span)]
+        for word in words(shell, source, *span):
+            quoted = raw[0] in "\"'" or not all(
+                isinstance(piece.text, Unknown) and piece.text.unset for piece in word.pieces
+            )
+            outside = shell.world.told_from_outside
+            if quoted or outside:
+                operands.append(_Operand(word.pieces, raw, outside))
+    return _Test(shell, operands, False).whole()
+
+
+def test_words(shell: Shell, texts: list[Text]) -> Verdict:
+    """The words behind `test`."""
+    return _Test(shell, [_Operand(text, str(lenient(text))) for text in texts], False).whole()
+
+
+@dataclass
+class _Test:
+    shell: Shell
+    operands: list[_Operand]
+    double: bool
+    position: int = 0
+    depth: int = 0
+
+    def whole(self) -> Verdict:
+        if not self.operands:
+            return False
+        verdict = self.either()
+        return verdict if self.position >= len(self.operands) else False
+
+    def raw(self, ahead: int = 0) -> str:
+        index = self.position + ahead
+        return self.operands[index].raw if index < len(self.operands) else ""
+
+    def either(self) -> Verdict:
+        verdict = self.both()
+        while self.raw() in ("||", "-o") and self.position < len(self.operands):
+            self.position += 1
+            other = self.both()
+            verdict = True if verdict or other else (None if None in (verdict, other) else False)
+        return verdict
+
+    def both(self) -> Verdict:
+        verdict = self.negated()
+        while self.raw() in ("&&", "-a"):
+            self.position += 1
+            other = self.negated()
+            known = False not in (verdict, other)
+            verdict = (None if None in (verdict, other) else True) if known else False
+        return verdict
+
+    def negated(self) -> Verdict:
+        if self.raw() == "!" and self.position + 1 < len(self.operands):
+            self.position += 1
+            self.depth += 1
+            verdict = self.negated() if self.depth < DEEPEST else None
+            return None if verdict is None else not verdict
+        return self.primary()
+
+    def primary(self) -> Verdict:
+        if self.position >= len(self.operands):
+            return False
+        if self.raw() == "(" and self.double and self.depth < DEEPEST:
+            self.depth += 1
+            self.position += 1
+            verdict = self.either()
+            self.position += 1
+            return verdict
+        operator = self.raw(1)
+        if operator in BINARY and self.position + 2 < len(self.operands):
+            left, right = self.operands[self.position], self.operands[self.position + 2]
+            self.position += 3
+            return self.compared(operator, left, right)
+        if self.raw() in UNARY and self.position + 1 < len(self.operands):
+            check, operand = UNARY[self.raw()], self.operands[self.position + 1]
+            self.position += 2
+            return check(self.shell, operand)
+        operand = self.operands[self.position]
+        self.position += 1
+        return operand.filled
+
+    def compared(self, operator: str, left: _Operand, right: _Operand) -> Verdict:
+        if operator in NUMERIC:
+            return self.numeric(operator, left, right)
+        known, other = left.known, right.known
+        if isinstance(known, Unknown) or isinstance(other, Unknown):
+            return _among(known, other) if operator in ("=", "==") else None
+        if operator == "=~":
+            return _regular(other, known)
+        if operator in ("<", ">"):
+            return known < other if operator == "<" else known > other
+        pattern = self.double and right.raw[:1] not in ("'", '"')
+        equal = patterns.matches(other, known) if pattern else known == other
+        return equal if operator != "!=" or equal is None else not equal
+
+    def numeric(self, operator: str, left: _Operand, right: _Operand) -> Verdict:
+        numbers = []
+        for operand in (left, right):
+            known = operand.known
+            if isinstance(known, Unknown):
+                return None
+            if self.double:
+                value = arithmetic_text(self.shell, operand.text, False)
+                if isinstance(value, Unknown):
+                    return None if unknowns(operand.text) else False
+                numbers.append(value)
+            elif re.fullmatch(r"\s*[+-]?\d{1,18}\s*", known):
+                numbers.append(int(known))
+            else:
+                return False
+        return NUMERIC[operator](*numbers)
+
+
+def _among(known: str | Unknown, other: str | Unknown) -> Verdict:
+    """A text that no alternative has is not there."""
+    unknown, text = (known, other) if isinstance(known, Unknown) else (other, known)
+    if isinstance(unknown, Unknown) and unknown.alternatives and isinstance(text, str):
+        return None if text in unknown.alternatives or any(c in text for c in "*?[") else False
+    return None
+
+
+def _regular(pattern: str, text: str) -> Verdict:
+    """Only expressions that cannot take long are tried."""
+    if len(text) > 200 or len(pattern) > 200 or sum(map(pattern.count, "*+{")) > 2:
+        return None
+    try:
+        return re.search(pattern.replace("[[:digit:]]", "[0-9]"), text) is not None
+    except re.error:
+        return None
+
+
+def _exists(shell: Shell, operand: _Operand) -> Verdict:
+    if text_key(operand.text) in shell.files:
+        return True
+    known = operand.known
+    if known == "":
+        return False
+    return True if shell.world.find(operand.text, shell) is not None else None
+
+
+def _empty(shell: Shell, operand: _Operand) -> Verdict:
+    filled = operand.filled
+    return None if filled is None else not filled
+
+
+def _is_set(shell: Shell, operand: _Operand) -> Verdict:
+    name = operand.known
+    if isinstance(name, Unknown):
+        return None
+    value = shell.get(name)
+    if value is None:
+        missing = shell.missing(name)
+        return False if missing.unset else None
+    return True
+
+
+def _never_known(shell: Shell, operand: _Operand) -> Verdict:
+    return None
+
+
+UNARY: dict[str, Callable[[Shell, _Operand], Verdict]] = {
+    "-z": _empty,
+    "-n": lambda shell, operand: operand.filled,
+    "-v": _is_set,
+    "-f": _exists,
+    "-e": _exists,
+    "-s": _exists,
+    "-r": _exists,
+    **dict.fromkeys(("-d", "-w", "-x", "-L", "-h", "-p", "-S", "-t", "-b", "-c"), _never_known),
+}
+NUMERIC: dict[str, Callable[[int, int], bool]] = {
+    "-eq": lambda a, b: a == b,
+    "-ne": lambda a, b: a != b,
+    "-lt": lambda a, b: a < b,
+    "-le": lambda a, b: a <= b,
+    "-gt": lambda a, b: a > b,
+    "-ge": lambda a, b: a >= b,
+}
+BINARY = frozenset({"=", "==", "!=", "=~", "<", ">", *NUMERIC})

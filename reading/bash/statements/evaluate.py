@@ -1,0 +1,52 @@
+"""Statements -> what they leave behind, by the syntax tree; each kind has its function in `handlers`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..shell import DEEPEST, Shell
+from ..source import Source
+from ..tree import parse
+from .control import Break, Exit, Return, Status
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def run_text(shell: Shell, source: Source) -> Status:
+    """Everything in a source; a script's `exit` ends it here."""
+    try:
+        return run_all(shell, source, parse(source).children)
+    except Exit:
+        return None
+    except (Return, Break):
+        return None
+
+
+def run_all(shell: Shell, source: Source, nodes: list[Node]) -> Status:
+    status: Status = True
+    for node in nodes:
+        if node.is_named:
+            status = run(shell, source, node)
+    return status
+
+
+def run(shell: Shell, source: Source, node: Node) -> Status:
+    shell.world.budget.spend()
+    handler = shell.world.handlers.get(node.type)
+    if handler is None:
+        return True
+    if shell.depth > 4 * DEEPEST:
+        shell.world.note("it is nested too deep", source.place(node.start_byte))
+        return None
+    shell.depth += 1
+    try:
+        return handler(shell, source, node)
+    finally:
+        shell.depth -= 1
+
+
+def shown(source: Source, node: Node) -> str:
+    """A statement in one short line."""
+    text = " ".join(source.text[node.start_byte : node.end_byte].split())
+    return text if len(text) <= 60 else text[:57] + "..."

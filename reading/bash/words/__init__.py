@@ -1,0 +1,1 @@
+"""Words of bash -> their pieces: quotes, expansions, patterns, arithmetic."""

@@ -1,0 +1,272 @@
+"""The inside of a word -> pieces: quotes, `$NAME`, `${...}`, `$(...)`, `$((...))`."""
+
+from __future__ import annotations
+
+import re
+
+from ...facts import Unknown
+from ..shell import DEEPEST, Shell
+from ..source import Source, text_source
+from ..statements.evaluate import run_text
+from ..values import BREAK, NOTHING, Piece, Text, Word, plain, with_split, words_of
+from . import arithmetic
+from .parameter_expansion import parameter
+from .scan import after_dollar, after_double, after_single
+
+_NAME = re.compile(r"[A-Za-z_]\w*|[@*#?$!\-]|\d")
+_SPECIAL = re.compile(r"[$`\"'\\]")
+_ESCAPED_IN_QUOTES = frozenset('"\\$`\n')
+_BRACES = re.compile(r"([^\s{}$'\"`\\]*)\{([^\s{}$'\"`\\]*)\}([^\s{}$'\"`\\]*)")
+_ANSI = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "r": "\r", "0": "\0"}
+
+
+def words(shell: Shell, source: Source, start: int, end: int) -> list[Word]:
+    """The words that one word of the source becomes."""
+    text = source.text
+    if "{" in text[start:end] and (match := _BRACES.fullmatch(text, start, end)):
+        options = _braces(match[2])
+        if options is not None:
+            path, line, column = source.place(start)
+            return [
+                Word((Piece(f"{match[1]}{option}{match[3]}", path, line, column),))
+                for option in options
+            ]
+    return words_of(pieces(shell, source, start, end))
+
+
+def _braces(inside: str) -> list[str] | None:
+    """`a,b` or `1..4` between braces."""
+    if "," in inside:
+        return inside.split(",")
+    match = re.fullmatch(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(\d{1,9}))?", inside)
+    if match is None:
+        return None
+    first, last, step = int(match[1]), int(match[2]), int(match[3] or 1) or 1
+    if abs(last - first) // step > 10_000:
+        return None
+    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    return [str(number) for number in numbers]
+
+
+def joined(shell: Shell, source: Source, start: int, end: int) -> Text:
+    """The word as one text, as an assignment takes it."""
+    return unbroken(pieces(shell, source, start, end))
+
+
+def unbroken(found: list[Piece]) -> Text:
+    kept: list[Piece] = []
+    for index, piece in enumerate(found):
+        if piece is NOTHING:
+            continue
+        if piece is not BREAK:
+            kept.append(piece if not piece.split else piece._replace(split=False))
+        elif 0 < index < len(found) - 1:
+            last = found[index - 1]
+            kept.append(Piece(" ", last.path, last.line, last.column))
+    return tuple(kept)
+
+
+def pieces(
+    shell: Shell, source: Source, start: int, end: int, quoted: bool = False, heredoc: bool = False
+) -> list[Piece]:
+    """`quoted` reads as between double quotes, `heredoc` takes `"` for itself there."""
+    found: list[Piece] = []
+    text, position = source.text, start
+    shell.world.budget.spend_words()
+    while position < end:
+        if not quoted and position in source.placeholders:
+            stop = min(source.placeholders[position], end)
+            unknown = Unknown(f"`{text[position:stop]}` is to be filled in", nonempty=True)
+            found.append(Piece(unknown, *source.place(position)))
+            position = stop
+            continue
+        match = _SPECIAL.search(text, position, end)
+        stop = match.start() if match else end
+        if stop > position:
+            found += source.pieces(position, stop)
+            position = stop
+        if match:
+            position = _special(shell, source, position, end, quoted, heredoc, found)
+    return found
+
+
+def _special(
+    shell: Shell,
+    source: Source,
+    position: int,
+    end: int,
+    quoted: bool,
+    heredoc: bool,
+    found: list[Piece],
+) -> int:
+    text = source.text
+    character = text[position]
+    following = text[position + 1 : position + 2] if position + 1 < end else ""
+    if character == "\\":
+        return _escape(source, position, end, quoted, found)
+    if character in "$`" and not (following in ("'", '"') and character == "$" and not quoted):
+        stop = after_dollar(text, position, end)
+        if stop == position + 1 and character == "$":
+            found += source.pieces(position, stop)
+        else:
+            found += expansion(shell, source, position, stop, quoted)
+        return max(stop, position + 1)
+    if character == "$":
+        return _ansi(source, position, end, found) if following == "'" else position + 1
+    if quoted:
+        if character == "'" or heredoc:
+            found += source.pieces(position, position + 1)
+        return position + 1
+    stop = (after_single if character == "'" else after_double)(text, position + 1, end)
+    inner = stop - 1 if stop > position + 1 and text[stop - 1] == character else stop
+    if character == "'":
+        inside = source.pieces(position + 1, inner)
+    else:
+        inside = pieces(shell, source, position + 1, inner, True)
+    if not inside or any(piece is not NOTHING for piece in inside):
+        found.append(Piece("", *source.place(position)))
+    found += [piece for piece in inside if piece is not NOTHING]
+    return stop
+
+
+def _escape(source: Source, position: int, end: int, quoted: bool, found: list[Piece]) -> int:
+    following = source.text[position + 1 : position + 2] if position + 1 < end else ""
+    if following == "\n":
+        return position + 2
+    if quoted and following not in _ESCAPED_IN_QUOTES:
+        found += source.pieces(position, min(position + 2, end))
+    else:
+        found += source.pieces(position + 1, min(position + 2, end))
+    return position + 2
+
+
+def _ansi(source: Source, position: int, end: int, found: list[Piece]) -> int:
+    text, stop = source.text, position + 2
+    while stop < end and text[stop] != "'":
+        stop += 2 if text[stop] == "\\" else 1
+    inside = text[position + 2 : min(stop, end)]
+    decoded = re.sub(r"\\(.)", lambda match: _ANSI.get(match[1], match[0]), inside, flags=re.DOTALL)
+    found.append(Piece(decoded, *source.place(position)))
+    return stop + 1
+
+
+def expansion(shell: Shell, source: Source, start: int, end: int, quoted: bool) -> list[Piece]:
+    """What a `$...` or a back-quoted command stands for."""
+    text = source.text
+    if text[start] == "`" or (text.startswith("$(", start) and not _arithmetic(text, start, end)):
+        skip = 1 if text[start] == "`" else 2
+        inner = end - 1 if text[end - 1] in "`)" and end - start > skip else end
+        return _tagged(substituted(shell, source, start + skip, inner, start, end), quoted)
+    if text.startswith("$((", start):
+        value = arithmetic_value(shell, source, start + 3, end - 2)
+        found = value if isinstance(value, Unknown) else str(value)
+        return [Piece(found, *source.place(start), not quoted)]
+    if text.startswith("${", start):
+        inner = end - 1 if text[end - 1] == "}" else end
+        return parameter(shell, source, start + 2, inner, quoted)
+    return parameter(shell, source, start + 1, end, quoted)
+
+
+def _arithmetic(text: str, start: int, end: int) -> bool:
+    return text.startswith("$((", start) and text.endswith("))", start + 3, end)
+
+
+def _tagged(text: Text, quoted: bool) -> list[Piece]:
+    return with_split(text, not quoted)
+
+
+def substituted(shell: Shell, source: Source, start: int, end: int, outer: int, stop: int) -> Text:
+    """The output of a command, where it can be told without running it."""
+    place = source.place(outer)
+    shown = " ".join(source.text[outer:stop].split())
+    reason = (
+        f"`{shown if len(shown) <= 80 else shown[:77] + '...'}` is decided when the script runs"
+    )
+    if shell.depth > DEEPEST:
+        return (Piece(Unknown(reason), *place),)
+    inner = shell.fork()
+    inner.output, inner.stdin, inner.depth = [], None, shell.depth + 1
+    body = source.pieces(start, end)
+    if source.text[outer] == "`":
+        body = [
+            (
+                piece._replace(text=re.sub(r"\\([$`\\])", r"\1", piece.text))
+                if isinstance(piece.text, str)
+                else piece
+            )
+            for piece in body
+        ]
+    run_text(inner, text_source(tuple(body), source.path))
+    return _output(inner.output, reason, place)
+
+
+def _output(output: list[Piece], reason: str, place: tuple[str, int, int]) -> Text:
+    """Without the blank lines at its end; what is unknown in it is told by the whole command."""
+    kept = [
+        (
+            piece._replace(text=Unknown(reason, piece.text.alternatives))
+            if isinstance(piece.text, Unknown) and not piece.text.unset
+            else piece
+        )
+        for piece in output
+    ]
+    while kept and isinstance(kept[-1].text, str):
+        text = kept[-1].text.rstrip("\n")
+        if text:
+            kept[-1] = kept[-1]._replace(text=text)
+            break
+        kept.pop()
+    return tuple(kept)
+
+
+def arithmetic_value(
+    shell: Shell, source: Source, start: int, end: int, strict: bool = True
+) -> int | Unknown:
+    """`strict`: a name that nothing sets is unknown and not 0, because its value is asked for."""
+    found = unbroken(pieces(shell, source, start, end, True))
+    return arithmetic_text(shell, found, strict)
+
+
+def arithmetic_text(shell: Shell, text: Text, strict: bool, depth: int = 0) -> int | Unknown:
+    if strict:
+        unset = next(
+            (piece.text for piece in text if isinstance(piece.text, Unknown) and piece.text.unset),
+            None,
+        )
+        if unset is not None:
+            return unset
+    flat = text_source(text, shell.path)
+
+    def lookup(name: str) -> int | Unknown:
+        value = _element(shell, name)
+        if value is None:
+            missing = shell.missing(name.partition("[")[0])
+            return 0 if not strict and missing.unset else missing
+        known = plain(value) if value else ""
+        if isinstance(known, str) and known.isdecimal() and (known == "0" or known[0] != "0"):
+            return int(known[:30])
+        if depth > 8:
+            return Unknown(f"`{name}` names itself")
+        return arithmetic_text(shell, value, strict, depth + 1)
+
+    def assign(name: str, value: int | Unknown) -> None:
+        text = value if isinstance(value, Unknown) else str(value)
+        shell.set(name.partition("[")[0], (Piece(text, *flat.place(0)),))
+
+    return arithmetic.evaluate(flat.text, lookup, assign, flat.unknown)
+
+
+def _element(shell: Shell, name: str) -> Text | None:
+    if "[" not in name:
+        return shell.get(name)
+    base, _, index = name.rstrip("]").partition("[")
+    variable = shell.variables.get(base)
+    if variable is None or variable.elements is None:
+        return None
+    return variable.elements.get(index.strip("$\"' "), variable.elements.get(_index(shell, index)))
+
+
+def _index(shell: Shell, index: str) -> str:
+    value = shell.get(index.strip("$"))
+    known = plain(value) if value else ""
+    return known if isinstance(known, str) else ""

@@ -1,0 +1,301 @@
+"""A launched command -> its launcher, the program it starts, and how many processes on how many nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from . import directives
+from .bash.commands.launching import PYTHONS, program
+from .bash.shell import Directive, Launch
+from .bash.values import Text, Word, plain, whole, word
+from .command_options import Options, launcher_options, options
+from .facts import Unknown
+
+Number = int | Unknown
+Found = tuple[str, Number, Word]
+
+#: Modules that are launchers, when Python is told to run them.
+MODULES = {
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torchrun",
+    "torch.distributed.elastic": "torchrun",
+    "deepspeed": "deepspeed",
+    "deepspeed.launcher.runner": "deepspeed",
+    "accelerate.commands.launch": "accelerate",
+    "accelerate": "accelerate",
+}
+#: Options of launchers that take no value.
+_SWITCHES_WORDS = """--standalone --no-python --run-path --use-env --force-multi --no-local-rank --no-ssh
+    --save-pid --enable-each-rank-log --no-ssh-check --multi-gpu --use-deepspeed --use-fsdp --use-megatron-lm
+    --same-network --debug --quiet -q"""
+SWITCHES = frozenset(_SWITCHES_WORDS.split())
+_PYTHON_VALUES = ("-X", "-W")
+
+
+@dataclass(frozen=True)
+class Started:
+    """`entry` is the program's file or module, None where it cannot be told from its arguments."""
+
+    launcher: str
+    given: Options
+    entry: Word | None
+    arguments: tuple[Word, ...]
+    launch: Launch
+    _read: dict[frozenset[str], Options] = field(default_factory=dict, repr=False)
+
+    def options(self, switches: frozenset[str] = frozenset()) -> Options:
+        """The program's own options; `switches` take no value."""
+        if switches not in self._read:
+            entry = self.entry or self.launch.words[0]
+            self._read[switches] = options(entry, self.arguments, switches)
+        return self._read[switches]
+
+    @property
+    def shape(self) -> dict[str, tuple[Number, Word]]:
+        """nodes, gpus_per_node and world, as far as the command says them."""
+        return {name: (value, place) for name, value, place in SHAPES[self.launcher](self)}
+
+
+def started(launch: Launch) -> Started:
+    words = launch.words
+    name = program(words[0])
+    rest = list(words[1:])
+    if name in PYTHONS or (name not in SHAPES and any(item.text == "-m" for item in rest[:6])):
+        return _python(launch, rest)
+    if name in ("accelerate", "ds", "torchrun_main"):
+        name = {"accelerate": "accelerate", "ds": "deepspeed", "torchrun_main": "torchrun"}[name]
+        rest = rest[1:] if rest and rest[0].text == "launch" else rest
+    if name in ("torchrun", "deepspeed", "accelerate"):
+        return _launched(launch, name, rest)
+    if name in ("megatron", "swift"):
+        given = launcher_options(words[0], [])
+        return Started("swift", given, words[0], tuple(rest), launch)
+    entry = words[0] if words[0].tail.endswith(".py") else None
+    return _started(launch, entry, rest)
+
+
+def _started(launch: Launch, entry: Word | None, rest: list[Word]) -> Started:
+    """A program that is started as it is, or by a launcher in front of a shell."""
+    launcher, given = "none", launcher_options(launch.words[0], [])
+    for wrapper in launch.wrappers:
+        name = program(wrapper[0])
+        if name in SHAPES:
+            launcher, given = name, launcher_options(wrapper[0], wrapper[1:])
+    return Started(launcher, given, entry, tuple(rest), launch)
+
+
+def _python(launch: Launch, rest: list[Word]) -> Started:
+    """`python [-u] script.py ...` or `python -m module ...`"""
+    while rest:
+        text = rest[0].lead
+        if text == "-m" and len(rest) > 1:
+            module = str(rest[1].text)
+            if module in MODULES:
+                after = rest[2:]
+                if MODULES[module] == "accelerate" and after and after[0].text == "launch":
+                    after = after[1:]
+                return _launched(launch, MODULES[module], after)
+            return _started(launch, rest[1], rest[2:])
+        if not text.startswith("-") and not rest[0].hidden:
+            break
+        rest = rest[2:] if text in _PYTHON_VALUES else rest[1:]
+    entry = rest[0] if rest else None
+    return _started(launch, entry, rest[1:])
+
+
+def _launched(launch: Launch, launcher: str, rest: list[Word]) -> Started:
+    """The launcher's own options end where the program's file stands, or behind `-m module`."""
+    index = _entry(rest)
+    given = launcher_options(launch.words[0], [_named(item) for item in rest[:index]])
+    entry = rest[index] if index < len(rest) else None
+    return Started(launcher, given, entry, tuple(rest[index + 1 :]), launch)
+
+
+_SHORT = {"-i": "--include", "-e": "--exclude", "-H": "--hostfile"}
+
+
+def _named(item: Word) -> Word:
+    long = _SHORT.get(item.lead)
+    return item if long is None else word(long, item.path, item.line, item.column)
+
+
+def _entry(words: Sequence[Word]) -> int:
+    index = 0
+    while index < len(words):
+        item = words[index]
+        name, sign, _ = item.lead.partition("=")
+        plain_name = name.replace("_", "-")
+        if plain_name in ("-m", "--module"):
+            rest = next(
+                (i for i, w in enumerate(words[index + 1 :], index + 1) if w.lead[:1] != "-"), 0
+            )
+            return rest or len(words)
+        if name.startswith("-"):
+            index += 1 if sign or plain_name in SWITCHES else 2
+        elif item.hidden is not None and not item.tail.endswith(".py"):
+            index += 1
+        else:
+            return index
+    return next((i for i, item in enumerate(words) if item.tail.endswith(".py")), len(words))
+
+
+def _torchrun(started: Started) -> Iterator[Found]:
+    given = started.given
+    nodes, each = given.count("--nnodes"), given.count("--nproc-per-node")
+    yield "nodes", nodes, given.place("--nnodes")
+    yield "gpus_per_node", each, given.place("--nproc-per-node")
+    yield "world", _product(nodes, each), given.place("--nnodes")
+
+
+def _product(one: Number, two: Number) -> Number:
+    if isinstance(one, Unknown) or isinstance(two, Unknown):
+        return one if isinstance(one, Unknown) else two
+    return one * two
+
+
+def _deepspeed(started: Started) -> Iterator[Found]:
+    """Without options it takes every GPU of every node in its hostfile (deepspeed/launcher/runner.py)."""
+    given = started.given
+    include = given.text("--include")
+    nodes = given.number("--num-nodes")
+    each = given.number("--num-gpus")
+    if isinstance(include, str):
+        slots = [part.partition(":")[2] for part in include.split("@")]
+        same = {len(slot.split(",")) for slot in slots if slot}
+        nodes = len(slots)
+        each = same.pop() if len(same) == 1 and all(slots) else None
+    everything = Unknown("deepspeed takes all nodes of the hostfile, which is not here")
+    nodes = everything if nodes is None else nodes
+    each = Unknown("deepspeed takes all GPUs that it finds") if each is None else each
+    yield "nodes", nodes, given.place("--include", "--num-nodes")
+    yield "gpus_per_node", each, given.place("--include", "--num-gpus")
+    yield "world", _product(nodes, each), given.place("--include", "--num-nodes", "--num-gpus")
+
+
+def _accelerate(started: Started) -> Iterator[Found]:
+    given = started.given
+    unknown = Unknown("accelerate takes it from its own config file")
+    world, nodes = given.number("--num-processes"), given.number("--num-machines")
+    world = unknown if world is None else world
+    nodes = unknown if nodes is None else nodes
+    yield "nodes", nodes, given.place("--num-machines")
+    yield "world", world, given.place("--num-processes")
+    each: Number = nodes if isinstance(nodes, Unknown) else world
+    if isinstance(nodes, int) and isinstance(world, int) and nodes:
+        each = world // nodes if world % nodes == 0 else Unknown("it is no whole number")
+    yield "gpus_per_node", each, given.place("--num-processes")
+
+
+def _swift(started: Started) -> Iterator[Found]:
+    """ms-swift starts torchrun with NNODES and NPROC_PER_NODE of its environment."""
+    found: dict[str, Number] = {}
+    for name, variable in (("nodes", "NNODES"), ("gpus_per_node", "NPROC_PER_NODE")):
+        value = started.launch.environment.get(variable)
+        found[name] = 1 if value is None else _number(value)
+        yield name, found[name], Word(value) if value else started.launch.words[0]
+    yield "world", _product(found["nodes"], found["gpus_per_node"]), started.launch.words[0]
+
+
+def _number(value: Text) -> Number:
+    text = plain(value) if value else ""
+    number = whole(text) if isinstance(text, str) else None
+    if number is None:
+        return text if isinstance(text, Unknown) else Unknown(f"`{text}` is not a whole number")
+    return number
+
+
+def _processes(started: Started) -> Iterator[Found]:
+    """Without a launcher, one process for each task of srun or mpirun."""
+    launch = started.launch
+    programs = [program(wrapper[0]) for wrapper in launch.wrappers]
+    if any(name.startswith(("mpi", "ort", "prun", "aprun")) for name in programs):
+        yield from _mpi(started)
+    elif launch.directives:
+        yield from _tasks(started)
+    else:
+        yield from _alone(started)
+
+
+def _tasks(started: Started) -> Iterator[Found]:
+    given = started.launch.directives
+    command = started.launch.words[0]
+    unknown = Unknown("the job's header does not say it")
+    nodes, each = directives.count(given, "nodes"), directives.count(given, "ntasks-per-node")
+    total = directives.tasks(given)
+    gpus = directives.gpus_per_node(given)
+    if total is None and each is None and isinstance(nodes, int) and gpus is None:
+        total = None
+    yield "nodes", unknown if nodes is None else nodes, _placed(given, command, "nodes")
+    yield "world", unknown if total is None else total, _placed(
+        given, command, "ntasks", "ntasks-per-node"
+    )
+    if gpus is not None:
+        yield "gpus_per_node", gpus[0], _word(gpus[1])
+    else:
+        yield "gpus_per_node", unknown if each is None else each, _placed(
+            given, command, "ntasks-per-node"
+        )
+
+
+def _placed(given: Sequence[Directive], command: Word, *names: str) -> Word:
+    found = directives.last(given, *names)
+    return command if found is None else _word(found)
+
+
+def _word(directive: Directive) -> Word:
+    return Word(directive.value) if directive.value else directive.word
+
+
+_TOTAL = ("-np", "-n", "--np", "-c", "--ntasks")
+_EACH = ("-ppn", "--ppn", "-npernode", "--npernode", "-N", "--ntasks-per-node", "-perhost")
+
+
+def _mpi(started: Started) -> Iterator[Found]:
+    wrapper = next(
+        w for w in started.launch.wrappers if program(w[0])[:3] in ("mpi", "ort", "pru", "apr")
+    )
+    total, each = _behind(wrapper, _TOTAL), _behind(wrapper, _EACH)
+    unknown = Unknown("mpirun is not told it")
+    world = unknown if total is None else _number(total.pieces)
+    per_node = unknown if each is None else _number(each.pieces)
+    nodes: Number = unknown
+    if isinstance(world, int) and isinstance(per_node, int) and per_node and world % per_node == 0:
+        nodes = world // per_node
+    yield "nodes", nodes, total or wrapper[0]
+    yield "gpus_per_node", per_node, each or wrapper[0]
+    yield "world", world, total or wrapper[0]
+
+
+def _behind(words: Sequence[Word], names: Sequence[str]) -> Word | None:
+    for index, item in enumerate(words[:-1]):
+        name, sign, _ = item.lead.partition("=")
+        if name in names:
+            return item.cut(len(name) + 1) if sign else words[index + 1]
+        if name == "--map-by" and words[index + 1].lead.startswith("ppr:") and names is _EACH:
+            return word(words[index + 1].lead.split(":")[1], item.path, item.line, item.column)
+    return None
+
+
+def _alone(started: Started) -> Iterator[Found]:
+    """One process, if WORLD_SIZE says so; otherwise something outside may start more."""
+    variable = started.launch.variables.get("WORLD_SIZE")
+    value = variable.value if variable is not None else None
+    command = started.launch.words[0]
+    world: Number = Unknown("nothing here starts the processes, and WORLD_SIZE is not set")
+    if value is not None:
+        world = _number(value)
+    one = world == 1
+    yield "world", world, Word(value) if value else command
+    reason = Unknown("nothing here starts the processes")
+    yield "nodes", 1 if one else reason, command
+    yield "gpus_per_node", 1 if one else reason, command
+
+
+SHAPES: dict[str, Callable[[Started], Iterator[Found]]] = {
+    "torchrun": _torchrun,
+    "deepspeed": _deepspeed,
+    "accelerate": _accelerate,
+    "swift": _swift,
+    "none": _processes,
+}

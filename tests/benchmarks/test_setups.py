@@ -1,0 +1,230 @@
+"""What a row of the published runs becomes: a case, a layout, seconds in its source's convention."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import accuracy, sources
+from benchmarks.accuracy.conversion import CONVENTIONS, from_flops, from_mfu, measured_seconds
+from benchmarks.accuracy.measured import row_of
+from benchmarks.accuracy.placing import filled
+from benchmarks.accuracy.predict import predict
+from benchmarks.accuracy.setups import setup_of
+from parc.compiler.case import Case
+from parc.compiler.memory import activations
+from parc.compiler.time.parallel_traffic import reduce_seconds
+from tests.support.published import row
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("NVIDIA H200", "H200"),
+        ("NVIDIA H100 80GB HBM3", "H100-SXM"),
+        ("NVIDIA H100 PCIe", "H100-PCIE"),
+        ("h100_sxm", "H100-SXM"),
+        ("NVIDIA A100-SXM4-40GB", "A100-40"),
+        ("NVIDIA A100-PCIE-40GB", "A100-PCIE-40"),
+        ("NVIDIA A100-SXM4-80GB", "A100-80"),
+        ("a800", "A800-80"),
+        ("Tesla V100-SXM2-32GB", "V100-32"),
+        ("V100 16 GB", "V100-16"),
+        ("NVIDIA B200", "B200"),
+        ("NVIDIA GB200", "GB200"),
+        ("AMD Instinct MI300X OAM", "MI300X"),
+        ("NVIDIA A100 80GB PCIe", "A100-PCIE-80"),
+        ("NVIDIA GH200 480GB", "GH200"),
+        ("NVIDIA GH200 120GB", "GH200"),
+        ("NVIDIA H20", "H20"),
+        ("NVIDIA L40S", "L40S"),
+        ("NVIDIA GeForce RTX 4090", None),
+        ("NVIDIA GH200 144G HBM3e", None),
+        ("NVIDIA H20-3e", None),
+        ("NVIDIA L40", None),
+        ("NVIDIA H100 NVL", None),
+        ("A100", None),
+        ("", None),
+    ],
+)
+def test_a_gpu_by_any_of_its_names(said: str, name: str | None) -> None:
+    """Of parts that differ none is taken for another."""
+    assert sources.gpu_named(said) == name
+
+
+@pytest.mark.parametrize("gpus_per_node", ["4", "8"])
+def test_zero_3_of_2021_reaches_one_port_of_a_node(gpus_per_node: str) -> None:
+    """However many GPUs a node has: what all its ports carry is divided by as many."""
+    sharded = {"gpus_per_node": gpus_per_node, "zero_stage": "3", "tp": "1", "dp": "128"}
+    case = setup_of(row(source="SC21 Table 2", mbs="4", **sharded)).case
+    assert case.traits.wide_ports == 1
+
+    def seconds(ports: int | None) -> float:
+        traits = replace(case.traits, wide_ports=ports)
+        target = replace(case.target, traits=traits)
+        return float(reduce_seconds(Case(case.job, target), 3, 128, 1, 1))
+
+    ports = int(gpus_per_node)
+    saved = (seconds(1) - seconds(2)) / (seconds(1) - seconds(None))
+    assert saved == pytest.approx((ports - ports / 2) / (ports - 1))
+
+
+@pytest.mark.parametrize(
+    ("said", "dimensions"),
+    [
+        ("Llama-3.1-8B", (32, 4096, 8, 14336, 128256)),
+        ("llama3 70B", (80, 8192, 8, 28672, 128256)),
+        ("Qwen2.5-7B-Instruct", (28, 3584, 4, 18944, 152064)),
+        ("Mistral 7B v0.3", (32, 4096, 8, 14336, 32768)),
+        ("DeepSeek-V2-Lite", (27, 2048, None, 10944, 102400)),
+    ],
+)
+def test_a_name_alone_says_the_dimensions(
+    said: str, dimensions: tuple[int, int, int | None, int, int]
+) -> None:
+    open_fields = ("layers", "hidden", "heads", "kv_heads", "ffn_hidden", "gated_mlp", "vocab")
+    model = setup_of(row(model=said, **dict.fromkeys(open_fields, ""))).case.model
+    assert (model.layers, model.hidden, model.kv_heads, model.ffn, model.vocab) == dimensions
+
+
+def test_stated_dimensions_come_before_the_name() -> None:
+    model = setup_of(row(model="Llama-3.1-8B", layers="4", hidden="1024", heads="8")).case.model
+    assert (model.layers, model.hidden, model.heads) == (4, 1024, 8)
+
+
+def test_words_may_be_written_in_capitals() -> None:
+    written = row(
+        precision="FP16", recompute="Full", attention="Unfused", flops_convention="Hardware"
+    )
+    assert setup_of(written).asked == setup_of(row()).asked
+
+
+def test_every_gpu_of_the_table_is_named_by_itself() -> None:
+    found = {name: sources.GPUS[sources.gpu_named(name) or ""] for name in sources.GPUS}
+    assert found == sources.GPUS
+
+
+@pytest.mark.parametrize(
+    ("sp", "per_token"),
+    [("0", 10 + 24 / 4 + 5 * 32 * 2048 / (4096 * 4)), ("1", (34 + 5 * 32 * 2048 / 4096) / 4)],
+)
+def test_activations_of_the_paper(sp: str, per_token: float) -> None:
+    """Korthikanti et al. 2022, equations 2 and 4, and the softmax statistics of 4 bytes per head."""
+    case = setup_of(row(sp=sp)).case
+    kept = activations.attention_bytes(case, 4, 1, 1) + activations.dense_bytes(case, 4, 2048)
+    assert kept == pytest.approx(2048 * (4096 * per_token + 4 * 32 / 4), rel=1e-9)
+
+
+def test_flops_of_the_paper() -> None:
+    """96 B s L h^2 (1 + s/6h + V/16Lh), Narayanan et al. 2021, equation 3."""
+    setup = setup_of(row())
+    batch, seq, layers, hidden, vocab = 512, 2048, 36, 4096, 51200
+    flops = 96 * batch * seq * layers * hidden**2
+    flops *= 1 + seq / (6 * hidden) + vocab / (16 * layers * hidden)
+    assert measured_seconds(setup.case, setup.row) == pytest.approx(
+        flops / (142e12 * 128), rel=1e-9
+    )
+
+
+def test_recompute_is_hardware_work_alone() -> None:
+    seconds = {
+        recompute: from_flops(setup_of(row(recompute=recompute)).case, row(recompute=recompute))
+        for recompute in ("none", "selective", "full")
+    }
+    assert seconds["none"] < seconds["selective"] < seconds["full"]
+
+
+def test_mfu_counts_the_model_alone() -> None:
+    given = row(tflops_per_gpu="", mfu="0.3", flops_convention="model", recompute="none")
+    as_rate = row(tflops_per_gpu="93.6", flops_convention="model", recompute="none")
+    case = setup_of(given).case
+    assert from_mfu(case, given) == pytest.approx(from_flops(case, as_rate))
+
+
+def test_conventions_agree_with_stated_times() -> None:
+    """Where a source prints both, the FLOP rate in its convention gives its time back."""
+    ratios: dict[str, list[float]] = {}
+    with accuracy.DATA.open() as file:
+        for record in csv.DictReader(file):
+            each = row_of(record)
+            if not each.tflops_per_gpu or not (each.step_time_s or each.tokens_per_s_per_gpu):
+                continue
+            if "Bridge" not in each.source and "Table 5" not in each.source:
+                continue
+            if not each.layers or each.precision == "nvfp4" or each.experts:
+                continue
+            setup = setup_of(each)
+            seconds = measured_seconds(setup.case, each)
+            again = from_flops(setup.case, each)
+            assert seconds is not None and again is not None
+            ratios.setdefault(each.source, []).append(again / seconds)
+    middle = {name: float(np.median(found)) for name, found in ratios.items()}
+    assert all(ratio == pytest.approx(1, abs=0.005) for ratio in middle.values()), middle
+    assert len(ratios) == 2 and len(CONVENTIONS) == 4
+
+
+def test_open_fields_are_filled_without_the_measurement() -> None:
+    left_open = {"mbs": "", "recompute": "", "zero_stage": ""}
+    fast, slow = (setup_of(row(**left_open, tflops_per_gpu=rate)) for rate in ("150", "20"))
+    assert set(fast.open) == {"micro_batch", "recompute", "recompute_layers", "zero"}
+    assert predict(fast).layout == predict(slow).layout
+    stated = predict(setup_of(row()))
+    assert predict(fast).seconds <= stated.seconds and predict(fast).fits
+
+
+def test_one_layer_has_no_embedding_head_or_optimizer() -> None:
+    alone = {
+        "layers": "1",
+        "vocab": "",
+        "params_b": "",
+        "tflops_per_gpu": "",
+        "step_time_s": "0.02",
+    }
+    one = predict(setup_of(row(**alone, gpus="8", tp="8", dp="1", mbs="4", gbs="4")))
+    whole = {"layers": "36", "tflops_per_gpu": "", "step_time_s": "0.7"}
+    all_of_them = predict(setup_of(row(**whole, gpus="8", tp="8", dp="1", mbs="4", gbs="4")))
+    assert 0.7 < 36 * one.seconds / all_of_them.seconds < 1.0
+    assert not set(one.time) & {"optimizer", "other", "dp"}
+
+
+def test_stages_fill_from_the_first_on() -> None:
+    assert filled(78, 12) == (7,) * 11 + (1,)
+    assert filled(72, 12) == (6,) * 12
+
+
+def test_micro_batches_that_do_not_divide_the_batch_are_rounded_up() -> None:
+    """48 sequences in micro-batches of 11 are four whole ones and a rest."""
+    ragged = setup_of(row(gpus="8", tp="8", dp="1", mbs="11", gbs="48"))
+    assert ragged.case.train.global_batch == 55 and ragged.share == pytest.approx(48 / 55)
+    whole = predict(setup_of(row(gpus="8", tp="8", dp="1", mbs="11", gbs="55")))
+    assert predict(ragged).seconds == pytest.approx(whole.seconds * 48 / 55)
+
+
+@pytest.mark.parametrize(
+    ("dp", "stage", "bytes_per_parameter", "beside"),
+    [("1", "0", 20, True), ("8", "0", 22, True), ("8", "1", 8 + 12 / 8, False)],
+)
+def test_nanotron_sums_in_fp32_beside_16_bit_gradients(
+    dp: str, stage: str, bytes_per_parameter: float, beside: bool
+) -> None:
+    """nanotron's optim/gradient_accumulator.py, with DistributedDataParallel's buckets but at ZeRO 1, where
+    nothing overlaps (trainer.py)."""
+    run = row(
+        source="nanotron runs",
+        tp="1",
+        dp=dp,
+        gpus=dp,
+        mbs="1",
+        zero_stage=stage,
+        recompute="none",
+    )
+    setup = setup_of(run)
+    state = setup.case.state(int(stage))
+    found = (
+        state.weights + state.gradients + state.optimizer / (8 if state.optimizer_sharded else 1)
+    )
+    assert setup.framework == "nanotron" and found == bytes_per_parameter
+    assert setup.case.traits.overlaps_reduce == beside and setup.case.traits.all_reduces(1)

@@ -1,0 +1,355 @@
+"""The command line: exit codes, stdout and stderr, --json, --check and --diff, and an output left whole."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import parc
+from parc.__main__ import main
+from parc.dsl.diagnostics import JobError
+from tests.support.paths import ROOT
+
+JOB = """
+model m { layers = 4; hidden = 512; heads = 8; ffn = 2048; vocab = 32_000 }
+cluster c from std.dgx_h100 {}
+train { seq_len = 1024; global_batch = 64; tokens = 1G }
+goal { maximize mfu }
+target megatron {}
+target torchtitan {}
+launch slurm { time = 1 h }
+"""
+IMPOSSIBLE = JOB.replace("maximize mfu", "maximize mfu; require memory <= 1 MiB")
+
+
+class Ran:
+    """What one command did."""
+
+    def __init__(self, code: int, out: str, err: str):
+        self.code, self.out, self.err = code, out, err
+
+
+Parc = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Parc:
+    """Runs a command in an empty folder that holds job.par, impossible.par and wrong.par."""
+    monkeypatch.chdir(tmp_path)
+    Path("job.par").write_text(JOB)
+    Path("impossible.par").write_text(IMPOSSIBLE)
+    Path("wrong.par").write_text(JOB.replace("layers", "layer"))
+
+    def call(*arguments: str) -> Ran:
+        try:
+            code = main(arguments)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.err and "\x1b" not in captured.out + captured.err
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["check", "job.par"], 0),
+        (["check", "wrong.par"], 2),
+        (["check", "nowhere.par"], 2),
+        (["plan", "wrong.par"], 2),
+        (["plan", "impossible.par"], 1),
+        (["compile", "impossible.par", "-o", "out"], 1),
+        (["compile", "wrong.par", "-o", "out"], 2),
+        (["compile", "job.par"], 2),
+        (["compile", "job.par", "-o", ""], 2),
+        (["calibrate", "run.log", "--job", "job.par", "-o", ""], 2),
+        (["import", "run.sh", "-o", ""], 2),
+        (["smoke", "job.par", "--keep", ""], 2),
+        (["plan", "job.par", "--target", "megatrn"], 2),
+        (["plan", "job.par", "--set", "train.seq_len=four"], 2),
+        (["estimate", "job.par", "--layout", "tp=8,pp=3"], 1),
+        (["estimate", "job.par", "--layout", "tq=8"], 2),
+        (["estimate", "job.par", "--layout", "tp"], 2),
+        (["std", "dgx_h100"], 0),
+        (["std", "dgx_h1000"], 2),
+        (["nonsense"], 2),
+        ([], 2),
+        (["--help"], 0),
+        (["--version"], 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_exit_codes(run: Parc, arguments: list[str], code: int) -> None:
+    ran = run(*arguments)
+    assert ran.code == code, ran.err
+    assert bool(ran.err) == (code != 0), "complaints go to stderr, and nothing else does"
+    assert not Path("out").exists()
+
+
+def test_every_wrong_job_is_complained_about_before_any_is_solved(run: Parc) -> None:
+    ran = run("compile", "wrong.par", "job.par", "nowhere.par", "-o", "out")
+    assert ran.code == 2 and "wrong.par:2" in ran.err and "nowhere.par" in ran.err
+
+
+def test_plan_prints_the_layouts_and_the_best_in_full(run: Parc) -> None:
+    ran = run("plan", "job.par")
+    assert ran.code == 0
+    assert {"megatron", "torchtitan"} <= {
+        line.split()[0] for line in ran.out.splitlines() if line.strip()
+    }
+    for word in ("◀ best", "memory", "step", "MFU", "tokens/s", "proof", "best of"):
+        assert word in ran.out
+
+
+def test_plan_json_is_the_plan(run: Parc) -> None:
+    ran = run("plan", "job.par", "--json", "--target", "torchtitan")
+    value = json.loads(ran.out)
+    assert [plan["target"] for plan in value["plans"]] == ["torchtitan"]
+    layout = value["plans"][0]["layout"]
+    product = (
+        layout["tp"] * layout["pp"] * layout["cp"] * layout["dp_replicate"] * layout["dp_shard"]
+    )
+    assert product == value["plans"][0]["gpus"] == 8
+    assert value["plans"][0]["proof"]["status"] == "OPTIMAL"
+    assert "seconds" not in value["plans"][0]["proof"]
+
+
+def test_overrides_change_the_job(run: Parc) -> None:
+    short, long = (
+        json.loads(run("plan", "job.par", "--json", "--set", f"train.seq_len={n}").out)
+        for n in (512, 4096)
+    )
+    assert short["job"]["sha256"] != long["job"]["sha256"]
+    assert short["plans"][0]["step_seconds"] < long["plans"][0]["step_seconds"]
+
+
+def test_no_layout_quotes_the_condition(run: Parc) -> None:
+    ran = run("plan", "impossible.par")
+    assert ran.out == "" and "require memory <= 1 MiB" in ran.err
+
+
+def test_estimate_prices_a_layout_and_names_broken_rules(run: Parc) -> None:
+    fine = run(
+        "estimate", "job.par", "--layout", "tp=2,recompute=full", "--target", "megatron", "--json"
+    )
+    priced = json.loads(fine.out)["estimates"][0]
+    assert fine.code == 0 and (priced["layout"]["tp"], priced["layout"]["recompute"]) == (2, 2)
+    broken = run("estimate", "job.par", "--layout", "tp=3", "--json")
+    assert broken.code == 1
+    assert any("heads" in rule["message"] for rule in json.loads(broken.out)["broken"])
+
+
+def test_estimate_agrees_with_the_plan(run: Parc) -> None:
+    plan = json.loads(run("plan", "job.par", "--json", "--target", "megatron").out)["plans"][0]
+    layout = ",".join(
+        f"{name}={degree}" for name, degree in plan["layout"].items() if name != "nodes"
+    )
+    ran = run("estimate", "job.par", "--json", "--target", "megatron", "--layout", layout)
+    priced = json.loads(ran.out)["estimates"][0]
+    assert ran.code == 0 and priced["step_seconds"] == plan["step_seconds"]
+
+
+def test_check_json_lists_every_complaint(run: Parc) -> None:
+    ran = run("check", "wrong.par", "nowhere.par", "--json")
+    found = json.loads(ran.out)
+    assert {complaint["path"] for complaint in found} >= {"wrong.par"}
+    assert all(complaint["code"].startswith("PAR") for complaint in found)
+
+
+def test_compile_writes_all_and_then_nothing(run: Parc) -> None:
+    first = run("compile", "job.par", "-o", "out")
+    assert first.code == 0
+    files = tree(Path("out"))
+    assert {"plan.json", "slurm/megatron.sbatch", "slurm/torchtitan.sbatch"} <= files.keys()
+    assert all(f"out/{name}" in first.out for name in files)
+    assert os.access("out/megatron/pretrain.sh", os.X_OK)
+    again = run("compile", "job.par", "-o", "out")
+    assert again.code == 0 and "nothing to change" in again.out
+    assert run("compile", "job.par", "-o", "elsewhere").code == 0
+    assert tree(Path("elsewhere")) == files
+
+
+def test_compile_check_and_diff(run: Parc) -> None:
+    assert run("compile", "job.par", "-o", "out", "--check").code == 1
+    assert not Path("out").exists()
+    run("compile", "job.par", "-o", "out")
+    assert run("compile", "job.par", "-o", "out", "--check").code == 0
+    script = Path("out/slurm/megatron.sbatch")
+    edited = script.read_text().replace("--time=0-01:00:00", "--time=0-02:00:00")
+    script.write_text(edited)
+    ran = run("compile", "job.par", "-o", "out", "--check", "--diff")
+    assert ran.code == 1
+    assert "--- a/slurm/megatron.sbatch\n+++ b/slurm/megatron.sbatch\n" in ran.out
+    assert "\n-#SBATCH --time=0-02:00:00\n+#SBATCH --time=0-01:00:00\n" in ran.out
+    assert run("compile", "job.par", "-o", "out", "--diff").code == 0
+    assert script.read_text() == edited, "--diff writes nothing"
+    ran = run("compile", "job.par", "-o", "out", "--check", "--json")
+    assert ran.code == 1
+    assert json.loads(ran.out)["changes"] == [{"path": "slurm/megatron.sbatch", "kind": "change"}]
+
+
+def test_a_target_that_goes_takes_its_files_along(run: Parc) -> None:
+    run("compile", "job.par", "-o", "out")
+    Path("out/torchtitan/notes.txt").write_text("mine")
+    ran = run("compile", "job.par", "-o", "out", "--target", "megatron")
+    assert "removed out/slurm/torchtitan.sbatch" in ran.out
+    assert [name for name in tree(Path("out")) if "torchtitan" in name] == ["torchtitan/notes.txt"]
+
+
+def test_several_jobs_get_a_folder_each(run: Parc) -> None:
+    Path("other.par").write_text(JOB.replace("model m", "model other"))
+    names = [parc.load(path).name for path in ("job.par", "other.par")]
+    assert run("compile", "job.par", "other.par", "-o", "out").code == 0
+    assert sorted(path.name for path in Path("out").iterdir()) == sorted(names)
+    assert run("compile", "job.par", "other.par", "-o", "out", "--check").code == 0
+    ran = run("compile", "job.par", "job.par", "-o", "out")
+    assert ran.code == 2 and f"`{names[0]}`" in ran.err
+
+
+def test_a_refusing_target_is_a_warning_while_another_has_a_plan(run: Parc) -> None:
+    text = JOB.replace("vocab = 32_000", 'vocab = 32_000; norm = "layernorm"')
+    Path("job.par").write_text(text)
+    ran = run("compile", "job.par", "-o", "out")
+    assert ran.code == 0 and "warning[PAR" in ran.err and "error[" not in ran.err
+    assert "slurm/torchtitan.sbatch" not in tree(Path("out"))
+    refused = json.loads(Path("out/plan.json").read_text())["refused"]
+    assert {entry["target"] for entry in refused} == {"torchtitan"}
+    alone = run("compile", "job.par", "-o", "alone", "--target", "torchtitan")
+    assert alone.code == 1 and "error[PAR" in alone.err and not Path("alone").exists()
+    assert run("check", "job.par").code == 1
+
+
+def test_an_output_that_is_a_file(run: Parc) -> None:
+    Path("out").write_text("mine")
+    ran = run("compile", "job.par", "-o", "out")
+    assert ran.code == 2 and "error[PAR090]" in ran.err and Path("out").read_text() == "mine"
+
+
+@pytest.mark.parametrize("error", [errno.EACCES, errno.ENOSPC, errno.EROFS])
+def test_an_output_that_cannot_be_written_stays_whole(
+    run: Parc, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """The error is raised by hand: permissions do not stop root, and a full disk is not at hand."""
+    run("compile", "job.par", "-o", "out")
+    before = tree(Path("out"))
+
+    def fail(*_: Any) -> None:
+        raise OSError(error, os.strerror(error))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", fail)
+        ran = run("compile", "job.par", "-o", "out", "--set", "train.seq_len=2048")
+    assert ran.code == 2 and os.strerror(error).lower() in ran.err
+    assert tree(Path("out")) == before
+
+
+def test_ctrl_c_leaves_the_output_whole(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("compile", "job.par", "-o", "out")
+    before = tree(Path("out"))
+
+    def press(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", press)
+        ran = run("compile", "job.par", "-o", "out", "--set", "train.seq_len=2048")
+    assert ran.code == 130 and ran.err == "interrupted\n"
+    assert tree(Path("out")) == before
+
+
+def test_ctrl_c_while_solving_ends_at_once(run: Parc) -> None:
+    """A real SIGINT to a real process, sent as soon as it is under way."""
+    command = [
+        sys.executable,
+        "-m",
+        "parc",
+        "compile",
+        str(ROOT / "examples/llama3_405b.par"),
+        "-o",
+        "out",
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err and not Path("out").exists()
+
+
+def test_a_closed_pipe_is_no_error(run: Parc) -> None:
+    command = f"set -o pipefail; {sys.executable} -m parc rules | head -n 1"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert result.returncode == 0 and result.stderr == ""
+
+
+def terminal_output(*arguments: str, **environment: str) -> str:
+    """What a command prints when both its streams are a terminal."""
+    leader, follower = pty.openpty()
+    variables = {"TERM": "xterm-256color", "PATH": os.environ["PATH"], **environment}
+    command = [sys.executable, "-m", "parc", *arguments]
+    process = subprocess.Popen(command, stdout=follower, stderr=follower, env=variables)
+    os.close(follower)
+    text = b""
+    while chunk := _read(leader):
+        text += chunk
+    process.wait(timeout=60)
+    os.close(leader)
+    return text.decode()
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""
+
+
+def test_colour_is_for_terminals_that_want_it(run: Parc) -> None:
+    assert "\x1b[1;31merror" in terminal_output("check", "wrong.par")
+    assert "\x1b[" not in terminal_output("check", "wrong.par", NO_COLOR="1")
+    assert "\x1b[" in terminal_output("plan", "job.par")
+
+
+def test_std_lists_and_prints(run: Parc) -> None:
+    listed = run("std").out
+    assert any(line.split()[:2] == ["cluster", "dgx_h100"] for line in listed.splitlines())
+    text = run("std", "std.dgx_h200").out
+    assert text.startswith("cluster dgx_h200 from dgx_h100 {") and text.endswith("}\n")
+    assert len(json.loads(run("std", "--json").out)) == len(listed.splitlines())
+
+
+def test_the_python_api(run: Parc) -> None:
+    job = parc.load("job.par", ["train.seq_len=512"])
+    assert job.train.seq_len == 512
+    plans = parc.compile(job)
+    rates = [plan.estimate.mfu for plan in plans]
+    assert rates == sorted(rates, reverse=True) and len(rates) == 2
+    best = plans[0]
+    degrees = best.layout.model_dump(exclude={"nodes"})
+    assert parc.estimate(job, degrees, best.target).step_seconds == best.estimate.step_seconds
+    assert [plan.target for plan in parc.compile(job, ["torchtitan"])] == ["torchtitan"]
+    with pytest.raises(JobError):
+        parc.compile(parc.load("impossible.par"))
+    with pytest.raises(JobError):
+        parc.load("wrong.par")

@@ -1,0 +1,64 @@
+"""What is known of good layouts, asked of the plans. Where the model differs, docs/cost-model.md says why."""
+
+from __future__ import annotations
+
+import pytest
+
+import parc
+from parc.compiler.plan import Plan
+from tests.support.compiled import EXAMPLES, compiled
+
+#: Llama 3 405B at 8,192 tokens on 16,384 GPUs (arXiv 2407.21783, table 4).
+PUBLISHED_MFU = 0.41
+
+
+def plan_of(example: str, target: str) -> Plan:
+    return next(plan for plan in compiled(example).plans if plan.target == target)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_tensor_parallelism_stays_on_the_fast_link(example: str) -> None:
+    for plan in compiled(example).plans:
+        assert plan.layout.tp <= plan.job.cluster.domain
+
+
+@pytest.mark.parametrize("example", ["llama3_8b", "gpt_125m"])
+def test_small_models_on_a_fast_link_need_no_pipeline(example: str) -> None:
+    assert plan_of(example, "megatron").layout.pp == 1
+
+
+def test_a_pipeline_for_a_small_model_gains_little() -> None:
+    """DeepSpeed's script keeps more for the backward pass, which stages divide, but so do context ranks."""
+    best = plan_of("llama3_8b", "deepspeed").estimate
+    flat = parc.estimate(parc.load("examples/llama3_8b.par"), {"cp": 2, "zero": 2}, "deepspeed")
+    assert best.layout.pp > 1 == flat.layout.pp
+    assert best.step_seconds <= flat.step_seconds <= 1.04 * best.step_seconds
+
+
+def test_gpt3_as_the_papers_ran_it_fills_the_node_with_tp() -> None:
+    layout = plan_of("gpt3_175b", "megatron").layout
+    assert layout.tp == 8
+    assert layout.pp > 1
+
+
+@pytest.mark.parametrize("target", ["megatron", "torchtitan", "deepspeed"])
+def test_long_sequences_are_divided(target: str) -> None:
+    assert plan_of("llama3_405b_131k", target).layout.cp > 1
+
+
+def test_llama3_405b_as_meta_ran_it() -> None:
+    """Meta recomputed nothing (arXiv 2407.21783, 3.3.2), which parc's memory terms do not fit into 80 GB."""
+    job = parc.load("examples/llama3_405b.par")
+    degrees = {"tp": 8, "pp": 16}
+    published = parc.estimate(job, {**degrees, "vpp": 8, "recompute": 0}, "megatron")
+    assert published.layout.dp == 128
+    assert abs(published.mfu - PUBLISHED_MFU) <= 0.02
+    plan = plan_of("llama3_405b", "megatron")
+    assert plan.estimate.step_seconds <= parc.estimate(job, degrees, "megatron").step_seconds
+
+
+def test_llama3_405b_takes_a_layer_from_both_ends() -> None:
+    """126 layers on 16 stages (arXiv 2407.21783, 3.3.2)."""
+    job = parc.load("examples/llama3_405b.par")
+    stages = parc.estimate(job, {"tp": 8, "pp": 16, "vpp": 1}, "megatron").stages
+    assert [sum(stage.layers) for stage in stages] == [7, *[8] * 14, 7]

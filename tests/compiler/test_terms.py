@@ -1,0 +1,324 @@
+"""Cost terms and the algebras: collectives by hand, sound values everywhere, equal integers in all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, reduce
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from parc.compiler.algebra import LIMIT, Arrays, Numbers, Term, term
+from parc.compiler.case import Case
+from parc.compiler.memory import activations, model_states
+from parc.compiler.pipeline import rank_load
+from parc.compiler.pricing import quantities
+from parc.compiler.search.cp_sat import run
+from parc.compiler.search.cp_sat_algebra import Bounded, Solver, constant
+from parc.compiler.search.space import ORDER, Space
+from parc.compiler.time import collectives, gradient_sync, step
+from parc.compiler.time import parallel_traffic as traffic
+from parc.dsl.job import Cluster
+from tests.support import samples
+from tests.support.solving import LATENT, TARGETS, job_of, target_of
+
+# --- collectives ---
+
+GPU = samples.H100.model_copy(
+    update={"nvlink": 400e9, "link_efficiency": 1.0, "nvlink_latency": 1e-6}
+)
+CLUSTER = Cluster(
+    gpu=GPU,
+    nodes=(64,),
+    gpus_per_node=8,
+    network=40e9,
+    network_efficiency=1.0,
+    network_latency=10e-6,
+    pod_gpus=256,
+    pod_network=10e9,
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "seconds"),
+    [
+        (1, 1, 0.0),
+        (8, 1, 7 / 8 * 8e9 / 400e9 + 7e-6),
+        (2, 4, 1 / 2 * 8e9 / 400e9 + 1e-6),
+        (2, 8, 1 / 2 * 8e9 / 40e9 + 10e-6),
+        (4, 8, 3 / 4 * 8e9 / 40e9 + 20e-6),
+        (4, 4, 3 / 4 * 8e9 / 80e9 + 1e-6 + 10e-6),
+        (16, 1, 15 / 16 * 8e9 / 320e9 + 7e-6 + 10e-6),
+        (12, 1, 11 / 12 * 8e9 / 320e9 + 7e-6 + 10e-6),
+        (64, 8, 63 / 64 * 8e9 / 10e9 + 60e-6),
+    ],
+)
+def test_ring(size: int, stride: int, seconds: float) -> None:
+    """B (n - 1) / n over the slowest link; ports of a domain's members side by side; a tree of domains."""
+    start = collectives.START if size > 1 else 0.0
+    assert float(collectives.ring(CLUSTER, 8e9, size, stride)) == pytest.approx(start + seconds)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "seconds"),
+    [(1, 1, 0.0), (8, 1, 7e-6), (64, 1, 56e-6 + 70e-6), (16, 4, 8e-6 + 70e-6), (8, 8, 70e-6)],
+)
+def test_a_ring_of_large_tensors_hops_past_every_rank(
+    size: int, stride: int, seconds: float
+) -> None:
+    start = collectives.START if size > 1 else 0.0
+    assert float(collectives.ring_latency(CLUSTER, size, stride)) == pytest.approx(start + seconds)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "seconds"),
+    [
+        (1, 1, 0.0),
+        (8, 1, 7 / 8 * 8e9 / 400e9 / collectives.EXCHANGE_SHARE + 7e-6),
+        (16, 1, 8 / 16 * 8e9 / 40e9 + 7e-6 + 10e-6),
+        (4, 8, 3 / 4 * 8e9 / 40e9 + 20e-6),
+        (4, 4, max(1 / 4 * 8e9 / 400e9, 2 / 4 * 8e9 / 40e9) + 1e-6 + 10e-6),
+    ],
+)
+def test_all_to_all(size: int, stride: int, seconds: float) -> None:
+    """The share for the own domain stays on the fast link, beside the rest on every port."""
+    start = collectives.START if size > 1 else 0.0
+    assert float(collectives.all_to_all(CLUSTER, 8e9, size, stride)) == pytest.approx(
+        start + seconds
+    )
+
+
+@pytest.mark.parametrize(
+    ("topk", "size", "seconds"),
+    [
+        (8, 1, 0.0),
+        (1, 8, 7 / 8 * 8e9 / 400e9 + 7e-6),
+        (2, 8, 8 * (1 - (7 / 8) ** 2) * 7 / 8 * 8e9 / 400e9 + 7e-6),
+        (1, 16, 8 / 16 * 8e9 / 40e9 + 7e-6 + 10e-6),
+        (8, 16, 2 * (1 - (1 / 2) ** 8) / 2 * 8e9 / 40e9 + 7e-6 + 10e-6),
+    ],
+)
+def test_a_token_is_sent_once_to_a_rank_and_once_to_a_domain(
+    topk: int, size: int, seconds: float
+) -> None:
+    start = collectives.START if size > 1 else 0.0
+    found = float(collectives.dispatched(CLUSTER, 8e9, topk, size, 1))
+    assert found == pytest.approx(start + seconds)
+
+
+def test_point_to_point() -> None:
+    assert float(collectives.point_to_point(CLUSTER, 4e9, 8)) == pytest.approx(1e-2 + 1e-6)
+    assert float(collectives.point_to_point(CLUSTER, 4e9, 16)) == pytest.approx(1e-1 + 10e-6)
+
+
+def test_a_rack_wide_link_is_fast_across_nodes() -> None:
+    rack = CLUSTER.model_copy(update={"nvlink_domain": 64})
+    seconds = collectives.START + 15 / 16 * 8e9 / 400e9 + 15e-6
+    assert float(collectives.ring(rack, 8e9, 16, 1)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "links"),
+    [(2, 1, 1), (4, 1, 3), (4, 2, 3), (8, 1, 7)],
+)
+def test_a_group_in_a_mesh_has_the_links_between_its_members(
+    size: int, stride: int, links: int
+) -> None:
+    mesh = CLUSTER.model_copy(update={"nvlink_mesh": True})
+    rate = float(collectives.bus_bandwidth(CLUSTER, size, stride)) * links / 7
+    assert float(collectives.bus_bandwidth(mesh, size, stride)) == pytest.approx(rate)
+
+
+def test_a_mesh_holds_back_neither_a_ring_over_the_network_nor_whole_nodes() -> None:
+    mesh = CLUSTER.model_copy(update={"nvlink_mesh": True})
+    alone = mesh.model_copy(update={"gpus_per_node": 1})
+    switched = CLUSTER.model_copy(update={"gpus_per_node": 1})
+    assert float(collectives.ring(alone, 8e9, 4, 1)) == float(collectives.ring(switched, 8e9, 4, 1))
+    for size, stride in ((4, 8), (16, 1), (32, 1)):
+        ring = collectives.ring(mesh, 8e9, size, stride)
+        assert float(ring) == float(collectives.ring(CLUSTER, 8e9, size, stride))
+    for size in (8, 16):
+        exchange = collectives.all_to_all(mesh, 8e9, size, 1)
+        assert float(exchange) == float(collectives.all_to_all(CLUSTER, 8e9, size, 1))
+
+
+def test_neighbours_in_a_mesh_send_over_one_link() -> None:
+    mesh = CLUSTER.model_copy(update={"nvlink_mesh": True})
+    latency = CLUSTER.gpu.nvlink_latency
+    through_switch = float(collectives.point_to_point(CLUSTER, 4e9, 8)) - latency
+    over_one_link = float(collectives.point_to_point(mesh, 4e9, 8)) - latency
+    assert over_one_link == pytest.approx(7 * through_switch)
+
+
+def test_backward_collectives_run_beside_gradients() -> None:
+    """With long gradients only the gather of the output's is open, and the other two take cores; with none
+    all three are. Without sequence parallelism the all-reduce alone is left, and hides."""
+    job = job_of(target="megatron", model={**LATENT, "mtp_layers": 0})
+    case = Case(job, target_of(job))
+    once = traffic.tensor(case, 4, 8192) / 2
+    cores = 2 * once * traffic.COMMUNICATION_CORES / case.gpu.sms
+    assert traffic.tensor_backward(case, 4, 8192, 1.0) == pytest.approx(once + cores)
+    assert traffic.tensor_backward(case, 4, 8192, 0.0) == pytest.approx(3 * once + cores)
+    alone = replace(case.target, traits=replace(case.traits, sequence_parallel=False))
+    assert traffic.tensor_backward(Case(job, alone), 4, 8192, 1.0) == pytest.approx(cores)
+    plain = replace(case.target, traits=replace(case.traits, overlaps_tensor_gradients=False))
+    assert traffic.tensor_backward(Case(job, plain), 4, 8192, 1.0) == pytest.approx(2 * once)
+
+
+# --- terms ---
+
+
+def terms_in(value: object) -> Iterator[Term]:
+    if isinstance(value, Term):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from terms_in(item)
+
+
+TERMS = {
+    found.name: found
+    for module in (activations, model_states, step, gradient_sync, rank_load, quantities)
+    for value in vars(module).values()
+    for found in terms_in(value)
+}
+
+
+@cache
+def latent(target: str) -> Space:
+    """Experts, latent attention, a dense and a prediction layer, as far as a target has them."""
+    model = LATENT if target == "megatron" else {**LATENT, "mtp_layers": 0}
+    if target == "deepspeed":
+        model = {name: model[name] for name in ("layers", "hidden", "heads", "ffn", "vocab")}
+    job = job_of(target=target, model=model)
+    return Space(Case(job, target_of(job)))
+
+
+def test_there_are_terms_of_every_kind() -> None:
+    assert len(TERMS) > 50
+    assert {"ns", "KiB", "ns/Mi", "Ki", "1/4096 B"} <= {found.unit for found in TERMS.values()}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", TERMS)
+def test_a_term_is_sound_on_arrays_and_scalars(name: str, target: str) -> None:
+    space, found = latent(target), TERMS[name]
+    rows = np.linspace(0, space.size - 1, 40).astype(int)
+    columns = {variable: space.layouts[variable][rows] for variable in found.of}
+    exact = np.broadcast_to(
+        np.asarray(found.function(space.case, *columns.values()), dtype=np.float64), rows.shape
+    )
+    assert np.isfinite(exact).all()
+    assert (exact >= 0).all()
+    values = np.broadcast_to(found(space.case, columns), rows.shape)
+    assert values.dtype == np.int64
+    assert (values >= exact - 1e-6).all() and (values < exact + 1).all()
+    for place in (0, 17, 39):
+        single = {variable: int(column[place]) for variable, column in columns.items()}
+        assert int(np.ravel(found(space.case, single))[0]) == values[place]
+
+
+def test_a_term_rounds_up_and_never_overflows() -> None:
+    @term("1", of=("tp",))
+    def huge(case: object, tp: Any) -> Any:
+        return np.where(tp > 1, 1e300, 0.2)
+
+    assert huge(None, {"tp": np.array([1, 2])}).tolist() == [1, LIMIT]
+    arrays = Arrays(None, {"tp": np.array([1, 2, 3])})
+    assert arrays.times(np.array([2, LIMIT, 5]), np.array([3, 3, 7])).tolist() == [6, LIMIT, 35]
+
+
+def test_terms_are_gathered_as_they_are_computed() -> None:
+    space = latent("megatron")
+    arrays = Arrays(space.case, space.layouts)
+    for found in TERMS.values():
+        direct = found(space.case, {name: space.layouts[name] for name in found.of})
+        assert np.array_equal(
+            np.broadcast_to(arrays.term(found), (space.size,)),
+            np.broadcast_to(direct, (space.size,)),
+        ), found.name
+
+
+# --- the algebras ---
+
+Expression = Callable[[Any], Any]
+VARIABLES = ("tp", "pp", "vpp", "micro_batch", "microbatches", "dp", "zero", "recompute_layers")
+
+
+def constants(value: int) -> Expression:
+    return lambda x: value
+
+
+def variables(name: str) -> Expression:
+    return lambda x: x.variable(name)
+
+
+def both(op: str, left: Expression, right: Expression) -> Expression:
+    return {
+        "+": lambda x: left(x) + right(x),
+        "scaled": lambda x: 3 * left(x) + right(x) * 2,
+        "times": lambda x: x.times(left(x), right(x)),
+        "over": lambda x: x.over(left(x), right(x) + 1),
+        "largest": lambda x: x.largest(left(x), right(x), 7),
+        "excess": lambda x: x.excess(left(x), right(x)),
+        "tabulated": lambda x: x.term(step.tensor_forward) + left(x),
+    }[op]
+
+
+OPERATIONS = ("+", "scaled", "times", "over", "largest", "excess", "tabulated")
+expressions = st.recursive(
+    st.one_of(
+        st.builds(constants, st.integers(0, 50)), st.builds(variables, st.sampled_from(VARIABLES))
+    ),
+    lambda inner: st.builds(both, st.sampled_from(OPERATIONS), inner, inner),
+    max_leaves=8,
+)
+
+
+@cache
+def small() -> Space:
+    job = job_of(cluster={"nodes": 1})
+    return Space(Case(job, target_of(job)))
+
+
+def solved(space: Space, expression: Expression, row: int) -> tuple[int, Bounded]:
+    """The value of an expression in CP-SAT when the decisions are those of one layout."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    algebra = Solver(space, model)
+    bounded = constant(expression(algebra))
+    for name in ORDER:
+        model.add_hint(algebra.variables[name], int(space.layouts[name][row]))
+    solver = cp_model.CpSolver()
+    solver.parameters.fix_variables_to_their_hinted_value = True
+    assert solver.status_name(run(solver, model)) == "OPTIMAL"
+    return int(solver.value(bounded.expression)), bounded
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(expressions, st.integers(0, 10**6))
+@example(both("over", constants(0), both("excess", constants(2), variables("tp"))), 0)
+def test_the_algebras_agree(expression: Expression, seed: int) -> None:
+    space = small()
+    row = seed % space.size
+    values = np.broadcast_to(expression(Arrays(space.case, space.layouts)), (space.size,))
+    layout = {name: int(column[row]) for name, column in space.layouts.items()}
+    assert expression(Numbers(space.case, layout)) == int(values[row])
+    value, bounded = solved(space, expression, row)
+    assert value == int(values[row])
+    assert bounded.low <= int(values.min())
+    assert int(values.max()) <= bounded.high
+
+
+def test_bounds_of_sums_and_products() -> None:
+    one, two = Bounded(0, 2, 5), Bounded(0, -1, 3)
+    sums = reduce(lambda left, right: left + right, (one, two, 4))
+    assert (sums.low, sums.high) == (5, 12)
+    assert ((one - two).low, (one - two).high) == (-1, 6)
+    assert ((1 - one).low, (1 - one).high) == (-4, -1)
+    assert ((two * -2).low, (two * -2).high) == (-6, 2)

@@ -1,0 +1,71 @@
+"""docs/language.md equals the code that it describes, and its blocks are sound."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import parc
+from parc.backends import BACKENDS
+from parc.dsl.diagnostics import Source
+from parc.dsl.fields import read
+from parc.dsl.parser import parse
+from parc.dsl.reference import filled, tables
+from parc.dsl.schema import CLASSES, rules
+from parc.dsl.scope import Scope
+from parc.dsl.syntax import Setting
+from tests.support.paths import ROOT
+
+DOCUMENT = ROOT / "docs" / "language.md"
+TARGETS = {name: backend.target.options for name, backend in BACKENDS.items()}
+SETTINGS = CLASSES | {f"target-{name}": options for name, options in TARGETS.items()}
+#: What a fragment needs around it, by the block that it may bring itself.
+AROUND = {
+    "model": "model from std.llama3_8b { }",
+    "cluster": "cluster from std.dgx_h100 { }",
+    "train": "train { seq_len = 8192; global_batch = 64; tokens = 1T }",
+    "target": "target megatron { }",
+}
+
+
+def blocks() -> list[str]:
+    return re.findall(r"^```par\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_tables_are_up_to_date(update: bool) -> None:
+    document = DOCUMENT.read_text()
+    if update:
+        DOCUMENT.write_text(filled(document, TARGETS))
+    assert DOCUMENT.read_text() == filled(document, TARGETS)
+
+
+def test_every_table_is_in_the_document() -> None:
+    assert set(re.findall(r"<!-- table (\S+) -->", DOCUMENT.read_text())) == set(tables(TARGETS))
+
+
+@pytest.mark.parametrize("text", blocks())
+def test_blocks_check(text: str, tmp_path: Path) -> None:
+    missing = [
+        block for kind, block in AROUND.items() if not re.search(rf"^{kind}\b", text, re.MULTILINE)
+    ]
+    path = tmp_path / "job.par"
+    path.write_text("\n".join([text, *missing]))
+    job = parc.load(path)
+    assert job.model.layers > 0
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_defaults_read_back(name: str) -> None:
+    """A default in the reference may be copied into a job and means what the field's default is."""
+    table = tables(TARGETS)[name].splitlines()[2:]
+    shown = {row.split("`")[1]: row for row in table}
+    for key, rule in rules(SETTINGS[name]).items():
+        default = shown[key].split(" | ")[2].strip("`")
+        if rule.default is None or rule.default in ((), {}):
+            assert default in ("", "**required**")
+            continue
+        (setting,) = parse(Source("x", f"{key} = {default}"))[0].statements
+        assert isinstance(setting, Setting)
+        assert read(setting.value, rule, Scope()) == pytest.approx(rule.default), key

@@ -1,0 +1,86 @@
+"""What parc emits lints clean, with and without its job; wrong edits, and reported failures, are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import parc
+from benchmarks.lint import lint_failures, lint_mutations
+from benchmarks.lint.failure_facts import DEFAULTS, facts_of
+from benchmarks.lint.failure_files import files_of
+from parc.dsl.diagnostics import Diagnostic
+from parc.lint.engine import Options
+from parc.lint.files import read_texts
+from parc.lint.run import lint_texts
+from tests.support.paths import ROOT
+
+GOLDEN = ROOT / "tests" / "golden"
+EXAMPLES = sorted(path.name for path in GOLDEN.iterdir())
+#: Solved in a second or two; `benchmarks/lint/lint_mutations.py` and CI's goldens cover the others.
+QUICK = [
+    name for name in EXAMPLES if name in ("gpt_125m", "llama3_8b", "llama3_70b", "mixtral_8x7b")
+]
+
+
+def said(example: str, options: Options) -> list[Diagnostic]:
+    """Findings in every target's files, alone and with their batch script."""
+    found: list[Diagnostic] = []
+    for target in ("megatron", "deepspeed", "torchtitan"):
+        folder, batch = GOLDEN / example / target, GOLDEN / example / "slurm" / f"{target}.sbatch"
+        if not folder.is_dir():
+            continue
+        files = sorted(folder.iterdir())
+        for paths in (files, [batch], [batch, *files]) if batch.exists() else (files,):
+            for judged in lint_texts(read_texts(paths).texts, options, {}):
+                found += [each.diagnostic for each in judged.findings]
+    return found
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_emitted_files_are_clean(example: str) -> None:
+    assert [str(each) for each in said(example, Options())] == []
+
+
+@pytest.mark.parametrize("example", QUICK)
+def test_emitted_files_do_not_drift_from_their_job(example: str) -> None:
+    job = parc.load(ROOT / "examples" / f"{example}.par")
+    assert [str(each) for each in said(example, Options(job=job))] == []
+
+
+def test_a_folder_of_all_targets_is_clean() -> None:
+    texts = read_texts([GOLDEN / "llama3_8b"]).texts
+    assert len(texts) >= 6
+    found = [each for judged in lint_texts(texts, Options(), {}) for each in judged.findings]
+    assert [str(each.diagnostic) for each in found] == []
+
+
+@pytest.mark.parametrize("backend", lint_mutations.MUTATIONS)
+def test_wrong_edits_are_found(backend: str) -> None:
+    count = 40
+    alive = lint_mutations.survivors(backend, count, seed=7)
+    assert len(alive) <= 0.05 * count, alive
+
+
+def test_reported_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = ROOT / "benchmarks" / "data" / "failures.csv"
+    out = tmp_path / "found.json"
+    monkeypatch.setattr("sys.argv", ["lint_failures.py", "--data", str(table), "--json", str(out)])
+    assert lint_failures.main() == 0
+    assert '"missed": []' in out.read_text()
+
+
+@pytest.mark.parametrize("framework", ["megatron", "deepspeed", "torchtitan", "megatron-deepspeed"])
+def test_a_failure_without_facts_is_no_failure(framework: str) -> None:
+    """The parts that a failure does not speak of are legal, so that they are not what is found."""
+    assert DEFAULTS["world"] == 8
+    files = files_of(framework, facts_of("" if framework == "megatron" else "micro=1"))
+    judged = lint_texts(files, Options(), {})
+    errors = [
+        each.diagnostic.message
+        for one in judged
+        for each in one.findings
+        if each.severity == "error"
+    ]
+    assert errors == []

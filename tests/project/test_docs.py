@@ -1,0 +1,122 @@
+"""What the README and docs/ show is true: commands are run and their output compared, jobs are read."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import parc
+from parc.dsl.diagnostics import Source
+from parc.dsl.parser import parse
+from tests.support import training_logs
+from tests.support.paths import ROOT
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: Commands that a reader runs once, to set up; they are not run here.
+SETUP = ("make ", "git ", "pip ", "cd ")
+TIMING = re.compile(r"\b\d+\.\d\d s\b")
+ALL_BLOCKS = ("model", "cluster", "train")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A fenced block: its language, its text, and where the text stands in the document."""
+
+    language: str
+    text: str
+    start: int
+    end: int
+
+
+def fences(text: str) -> list[Fence]:
+    pattern = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return [Fence(m[1], m[2], m.start(2), m.end(2)) for m in pattern.finditer(text)]
+
+
+def fenced(path: Path, language: str) -> list[Fence]:
+    return [fence for fence in fences(path.read_text()) if fence.language == language]
+
+
+def steps(block: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that is shown below it."""
+    pieces = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    return [(command, output) for command, _, output in (piece.partition("\n") for piece in pieces)]
+
+
+def run(command: str, folder: Path) -> str:
+    result = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return result.stdout
+
+
+def steady(text: str) -> str:
+    """The text without what differs between runs: times of solving, blanks at line ends."""
+    return "\n".join(line.rstrip() for line in TIMING.sub("N s", text).strip().splitlines())
+
+
+def record_logs(folder: Path) -> None:
+    """The runs of the example, whose logs no repository should hold: job.par and logs/."""
+    (folder / "logs").mkdir()
+    training_logs.record(folder / "logs", ("tp1", "tp2", "spread", "fsdp"))
+    (folder / "logs" / "job.par").rename(folder / "job.par")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_print_what_is_shown(path: Path, tmp_path: Path, update: bool) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    if path.name == "calibrate.md":
+        record_logs(tmp_path)
+    document, shift = path.read_text(), 0
+    for fence in fenced(path, "console"):
+        text = ""
+        for command, shown in steps(fence.text):
+            output = shown if command.startswith(SETUP) else run(command, tmp_path)
+            if not update:
+                assert steady(output) == steady(shown), f"{path.name}: $ {command}"
+            text += f"$ {command}\n{output if steady(output) != steady(shown) else shown}"
+        if update and text != fence.text:
+            start, end = fence.start + shift, fence.end + shift
+            document, shift = document[:start] + text + document[end:], shift + len(text) - len(
+                fence.text
+            )
+    if update:
+        path.write_text(document)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_jobs_can_be_read(path: Path, tmp_path: Path) -> None:
+    """A whole job must load; a fragment must at least be well formed."""
+    for number, fence in enumerate(fenced(path, "par")):
+        if all(re.search(rf"^{block}\b", fence.text, re.MULTILINE) for block in ALL_BLOCKS):
+            job = tmp_path / f"{number}.par"
+            job.write_text(fence.text)
+            parc.load(job)
+        else:
+            _, complaints = parse(Source(path.name, fence.text))
+            assert not complaints, "\n".join(map(str, complaints))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_readme_lists_every_target_and_example() -> None:
+    from parc.backends import BACKENDS, LAUNCHERS
+
+    readme = (ROOT / "README.md").read_text()
+    table = {row.split("`")[1] for row in readme.splitlines() if row.startswith("| `")}
+    assert table >= {*BACKENDS, *LAUNCHERS}
+    examples = {f"examples/{example.name}" for example in (ROOT / "examples").glob("*.par")}
+    assert set(re.findall(r"\]\((examples/\w+\.par)\)", readme)) == examples

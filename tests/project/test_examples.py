@@ -1,0 +1,159 @@
+"""Every example on every backend: golden files, same bytes twice, reading back, clean text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from pathlib import Path
+
+import black
+import pytest
+
+from parc.backends import BACKENDS, LAUNCHERS
+from parc.compiler.plan import Plan
+from parc.planning import Planned, emit
+from tests.support.compiled import EXAMPLES, ROOT, Compiled, compiled
+
+GOLDEN = ROOT / "tests" / "golden"
+every_example = pytest.mark.parametrize("example", EXAMPLES)
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def files_of(result: Compiled, *suffixes: str) -> dict[str, str]:
+    return {path: text for path, text in result.files.items() if path.endswith(suffixes)}
+
+
+@every_example
+def test_an_example_says_why_it_is_there(example: str) -> None:
+    assert EXAMPLES[example].read_text().startswith("# ")
+
+
+@every_example
+def test_every_target_has_a_proven_plan(example: str) -> None:
+    result = compiled(example)
+    assert result.complaints == ()
+    assert {plan.target for plan in result.plans} == {
+        spec.name for spec in result.plans[0].job.targets
+    }
+    assert {plan.proof.status for plan in result.plans} == {"OPTIMAL"}
+
+
+@every_example
+def test_golden(example: str, update: bool) -> None:
+    folder, files = GOLDEN / example, compiled(example).files
+    if update:
+        _rewrite(folder, files)
+    found = {
+        str(path.relative_to(folder)): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    assert sorted(found) == sorted(files), "run `pytest --update` and read the diff"
+    for path, text in files.items():
+        assert (
+            text == found[path]
+        ), f"{example}/{path} has changed: run `pytest --update` and read the diff"
+
+
+def _rewrite(folder: Path, files: dict[str, str]) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file() and str(path.relative_to(folder)) not in files:
+            path.unlink()
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@every_example
+def test_emitting_again_gives_the_same_bytes(example: str) -> None:
+    result = compiled(example)
+    _, emitted = emit(Planned(result.plans[0].job, result.plans))
+    assert emitted.files == {
+        path: text for path, text in result.files.items() if path != "plan.json"
+    }
+
+
+def written_by(plan: Plan, files: dict[str, str]) -> dict[str, str]:
+    return {path: text for path, text in files.items() if path.startswith(f"{plan.target}/")}
+
+
+@every_example
+def test_reading_gives_the_plan_back(example: str) -> None:
+    result = compiled(example)
+    for plan in result.plans:
+        backend = BACKENDS[plan.target]
+        read = backend.read(written_by(plan, result.files))
+        expected = backend.facts(plan)
+        assert expected
+        assert {name: read.value(name) for name in expected} == expected
+        if plan.job.launch is not None:
+            launcher = LAUNCHERS[plan.job.launch.kind]
+            path = f"{launcher.name}/{plan.target}.sbatch"
+            assert launcher.read({path: result.files[path]}).values() == launcher.facts(plan)
+
+
+@every_example
+def test_facts_hold_the_numbers_of_the_plan(example: str) -> None:
+    """A reader that undoes an emitter's mistake would pass unseen otherwise."""
+    for plan in compiled(example).plans:
+        facts = BACKENDS[plan.target].facts(plan)
+        for name in ("tp", "pp", "micro_batch", "seq_len"):
+            if name in facts:
+                expected = (
+                    plan.job.train.seq_len if name == "seq_len" else getattr(plan.layout, name)
+                )
+                assert facts[name] == expected
+
+
+@every_example
+def test_scripts_are_clean_bash(example: str, tmp_path: Path) -> None:
+    scripts = files_of(compiled(example), ".sh", ".sbatch")
+    assert scripts
+    paths = []
+    for name, text in scripts.items():
+        assert text.startswith("#!/usr/bin/env bash\n") and "set -euo pipefail" in text
+        paths.append(tmp_path / name.replace("/", "-"))
+        paths[-1].write_text(text)
+        subprocess.run(["bash", "-n", paths[-1]], check=True)
+    command = ["shellcheck", "--severity=warning", "--shell=bash", *paths]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+
+
+@every_example
+def test_python_is_black_and_compiles(example: str) -> None:
+    for path, text in files_of(compiled(example), ".py").items():
+        compile(text, path, "exec")
+        assert black.format_str(text, mode=black.Mode()) == text, path
+
+
+@every_example
+def test_json_and_toml_parse(example: str) -> None:
+    result = compiled(example)
+    assert all(isinstance(json.loads(text), dict) for text in files_of(result, ".json").values())
+    assert all(tomllib.loads(text) for text in files_of(result, ".toml").values())
+
+
+@every_example
+def test_directives_stand_before_the_first_command(example: str) -> None:
+    for text in files_of(compiled(example), ".sbatch").values():
+        lines = text.splitlines()
+        directives = [n for n, line in enumerate(lines) if line.startswith("#SBATCH")]
+        commands = [n for n, line in enumerate(lines) if line and not line.startswith("#")]
+        assert directives and max(directives) < min(commands)
+
+
+@every_example
+def test_files_name_their_job_and_no_place_of_this_machine(example: str) -> None:
+    result = compiled(example)
+    digest = result.plans[0].job.digest[:16]
+    for path, text in result.files.items():
+        assert str(ROOT) not in text, path
+        if not path.endswith(".json"):
+            assert digest in "\n".join(text.splitlines()[:10]), f"{path} has no header"

@@ -1,0 +1,32 @@
+"""Every example compiled once per test run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import parc
+from parc.compiler.plan import Plan
+from parc.output import MANIFEST, manifest
+from parc.planning import emit, plan_targets
+from parc.record import lock
+from tests.support.paths import ROOT
+
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.par"))}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What `parc compile` makes of one job: its plans, the best first, and every file."""
+
+    plans: tuple[Plan, ...]
+    files: dict[str, str]
+    complaints: tuple[str, ...]
+
+
+@cache
+def compiled(example: str) -> Compiled:
+    job = parc.load(f"examples/{EXAMPLES[example].name}")
+    planned, emitted = emit(plan_targets(job))
+    files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
+    return Compiled(planned.plans, files, tuple(str(found) for found in planned.diagnostics()))
