@@ -14,9 +14,9 @@ from ..reading.command_options import options, setting
 from ..reading.facts import Fact, LaunchConfig, Setting, Unread
 from ..reading.launched_job import Folder, Job
 from ..reading.launchers import Started, started
-from .deepspeed import jobs as deepspeed
-from .megatron import jobs as megatron
-from .torchtitan import jobs as torchtitan
+from .deepspeed.read import jobs as deepspeed
+from .megatron.read import jobs as megatron
+from .torchtitan.read import jobs as torchtitan
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _CONFIGS = {"json": deepspeed.alone, "toml": torchtitan.alone, "py": torchtitan.alone_in_python}

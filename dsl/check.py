@@ -7,15 +7,15 @@ import os
 from collections.abc import Sequence
 
 from . import codes
-from .assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
 from .diagnostics import Diagnostic, JobError, Note, Source, did_you_mean
-from .imports import BLOCKS, Loader
+from .evaluation.assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
+from .evaluation.imports import BLOCKS, Loader
+from .evaluation.overrides import Targets, path_help, read_overrides
+from .evaluation.rules import RULES
 from .job import Job
-from .overrides import Targets, path_help, read_overrides
 from .report import Enough, Report, wrong
-from .rules import RULES
-from .sources import MAX_BYTES, decode, read
-from .syntax import Block
+from .syntax.sources import MAX_BYTES, decode, read
+from .syntax.tree import Block
 
 #: More complaints about one job than anyone reads.
 MAX_COMPLAINTS = 100

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib import resources
 
 from .diagnostics import JobError, Source
-from .evaluate import TRUTH, Constant, evaluate
-from .parser import parse
-from .scope import Definition, unknown_name
-from .syntax import Block, Let, Statement, Word
+from .evaluation.evaluate import TRUTH, Constant, evaluate
+from .evaluation.scope import Definition, unknown_name
+from .syntax.parser import parse
+from .syntax.tree import Block, Let, Statement, Word
 
 #: A definition of the library begins at the start of a line.
 _HEAD = re.compile(r"^(model|gpu|cluster|let)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)

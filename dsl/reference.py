@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from .codes import CODES
-from .evaluate import plain
+from .evaluation.evaluate import plain
 from .expression import QUANTITIES, VALUES, VARIABLES
 from .schema import CLASSES, Rule, rules
 from .units import dimension, said

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from .assemble import Checker, cluster_of, gpu_of
-from .blocks import Gathered, build, find_definition, gather, read_settings
 from .diagnostics import JobError, Source, Span
+from .evaluation.assemble import Checker, cluster_of, gpu_of
+from .evaluation.blocks import Gathered, build, find_definition, gather, read_settings
+from .evaluation.overrides import Overrides
+from .evaluation.scope import Scope
 from .job import Cluster, Gpu, Model
 from .library import STD
-from .overrides import Overrides
 from .report import Report
-from .scope import Scope
-from .syntax import File, Word
+from .syntax.tree import File, Word
 
 Behind = TypeVar("Behind")
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.job import Cluster, Job
 from ..reading.facts import LaunchConfig, Unknown
+from .facts.launch import Launch
 from .finding import Complaint, Finding, Skipped
 from .ignores import Ignore, Ignores
-from .launch import Launch
 from .rule import Rule
 from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..backends import BACKENDS
 from ..dsl.library import std_entries
-from .batch import Batch, batches
-from .described import NEEDED, described_layout, described_model, described_train
-from .launch import Launch
+from .facts.batch import Batch, batches
+from .facts.described import NEEDED, described_layout, described_model, described_train
+from .facts.launch import Launch
 
 #: What a job leaves out when it is the language's own default, or says nothing.
 _IDLE = {"bias": False, "tied": False, "qk_norm": False, "mtp_layers": 0, "dropout": 0.0}

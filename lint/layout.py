@@ -11,9 +11,9 @@ from ..backends import BACKENDS
 from ..compiler.rules.validity import GENERAL
 from ..compiler.target import Predicate
 from ..dsl.diagnostics import Span
+from .facts.known import Known, Missing
+from .facts.launch import Launch
 from .finding import At, Complaint, Related, Skipped
-from .known import Known, Missing
-from .launch import Launch
 
 #: Values of a variable as a launch file has it, where the predicate means another; None leaves it.
 Adjust = Callable[[Launch, str], int | None]

@@ -14,9 +14,9 @@ from ..compiler.target import NEUTRAL, Target, holds
 from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
-from .described import described_job
-from .known import Known, Missing
-from .launch import Launch, number_of, text_of
+from .facts.described import described_job
+from .facts.known import Known, Missing
+from .facts.launch import Launch, number_of, text_of
 
 Layout = dict[str, int]
 

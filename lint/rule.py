@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from ..dsl.diagnostics import Severity
+from .facts.launch import Launch
 from .finding import Complaint, Skipped
-from .launch import Launch
 
 Check = Callable[[Launch], Iterator[Complaint | Skipped]]
 

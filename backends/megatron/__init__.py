@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..backend import Backend
-from .emit import ENTRY, emit
-from .log import read_log
-from .read import facts, read
+from .emit.files import ENTRY, emit
+from .read.files import facts, read
+from .read.log import read_log
 from .target import TARGET
 
 BACKEND = Backend(target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY, read_log=read_log)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..backend import Backend
-from .emit import emit
-from .log import read_log
-from .read import facts, read
+from .emit.files import emit
+from .read.files import facts, read
+from .read.log import read_log
 from .target import TARGET
 
 BACKEND = Backend(

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from benchmarks.lint.failure_facts import Facts
-from parc.lint.vocabulary import megatron_options
+from parc.lint.facts.vocabulary import megatron_options
 
 Files = dict[str, str]
 _LLAMA_FACTORY = re.compile(r"\b(?:RANK|NNODES|NODE_RANK)=")

@@ -30,9 +30,9 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from parc.lint.cluster import cluster_named
+    from parc.lint.facts.launch import Launch
     from parc.lint.files import read_texts
     from parc.lint.imported import imported
-    from parc.lint.launch import Launch
     from parc.lint.run import read_configs
 
     cluster = cluster_named(arguments.cluster).name if arguments.cluster else None

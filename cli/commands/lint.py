@@ -63,7 +63,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def version(text: str) -> tuple[str, str]:
-    from parc.lint.versions import is_version
+    from parc.lint.facts.versions import is_version
 
     name, value = pair(text)
     if name not in FRAMEWORKS:

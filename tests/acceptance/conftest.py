@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.environments import cache_folder, used, versions_of_all
-from tests.acceptance.jobs_of_seed import Batch, batch
-from tests.acceptance.results import RESULTS
-from tests.acceptance.smoking import Smokes, begun
-from tests.acceptance.watched import watch
+from tests.acceptance.support.environments import cache_folder, used, versions_of_all
+from tests.acceptance.support.jobs_of_seed import Batch, batch
+from tests.acceptance.support.results import RESULTS
+from tests.acceptance.support.smoking import Smokes, begun
+from tests.acceptance.support.watched import watch
 
 #: Jobs with a layout that each target is asked for.
 JOBS = {

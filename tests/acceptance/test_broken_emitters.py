@@ -9,16 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance import (
-    slurm_tools,
-    test_deepspeed_accepts,
-    test_megatron_accepts,
-    test_torchtitan_accepts,
-)
-from tests.acceptance.jobs_of_seed import Generated, compile_text
-from tests.acceptance.launches import write
-from tests.acceptance.probing import probe
-from tests.acceptance.slurm_shapes import controller, kind_of
+from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
+from tests.acceptance.support import slurm_tools
+from tests.acceptance.support.jobs_of_seed import Generated, compile_text
+from tests.acceptance.support.launches import write
+from tests.acceptance.support.probing import probe
+from tests.acceptance.support.slurm_shapes import controller, kind_of
 
 JOB = """
 model small {{ layers = 8; hidden = 1024; heads = 16; kv_heads = 8; ffn = 4096; vocab = 32000 }}

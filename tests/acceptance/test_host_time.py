@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from parc.backends import BACKENDS
-from tests.acceptance.environments import environment
-from tests.acceptance.probing import PROBES
-from tests.acceptance.processes import start, stop
+from tests.acceptance.support.environments import environment
+from tests.acceptance.support.probing import PROBES
+from tests.acceptance.support.processes import start, stop
 
 LIMIT_SECONDS = 300
 ENVIRONMENTS = {"megatron": "megatron", "torchtitan": "torchtitan-0.2.2"}

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance import slurm_tools
-from tests.acceptance.hosts import HOSTS
-from tests.acceptance.processes import wait_until
-from tests.acceptance.watched import holders
+from tests.acceptance.support import slurm_tools
+from tests.acceptance.support.hosts import HOSTS
+from tests.acceptance.support.processes import wait_until
+from tests.acceptance.support.watched import holders
 
 HERE = Path(__file__).parent
 #: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.

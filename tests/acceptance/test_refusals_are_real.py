@@ -11,8 +11,8 @@ import pytest
 from parc.backends import BACKENDS
 from parc.compiler.plan import Layout
 from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
-from tests.acceptance.forbidden import DENSE, Forbidden, forbidden, forced
-from tests.acceptance.probing import probe
+from tests.acceptance.support.forbidden import DENSE, Forbidden, forbidden, forced
+from tests.acceptance.support.probing import probe
 
 #: Layouts of each setting for each predicate.
 EACH = 2

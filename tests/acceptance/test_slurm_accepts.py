@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance import slurm_tools
-from tests.acceptance.jobs_of_seed import Generated
-from tests.acceptance.launches import write
-from tests.acceptance.slurm_shapes import FEWER, controller, kind_of
+from tests.acceptance.support import slurm_tools
+from tests.acceptance.support.jobs_of_seed import Generated
+from tests.acceptance.support.launches import write
+from tests.acceptance.support.slurm_shapes import FEWER, controller, kind_of
 
 #: What sbatch says of a cluster that cannot run the job, now or later.
 IMPOSSIBLE = "Requested node configuration is not available"

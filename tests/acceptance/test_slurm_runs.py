@@ -11,11 +11,11 @@ import pytest
 
 import parc.smoke
 from parc.smoke.assets import write_text
-from tests.acceptance import slurm_tools
-from tests.acceptance.environments import environment
-from tests.acceptance.jobs_of_seed import Generated, compile_text
-from tests.acceptance.launches import write
-from tests.acceptance.slurm_cluster import ENDED, Cluster, Run, cluster
+from tests.acceptance.support import slurm_tools
+from tests.acceptance.support.environments import environment
+from tests.acceptance.support.jobs_of_seed import Generated, compile_text
+from tests.acceptance.support.launches import write
+from tests.acceptance.support.slurm_cluster import ENDED, Cluster, Run, cluster
 
 #: Two nodes of one GPU each: two processes on this host.
 JOB = """

@@ -13,13 +13,13 @@ from parc.smoke import FRAMEWORKS, Prepared
 from parc.smoke.guard import MARK, end
 from parc.smoke.processes import Line
 from parc.smoke.run import steps_of
-from tests.acceptance.environments import environment
-from tests.acceptance.jobs_of_seed import compile_text
-from tests.acceptance.launches import write
-from tests.acceptance.processes import start, stop
-from tests.acceptance.results import RESULTS, Ran
-from tests.acceptance.slurm_tools import free_ports
-from tests.acceptance.smoking import (
+from tests.acceptance.support.environments import environment
+from tests.acceptance.support.jobs_of_seed import compile_text
+from tests.acceptance.support.launches import write
+from tests.acceptance.support.processes import start, stop
+from tests.acceptance.support.results import RESULTS, Ran
+from tests.acceptance.support.slurm_tools import free_ports
+from tests.acceptance.support.smoking import (
     LIMIT_SECONDS,
     Smokes,
     Wanted,

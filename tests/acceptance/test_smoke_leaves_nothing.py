@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.environments import environment
-from tests.acceptance.processes import wait_until
-from tests.acceptance.smoking import LIMIT_SECONDS, Wanted, extensions, job_text
+from tests.acceptance.support.environments import environment
+from tests.acceptance.support.processes import wait_until
+from tests.acceptance.support.smoking import LIMIT_SECONDS, Wanted, extensions, job_text
 
 #: A run that does not end before it is ended.
 ENDLESS = ("--steps", "1000000")

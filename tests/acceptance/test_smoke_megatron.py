@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.environments import TRAINING
-from tests.acceptance.smoking import Smokes, Wanted, check, check_recomputing
+from tests.acceptance.support.environments import TRAINING
+from tests.acceptance.support.smoking import Smokes, Wanted, check, check_recomputing
 
 TARGET, NAME = "megatron", TRAINING
 ROOT = os.environ.get("MEGATRON_ROOT")

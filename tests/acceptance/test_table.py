@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.results import PAGE, RESULTS, page_with, table
+from tests.acceptance.support.results import PAGE, RESULTS, page_with, table
 
 
 def test_the_page_has_this_sessions_table(request: pytest.FixtureRequest, update: bool) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parc.dsl import JobError, loads
 from parc.dsl.codes import CODES
 from parc.dsl.diagnostics import Source
-from parc.dsl.parser import parse
+from parc.dsl.syntax.parser import parse
 from tests.support.jobs import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN
 from tests.support.paths import ROOT
 

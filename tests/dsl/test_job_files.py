@@ -10,8 +10,8 @@ import pytest
 from parc.dsl import JobError, load, loads, std_cluster, std_entries, std_gpu, std_model
 from parc.dsl.diagnostics import Source
 from parc.dsl.library import Library
-from parc.dsl.parser import parse
-from parc.dsl.syntax import Block, Setting, depth
+from parc.dsl.syntax.parser import parse
+from parc.dsl.syntax.tree import Block, Setting, depth
 from tests.support.jobs import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN, Options, codes, job
 
 GIB = 2**30

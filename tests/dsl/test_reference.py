@@ -10,12 +10,12 @@ import pytest
 import parc
 from parc.backends import BACKENDS
 from parc.dsl.diagnostics import Source
-from parc.dsl.fields import read
-from parc.dsl.parser import parse
+from parc.dsl.evaluation.fields import read
+from parc.dsl.evaluation.scope import Scope
 from parc.dsl.reference import filled, tables
 from parc.dsl.schema import CLASSES, rules
-from parc.dsl.scope import Scope
-from parc.dsl.syntax import Setting
+from parc.dsl.syntax.parser import parse
+from parc.dsl.syntax.tree import Setting
 from tests.support.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "language.md"

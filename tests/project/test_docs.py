@@ -12,7 +12,7 @@ import pytest
 
 import parc
 from parc.dsl.diagnostics import Source
-from parc.dsl.parser import parse
+from parc.dsl.syntax.parser import parse
 from tests.support import training_logs
 from tests.support.paths import ROOT
 

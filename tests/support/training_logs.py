@@ -11,7 +11,7 @@ from pathlib import Path
 
 import parc
 from parc.backends import BACKENDS
-from parc.backends.deepspeed.emit import layout_facts
+from parc.backends.deepspeed.emit.files import layout_facts
 from parc.calibrate.fit import predicted_seconds
 from parc.calibrate.runs import Run
 from parc.calibrate.steady import Steady

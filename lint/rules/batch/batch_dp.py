@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...facts.launch import Launch, number_of
 from ...finding import Complaint, Related, Skipped
-from ...launch import Launch, number_of
 from ...layout import enforced, legal_values
 
 CODE = "PAR201"

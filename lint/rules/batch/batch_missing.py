@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Place
-from ...launch import Launch
 from .batch_triple import MICRO, TOTAL
 
 CODE = "PAR206"

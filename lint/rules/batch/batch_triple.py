@@ -29,8 +29,8 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ....dsl.diagnostics import Severity
+from ...facts.launch import Launch, number_of
 from ...finding import Complaint, Related, Skipped
-from ...launch import Launch, number_of
 
 CODE = "PAR205"
 NAME = "batch-triple"

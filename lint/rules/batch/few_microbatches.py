@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.known import Known, Missing
+from ...facts.launch import Launch, number_of
 from ...finding import Complaint, Skipped
-from ...known import Known, Missing
-from ...launch import Launch, number_of
 from ...layout import places
 
 CODE = "PAR204"

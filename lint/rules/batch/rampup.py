@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, texts_of
 from ...finding import Complaint, Related
-from ...launch import Launch, texts_of
 
 CODE = "PAR202"
 NAME = "rampup"

@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
+from ...facts.launch import Launch, number_of, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of, text_of
 
 CODE = "PAR207"
 NAME = "two-sources"

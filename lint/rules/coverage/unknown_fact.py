@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Unknown
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR901"
 NAME = "unknown-fact"

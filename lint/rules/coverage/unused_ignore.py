@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR902"
 NAME = "unused-ignore"

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Unknown, Value
+from ...facts.launch import Launch
+from ...facts.vocabulary import deepspeed_keys
 from ...finding import Complaint
-from ...launch import Launch
-from ...vocabulary import deepspeed_keys
 from .unknown_section_key import split
 
 CODE = "PAR416"

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, number_of, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of, text_of
 
 CODE = "PAR418"
 NAME = "idle-key"

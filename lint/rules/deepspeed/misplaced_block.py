@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
+from ...facts.vocabulary import deepspeed_keys
 from ...finding import Complaint
-from ...launch import Launch
-from ...vocabulary import deepspeed_keys
 from .unknown_section_key import is_misplaced
 
 CODE = "PAR406"

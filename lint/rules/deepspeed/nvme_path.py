@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint
-from ...launch import Launch, text_of
 
 CODE = "PAR417"
 NAME = "nvme-path"

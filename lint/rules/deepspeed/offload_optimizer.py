@@ -34,8 +34,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint
-from ...launch import Launch, text_of
 from ..launcher.started import is_old
 
 CODE = "PAR402"

@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ...facts.launch import Launch
+from ...facts.versions import older
+from ...facts.vocabulary import DEEPSPEED_REMOVED, deepspeed_keys
 from ...finding import Complaint
-from ...launch import Launch
-from ...versions import older
-from ...vocabulary import DEEPSPEED_REMOVED, deepspeed_keys
 from .unknown_section_key import split
 
 CODE = "PAR415"

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 
 CODE = "PAR419"
 NAME = "repeated-key"

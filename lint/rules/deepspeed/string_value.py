@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
+from ...facts.launch import Launch
 from ...finding import Complaint, Edit
-from ...launch import Launch
 from .unknown_section_key import split
 
 CODE = "PAR404"

@@ -25,9 +25,9 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting
+from ...facts.launch import Launch
+from ...facts.vocabulary import DEEPSPEED, DEEPSPEED_REMOVED, DEEPSPEED_TOP, deepspeed_keys
 from ...finding import Complaint, Edit
-from ...launch import Launch
-from ...vocabulary import DEEPSPEED, DEEPSPEED_REMOVED, DEEPSPEED_TOP, deepspeed_keys
 
 CODE = "PAR403"
 NAME = "unknown-section-key"

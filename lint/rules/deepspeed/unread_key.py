@@ -23,9 +23,9 @@ import difflib
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ...facts.launch import Launch
+from ...facts.vocabulary import DEEPSPEED_REMOVED, DEEPSPEED_TOP
 from ...finding import Complaint
-from ...launch import Launch
-from ...vocabulary import DEEPSPEED_REMOVED, DEEPSPEED_TOP
 
 CODE = "PAR407"
 NAME = "unknown-top-key"

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ....dsl.diagnostics import Severity
+from ...facts.launch import Launch
 from ...finding import Complaint, Related, Skipped
-from ...launch import Launch
 from ...layout import enforced
 from ..launcher.started import is_old
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Skipped
-from ...launch import Launch
 from ...layout import enforced
 
 CODE = "PAR117"

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 from ...layout import legal_values
 
 CODE = "PAR135"

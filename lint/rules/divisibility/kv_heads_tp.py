@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
+from ...facts.versions import older
 from ...finding import Complaint, Skipped
-from ...launch import Launch
 from ...layout import enforced
-from ...versions import older
 
 CODE = "PAR112"
 NAME = "kv-heads-tp"

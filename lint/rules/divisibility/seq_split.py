@@ -19,8 +19,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Skipped
-from ...launch import Launch
 from ...layout import enforced
 
 CODE = "PAR131"

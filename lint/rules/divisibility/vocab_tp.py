@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, number_of
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of
 
 CODE = "PAR114"
 NAME = "vocab-tp"

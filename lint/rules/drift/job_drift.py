@@ -39,8 +39,8 @@ from collections.abc import Iterator
 
 from ....dsl.job import Job
 from ....reading.facts import Value
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 
 CODE = "PAR161"
 NAME = "job-drift"

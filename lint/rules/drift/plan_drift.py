@@ -40,8 +40,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....backends import BACKENDS
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 from ...priced import best_plan, words_of
 from .job_drift import SAID
 

@@ -26,9 +26,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...batch import Batch, batches
+from ...facts.batch import Batch, batches
+from ...facts.launch import Launch, number_of
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of
 
 CODE = "PAR601"
 NAME = "world-drift"

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, text_of
 from .connections_missing import FSDP, NAME_OF_VARIABLE
 
 CODE = "PAR305"

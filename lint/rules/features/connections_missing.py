@@ -21,8 +21,8 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint
-from ...launch import Launch, text_of
 from ..launcher.started import is_old
 
 CODE = "PAR304"

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
+from ...facts.versions import older
 from ...finding import Complaint
-from ...launch import Launch
-from ...versions import older
 
 CODE = "PAR313"
 NAME = "ignored-option"

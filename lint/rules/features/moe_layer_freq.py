@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...expert_layers import length_of
+from ...facts.expert_layers import length_of
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, text_of
 
 CODE = "PAR314"
 NAME = "moe-layer-freq"

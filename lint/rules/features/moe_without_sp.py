@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 from ..vocabulary.option_value import lacks_values
 
 CODE = "PAR302"

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
+from ...facts.launch import Launch, number_of, text_of
+from ...facts.versions import older
 from ...finding import Complaint
-from ...launch import Launch, number_of, text_of
-from ...versions import older
 from ..vocabulary.option_value import lacks_values
 from .megatron_pairs import NEEDS, Above, Need
 

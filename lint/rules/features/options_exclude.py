@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
+from ...facts.launch import Launch, number_of, text_of
+from ...facts.versions import older
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of, text_of
-from ...versions import older
 from .megatron_pairs import EXCLUDES, SOURCES
 
 CODE = "PAR312"

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, text_of
 
 CODE = "PAR301"
 NAME = "sp-tp1"

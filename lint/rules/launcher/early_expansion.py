@@ -26,9 +26,9 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR607"
 NAME = "early-expansion"

@@ -18,8 +18,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Place
-from ...launch import Launch
 
 CODE = "PAR606"
 NAME = "environment-name"

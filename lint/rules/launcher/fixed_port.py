@@ -27,9 +27,9 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
-from ...batch import Batch, batches
+from ...facts.batch import Batch, batches
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint
-from ...launch import Launch, text_of
 
 CODE = "PAR605"
 NAME = "fixed-port"

@@ -16,8 +16,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, dashed, text_of
 from ...finding import Complaint
-from ...launch import Launch, dashed, text_of
 from ..slurm_directives.unknown_directive import KNOWN as BATCH
 
 CODE = "PAR610"

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch, number_of, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of, text_of
 
 CODE = "PAR603"
 NAME = "processes-above-gpus"

@@ -28,8 +28,8 @@ import re
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
+from ...facts.launch import Launch, number_of, text_of
 from ...finding import Complaint, Place, Related
-from ...launch import Launch, number_of, text_of
 
 CODE = "PAR604"
 NAME = "rendezvous-host"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...launch import Launch
-from ...vocabulary import megatron_removed
+from ...facts.launch import Launch
+from ...facts.vocabulary import megatron_removed
 from ..vocabulary.removed_option import REFUSED
 
 TRAINERS = ("pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py")

@@ -27,10 +27,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from ...batch import Batch, Directive, batches
+from ...facts.batch import Batch, Directive, batches
+from ...facts.launch import Launch
+from ...facts.programs import LAUNCHERS, UNDER_SRUN
 from ...finding import Complaint, Related
-from ...launch import Launch
-from ...programs import LAUNCHERS, UNDER_SRUN
 
 CODE = "PAR602"
 NAME = "tasks-launcher"

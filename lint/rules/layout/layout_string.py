@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, text_of
 
 CODE = "PAR125"
 NAME = "layout-string"

@@ -29,8 +29,8 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ....reading.facts import Setting
+from ...facts.launch import Launch, number_of
 from ...finding import Complaint, Place, Related, Skipped
-from ...launch import Launch, number_of
 
 CODE = "PAR103"
 NAME = "mesh-product"

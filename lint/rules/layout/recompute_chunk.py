@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, number_of, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of, text_of
 from ...layout import legal_values
 from .layers_pp import OTHERWISE
 

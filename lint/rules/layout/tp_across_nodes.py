@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Related, Skipped
-from ...launch import Launch
 
 CODE = "PAR104"
 NAME = "tp-crosses-node"

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, number_of
+from ...facts.versions import older
 from ...finding import Complaint, Related
-from ...launch import Launch, number_of
-from ...versions import older
 from .layers_vpp import COUNT, PER_STAGE
 
 CODE = "PAR123"

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 
 CODE = "PAR701"
 NAME = "head-dim"

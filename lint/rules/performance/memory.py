@@ -38,8 +38,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....compiler.case import Case
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 from ...priced import Priced, best_plan, cheapest_fit, job_of, price, same_layout, target_of
 
 CODE = "PAR511"

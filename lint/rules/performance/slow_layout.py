@@ -38,8 +38,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 from ...priced import best_plan, price, same_layout, words_of
 
 CODE = "PAR702"

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
+from ...facts.launch import Launch, text_of
 from ...finding import Complaint, Related
-from ...launch import Launch, text_of
 
 CODE = "PAR502"
 NAME = "precision-mismatch"

@@ -21,8 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...facts.launch import Launch, is_script
 from ...finding import Complaint, Edit, Place
-from ...launch import Launch, is_script
 
 CODE = "PAR802"
 NAME = "cut-command"

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting, Unknown, Value
+from ...facts.launch import Launch, dashed
 from ...finding import Complaint
-from ...launch import Launch, dashed
 
 CODE = "PAR801"
 NAME = "empty-layout"

@@ -22,8 +22,8 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ...facts.launch import Launch
 from ...finding import Complaint, Place
-from ...launch import Launch
 
 CODE = "PAR803"
 NAME = "placeholder"

@@ -19,9 +19,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch
 from ...finding import Complaint, Edit, Place
-from ...launch import Launch
 
 CODE = "PAR805"
 NAME = "script-newlines"

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Place
-from ...launch import Launch
 
 CODE = "PAR807"
 NAME = "unreadable-config"

@@ -19,9 +19,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...batch import LONG, SWITCHES, batches, words_of
+from ...facts.batch import LONG, SWITCHES, batches, words_of
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR634"
 NAME = "prose-in-directive"

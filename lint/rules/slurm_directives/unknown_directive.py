@@ -22,9 +22,9 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity, did_you_mean
-from ...batch import LONG, Directive, batches
+from ...facts.batch import LONG, Directive, batches
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR660"
 NAME = "unknown-directive"

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 
 CODE = "PAR654"
 NAME = "export-none"

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....backends.slurm.read import seconds_from
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 
 CODE = "PAR653"
 NAME = "signal-lead"

@@ -23,9 +23,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...batch import Batch, batches
+from ...facts.batch import Batch, batches
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR650"
 NAME = "signal-without-trap"

@@ -25,9 +25,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 from .signal_without_trap import signal_name, trapped
 
 CODE = "PAR651"

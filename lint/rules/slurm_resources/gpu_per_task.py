@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch, number_of
+from ...facts.programs import LAUNCHERS
 from ...finding import Complaint
-from ...launch import Launch, number_of
-from ...programs import LAUNCHERS
 
 CODE = "PAR636"
 NAME = "gpu-per-task"

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...batch import batches, gpu_count
+from ...facts.batch import batches, gpu_count
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 
 CODE = "PAR640"
 NAME = "gpu-requests-differ"

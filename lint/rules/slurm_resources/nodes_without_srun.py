@@ -25,10 +25,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from ...batch import Batch, batches
+from ...facts.batch import Batch, batches
+from ...facts.launch import Launch
+from ...facts.programs import LAUNCHERS, REACHES_NODES
 from ...finding import Complaint, Related
-from ...launch import Launch
-from ...programs import LAUNCHERS, REACHES_NODES
 
 CODE = "PAR635"
 NAME = "nodes-without-srun"

@@ -21,8 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...facts.launch import Launch
 from ...finding import Complaint, Place
-from ...launch import Launch
 
 CODE = "PAR643"
 NAME = "octal-job-id"

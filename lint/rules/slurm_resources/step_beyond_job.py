@@ -21,9 +21,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch
 from ...finding import Complaint, Related
-from ...launch import Launch
 
 CODE = "PAR639"
 NAME = "step-beyond-job"

@@ -22,9 +22,9 @@ import re
 from collections.abc import Iterator
 
 from ....backends.slurm.read import seconds_from
-from ...batch import batches
+from ...facts.batch import batches
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR656"
 NAME = "time-limit"

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Unknown
+from ...facts.launch import Launch
 from ...finding import Complaint, Place
-from ...launch import Launch
 from ..launcher.started import is_old, starts_megatron
 from .option_value import lacks_values
 

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown
+from ...facts.launch import Launch
+from ...facts.vocabulary import Option, megatron_options
 from ...finding import Complaint
-from ...launch import Launch
-from ...vocabulary import Option, megatron_options
 from ..launcher.started import starts_megatron
 
 CODE = "PAR373"

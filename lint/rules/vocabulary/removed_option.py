@@ -20,10 +20,10 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
+from ...facts.launch import Launch
+from ...facts.versions import older
+from ...facts.vocabulary import MEGATRON, megatron_removed
 from ...finding import Complaint, Edit
-from ...launch import Launch
-from ...versions import older
-from ...vocabulary import MEGATRON, megatron_removed
 
 CODE = "PAR371"
 NAME = "removed-option"

@@ -26,8 +26,8 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown, Value
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR366"
 NAME = "toml-value"

@@ -19,9 +19,9 @@ import difflib
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
+from ...facts.launch import Launch
+from ...facts.vocabulary import MEGATRON, megatron_known, megatron_options
 from ...finding import Complaint
-from ...launch import Launch
-from ...vocabulary import MEGATRON, megatron_known, megatron_options
 from ..launcher.started import starts_megatron
 from .removed_option import renaming
 

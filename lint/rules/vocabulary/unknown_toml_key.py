@@ -28,8 +28,8 @@ from collections.abc import Iterator
 from ....backends.torchtitan.schema import SECTIONS
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting
+from ...facts.launch import Launch
 from ...finding import Complaint
-from ...launch import Launch
 
 CODE = "PAR365"
 NAME = "unknown-setting"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from parc.backends.deepspeed import BACKEND
-from parc.backends.deepspeed.emit import ACTIVATIONS
+from parc.backends.deepspeed.emit.files import ACTIVATIONS
 from parc.backends.deepspeed.options import DECIDED_KEYS, KNOWN_KEYS, Options
 from parc.backends.render import default_text, format_python
 from parc.compiler.model import flops

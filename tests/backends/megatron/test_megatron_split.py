@@ -7,7 +7,7 @@ import re
 import pytest
 
 from parc.backends.megatron import BACKEND
-from parc.backends.megatron.pipeline import stage_count
+from parc.backends.megatron.emit.pipeline import stage_count
 from parc.compiler.plan import Layout
 from tests.support import samples
 from tests.support.megatron_plans import DENSE, arguments, plan_of, with_model

@@ -13,10 +13,10 @@ import black
 import pytest
 
 from parc.backends.torchtitan import BACKEND
+from parc.backends.torchtitan.emit.stages import Counted, counted, deal, module_names
 from parc.backends.torchtitan.models import ffn_multiplier
 from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.schema import SECTIONS
-from parc.backends.torchtitan.stages import Counted, counted, deal, module_names
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Model, Train

@@ -9,8 +9,8 @@ import pytest
 
 import parc
 from parc.backends.torchtitan import BACKEND
+from parc.backends.torchtitan.emit.python_job import CLASSES
 from parc.backends.torchtitan.options import Options
-from parc.backends.torchtitan.python_job import CLASSES
 from parc.backends.torchtitan.schema import PYTHON_SECTIONS
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError

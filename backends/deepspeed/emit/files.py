@@ -1,0 +1,214 @@
+"""`Plan` -> the files of a DeepSpeed run, and the facts that they state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ....compiler.plan import Layout, Plan
+from ....compiler.rules.validity import problems
+from ....dsl.diagnostics import JobError
+from ....dsl.job import Job
+from ....reading.facts import Value
+from ...facts import plan_facts
+from ...render import default_text, format_python, provenance, render
+from ..options import hugging_face, options_of, windowed
+from ..target import TARGET, VERSION
+from .config import ds_config, model_json
+
+ENTRY = "deepspeed/launch.sh"
+GIB = 2**30
+
+
+def emit(plan: Plan) -> dict[str, str]:
+    """Launch script, configuration, model sizes and training script.
+
+    Raises `JobError` for what DeepSpeed cannot express.
+    """
+    if found := problems(plan.job, TARGET, plan.layout):
+        raise JobError(found)
+    return {
+        ENTRY: render("deepspeed/launch.sh.j2", _launch_values(plan)),
+        "deepspeed/ds_config.json": _json(ds_config(plan)),
+        "deepspeed/model.json": _json(model_json(plan)),
+        "deepspeed/train.py": format_python(render("deepspeed/train.py.j2", _train_values(plan))),
+    }
+
+
+def facts(plan: Plan) -> dict[str, Value]:
+    """What `read(emit(plan))` gives back; Ulysses is no context parallelism."""
+    layout = plan.layout
+    return plan_facts(plan) | {
+        "cp": 1,
+        "ulysses_sp": layout.cp,
+        "hpz": layout.hpz,
+        "offload": layout.offload_name,
+        "microbatches": layout.microbatches,
+    }
+
+
+def _json(values: dict[str, Any]) -> str:
+    return json.dumps(values, indent=2) + "\n"
+
+
+def _launch_values(plan: Plan) -> dict[str, Any]:
+    job, layout, options = plan.job, plan.layout, options_of(plan.job)
+    return {
+        "provenance": provenance(plan),
+        "name": job.model.name or job.name,
+        "summary": list(_summary(plan)),
+        "world": layout.gpus,
+        "nodes": layout.nodes,
+        "gpus_per_node": job.cluster.gpus_per_node,
+        "threads": (
+            max(1, job.cluster.cpu_cores // job.cluster.gpus_per_node) if layout.offload else 1
+        ),
+        "steps": job.train.total_steps,
+        "data": None if options.data is None else default_text(options.data),
+        "data_dtype": _data_dtype(job),
+        "save": default_text(options.save),
+        "save_interval": job.train.checkpoint_interval,
+        "log_interval": options.log_interval,
+    }
+
+
+def _summary(plan: Plan) -> Iterator[str]:
+    """The layout, a line for each choice, with its number."""
+    layout, estimate = plan.layout, plan.estimate
+    ways = [f"dp {layout.dp}"]
+    ways += [f"AutoTP {layout.tp}"] if layout.tp > 1 else []
+    ways += [f"pp {layout.pp}"] if layout.pp > 1 else []
+    ways += [f"Ulysses {layout.cp}"] if layout.cp > 1 else []
+    batches = (
+        "1 micro-batch" if layout.microbatches == 1 else f"{layout.microbatches} micro-batches"
+    )
+    yield f"{' x '.join(ways)} = {layout.gpus} GPUs, {batches} of {layout.micro_batch} a step."
+    yield (
+        f"Predicted {estimate.mfu:.1%} MFU, {estimate.memory_bytes / GIB:.1f} of "
+        f"{estimate.capacity_bytes / GIB:.1f} GiB on the fullest rank."
+    )
+    yield ZERO_TEXT[layout.zero].format(ways=layout.dp * layout.cp)
+    if layout.offload:
+        yield OFFLOAD_TEXT[layout.offload]
+    if layout.hpz > 1:
+        yield f"hpZ {layout.hpz}: the backward pass gathers weights inside a node, from a second copy there."
+    if layout.pp > 1:
+        yield f"Layers of each stage: {', '.join(str(sum(stage.layers)) for stage in estimate.stages)}."
+    yield RECOMPUTE_TEXT[layout.recompute]
+    if plan.job.train.compile and layout.zero == 3:
+        yield "Not compiled: the module hooks of ZeRO 3 break every graph."
+
+
+ZERO_TEXT = (
+    "ZeRO 0: every rank holds weights, gradients and optimizer states.",
+    "ZeRO 1: optimizer states divided over {ways} ranks.",
+    "ZeRO 2: optimizer states and gradients divided over {ways} ranks.",
+    "ZeRO 3: optimizer states, gradients and weights divided over {ways} ranks.",
+)
+OFFLOAD_TEXT = (
+    "",
+    "Optimizer states live in host memory, and the CPU updates them.",
+    "Optimizer states and weights live in host memory, and the CPU updates them.",
+)
+RECOMPUTE_TEXT = (
+    "No recomputation: all activations fit.",
+    "The feed-forward half of each layer is recomputed in the backward pass.",
+    "Each layer is recomputed in the backward pass from its input.",
+)
+
+
+def _data_dtype(job: Job) -> str:
+    """16 bits hold every token id of a vocabulary of at most 65,536."""
+    return options_of(job).data_dtype or ("uint16" if job.model.vocab <= 2**16 else "uint32")
+
+
+def layout_facts(layout: Layout) -> str:
+    """What `log.py` reads of the layout, besides what only the run knows."""
+    numbers = {name: getattr(layout, name) for name in ("pp", "cp", "dp_shard", "zero", "hpz")}
+    words = {"recompute": layout.recompute_name, "offload": layout.offload_name}
+    return " ".join(f"{name}={value}" for name, value in {**numbers, **words}.items())
+
+
+#: PyTorch for each activation function, around the text of its argument.
+ACTIVATIONS: dict[str, Callable[[str], str]] = {
+    "silu": lambda x: f"F.silu({x})",
+    "gelu": lambda x: f'F.gelu({x}, approximate="tanh")',
+    "relu": lambda x: f"F.relu({x})",
+    "squared_relu": lambda x: f"F.relu({x}).square()",
+}
+
+
+def _train_values(plan: Plan) -> dict[str, Any]:
+    job, layout = plan.job, plan.layout
+    return {
+        **_run_values(plan),
+        **_architecture(job),
+        "hf": hugging_face(job),
+        "tp": layout.tp,
+        "pp": layout.pp,
+        "sp": layout.cp,
+        "zero": layout.zero,
+        "recompute": layout.recompute_name,
+        "layout_facts": layout_facts(layout),
+        "kv_copies": max(1, layout.cp // job.model.groups),
+        # Parameters of a pipeline have numbers for names, so their shape tells norms and biases.
+        "plain_test": (
+            "parameter.ndim == 1" if layout.pp > 1 else '"norm" in name or name.endswith("bias")'
+        ),
+    }
+
+
+def _run_values(plan: Plan) -> dict[str, Any]:
+    job, train = plan.job, plan.job.train
+    floor = train.min_learning_rate / train.learning_rate
+    return {
+        "provenance": provenance(plan),
+        "name": job.model.name or job.name,
+        "layout_line": layout_line(plan),
+        "deepspeed_version": VERSION,
+        "precision": train.precision,
+        "torch_dtype": {"bf16": "bfloat16", "fp16": "float16"}[train.precision],
+        "gpu": job.cluster.gpu.name or "GPU",
+        "peak_flops": f"{job.peak_flops:.6g}",
+        "compile": train.compile and plan.layout.zero < 3,
+        "warmup": train.warmup,
+        "schedule": train.schedule,
+        "floor": f"{floor:.6g}",
+        "rest": f"{1 - floor:.6g}",
+        "steps": train.total_steps,
+        "checkpoint_interval": train.checkpoint_interval,
+        "log_interval": options_of(job).log_interval,
+        "data_dtype": _data_dtype(job),
+    }
+
+
+def layout_line(plan: Plan) -> str:
+    layout = plan.layout
+    parts = [f"ZeRO {layout.zero} on {layout.gpus} GPUs"]
+    parts += [f"{layout.pp} pipeline stages"] if layout.pp > 1 else []
+    parts += [f"AutoTP {layout.tp}"] if layout.tp > 1 else []
+    parts += [f"Ulysses {layout.cp}"] if layout.cp > 1 else []
+    parts += [f"offload {layout.offload_name}"] if layout.offload else []
+    return ", ".join([*parts, f"recompute {layout.recompute_name}"])
+
+
+def _architecture(job: Job) -> dict[str, Any]:
+    model, train = job.model, job.train
+    return {
+        "rope": model.position == "rope",
+        "learned": model.position == "learned",
+        "tied": model.tied,
+        "bias": model.bias,
+        "qkv_bias": model.bias or model.qkv_bias,
+        "qk_norm": model.qk_norm,
+        "norm": {"rmsnorm": "RMSNorm", "layernorm": "LayerNorm"}[model.norm],
+        "gated": model.gated,
+        "activation": ACTIVATIONS[model.activation_name],
+        "causal": model.causal,
+        "windowed": windowed(job),
+        "grouped": model.groups < model.heads,
+        "kv_heads": model.groups,
+        "unfused": train.attention == "unfused",
+        "dropout": train.dropout,
+    }

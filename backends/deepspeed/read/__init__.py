@@ -1,0 +1,1 @@
+"""Launch files, configurations and logs of DeepSpeed -> facts with their places."""

@@ -1,0 +1,134 @@
+"""ds_config.json, and parc's model.json, train.py and launch.sh, any of them -> the facts they state."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from ....compiler.plan import OFFLOAD
+from ....reading.bash.script import read_script
+from ....reading.bash.source import file_source
+from ....reading.facts import Fact, LaunchConfig, Unknown, Unread
+from ....reading.launchers import started
+from ...facts import in_plan_words
+from . import settings
+from .document import NotADocument, Table, document
+
+
+def read(files: Mapping[str, str]) -> LaunchConfig:
+    """The facts of the files together; what one file cannot say alone (world, nodes) follows from several."""
+    found: list[Fact] = []
+    unread: list[Unread] = []
+    for path, text in sorted(files.items()):
+        try:
+            found += _READERS[path.rpartition(".")[2]](path, text)
+        except KeyError:
+            unread.append(Unread("it is no DeepSpeed file", path, 1))
+        except NotADocument as error:
+            unread.append(Unread(str(error), *error.place))
+        except ValueError as error:
+            unread.append(Unread(str(error), path, 1))
+    return LaunchConfig("deepspeed", (*found, *together(found)), tuple(unread))
+
+
+def _json(path: str, text: str) -> Iterator[Fact]:
+    values = document(file_source(path, text))
+    if values.find("hidden") and values.find("layers"):
+        yield from model_facts(path, values)
+    else:
+        yield from in_plan_words([*settings.facts(path, values), offload(path, values)])
+
+
+_MODEL = ("layers", "hidden", "heads", "kv_heads", "seq_len")
+
+
+def offload(path: str, values: Table) -> Fact:
+    """Where optimizer states and weights go: the plan's word for it."""
+    weights = ("zero_optimization", "offload_param", "device")
+    optimizer = ("zero_optimization", "offload_optimizer", "device")
+    level, place = 0, (path, 1, 1)
+    for step, keys in ((1, optimizer), (2, weights)):
+        member = values.find(*keys)
+        if member is not None and member.value not in ("none", None):
+            level, place = step, member.place
+        elif member is not None and not level:
+            place = member.place
+    return Fact("offload", OFFLOAD[level], *place)
+
+
+def model_facts(path: str, values: Table) -> Iterator[Fact]:
+    """The sizes and stages in parc's model.json."""
+    for name in _MODEL:
+        if (member := values.find(name)) is not None:
+            yield Fact(name, settings.number(member.value), *member.place)
+    stages = values.find("stage_layers")
+    count = len(stages.value) if stages is not None and isinstance(stages.value, list) else 1
+    yield Fact("pp", count, *(stages.place if stages is not None else (path, 1, 1)))
+    for name in ("vpp", "cp", "ep"):
+        yield Fact(name, 1, path, 1)
+
+
+def script_facts(path: str, text: str) -> Iterator[Fact]:
+    """What train.py recomputes: the function that it hands to `checkpoint`."""
+    recompute, line = "none", 1
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "checkpoint":
+            target = ast.unparse(node.args[0]) if node.args else ""
+            recompute, line = _RECOMPUTED.get(target, "unknown"), node.lineno
+        if getattr(getattr(node, "func", None), "attr", None) == "gradient_checkpointing_enable":
+            recompute, line = "full", getattr(node, "lineno", 1)
+    value = Unknown("an unknown function is recomputed") if recompute == "unknown" else recompute
+    yield Fact("recompute", value, path, line)
+
+
+_RECOMPUTED = {"self.both_halves": "full", "self.feed_forward_half": "selective"}
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise ValueError(f"line {error.lineno}: {error.msg}") from None
+
+
+def _launch(path: str, text: str) -> Iterator[Fact]:
+    launches = read_script(path, text).launches
+    shape = started(launches[-1]).shape if launches else {}
+    value, place = shape.get("gpus_per_node", (None, None))
+    if isinstance(value, int) and place is not None:
+        yield Fact("gpus_per_node", value, path, place.line, place.column)
+
+
+_READERS: dict[str, Callable[[str, str], Iterator[Fact]]] = {
+    "json": _json,
+    "py": script_facts,
+    "sh": _launch,
+}
+
+
+def together(found: list[Fact]) -> Iterator[Fact]:
+    """Data-parallel degree, world and nodes, where their parts are known and divide."""
+    numbers = {fact.name: fact.value for fact in found if isinstance(fact.value, int)}
+    sizes = next((fact for fact in found if fact.name == "layers"), None)
+    if sizes is not None and "tp" not in numbers:
+        yield Fact("tp", 1, sizes.path, 1)
+    batch = next((fact for fact in found if fact.name == "gbs"), None)
+    dp = _quotient(numbers, "gbs", ("mbs", "microbatches"))
+    if batch is None or dp is None:
+        return
+    yield Fact("dp", dp, batch.path, batch.line, batch.column)
+    if "pp" not in numbers:
+        return
+    world = dp * math.prod(numbers.get(name, 1) for name in ("pp", "ulysses_sp", "tp"))
+    yield Fact("world", world, batch.path, batch.line, batch.column)
+    nodes = _quotient({**numbers, "world": world}, "world", ("gpus_per_node",))
+    if nodes is not None:
+        yield Fact("nodes", nodes, batch.path, batch.line, batch.column)
+
+
+def _quotient(numbers: Mapping[str, int], whole: str, parts: tuple[str, ...]) -> int | None:
+    if any(numbers.get(name, 0) < 1 for name in (whole, *parts)):
+        return None
+    value, rest = divmod(numbers[whole], math.prod(numbers[name] for name in parts))
+    return None if rest else value

@@ -1,0 +1,141 @@
+"""A launched program with a DeepSpeed config, or the config alone -> its job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from ....reading.bash.source import file_source
+from ....reading.bash.values import Word
+from ....reading.command_options import Options, spelled
+from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ....reading.launched_job import Folder, Job, linked
+from ....reading.launchers import Started
+from . import settings
+from .document import NotADocument, Table, document
+from .files import model_facts, offload, script_facts, together
+
+CONFIGS = ("--deepspeed-config", "--deepspeed", "--ds-config", "--ds-config-path")
+#: Fact -> arguments of Hugging Face's Trainer and its kin.
+TRAINER = {
+    "zero_stage": ("--zero-stage",),
+    "mbs": ("--per-device-train-batch-size", "--train-micro-batch-size-per-gpu"),
+    "microbatches": ("--gradient-accumulation-steps",),
+    "seq_len": ("--model-max-length", "--max-seq-length", "--max-seq-len", "--cutoff-len"),
+}
+#: Nobody but the command that reads a config knows these.
+_OUTSIDE = ("nodes", "gpus_per_node", "world")
+
+
+def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
+    """A config that no command here names."""
+    try:
+        table = document(file_source(path, text))
+    except NotADocument as error:
+        unread = (Unread(str(error), *error.place),)
+        yield LaunchConfig("deepspeed-json", (), unread, texts={path: text})
+        return
+    facts = [*settings.facts(path, table), offload(path, table)]
+    unknown = Unknown("a DeepSpeed config does not say how many processes read it")
+    facts += [Fact(name, unknown, path, 1) for name in _OUTSIDE]
+    told = tuple(settings.settings(table))
+    yield LaunchConfig("deepspeed-json", tuple(facts), (), told, "deepspeed", {path: text})
+
+
+def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
+    plain = launch.options()
+    given = spelled(plain)
+    name = next((name for name in CONFIGS if given.given(name)), None)
+    if name is None:
+        return None
+    found = [_fact(name, value, place) for name, (value, place) in launch.shape.items()]
+    told = list(plain.settings("argument"))
+    if not given.values[name].values:
+        found += _trainer(given)
+        return Job("deepspeed-bash", "deepspeed", tuple(found), tuple(told))
+    place = given.place(name)
+    there = linked(launch, place.pieces, texts, folder)
+    reason = "the DeepSpeed config is not here to be read"
+    unread = [Unread(reason, place.path, place.line, place.column)]
+    files: dict[str, str] = {}
+    if there is not None:
+        unread = []
+        if there.text is not None:
+            files[there.path] = there.text
+        try:
+            table = document(there.source)
+        except NotADocument as error:
+            unread.append(Unread(str(error), *error.place))
+        else:
+            told += settings.settings(table)
+            found += _config(there.path, table)
+    found = _replaced(found, list(_trainer(given)))
+    found += _program(launch, given, texts, folder, files)
+    derived = {fact.name: fact for fact in together(found)}
+    found = [
+        fact for fact in found if fact.name not in derived or not isinstance(fact.value, Unknown)
+    ]
+    names = {fact.name for fact in found}
+    found += [fact for name, fact in derived.items() if name not in names]
+    return Job("deepspeed-bash", "deepspeed", tuple(found), tuple(told), tuple(unread), files)
+
+
+def _fact(name: str, value: Value | Unknown, place: Word) -> Fact:
+    return Fact(name, value, place.path, place.line, place.column)
+
+
+def _config(path: str, table: Table) -> Iterator[Fact]:
+    yield from settings.facts(path, table)
+    yield offload(path, table)
+
+
+def _trainer(given: Options) -> Iterator[Fact]:
+    for fact, names in TRAINER.items():
+        for name in names:
+            value = given.number(name)
+            if value is not None:
+                yield _fact(fact, value, given.place(name))
+    for name in ("bf16", "fp16"):
+        if given.given(f"--{name}") and given.switch(f"--{name}") is True:
+            yield _fact("precision", name, given.place(f"--{name}"))
+
+
+def _replaced(found: list[Fact], trainer: list[Fact]) -> list[Fact]:
+    """The trainer's own arguments fill in what the config leaves to it."""
+    names = {fact.name: fact for fact in trainer}
+    known = {
+        fact.name
+        for fact in found
+        if "auto" not in str(fact.value) and not isinstance(fact.value, Unknown)
+    }
+    kept = [fact for fact in found if fact.name in known or fact.name not in names]
+    return kept + [fact for name, fact in names.items() if name not in known]
+
+
+def _program(
+    launch: Started,
+    given: Options,
+    texts: Mapping[str, str],
+    folder: Folder,
+    files: dict[str, str],
+) -> Iterator[Fact]:
+    """The sizes and stages of a program that parc wrote, beside its config."""
+    model = given.values.get("--model")
+    if model is None or not model.values or not str(model.values[0].tail).endswith(".json"):
+        return
+    there = linked(launch, model.values[0].pieces, texts, folder)
+    if there is None or there.text is None:
+        return
+    try:
+        table = document(there.source)
+    except NotADocument:
+        return
+    if table.find("layers") is None:
+        return
+    files[there.path] = there.text
+    yield from model_facts(there.path, table)
+    script = linked(launch, launch.entry.pieces, texts, folder) if launch.entry else None
+    if script is not None and script.text is not None:
+        files[script.path] = script.text
+        with suppress(ValueError):  # a program that does not parse says nothing
+            yield from script_facts(script.path, script.text)

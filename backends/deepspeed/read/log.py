@@ -1,0 +1,124 @@
+"""DeepSpeed's standard output, or that of parc's train.py -> `RunLog`: the configuration and the steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ....compiler.plan import OFFLOAD, RECOMPUTE
+from ...log import Pace, RunLog, Unit, agreed, json_after, merged, number, plain, whole
+
+#: Ways in which a step is reported, the most exact first: parc's train.py (`report`), DeepSpeed 0.19.8's
+#: pipeline (runtime/pipe/engine.py:386) and its throughput timer (utils/timer.py:265).
+LINES: tuple[tuple[Unit, re.Pattern[str]], ...] = (
+    (
+        "seconds",
+        re.compile(
+            r"^step (\d{1,15})/\d+ \| loss .{0,200}?\| (\d+(?:\.\d+)?) s/step", re.MULTILINE
+        ),
+    ),
+    ("seconds", re.compile(r"steps: (\d{1,15}) loss: .{0,400}?iter time \(s\): (\d+(?:\.\d+)?)")),
+    (
+        "sequences/s",
+        re.compile(
+            r"global_step=(\d{1,15}), RunningAvgSamplesPerSec=\S{1,40} "
+            r"CurrSamplesPerSec=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+        ),
+    ),
+)
+#: Sequences per second and tokens per second give what a step holds.
+SEQUENCES = re.compile(r"iter time \(s\): (\d+(?:\.\d+)?) samples/sec: (\d+(?:\.\d+)?)")
+TOKENS = re.compile(r"\| (\d+(?:\.\d+)?) s/step \| (\d[\d,]*) tokens/s")
+#: parc's train.py (`announce`).
+LAYOUT = re.compile(r"^layout ((?:\w+=\w+ ?)+)$", re.MULTILINE)
+#: runtime/config.py:664
+CONFIG = re.compile(r"json = (?=\{)")
+
+
+def read_log(text: str) -> RunLog | None:
+    """The run behind a log, or None when no line of it is DeepSpeed's or of parc's train.py."""
+    text = plain(text)
+    reports = [(unit, lines) for unit, line in LINES if (lines := line.findall(text))]
+    if not reports:
+        return None
+    unit, lines = reports[0]
+    config = json_after(text, CONFIG)
+    announced, clashes = agreed(re.findall(r"(\w+)=(\w+)", " ".join(LAYOUT.findall(text))))
+    return RunLog(
+        target="deepspeed",
+        unit=unit,
+        paces=merged(Pace(int(step), number(value)) for step, value in lines),
+        layout=_layout(config) | _announced(announced, LAYOUT_NAMES),
+        train=_train(config, text) | _announced(announced, ("global_batch", "seq_len")),
+        clashes=clashes,
+        step_tokens=_product(TOKENS, text, float),
+    )
+
+
+LAYOUT_NAMES = (
+    "pp",
+    "cp",
+    "dp_shard",
+    "zero",
+    "hpz",
+    "gpus",
+    "micro_batch",
+    "recompute",
+    "offload",
+)
+WORDS = {"recompute": RECOMPUTE, "offload": OFFLOAD}
+
+
+def _announced(said: Mapping[str, str], names: Iterable[str]) -> dict[str, int]:
+    """What parc's train.py says of itself, words as their numbers."""
+    found: dict[str, int] = {}
+    for name in names:
+        text, words = said.get(name, ""), WORDS.get(name, ())
+        value = words.index(text) if text in words else whole(text)
+        found |= {} if value is None else {name: value}
+    return found
+
+
+def _layout(config: Mapping[str, Any]) -> dict[str, int]:
+    """What the configuration decides. Pipeline stages and recomputation are the program's own."""
+    found = {
+        "micro_batch": _at(config, "train_micro_batch_size_per_gpu"),
+        "cp": _at(config, "sequence_parallel_size"),
+        "zero": _at(config, "zero_optimization", "stage"),
+        "hpz": _at(config, "zero_optimization", "zero_hpz_partition_size"),
+        "microbatches": _at(config, "gradient_accumulation_steps"),
+    }
+    layout = {name: value for name, value in found.items() if isinstance(value, int) and value >= 0}
+    if config:
+        layout |= {"offload": _offload(config)}
+    return layout
+
+
+def _offload(config: Mapping[str, Any]) -> int:
+    for name, what in (("offload_param", "all"), ("offload_optimizer", "optimizer")):
+        if _at(config, "zero_optimization", name, "device") not in (None, "none"):
+            return OFFLOAD.index(what)
+    return 0
+
+
+def _at(values: Any, *keys: str) -> Any:
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+def _train(config: Mapping[str, Any], text: str) -> dict[str, Any]:
+    train: dict[str, Any] = {}
+    if isinstance(batch := _at(config, "train_batch_size"), int):
+        train["global_batch"] = batch
+    elif product := _product(SEQUENCES, text, round):
+        train["global_batch"] = product
+    halves = [name for name in ("bf16", "fp16") if _at(config, name, "enabled") is True]
+    return train | dict(zip(["precision"], halves, strict=False))
+
+
+def _product(line: re.Pattern[str], text: str, kind: Callable[[float], Any]) -> Any:
+    """Time by rate of the slowest step, which rounding touches least; None when there is none."""
+    found = [(number(seconds), number(rate)) for seconds, rate in line.findall(text)]
+    return kind(max(found)[0] * max(found)[1]) if found else None

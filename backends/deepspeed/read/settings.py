@@ -1,0 +1,93 @@
+"""What a DeepSpeed config says: its settings as written, and the facts among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....reading.facts import Fact, Setting, Unknown, Value
+from .document import Table
+
+Answer = Value | Unknown
+
+#: Fact -> key, and what DeepSpeed takes when it is absent (None: no fact).
+NUMBERS: dict[str, tuple[tuple[str, ...], Value | None]] = {
+    "gbs": (("train_batch_size",), None),
+    "mbs": (("train_micro_batch_size_per_gpu",), None),
+    "microbatches": (("gradient_accumulation_steps",), None),
+    "zero_stage": (("zero_optimization", "stage"), 0),
+    "hpz": (("zero_optimization", "zero_hpz_partition_size"), 1),
+    "ulysses_sp": (("sequence_parallel_size",), 1),
+    "tp": (("tensor_parallel", "autotp_size"), None),
+}
+PRECISIONS = ("fp16", "bf16")
+
+
+def settings(table: Table) -> Iterator[Setting]:
+    """Every key with its value, also one that is written twice."""
+    for name, member in table.flat():
+        values = member.value if isinstance(member.value, list) else [member.value]
+        told = tuple(_told(value) for value in values)
+        yield Setting("json", name, told, *member.place, member.length)
+    for member in table.repeated:
+        yield Setting("json", member.name, (_told(member.value),), *member.place, member.length)
+
+
+def _told(value: object) -> Answer:
+    if isinstance(value, Unknown | bool | int | float | str):
+        return value
+    return "null" if value is None else "{...}"
+
+
+def facts(path: str, table: Table) -> Iterator[Fact]:
+    """The facts of a config, in the words of the file: `auto` is one."""
+    for name, (keys, default) in NUMBERS.items():
+        member = table.find(*keys)
+        if member is None and default is not None:
+            yield Fact(name, default, path, *_nearest(table, keys))
+        elif member is not None:
+            value = number(member.value)
+            yield Fact(name, samples(value, table) if name == "gbs" else value, *member.place)
+    value, place = precision(path, table)
+    yield Fact("precision", value, *place)
+
+
+def samples(batch: Answer, table: Table) -> Answer:
+    """Samples of a step: DeepSpeed counts those that AutoTP's ranks share once for each."""
+    tp = table.find(*NUMBERS["tp"][0])
+    ways = tp.value if tp is not None else 1
+    if isinstance(batch, int) and isinstance(ways, int) and ways > 1 and batch % ways == 0:
+        return batch // ways
+    return batch
+
+
+def number(value: object) -> Answer:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool | int | str | Unknown):
+        return value
+    return Unknown(f"`{value}` is not a whole number")
+
+
+def _nearest(table: Table, keys: tuple[str, ...]) -> tuple[int, int]:
+    """Line and column of the innermost of nested keys that is there, else the start."""
+    for count in range(len(keys) - 1, 0, -1):
+        if (member := table.find(*keys[:count])) is not None:
+            return member.place[1], member.place[2]
+    return 1, 1
+
+
+def precision(path: str, table: Table) -> tuple[Answer, tuple[str, int, int]]:
+    """`bf16=True`, `fp16=auto+bf16=auto`, or fp32 where neither is on."""
+    parts: list[str] = []
+    place: tuple[str, int, int] = (path, 1, 1)
+    for name in PRECISIONS:
+        member = table.find(name, "enabled") or (
+            table.find("bfloat16", "enabled") if name == "bf16" else None
+        )
+        if member is None or member.value is False:
+            continue
+        if isinstance(member.value, Unknown):
+            return member.value, member.place
+        parts.append(f"{name}={member.value}")
+        place = member.place
+    return "+".join(parts) or "fp32", place

@@ -1,0 +1,1 @@
+"""`Plan` -> the files that run it on Megatron-LM."""

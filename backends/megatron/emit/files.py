@@ -1,0 +1,146 @@
+"""`Plan` -> `megatron/pretrain.sh`: a script that starts one node's share of the job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ....compiler.plan import Layout, Plan
+from ....compiler.rules.validity import problems
+from ....dsl.diagnostics import Diagnostic, JobError
+from ... import extra
+from ...capability import BLACKWELL, capability
+from ...render import default_text, nodes_text, provenance, render
+from ..target import TARGET
+from .flags import Flag, flag, names, rows
+from .model import expert_flags, model_flags
+from .parallel import memory_flags, parallel_flags
+from .training import (
+    batch_flags,
+    checkpoint_flags,
+    data_flags,
+    logging_flags,
+    optimizer_flags,
+    precision_flags,
+)
+
+ENTRY = "megatron/pretrain.sh"
+_GIB = 2**30
+
+#: The arrays of the script in their order.
+GROUPS = {
+    "MODEL": model_flags,
+    "EXPERTS": expert_flags,
+    "PARALLEL": parallel_flags,
+    "BATCH": batch_flags,
+    "OPTIMIZER": optimizer_flags,
+    "PRECISION": precision_flags,
+    "MEMORY": memory_flags,
+    "DATA": data_flags,
+    "CHECKPOINT": checkpoint_flags,
+    "LOGGING": logging_flags,
+}
+
+
+def emit(plan: Plan) -> dict[str, str]:
+    """The script by its path; raises JobError for what Megatron-LM cannot express."""
+    if found := problems(plan.job, TARGET, plan.layout):
+        raise JobError(found)
+    groups = {name: flags for name, build in GROUPS.items() if (flags := build(plan))}
+    if found := _extra_problems(plan, names(groups.values())):
+        raise JobError(found)
+    if flags := list(_extra(plan).values()):
+        groups["EXTRA"] = flags
+    return {ENTRY: render("megatron/pretrain.sh.j2", _values(plan, groups))}
+
+
+def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
+    layout, cluster = plan.layout, plan.job.cluster
+    gpus = f"{cluster.gpus_per_node} x {cluster.gpu.name or 'GPU'}"
+    return {
+        "provenance": provenance(plan),
+        "title": f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}",
+        "summary": _summary(plan),
+        "usage": _usage(layout.nodes),
+        "gpus": layout.gpus,
+        "gpus_per_node": cluster.gpus_per_node,
+        "variables": list(_variables(plan)),
+        "environment": list(_environment(plan)),
+        "groups": [{"name": name, "rows": rows(found)} for name, found in groups.items()],
+    }
+
+
+def _usage(nodes: int) -> str:
+    arguments = "./pretrain.sh [more Megatron-LM options]"
+    if nodes == 1:
+        return arguments
+    return f"On each node: NODE_RANK=<0..{nodes - 1}> MASTER_ADDR=<first node> {arguments}"
+
+
+def degrees(layout: Layout) -> str:
+    """`tp 4 x pp 2 x dp 8 = 64 GPUs`, leaving out what is 1."""
+    product = [("tp", layout.tp), ("pp", layout.pp), ("cp", layout.cp), ("dp", layout.dp)]
+    text = " x ".join(f"{name} {degree}" for name, degree in product if degree > 1) or "dp 1"
+    return f"{text} = {layout.gpus} GPU{'s' if layout.gpus > 1 else ''}"
+
+
+def _summary(plan: Plan) -> list[str]:
+    layout, estimate = plan.layout, plan.estimate
+    degree = [f"zero {layout.zero}", f"micro-batch {layout.micro_batch} x {layout.microbatches}"]
+    degree += [f"vpp {layout.vpp}"] if layout.vpp > 1 else []
+    degree += [f"ep {layout.ep}, etp {layout.etp}"] if plan.job.model.moe else []
+    degree.append(f"recompute {layout.recompute_name}")
+    used, ceiling = estimate.memory_bytes / _GIB, estimate.ceiling_bytes / _GIB
+    return [
+        f"{degrees(layout)}; {', '.join(degree)}.",
+        f"Predicted {estimate.mfu:.1%} MFU, {estimate.step_seconds:.3g} s per step, "
+        f"{used:.1f} of {ceiling:.1f} GiB on the fullest GPU.",
+    ]
+
+
+def _variables(plan: Plan) -> Iterator[str]:
+    options, name = plan.options, plan.job.model.name or plan.job.name
+    tensorboard = options.tensorboard or (options.wandb and f"tensorboard/{name}")
+    wanted = {
+        "MEGATRON_PATH": options.path,
+        "NNODES": plan.layout.nodes,
+        "NODE_RANK": 0,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": 29500,
+        "DATA_PATH": options.data,
+        "DATA_CACHE": options.data_cache,
+        "TOKENIZER": options.tokenizer,
+        "CHECKPOINT_DIR": (options.checkpoints or f"checkpoints/{name}") if options.save else None,
+        "TENSORBOARD_DIR": tensorboard,
+    }
+    for key, value in wanted.items():
+        if value is not None:
+            yield f'{key}="${{{key}:-{default_text(str(value))}}}"'
+
+
+def _environment(plan: Plan) -> Iterator[str]:
+    """arguments.py:1477 demands one connection with tp or cp before Blackwell; FSDP forbids it."""
+    layout = plan.layout
+    if layout.zero >= 2:
+        yield "# Megatron-FSDP overlaps its transfers only with several connections, and refuses one."
+        yield "unset CUDA_DEVICE_MAX_CONNECTIONS"
+    elif (layout.tp > 1 or layout.cp > 1) and capability(plan.job) < BLACKWELL:
+        yield "# Transfers start in the order in which they overlap: Megatron-LM demands this with tp or cp."
+        yield "export CUDA_DEVICE_MAX_CONNECTIONS=1"
+
+
+def _extra(plan: Plan) -> dict[str, Flag]:
+    """The options of `extra` by the key that asks for each; `false` leaves one out."""
+    found = {}
+    for key, value in plan.options.extra.items():
+        name = "--" + key.replace("_", "-")
+        if value is not False:
+            found[key] = flag(name) if value is True else flag(name, value)
+    return found
+
+
+def _extra_problems(plan: Plan, taken: set[str]) -> list[Diagnostic]:
+    return [
+        extra.decided(plan.job, "megatron", key)
+        for key, item in _extra(plan).items()
+        if item.name in taken
+    ]

@@ -1,0 +1,145 @@
+"""The layout's options, each with the reason and the numbers behind it."""
+
+from __future__ import annotations
+
+from ....compiler.plan import Plan
+from .flags import Flag, flag
+from .pipeline import described, split_flags
+
+_STRATEGIES = {2: "optim_grads", 3: "optim_grads_params"}
+_GIB = 2**30
+
+
+def parallel_flags(plan: Plan) -> list[Flag]:
+    return [
+        *_tensor(plan),
+        *_pipeline(plan),
+        *_context(plan),
+        *_experts(plan),
+        *_data(plan),
+    ]
+
+
+def _tensor(plan: Plan) -> list[Flag]:
+    tp, heads, domain = plan.layout.tp, plan.job.model.heads, plan.job.cluster.domain
+    if tp == 1:
+        return []
+    link = "stays on the fast link" if tp <= domain else f"leaves the fast link of {domain} GPUs"
+    return [
+        flag(
+            "--tensor-model-parallel-size", tp, why=f"{heads} heads / {tp} = {heads // tp}; {link}"
+        ),
+        flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well"),
+    ]
+
+
+def _pipeline(plan: Plan) -> list[Flag]:
+    pp = plan.layout.pp
+    if pp == 1:
+        return []
+    totals = [sum(stage.layers) for stage in plan.estimate.stages]
+    why = f"{described(totals, 'stage')}; {plan.layout.microbatches} micro-batches run through"
+    return [flag("--pipeline-model-parallel-size", pp, why=why), *split_flags(plan)]
+
+
+def _context(plan: Plan) -> list[Flag]:
+    cp, seq_len = plan.layout.cp, plan.job.train.seq_len
+    if cp == 1:
+        return []
+    return [
+        flag(
+            "--context-parallel-size", cp, why=f"{seq_len} tokens / {cp} = {seq_len // cp} per GPU"
+        ),
+        flag("--cp-comm-type", "p2p", why="keys and values travel a ring beside the attention"),
+    ]
+
+
+def _experts(plan: Plan) -> list[Flag]:
+    model, layout = plan.job.model, plan.layout
+    if not model.moe:
+        return []
+    found = []
+    if layout.ep > 1:
+        why = f"{model.experts} experts / {layout.ep} = {model.experts // layout.ep} per GPU"
+        found.append(flag("--expert-model-parallel-size", layout.ep, why=why))
+    why = (
+        "an expert is whole on its GPU"
+        if layout.etp == 1
+        else f"experts {model.expert_width} wide / {layout.etp} = {model.expert_width // layout.etp}"
+    )
+    return [*found, flag("--expert-tensor-parallel-size", layout.etp, why=why)]
+
+
+def _data(plan: Plan) -> list[Flag]:
+    layout = plan.layout
+    group = layout.dp * layout.cp
+    if layout.zero >= 2:
+        return [*_sharded(plan, group), *_overlaps(group, gathers=True)]
+    if layout.zero == 1:
+        why = f"optimizer states over {group} GPUs{_share(plan, 'optimizer')}"
+        return [flag("--use-distributed-optimizer", why=why), *_overlaps(group, gathers=True)]
+    return _overlaps(group, gathers=False)
+
+
+def _sharded(plan: Plan, group: int) -> list[Flag]:
+    """Megatron-FSDP; the distributed optimizer is part of it."""
+    zero = plan.layout.zero
+    what = (
+        "optimizer states and gradients" if zero == 2 else "optimizer states, gradients and weights"
+    )
+    found = [
+        flag("--use-megatron-fsdp"),
+        flag(
+            "--data-parallel-sharding-strategy", _STRATEGIES[zero], why=f"{what} over {group} GPUs"
+        ),
+        flag("--use-distributed-optimizer"),
+        flag(
+            "--no-gradient-accumulation-fusion", why="gradients are reduced, not added up in place"
+        ),
+    ]
+    if zero == 3:
+        why = "weights are created in shares, never whole"
+        found.append(flag("--init-model-with-meta-device", why=why))
+    return found
+
+
+def _overlaps(group: int, gathers: bool) -> list[Flag]:
+    if group == 1:
+        return []
+    reduce = flag(
+        "--overlap-grad-reduce", why=f"gradients of {group} GPUs summed beside the backward pass"
+    )
+    gather = flag("--overlap-param-gather", why="updated weights arrive beside the forward pass")
+    return [reduce, gather] if gathers else [reduce]
+
+
+def _share(plan: Plan, term: str) -> str:
+    used = plan.estimate.fullest.memory.get(term)
+    return "" if used is None else f": {used / _GIB:.1f} GiB each"
+
+
+def memory_flags(plan: Plan) -> list[Flag]:
+    """Recomputation: which activations are thrown away, and what the fullest GPU then holds."""
+    layout = plan.layout
+    if layout.recompute_name == "none":
+        return []
+    estimate = plan.estimate
+    used = f"{estimate.memory_bytes / _GIB:.1f} of {estimate.ceiling_bytes / _GIB:.1f} GiB with it"
+    if layout.recompute_name == "selective":
+        return [
+            flag("--recompute-granularity", "selective", why=used),
+            flag("--recompute-modules", "core_attn"),
+        ]
+    found = [flag("--recompute-granularity", "full", why=used)]
+    if not layout.recompute_layers:
+        return [
+            *found,
+            flag("--recompute-method", "uniform"),
+            flag("--recompute-num-layers", 1, why="every layer keeps its input alone"),
+        ]
+    why = f"of the {max(estimate.split)} layers of a chunk"
+    return [
+        *found,
+        flag("--recompute-method", "block"),
+        flag("--recompute-num-layers", layout.recompute_layers, why=why),
+    ]

@@ -1,0 +1,1 @@
+"""Launch files, configurations and logs of Megatron-LM -> facts with their places."""

@@ -1,0 +1,261 @@
+"""Megatron's arguments, in any of their spellings -> facts, with Megatron's defaults for what is not said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ....reading.bash.values import Word, joined
+from ....reading.command_options import Options
+from ....reading.facts import Unknown, Value
+from ..emit.pipeline import stage_count
+from . import spelling
+
+Answer = Value | Unknown
+Found = tuple[str, Answer, Word]
+
+#: Fact -> option and the value without it.
+NUMBERS: dict[str, tuple[str, int]] = {
+    "tp": ("--tensor-model-parallel-size", 1),
+    "pp": ("--pipeline-model-parallel-size", 1),
+    "cp": ("--context-parallel-size", 1),
+    "ep": ("--expert-model-parallel-size", 1),
+    "ulysses_sp": (spelling.ULYSSES, 1),
+}
+#: Fact -> option without a default.
+REQUIRED = {
+    "mbs": "--micro-batch-size",
+    "gbs": "--global-batch-size",
+    "seq_len": "--seq-length",
+    "layers": "--num-layers",
+    "hidden": "--hidden-size",
+    "heads": "--num-attention-heads",
+    "experts": "--num-experts",
+}
+
+
+@dataclass(frozen=True)
+class DeepSpeed:
+    """What the linked DeepSpeed config says; `stage` is None when there is none to read."""
+
+    stage: tuple[Answer, Word] | None
+    precision: tuple[Answer, Word] | None
+
+
+def facts(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
+    """All facts but those of the launcher; `given` is spelled as Megatron-LM spells today."""
+    yield from _plain(given)
+    yield from _layout(given)
+    for derive in (_virtual, _attention, _experts, _memory, _sharding, _rampup):
+        yield from derive(given)
+    yield from _zero(given, deepspeed)
+    yield from _precision(given, deepspeed)
+
+
+def on(given: Options, name: str) -> bool | Unknown:
+    return given.switch(name)
+
+
+def _plain(given: Options) -> Iterator[Found]:
+    for fact, name in REQUIRED.items():
+        value = given.number(name)
+        if value is None:
+            value = given.absent(name)
+        if value is not None:
+            yield fact, value, given.place(name)
+
+
+def _layout(given: Options) -> Iterator[Found]:
+    for fact, (name, default) in NUMBERS.items():
+        yield fact, _number(given, name, default), given.place(name)
+    flag = "--sequence-parallel"
+    yield "seq_parallel", on(given, flag), given.place(flag)
+
+
+def _number(given: Options, name: str, default: int) -> int | Unknown:
+    value = given.number(name)
+    if value is None:
+        return given.absent(name) or default
+    return value
+
+
+def _attention(given: Options) -> Iterator[Found]:
+    """Query groups count only with --group-query-attention: arguments.py ignores them otherwise."""
+    for name in spelling.KV_HEADS:
+        if given.given(name):
+            yield "kv_heads", given.number(name) or 0, given.place(name)
+            return
+    if given.text("--attention-head-type") == "multiquery":
+        yield "kv_heads", 1, given.place("--attention-head-type")
+        return
+    grouped = on(given, "--group-query-attention")
+    if isinstance(grouped, Unknown):
+        yield "kv_heads", grouped, given.command
+        return
+    latent = given.given("--multi-latent-attention")
+    name = "--num-query-groups" if grouped and not latent else "--num-attention-heads"
+    value = given.number(name)
+    if value is None and grouped and not latent:
+        value = given.absent(name) or 1
+    if value is not None:
+        yield "kv_heads", value, given.place(name)
+
+
+def _experts(given: Options) -> Iterator[Found]:
+    name = "--expert-tensor-parallel-size"
+    if given.given("--num-experts"):
+        tp = _number(given, "--tensor-model-parallel-size", 1)
+        value = given.number(name)
+        yield "etp", (given.absent(name) or tp) if value is None else value, given.place(name)
+
+
+def _memory(given: Options) -> Iterator[Found]:
+    for name in spelling.RECOMPUTE_GRANULARITY:
+        if given.given(name):
+            value = given.text(name)
+            yield "recompute", (
+                Unknown(f"`{name}` has no value") if value is None else value
+            ), given.place(name)
+            return
+    for name, word in (
+        ("--recompute-activations", "selective"),
+        *((name, "full") for name in spelling.RECOMPUTE_ALL),
+        (spelling.RECOMPUTE_METHOD, "full"),
+    ):
+        state = given.switch(name) if given.given(name) else False
+        if state is True and given.text(name) != "none":
+            yield "recompute", word, given.place(name)
+            return
+    names = (*spelling.RECOMPUTE_GRANULARITY, "--recompute-activations", *spelling.RECOMPUTE_ALL)
+    unknown = given.absent(*names)
+    yield "recompute", unknown or "none", given.command
+
+
+def _sharding(given: Options) -> Iterator[Found]:
+    """What each replica holds a share of, as ZeRO counts it; `dist_opt` is the switch alone."""
+    flag = "--use-distributed-optimizer"
+    fsdp, torch_fsdp = given.given("--use-megatron-fsdp"), given.given("--use-torch-fsdp2")
+    distributed = on(given, flag)
+    stage: Answer = distributed if isinstance(distributed, Unknown) else int(distributed)
+    place = given.place(flag)
+    if torch_fsdp:
+        stage = 2 if given.given("--torch-fsdp2-no-reshard-after-forward") else 3
+        place = given.place("--use-torch-fsdp2")
+    name = "--data-parallel-sharding-strategy"
+    if fsdp:
+        text = given.text(name) or "optim_grads_params"
+        known = spelling.SHARDING.get(text) if isinstance(text, str) else None
+        stage = Unknown(f"`{name}` is not decided") if known is None else known
+        place = given.place(name, "--use-megatron-fsdp")
+    yield "sharding", stage, place
+    yield "dist_opt", True if fsdp else distributed, given.place(flag)
+
+
+def _rampup(given: Options) -> Iterator[Found]:
+    name = "--rampup-batch-size"
+    option = given.values.get(name)
+    if option is not None and option.values:
+        text = Word(joined(option.values[:3])).text
+        yield "rampup", text, option.place
+
+
+def _zero(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
+    """The stage of DeepSpeed's ZeRO; `none` where DeepSpeed is not switched on."""
+    name = "--zero-stage"
+    state = on(given, "--deepspeed")
+    if isinstance(state, Unknown) and not given.given(name):
+        yield "zero_stage", state, given.command
+    elif not state:
+        yield "zero_stage", "none", given.command
+    elif (value := given.number(name)) is not None:
+        yield "zero_stage", value, given.place(name)
+    elif deepspeed.stage is not None:
+        yield "zero_stage", *deepspeed.stage
+    else:
+        unknown = Unknown("the DeepSpeed config is not here to be read")
+        yield "zero_stage", unknown, given.place("--deepspeed-config", "--deepspeed")
+
+
+def _precision(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
+    states = {name: on(given, name) for name in ("--bf16", "--fp16")}
+    names = [name for name, state in states.items() if state is True]
+    vague = next((state for state in states.values() if isinstance(state, Unknown)), None)
+    if not names and vague is not None:
+        yield "precision", vague, given.command
+        return
+    if not names and deepspeed.precision is not None and given.given("--deepspeed"):
+        yield "precision", *deepspeed.precision
+        return
+    base = names[0][2:] if names else "fp32"
+    place = given.place(*(names or ["--bf16"]))
+    eight = next((name for name in spelling.FP8 if given.given(name)), None)
+    unknown = None if eight else given.absent(*spelling.FP8)
+    if unknown is not None:
+        yield "precision", unknown, place
+        return
+    recipe = given.text("--fp8-recipe")
+    if eight and isinstance(recipe, Unknown):
+        yield "precision", recipe, given.place("--fp8-recipe")
+    elif eight:
+        kind = "mxfp8" if recipe == "mxfp8" else "fp8"
+        yield "precision", f"{base}+{kind}", given.place("--fp8-recipe", eight)
+    else:
+        yield "precision", base, place
+
+
+def _virtual(given: Options) -> Iterator[Found]:
+    """Virtual stages per rank: said outright, by the layers of one, or by a layout string."""
+    pp = _number(given, "--pipeline-model-parallel-size", 1)
+    sources: dict[str, Callable[[int], int | Unknown]] = {
+        "--num-virtual-stages-per-pipeline-rank": lambda pp: _number(given, count, 1),
+        "--num-layers-per-virtual-pipeline-stage": lambda pp: _by_layers(given, pp),
+        "--pipeline-model-parallel-layout": lambda pp: _by_layout(given, pp),
+    }
+    count = next(iter(sources))
+    for name, source in sources.items():
+        if given.given(name):
+            yield "vpp", pp if isinstance(pp, Unknown) else source(pp), given.place(name)
+            return
+    yield "vpp", given.absent(*sources) or 1, given.command
+
+
+def _by_layers(given: Options, pp: int) -> int | Unknown:
+    layers = given.number("--num-layers")
+    per_stage = given.number("--num-layers-per-virtual-pipeline-stage")
+    for value in (layers, per_stage):
+        if isinstance(value, Unknown):
+            return value
+    if not isinstance(layers, int) or not isinstance(per_stage, int) or per_stage * pp < 1:
+        return Unknown("the layers of a virtual stage are not decided")
+    if layers % (pp * per_stage):
+        return Unknown(f"{layers} layers are no multiple of pp {pp} * {per_stage} layers")
+    return layers // (pp * per_stage)
+
+
+def _by_layout(given: Options, pp: int) -> int | Unknown:
+    text = given.text("--pipeline-model-parallel-layout")
+    if not isinstance(text, str):
+        return text or Unknown("the layout string is missing")
+    if any(len(number) > 4 for number in re.findall(r"\d+", text)) or len(text) > 10_000 or pp < 1:
+        return Unknown(f"`{text[:40]}` is no layout of stages")
+    return stage_count(text) // pp
+
+
+#: Degrees of which each replica takes the product.
+GROUP = ("tp", "pp", "cp", "ulysses_sp")
+
+
+def replicas(values: Mapping[str, Answer]) -> Answer:
+    """Data-parallel degree; `invalid` where the degrees do not divide the world."""
+    world, product = 0, 1
+    for name, default in (("world", 0), *((degree, 1) for degree in GROUP)):
+        value = values.get(name, default)
+        if isinstance(value, Unknown):
+            return value
+        if not isinstance(value, int):
+            return Unknown(f"{name} is no number")
+        world, product = (value, product) if name == "world" else (world, product * value)
+    if product < 1 or world % product:
+        return "invalid"
+    return world // product

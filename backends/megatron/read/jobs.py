@@ -1,0 +1,80 @@
+"""A launched Megatron command -> its job, with the DeepSpeed config that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ....reading.bash.values import Piece, Word
+from ....reading.command_options import Options
+from ....reading.facts import Fact, Unread
+from ....reading.launched_job import Folder, Job, linked
+from ....reading.launchers import Started
+from ...deepspeed.read import settings
+from ...deepspeed.read.document import NotADocument, Table, document
+from . import spelling
+from .arguments import DeepSpeed
+from .files import NO_CONFIG, given_to, job_facts, recognised
+
+#: Options that name a DeepSpeed config.
+CONFIGS = ("--deepspeed-config", "--ds-config", "--deepspeed")
+
+
+def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
+    if not recognised(launch):
+        return None
+    given = given_to(launch)
+    told = list(launch.options(spelling.SWITCHES).settings("argument"))
+    if not given.given("--deepspeed") and not given.given("--deepspeed-config"):
+        return Job("megatron-bash", "megatron", tuple(job_facts(launch)), tuple(told))
+    found, unread = config(launch, given, texts, folder)
+    table, path, text = found
+    facts = job_facts(launch, said(path, table) if table is not None else NO_CONFIG)
+    if table is not None and given.given("--deepspeed"):
+        told += settings.settings(table)
+        facts += _only_there(facts, path, table)
+    own = {} if text is None else {path: text}
+    return Job("megatron-deepspeed-bash", "megatron", tuple(facts), tuple(told), unread, own)
+
+
+def config(
+    launch: Started, given: Options, texts: Mapping[str, str], folder: Folder
+) -> tuple[tuple[Table | None, str, str | None], tuple[Unread, ...]]:
+    """The config that a command names, its path and, if it is a file, its text; and why it is not read."""
+    name = next((name for name in CONFIGS if given.given(name) and given.values[name].values), None)
+    if name is None:
+        return (None, "", None), ()
+    word = given.place(name)
+    there = linked(launch, word.pieces, texts, folder)
+    if there is None:
+        return (None, "", None), (_unread(word, "the DeepSpeed config is not here to be read"),)
+    try:
+        return (document(there.source), there.path, there.text), ()
+    except NotADocument as error:
+        return (None, there.path, there.text), (Unread(str(error), *error.place),)
+
+
+def _unread(word: Word, reason: str) -> Unread:
+    return Unread(reason, word.path, word.line, word.column)
+
+
+def said(path: str, table: Table) -> DeepSpeed:
+    """What Megatron leaves to the config."""
+    facts = {fact.name: fact for fact in settings.facts(path, table)}
+    answers = [
+        (fact.value, Word((_piece(fact),))) for fact in (facts["zero_stage"], facts["precision"])
+    ]
+    return DeepSpeed(answers[0], answers[1])
+
+
+def _piece(fact: Fact) -> Piece:
+    return Piece("", fact.path, fact.line, fact.column)
+
+
+def _only_there(facts: list[Fact], path: str, table: Table) -> list[Fact]:
+    """Facts that the command does not have and the config has."""
+    known = {fact.name for fact in facts}
+    return [
+        fact
+        for fact in settings.facts(path, table)
+        if fact.name not in known and fact.name in ("mbs", "gbs", "microbatches")
+    ]

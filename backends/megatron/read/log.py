@@ -1,0 +1,125 @@
+"""Megatron-LM's standard output -> `RunLog`: its arguments block, and its line for each log interval."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ....compiler.plan import RECOMPUTE
+from ...log import Pace, RunLog, agreed, merged, number, plain, whole
+from .spelling import SHARDING
+
+#: training/training.py:2847 and 2851 (Megatron-core 0.19).
+LINE = re.compile(
+    r"iteration\s+(\d{1,15})/\s*\d+ \|.{0,400}?elapsed time per iteration \((ms|s)\): (\d+(?:\.\d+)?)"
+    r"(?:.{0,400}?global batch size:\s+(\d{1,9}) )?"
+)
+#: training/arguments.py:1909 pads a name with dots to 48 characters.
+ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*?)[^\S\n]*$", re.MULTILINE)
+
+LAYOUT = {
+    "tp": "tensor_model_parallel_size",
+    "pp": "pipeline_model_parallel_size",
+    "vpp": "virtual_pipeline_model_parallel_size",
+    "cp": "context_parallel_size",
+    "ep": "expert_model_parallel_size",
+    "micro_batch": "micro_batch_size",
+    "dp": "data_parallel_size",
+    "gpus": "world_size",
+}
+TRAIN = {"seq_len": "seq_length", "global_batch": "global_batch_size"}
+MODEL = {
+    "layers": "num_layers",
+    "hidden": "hidden_size",
+    "heads": "num_attention_heads",
+    "kv_heads": "num_query_groups",
+    "ffn": "ffn_hidden_size",
+    "experts": "num_experts",
+}
+#: Arguments that place layers by hand.
+PLACING = (
+    "pipeline_model_parallel_layout",
+    "decoder_first_pipeline_num_layers",
+    "decoder_last_pipeline_num_layers",
+)
+#: Arguments that a log must not give twice with different values.
+READ = {*LAYOUT.values(), *TRAIN.values(), *MODEL.values(), "recompute_granularity", "bf16", "fp16"}
+
+
+def read_log(text: str) -> RunLog | None:
+    """The run behind a log, or None when no line of it is Megatron-LM's."""
+    text = plain(text)
+    lines = LINE.findall(text)
+    if not lines:
+        return None
+    arguments, clashes = agreed(ARGUMENT.findall(text))
+    return RunLog(
+        target="megatron",
+        unit="seconds",
+        paces=_paces(lines),
+        layout=_layout(arguments) if arguments else {},
+        train=_train(arguments, lines[-1][3]),
+        model=_numbers(arguments, MODEL),
+        clashes=tuple(clash for clash in clashes if clash.split()[0] in READ),
+        uneven=any(arguments.get(name, "None") != "None" for name in PLACING),
+    )
+
+
+def _paces(lines: list[tuple[str, str, str, str]]) -> tuple[Pace, ...]:
+    """Those with the last batch size: a ramp-up of the batch comes before it."""
+    batch = lines[-1][3]
+    scale = {"ms": 1e-3, "s": 1.0}
+    return merged(
+        Pace(int(step), number(elapsed) * scale[unit])
+        for step, unit, elapsed, size in lines
+        if size == batch
+    )
+
+
+def _numbers(arguments: Mapping[str, str], names: Mapping[str, str]) -> dict[str, int]:
+    """The named arguments that are whole numbers; `None` is one that was not given."""
+    found = {name: arguments.get(argument, "") for name, argument in names.items()}
+    counts = {name: whole(value) for name, value in found.items()}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def _layout(arguments: Mapping[str, str]) -> dict[str, int]:
+    layout = {"tp": 1, "pp": 1, "vpp": 1, "cp": 1, "ep": 1} | _numbers(arguments, LAYOUT)
+    if arguments.get("num_experts", "None") != "None":
+        layout["etp"] = _numbers(arguments, {"etp": "expert_tensor_parallel_size"}).get(
+            "etp", layout["tp"]
+        )
+    return layout | _recompute(arguments) | _sharding(arguments, layout.get("dp", 1))
+
+
+def _recompute(arguments: Mapping[str, str]) -> dict[str, int]:
+    """Full recomputation of every layer is `recompute_layers` 0; method `block` names how many of a chunk."""
+    name = arguments.get("recompute_granularity", "None")
+    level = RECOMPUTE.index(name) if name in RECOMPUTE else 0
+    block = name == "full" and arguments.get("recompute_method") == "block"
+    count = _numbers(arguments, {"layers": "recompute_num_layers"}).get("layers", 0)
+    return {"recompute": level, "recompute_layers": count if block else 0}
+
+
+def _sharding(arguments: Mapping[str, str], dp: int) -> dict[str, int]:
+    given = {name for name, value in arguments.items() if value == "True"}
+    zero = 1 if "use_distributed_optimizer" in given else 0
+    if "use_megatron_fsdp" in given:
+        zero = SHARDING.get(arguments.get("data_parallel_sharding_strategy", ""), 3)
+    if "use_torch_fsdp2" in given:
+        zero = 2 if "torch_fsdp2_no_reshard_after_forward" in given else 3
+    copies = _numbers(arguments, {"n": "num_distributed_optimizer_instances"}).get("n", 1)
+    offload = {"offload": 1} if "optimizer_cpu_offload" in given else {}
+    return offload | {"zero": zero, "dp_shard": max(dp // max(copies, 1), 1) if zero else 1}
+
+
+def _train(arguments: Mapping[str, str], batch: str) -> dict[str, int | str]:
+    train: dict[str, int | str] = {**_numbers(arguments, TRAIN)}
+    if batch:
+        train["global_batch"] = int(batch)
+    if arguments.get("fp8", "None") != "None":
+        train["precision"] = "mxfp8" if arguments.get("fp8_recipe") == "mxfp8" else "fp8"
+    else:
+        halves = [name for name in ("bf16", "fp16") if arguments.get(name) == "True"]
+        train.update(zip(["precision"], halves, strict=False))
+    return train

@@ -1,0 +1,197 @@
+"""Plan -> torchtitan/parc_job.py, the Python configuration that torchtitan 0.3.0 reads instead of TOML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ....compiler.plan import Plan
+from ....dsl.job import Job
+from ...render import format_python, provenance, render
+from ..models import family, flavor
+from ..options import Options, options_of
+from ..releases import release
+from . import reasons
+from .sections import Section, Setting, sections
+
+FILE = "torchtitan/parc_job.py"
+
+
+@dataclass(frozen=True)
+class Family:
+    """Names of a model's parts in torchtitan.models.<folder>, and of its rotary embedding."""
+
+    folder: str
+    model: str
+    block: str
+    parallelize: str
+    adapter: str
+    rope: str
+
+
+FAMILIES = {
+    "llama3": Family(
+        "llama3",
+        "Llama3Model",
+        "Llama3TransformerBlock",
+        "parallelize_llama",
+        "Llama3StateDictAdapter",
+        "ComplexRoPE",
+    ),
+    "qwen3": Family(
+        "qwen3",
+        "Qwen3Model",
+        "Qwen3TransformerBlock",
+        "parallelize_qwen3",
+        "Qwen3StateDictAdapter",
+        "CosSinRoPE",
+    ),
+}
+#: The class behind each section of `Trainer.Config`.
+CLASSES = {
+    "training": "TrainingConfig",
+    "parallelism": "ParallelismConfig",
+    "lr_scheduler": "LRSchedulersContainer.Config",
+    "compile": "CompileConfig",
+    "comm": "CommConfig",
+    "checkpoint": "CheckpointManager.Config",
+    "metrics": "MetricsProcessor.Config",
+    "profiler": "Profiler.Config",
+    "debug": "DebugConfig",
+}
+#: Settings of 0.2.2 that 0.3.0 has elsewhere or not at all.
+GONE = {
+    "training": {"dataset", "dataset_path"},
+    "parallelism": {"expert_tensor_parallel_degree"},
+    "optimizer": {"name", "lr", "beta1", "beta2", "weight_decay"},
+}
+RECOMPUTE = ("", "SelectiveAC", "FullAC")
+
+
+def python_job(plan: Plan, summary: list[str]) -> str:
+    job, options = plan.job, options_of(plan.job)
+    kind = FAMILIES[family(job.model)]
+    values = {
+        "provenance": provenance(plan),
+        "name": job.name,
+        "release": release(job).name,
+        "summary": summary,
+        "model": job.model,
+        "family": kind,
+        "flavor": flavor(job),
+        "sizes": _sizes(job),
+        "rope": {"kind": kind.rope, "arguments": _rope(job, options)},
+        "router": _router(options),
+        "recompute": RECOMPUTE[plan.layout.recompute],
+        "recompute_reason": reasons.recompute(plan),
+        "paths": _paths(options),
+        "dataset": {
+            "name": repr(options.dataset),
+            "path": "" if options.data is None else repr(options.data),
+        },
+        "adam": _adam(job),
+        "classes": CLASSES,
+        "tables": _tables(plan),
+    }
+    return format_python(render("torchtitan/parc_job.py.j2", values))
+
+
+def _sizes(job: Job) -> dict[str, int]:
+    model = job.model
+    sizes = {
+        "LAYERS": model.layers,
+        "HIDDEN": model.hidden,
+        "HEADS": model.heads,
+        "KV_HEADS": model.groups,
+        "HEAD_SIZE": model.head_size,
+        "VOCABULARY": model.vocab,
+    }
+    if not model.moe:
+        return sizes | {"FFN": model.ffn}
+    sizes |= {"EXPERTS": model.experts, "TOP_K": model.topk, "EXPERT_FFN": model.expert_width}
+    if model.shared_experts:
+        sizes["SHARED_FFN"] = model.shared_experts * model.expert_width
+    return sizes
+
+
+def _rope(job: Job, options: Options) -> str:
+    """Llama 3.1's scaling is ComplexRoPE's alone."""
+    plain = f"dim=HEAD_SIZE, max_seq_len={job.train.seq_len}, theta={job.model.rope_theta!r}"
+    if options.rope_scaling == 1.0:
+        return plain
+    return f'{plain}, scaling="llama", scaling_factor={options.rope_scaling!r}'
+
+
+def _router(options: Options) -> dict[str, str]:
+    settings: dict[str, Any] = {
+        "score_func": options.router,
+        "route_norm": options.router_norm,
+        "route_scale": options.router_scale,
+    }
+    if options.router_groups is not None:
+        settings["num_expert_groups"] = options.router_groups
+        settings["num_limited_groups"] = options.router_limited_groups
+    return {key: repr(value) for key, value in settings.items()}
+
+
+def _paths(options: Options) -> dict[str, dict[str, str]]:
+    return {
+        "hf_assets_path": {"variable": "HF_ASSETS_PATH", "default": repr(options.hf_assets_path)},
+        "dump_folder": {"variable": "DUMP_FOLDER", "default": repr(options.dump_folder)},
+    }
+
+
+def _adam(job: Job) -> dict[str, str]:
+    train = job.train
+    settings = {
+        "lr": train.learning_rate,
+        "betas": (train.beta1, train.beta2),
+        "eps": 1e-8,
+        "weight_decay": train.weight_decay,
+    }
+    return {key: repr(value) for key, value in settings.items()}
+
+
+def _tables(plan: Plan) -> dict[str, list[str]]:
+    """Keyword arguments of each section's class, with their comments."""
+    found: dict[str, list[str]] = {}
+    for section in sections(plan):
+        settings, comments = _changed(plan, section)
+        kept = {
+            key: value
+            for key, value in settings.items()
+            if key not in GONE.get(section.name, set())
+        }
+        if section.name in CLASSES or (section.name == "optimizer" and kept):
+            found[section.name] = [
+                f"{key}={python(value)},{_comment(comments.get(key))}"
+                for key, value in kept.items()
+            ]
+    return found
+
+
+def _changed(plan: Plan, section: Section) -> tuple[Mapping[str, Setting], Mapping[str, str]]:
+    """CUDA graphs are on by default in 0.3.0, and capture neither a pipeline nor the standard dispatcher of
+    experts (trainer.py:185, 204)."""
+    reason = " and ".join(
+        f"{name} {degree}"
+        for name, degree in (("pp", plan.layout.pp), ("ep", plan.layout.ep))
+        if degree > 1
+    )
+    if section.name != "training" or not reason:
+        return section.settings, section.comments
+    graphs = {"disable_cuda_graphs": True}
+    note = {"disable_cuda_graphs": f"graphs cannot capture {reason}"}
+    return graphs | dict(section.settings), note | dict(section.comments)
+
+
+def _comment(text: str | None) -> str:
+    return f"  # {text}" if text else ""
+
+
+def python(value: Setting) -> str:
+    if isinstance(value, float) and math.isinf(value):
+        return 'float("inf")'
+    return repr(value)

@@ -1,0 +1,210 @@
+"""Plan -> the tables of settings that a torchtitan job is made of, in reading order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ....compiler.plan import Plan
+from ..models import family, flavor
+from ..options import Options, options_of
+from . import reasons
+from .stages import counted, module_names
+
+Setting = bool | int | float | str | list[str] | list[list[str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table: settings in reading order, and comments by key."""
+
+    name: str
+    settings: Mapping[str, Setting]
+    comments: Mapping[str, str]
+
+
+def sections(plan: Plan) -> list[Section]:
+    """Every table of train.toml, with what the job's `extra` adds."""
+    options = options_of(plan.job)
+    built = [
+        _job(plan, options),
+        _model(plan, options),
+        _training(plan, options),
+        _parallelism(plan),
+        _recompute(plan),
+        _optimizer(plan),
+        _schedule(plan),
+        _compile(plan),
+        *_quantize(plan),
+        _checkpoint(plan, options),
+        Section("metrics", {"log_freq": options.log_freq}, {}),
+        Section("debug", {"seed": plan.job.train.seed}, {}),
+        Section(
+            "experimental",
+            {"custom_import": "parc_model"},
+            {"custom_import": "registers the flavor"},
+        ),
+    ]
+    return _with_extra(built, options.extra)
+
+
+def _with_extra(
+    built: list[Section], extra: Mapping[str, str | int | float | bool]
+) -> list[Section]:
+    tables = {section.name: section for section in built}
+    for name, value in extra.items():
+        table, key = name.rsplit(".", 1)
+        old = tables.get(table, Section(table, {}, {}))
+        tables[table] = Section(
+            table, {**old.settings, key: value}, {**old.comments, key: "from `extra`"}
+        )
+    return list(tables.values())
+
+
+def _job(plan: Plan, options: Options) -> Section:
+    return Section("job", {"dump_folder": options.dump_folder, "description": plan.job.name}, {})
+
+
+def _model(plan: Plan, options: Options) -> Section:
+    settings: dict[str, Setting] = {
+        "name": family(plan.job.model),
+        "flavor": flavor(plan.job),
+        "hf_assets_path": options.hf_assets_path,
+    }
+    converters = [
+        f"quantize.{section.name.removeprefix('quantize.')}" for section in _quantize(plan)
+    ]
+    if converters:
+        settings["converters"] = converters
+    comments = {"flavor": "the sizes in parc_model.py", "hf_assets_path": "the tokenizer's folder"}
+    return Section("model", settings, comments)
+
+
+def _training(plan: Plan, options: Options) -> Section:
+    train, layout = plan.job.train, plan.layout
+    local = layout.micro_batch * (layout.microbatches if layout.pp > 1 else 1)
+    settings: dict[str, Setting] = {"dataset": options.dataset}
+    if options.data is not None:
+        settings["dataset_path"] = options.data
+    settings |= {
+        "seq_len": train.seq_len,
+        "local_batch_size": local,
+        "global_batch_size": train.global_batch,
+        "steps": train.total_steps,
+        "max_norm": train.clip_grad or math.inf,
+        "mixed_precision_param": "bfloat16",
+        "mixed_precision_reduce": "float32",
+    }
+    return Section("training", settings, reasons.batch(plan))
+
+
+def _parallelism(plan: Plan) -> Section:
+    layout = plan.layout
+    settings: dict[str, Setting] = {
+        "data_parallel_replicate_degree": layout.dp_replicate,
+        "data_parallel_shard_degree": layout.dp_shard,
+    }
+    if layout.zero > 0:
+        settings["fsdp_reshard_after_forward"] = "always" if layout.zero == 3 else "never"
+    settings |= {
+        "tensor_parallel_degree": layout.tp,
+        "context_parallel_degree": layout.cp,
+        "expert_parallel_degree": layout.ep,
+        # Without ep it has no effect, and experts are divided by tp (config/job_config.py:463).
+        "expert_tensor_parallel_degree": layout.etp if layout.ep > 1 else 1,
+        "pipeline_parallel_degree": layout.pp,
+    }
+    if layout.pp > 1:
+        settings |= _pipeline(plan)
+    return Section("parallelism", settings, reasons.degrees(plan))
+
+
+def _pipeline(plan: Plan) -> dict[str, Setting]:
+    layout, split = plan.layout, plan.estimate.split
+    settings: dict[str, Setting] = {
+        "pipeline_parallel_schedule": "1F1B" if layout.vpp == 1 else "Interleaved1F1B",
+        "pipeline_parallel_microbatch_size": layout.micro_batch,
+    }
+    output = "lm_head" if options_of(plan.job).version == "0.3" else "output"
+    numbers = counted(split)
+    if numbers is None:
+        return settings | {"module_fqns_per_model_part": module_names(split, output)}
+    return settings | {
+        "pipeline_parallel_layers_per_stage": numbers.layers_per_stage,
+        "pipeline_parallel_first_stage_less_layers": numbers.first_less,
+        "pipeline_parallel_last_stage_less_layers": numbers.last_less,
+    }
+
+
+def _recompute(plan: Plan) -> Section:
+    settings: dict[str, Setting] = {"mode": plan.layout.recompute_name}
+    if plan.layout.recompute == 1:
+        settings["selective_ac_option"] = "op"
+    return Section("activation_checkpoint", settings, {"mode": reasons.recompute(plan)})
+
+
+def _optimizer(plan: Plan) -> Section:
+    train = plan.job.train
+    settings: dict[str, Setting] = {
+        "name": "AdamW",
+        "lr": train.learning_rate,
+        "beta1": train.beta1,
+        "beta2": train.beta2,
+        "weight_decay": train.weight_decay,
+    }
+    return Section("optimizer", settings, {})
+
+
+def _schedule(plan: Plan) -> Section:
+    train = plan.job.train
+    settings: dict[str, Setting] = {"warmup_steps": train.warmup}
+    if train.schedule == "constant":
+        return Section(
+            "lr_scheduler",
+            settings | {"decay_ratio": 0.0},
+            {"decay_ratio": "constant after warmup"},
+        )
+    settings |= {
+        "decay_type": train.schedule,
+        "min_lr_factor": min(1.0, train.min_learning_rate / train.learning_rate),
+    }
+    return Section(
+        "lr_scheduler", settings, {"min_lr_factor": f"ends at {train.min_learning_rate:g}"}
+    )
+
+
+def _compile(plan: Plan) -> Section:
+    if plan.job.train.compile:
+        return Section("compile", {"enable": True, "components": ["model", "loss"]}, {})
+    return Section("compile", {"enable": False}, {})
+
+
+def _quantize(plan: Plan) -> list[Section]:
+    """Converters of fp8 and mxfp8: dense matrices, and expert products in an MoE model; both need torchao."""
+    precision = plan.job.train.precision
+    if precision not in ("fp8", "mxfp8"):
+        return []
+    skipped = ["output", "router.gate"] if plan.job.model.moe else ["output"]
+    kind, recipe = {"fp8": ("float8", "rowwise"), "mxfp8": ("mx", "mxfp8_cublas")}[precision]
+    linear: dict[str, Setting] = {"recipe_name": recipe, "filter_fqns": skipped}
+    built = [Section(f"quantize.linear.{kind}", linear, {"filter_fqns": "stay in bf16"})]
+    if plan.job.model.moe:
+        fqns: dict[str, Setting] = {"fqns": ["experts"]}
+        built.append(
+            Section(f"quantize.grouped_mm.{kind}", fqns, {"fqns": "needs a nightly torchao"})
+        )
+    return built
+
+
+def _checkpoint(plan: Plan, options: Options) -> Section:
+    settings: dict[str, Setting] = {
+        "enable": True,
+        "folder": options.checkpoint,
+        "interval": plan.job.train.checkpoint_interval,
+        "last_save_model_only": False,
+        "async_mode": "async",
+    }
+    return Section(
+        "checkpoint", settings, {"last_save_model_only": "the last one can be resumed too"}
+    )

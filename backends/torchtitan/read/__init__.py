@@ -1,0 +1,1 @@
+"""Launch files, configurations and logs of torchtitan -> facts with their places."""

@@ -1,0 +1,248 @@
+"""A torchtitan job's files -> facts, with torchtitan's defaults for what is left out."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ....compiler.plan import Plan
+from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ...facts import plan_facts
+from .python_sources import FLAVOR, python_settings
+from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of
+from .spelling import FLAVORS, FLOAT8
+
+Found = tuple[str, Value | Unknown, Place]
+Number = int | Unknown
+
+#: Numbers of [training] and [parallelism] that are facts as they stand.
+PLAIN = {
+    "tp": "parallelism.tensor_parallel_degree",
+    "pp": "parallelism.pipeline_parallel_degree",
+    "cp": "parallelism.context_parallel_degree",
+    "ep": "parallelism.expert_parallel_degree",
+    "seq_len": "training.seq_len",
+}
+#: Last part of a converter's name -> precision; 0.2.2 writes `quantize.linear.float8`.
+CONVERTERS = {"linear.float8": "fp8", "linear.mx": "mxfp8", "float8": "fp8", "mx": "mxfp8"}
+SIZES = {"layers": "n_layers", "hidden": "dim", "heads": "n_heads"}
+
+
+def read(files: Mapping[str, str]) -> LaunchConfig:
+    """The facts of the first configuration among `files`, its model and the script that starts it."""
+    tables: list[Settings] = []
+    models: dict[str, Registered] = {}
+    launches: list[Launch] = []
+    unread: list[Unread] = []
+    for path, text in files.items():
+        try:
+            if path.endswith(".toml"):
+                tables.append(settings_of(path, text))
+            elif path.endswith(".py"):
+                found = python_settings(path, text)
+                tables += [found[0]] if found else []
+                models |= {FLAVOR: found[1]} if found else registered(path, text)
+            elif launch := launch_of(path, text):
+                launches.append(launch)
+            else:
+                unread.append(Unread("it does not start torchtitan", path, 1))
+        except (SyntaxError, ValueError, tomllib.TOMLDecodeError) as error:
+            unread.append(Unread(f"it cannot be read: {error}", path, 1))
+    if not tables:
+        unread = [Unread("there is no TOML file", path, 1) for path in files]
+        return LaunchConfig("torchtitan", (), tuple(unread))
+    reader = Reader(tables[0], models, launches[0] if launches else None)
+    unread += [Unread("it is a second TOML file", table.path, 1) for table in tables[1:]]
+    facts = [
+        Fact(name, value, place.path, place.line, place.column)
+        for name, value, place in reader.facts()
+    ]
+    return LaunchConfig("torchtitan", tuple(facts), tuple(unread))
+
+
+@dataclass(frozen=True)
+class Reader:
+    settings: Settings
+    models: Mapping[str, Registered]
+    launch: Launch | None
+
+    def facts(self) -> Iterator[Found]:
+        for name, key in PLAIN.items():
+            yield name, self.settings.number(key), self.settings.place(key)
+        yield from self._mesh()
+        yield from self._batch()
+        yield "vpp", self._virtual(), self.settings.place("parallelism.pipeline_parallel_schedule")
+        place = self.settings.place("parallelism.fsdp_reshard_after_forward")
+        yield "zero_stage", self._zero(), place
+        yield from self._model()
+        yield "precision", self._precision(), self.settings.place("model.converters")
+        mode = self.settings.text("activation_checkpoint.mode")
+        yield "recompute", mode, self.settings.place("activation_checkpoint.mode")
+
+    @cached_property
+    def shard(self) -> Number:
+        """dp_shard; -1 takes the ranks that the other degrees leave (parallel_dims.py:47)."""
+        given = self.settings.number("parallelism.data_parallel_shard_degree")
+        if given != -1:
+            return given
+        if self.launch is None or isinstance(self.launch.world, Unknown):
+            return Unknown(
+                "data_parallel_shard_degree = -1 takes the ranks that are left, and their number is not known"
+            )
+        return _derived(
+            lambda world, *degrees: world // math.prod(degrees), self.launch.world, *self._others()
+        )
+
+    def _others(self) -> list[Number]:
+        keys = (
+            "data_parallel_replicate",
+            "tensor_parallel",
+            "pipeline_parallel",
+            "context_parallel",
+        )
+        return [self.settings.number(f"parallelism.{key}_degree") for key in keys]
+
+    @property
+    def dp(self) -> Number:
+        replicas = self.settings.number("parallelism.data_parallel_replicate_degree")
+        return _derived(lambda shard, copies: shard * copies, self.shard, replicas)
+
+    def _mesh(self) -> Iterator[Found]:
+        """The degrees give the world size (parallel_dims.py:54), and the script its share on one node."""
+        place = self.settings.place("parallelism.data_parallel_shard_degree")
+        yield "dp", self.dp, place
+        world = _derived(lambda *degrees: math.prod(degrees), self.shard, *self._others())
+        yield "world", world, place
+        if self.launch is not None:
+            per_node = self.launch.per_node
+            yield "gpus_per_node", per_node, self.launch.place
+            yield "nodes", _derived(
+                lambda ranks, node: -(-ranks // node), world, per_node
+            ), self.launch.place
+
+    def _batch(self) -> Iterator[Found]:
+        local_key, total_key = "training.local_batch_size", "training.global_batch_size"
+        small_key = "parallelism.pipeline_parallel_microbatch_size"
+        mbs_key = small_key if self._pipelined() else local_key
+        yield "mbs", self.settings.number(mbs_key), self.settings.place(mbs_key)
+        total = self.settings.number(total_key)
+        if total == -1:
+            total = _derived(lambda local, dp: local * dp, self.settings.number(local_key), self.dp)
+        yield "gbs", total, self.settings.place(total_key)
+
+    def _pipelined(self) -> bool:
+        return self.settings.number("parallelism.pipeline_parallel_degree") != 1
+
+    def _virtual(self) -> Number:
+        """Stages per rank, as distributed/pipeline_parallel.py:67 counts them."""
+        pp = self.settings.number("parallelism.pipeline_parallel_degree")
+        if isinstance(pp, Unknown) or pp == 1:
+            return pp
+        if self.settings.text("parallelism.pipeline_parallel_schedule") in ("1F1B", "GPipe"):
+            return 1
+        parts = self.settings.value("parallelism.module_fqns_per_model_part")
+        if isinstance(parts, list):
+            return len(parts) // pp
+        return self._counted(pp)
+
+    def _counted(self, pp: int) -> Number:
+        key = "parallelism.pipeline_parallel_layers_per_stage"
+        if self.settings.value(key) is None:
+            return 2
+        less = [
+            self.settings.number(f"parallelism.pipeline_parallel_{end}_stage_less_layers")
+            for end in ("first", "last")
+        ]
+        layers = self._size("n_layers")
+        return _derived(
+            lambda per_stage, count, first, last: -(-(count + first + last) // per_stage) // pp,
+            self.settings.number(key),
+            layers,
+            *less,
+        )
+
+    def _zero(self) -> Number:
+        """0 without FSDP, 1 in a pipeline (gradients stay whole), else 3 if it frees weights, or 2."""
+        shards = _derived(
+            lambda shard, cp: shard * cp,
+            self.shard,
+            self.settings.number("parallelism.context_parallel_degree"),
+        )
+        if isinstance(shards, Unknown) or shards == 1:
+            return shards if isinstance(shards, Unknown) else 0
+        policy = self.settings.text("parallelism.fsdp_reshard_after_forward")
+        if policy == "always":
+            return 3
+        return 1 if self._pipelined() else {"never": 2, "default": 3}.get(str(policy), 3)
+
+    @property
+    def model(self) -> Registered | Unknown:
+        flavor = self.settings.text("model.flavor")
+        missing = Unknown(f"flavor `{flavor}` is defined in torchtitan, not in these files")
+        return self.models.get(str(flavor), _published(self.settings, missing))
+
+    def _size(self, argument: str) -> Number:
+        return self.model if isinstance(self.model, Unknown) else self.model.number(argument)
+
+    def _model(self) -> Iterator[Found]:
+        flavor = self.settings.place("model.flavor")
+        model = self.model
+        place = flavor if isinstance(model, Unknown) else model.place
+        for name, argument in SIZES.items():
+            yield name, self._size(argument), place
+        yield "kv_heads", model if isinstance(model, Unknown) else model.kv_heads, place
+        yield "experts", model if isinstance(model, Unknown) else model.experts, place
+
+    def _precision(self) -> str | Unknown:
+        converters = self.settings.value("model.converters")
+        names = [str(name) for name in converters] if isinstance(converters, list) else []
+        for kind, precision in CONVERTERS.items():
+            if any(name == kind or name.endswith(f".{kind}") for name in names):
+                return precision
+        if any(self.settings.value(key) for key in FLOAT8):
+            return "fp8"
+        dtype = self.settings.text("training.mixed_precision_param")
+        return {"bfloat16": "bf16", "float32": "fp32"}.get(
+            str(dtype), Unknown(f"`{dtype}` is no type of torchtitan's")
+        )
+
+
+def _published(settings: Settings, missing: Unknown) -> Registered | Unknown:
+    """A flavor that torchtitan ships, with the sizes that the standard library has for it."""
+    name = FLAVORS.get((str(settings.value("model.name")), str(settings.value("model.flavor"))))
+    if name is None or not settings.given("model.name"):
+        return missing
+    from ....dsl.standard import std_model  # the parser is loaded only where it is needed
+
+    model = std_model(name)
+    arguments: dict[str, Any] = {
+        "n_layers": model.layers,
+        "dim": model.hidden,
+        "n_heads": model.heads,
+        "n_kv_heads": model.heads if model.mla else model.groups,
+        "moe_enabled": model.moe,
+        "moe_args": {"num_experts": model.experts},
+    }
+    return Registered(arguments, settings.place("model.flavor"))
+
+
+def _derived(formula: Callable[..., int], *numbers: Number) -> Number:
+    """A number computed from others; an unknown one makes it unknown, and so does a division by zero."""
+    known: list[int] = []
+    for number in numbers:
+        if isinstance(number, Unknown):
+            return number
+        known.append(number)
+    try:
+        return formula(*known)
+    except ZeroDivisionError:
+        return Unknown("a degree is 0")
+
+
+def facts(plan: Plan) -> dict[str, Value]:
+    """What `read(emit(plan))` must give back."""
+    return {**plan_facts(plan), "experts": plan.job.model.experts}

@@ -1,0 +1,247 @@
+"""A launched torchtitan command, a TOML file or a Python config alone -> its job."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....reading.bash.values import Word
+from ....reading.command_options import Options
+from ....reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread, Value
+from ....reading.launched_job import Folder, Job, linked
+from ....reading.launchers import Started
+from . import python_config
+from .files import Reader
+from .sources import Launch, Place, Registered, Settings, registered, settings_of
+from .spelling import KEYS
+
+CONFIG = "--job.config_file"
+_SCRIPTS = ("torchtitan.train", "torchtitan.experiments", "torchtitan/train.py")
+
+
+def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
+    """A TOML file that no command here names."""
+    try:
+        settings = settings_of(path, text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        unread = (Unread(f"it is no TOML: {error}", path, 1),)
+        yield LaunchConfig("torchtitan-toml", (), unread, texts={path: text})
+        return
+    if not {"model", "training", "parallelism"} & {
+        key.partition(".")[0] for key in settings.values
+    }:
+        yield LaunchConfig(
+            "toml", (), (Unread("it is no job of torchtitan", path, 1),), texts={path: text}
+        )
+        return
+    yield _config("torchtitan-toml", settings, _models(texts), {path: text})
+
+
+def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
+    """A module of functions that return a Trainer.Config; nothing for any other module."""
+    if "Trainer.Config" not in text:
+        return
+    try:
+        found = python_config.configs(path, text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        unread = (Unread(f"it is no Python: {error}", path, 1),)
+        yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
+        return
+    for settings in found.values():
+        yield _config("torchtitan-python", settings, {}, {path: text})
+
+
+def _models(texts: Mapping[str, str]) -> dict[str, Registered]:
+    found: dict[str, Registered] = {}
+    for path, text in texts.items():
+        if path.endswith(".py") and "ModelArgs" in text:
+            try:
+                found |= registered(path, text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+    return found
+
+
+def _config(
+    kind: str, settings: Settings, models: Mapping[str, Registered], files: dict[str, str]
+) -> LaunchConfig:
+    found = _facts(settings, models, None)
+    unknown = Unknown("a config does not say how many processes read it")
+    path = settings.path
+    found += [Fact(name, unknown, path, 1) for name in ("nodes", "gpus_per_node")]
+    used = {fact.path: files.get(fact.path, "") for fact in found if fact.path in files}
+    return LaunchConfig(kind, tuple(found), (), tuple(_told(settings)), "torchtitan", used or files)
+
+
+def _told(settings: Settings) -> Iterator[Setting]:
+    scope = "python" if settings.path.endswith(".py") else "toml"
+    for key, value in settings.values.items():
+        place = settings.place(key)
+        if place.path != settings.path:
+            continue
+        name = settings.written.get(key, key)
+        values = value if isinstance(value, list) else [value]
+        told = tuple(
+            v if isinstance(v, bool | int | float | str | Unknown) else str(v) for v in values
+        )
+        length = len(name.rpartition(".")[2])
+        yield Setting(scope, name, told, place.path, place.line, place.column, length)
+
+
+def _facts(
+    settings: Settings, models: Mapping[str, Registered], launch: Launch | None
+) -> list[Fact]:
+    """The facts in the words of the file: `mbs` is the local batch, and what is absent is left out."""
+    found: list[Fact] = []
+    reader = Reader(settings, models, launch)
+    for name, value, place in reader.facts():
+        if name == "mbs":
+            key = "training.local_batch_size"
+            if settings.number("parallelism.pipeline_parallel_degree") != 1:
+                found.append(_fact("pp_microbatch", value, place))
+            value, place = settings.number(key), settings.place(key)
+        if (
+            name == "gbs"
+            and settings.value("training.global_batch_size") == -1
+            and isinstance(value, Unknown)
+        ):
+            continue
+        if name == "precision" and value in ("fp8", "mxfp8"):
+            value = f"bf16+{value}"
+        found.append(_fact(name, value, place))
+    for name, key in (
+        ("dp_replicate", "parallelism.data_parallel_replicate_degree"),
+        ("dp_shard", "parallelism.data_parallel_shard_degree"),
+    ):
+        found.append(_fact(name, settings.number(key), settings.place(key)))
+    key = "parallelism.expert_tensor_parallel_degree"
+    if settings.given(key):
+        found.append(_fact("etp", settings.number(key), settings.place(key)))
+    return found
+
+
+def _fact(name: str, value: Value | Unknown, place: Place) -> Fact:
+    return Fact(name, value, place.path, place.line, place.column)
+
+
+def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
+    entry = launch.entry or launch.launch.words[0]
+    given = launch.options()
+    name = entry.tail
+    if not given.given(CONFIG) and not any(part in name for part in _SCRIPTS):
+        return None
+    told = list(given.settings("argument"))
+    shape = {name: (value, place) for name, (value, place) in launch.shape.items()}
+    found = _settings(given, launch, texts, folder)
+    files: dict[str, str]
+    unread: tuple[Unread, ...] = ()
+    if isinstance(found, Unread):
+        unread, settings, files = (found,), Settings(entry.path, {}, {}), {}
+    else:
+        settings, files = found
+        told += _told(settings)
+    overridden = settings.with_overrides(dict(_overrides(given)))
+    start = Launch(shape["nodes"][0], shape["gpus_per_node"][0], _place(shape["nodes"][1]))
+    models = _models(_beside(settings, launch, texts, folder))
+    facts = [
+        fact
+        for fact in ([] if unread else _facts(overridden, models, start))
+        if fact.name not in shape or isinstance(shape[fact.name][0], Unknown)
+    ]
+    known = {fact.name for fact in facts if not isinstance(fact.value, Unknown)}
+    facts = [fact for fact in facts if fact.name in known or fact.name not in shape]
+    facts += [
+        _fact(name, value, _place(place))
+        for name, (value, place) in shape.items()
+        if name not in known
+    ]
+    kind = "torchtitan-toml" if given.given(CONFIG) else "torchtitan-python"
+    return Job(f"{kind}-bash", "torchtitan", tuple(facts), tuple(told), unread, files)
+
+
+def _beside(
+    settings: Settings, launch: Started, texts: Mapping[str, str], folder: Folder
+) -> Mapping[str, str]:
+    """Files handed over, and the module that the config imports."""
+    module = settings.value("experimental.custom_import")
+    found = dict(texts)
+    if isinstance(module, str):
+        from ....reading.bash.values import word
+
+        there = linked(launch, word(f"{module.replace('.', '/')}.py").pieces, texts, folder)
+        if there is not None and there.text is not None:
+            found[there.path] = there.text
+    return found
+
+
+def _settings(
+    given: Options, launch: Started, texts: Mapping[str, str], folder: Folder
+) -> tuple[Settings, dict[str, str]] | Unread:
+    option = given.values.get(CONFIG)
+    if option is None or not option.values:
+        return _module(given, launch, texts, folder)
+    word = option.values[0]
+    there = linked(launch, word.pieces, texts, folder)
+    if there is None:
+        return Unread(
+            "the torchtitan config is not here to be read", word.path, word.line, word.column
+        )
+    try:
+        text = there.text if there.text is not None else there.source.text
+        return settings_of(there.path, text), {there.path: text} if there.text is not None else {}
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return Unread(f"it is no TOML: {error}", there.path, 1)
+
+
+def _module(
+    given: Options, launch: Started, texts: Mapping[str, str], folder: Folder
+) -> tuple[Settings, dict[str, str]] | Unread:
+    """0.3's `--module parc_job --config train`."""
+    from ....reading.bash.values import word
+
+    command = launch.launch.words[0]
+    module, function = given.text("--module"), given.text("--config")
+    if not isinstance(module, str) or not isinstance(function, str):
+        return Unread("it does not say which config it takes", command.path, command.line)
+    base = module.replace(".", "/")
+    for path in (
+        f"{base}.py",
+        f"{base}/config_registry.py",
+        f"torchtitan/models/{base}/config_registry.py",
+    ):
+        there = linked(launch, word(path).pieces, texts, folder)
+        if there is not None and there.text is not None:
+            try:
+                found = python_config.configs(there.path, there.text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                return Unread(f"it is no Python: {error}", there.path, 1)
+            if function in found:
+                return found[function], {there.path: there.text}
+    return Unread(
+        f"the config `{function}` of `{module}` is not here to be read", command.path, command.line
+    )
+
+
+def _place(word: Word) -> Place:
+    return Place(word.path, word.line, word.column)
+
+
+def _overrides(given: Options) -> Iterator[tuple[str, tuple[Any, Place]]]:
+    """`--training.seq_len 4096` on the command line wins over the file."""
+    for name, option in given.values.items():
+        key = name.removeprefix("--").replace("-", "_")
+        if "." not in key or name == CONFIG:
+            continue
+        text = option.values[0].text if option.values else "True"
+        yield KEYS.get(key, key), (_literal(text), _place(option.place))
+
+
+def _literal(text: str | Unknown) -> Any:
+    if isinstance(text, Unknown):
+        return text
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text

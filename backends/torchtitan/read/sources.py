@@ -1,0 +1,212 @@
+"""The files of a torchtitan job as values with places: TOML, registered models, launch script."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ....reading.bash.script import read_script
+from ....reading.facts import Unknown
+from ....reading.launchers import started
+from .spelling import KEYS
+
+Number = int | Unknown
+
+#: Values of 0.2.2 for what a file leaves out (torchtitan/config/job_config.py).
+DEFAULTS: dict[str, Any] = {
+    "model.name": "llama3",
+    "model.flavor": "debugmodel",
+    "model.converters": [],
+    "training.local_batch_size": 8,
+    "training.global_batch_size": -1,
+    "training.seq_len": 2048,
+    "training.mixed_precision_param": "bfloat16",
+    "parallelism.data_parallel_replicate_degree": 1,
+    "parallelism.data_parallel_shard_degree": -1,
+    "parallelism.fsdp_reshard_after_forward": "default",
+    "parallelism.tensor_parallel_degree": 1,
+    "parallelism.pipeline_parallel_degree": 1,
+    "parallelism.pipeline_parallel_schedule": "1F1B",
+    "parallelism.pipeline_parallel_first_stage_less_layers": 1,
+    "parallelism.pipeline_parallel_last_stage_less_layers": 1,
+    "parallelism.pipeline_parallel_microbatch_size": 1,
+    "parallelism.context_parallel_degree": 1,
+    "parallelism.expert_parallel_degree": 1,
+    "activation_checkpoint.mode": "selective",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    path: str
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A TOML file's settings by `section.key`, under 0.2.2's names.
+
+    `written` has the name in the file where it is an older one.
+    """
+
+    path: str
+    values: Mapping[str, Any]
+    places: Mapping[str, Place]
+    written: Mapping[str, str] = field(default_factory=dict)
+
+    def given(self, key: str) -> bool:
+        return key in self.values
+
+    def value(self, key: str) -> Any:
+        return self.values.get(key, DEFAULTS.get(key))
+
+    def number(self, key: str) -> Number:
+        value = self.value(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return Unknown(f"`{key}` is {value!r}, not a whole number")
+        return value
+
+    def text(self, key: str) -> str | Unknown:
+        value = self.value(key)
+        return value if isinstance(value, str) else Unknown(f"`{key}` is {value!r}, not text")
+
+    def place(self, key: str) -> Place:
+        """Where a setting stands; its section, or the file's first line, when it is left out."""
+        section = key.rpartition(".")[0]
+        return self.places.get(key, self.places.get(section, Place(self.path, 1)))
+
+    def with_overrides(self, others: Mapping[str, tuple[Any, Place]]) -> Settings:
+        """As the command line changes them."""
+        values = {**self.values, **{key: value for key, (value, _) in others.items()}}
+        places = {**self.places, **{key: place for key, (_, place) in others.items()}}
+        return replace(self, values=values, places=places)
+
+
+_HEADER = re.compile(r"\s*\[([\w.\-]+)\]")
+_KEY = re.compile(r"\s*([\w.\-]+)\s*=")
+
+
+def settings_of(path: str, text: str) -> Settings:
+    """Raises TOMLDecodeError for what is no TOML."""
+    places: dict[str, Place] = {}
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            section = header[1]
+            places.setdefault(section, Place(path, number, header.start(1)))
+        elif key := _KEY.match(line):
+            name = f"{section}.{key[1]}" if section else key[1]
+            places.setdefault(name, Place(path, number, key.start(1) + 1))
+    written = _flat(tomllib.loads(text))
+    values: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for name, value in written.items():
+        today = KEYS.get(name, name)
+        if today != name and today in written:
+            continue
+        values[today] = value
+        if today != name:
+            names[today] = name
+            places[today] = places.get(name, Place(path, 1))
+    return Settings(path, values, places, names)
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= (
+            _flat(value, f"{prefix}{key}.")
+            if isinstance(value, dict)
+            else {f"{prefix}{key}": value}
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Registered:
+    """`llama3_args["name"] = TransformerModelArgs(...)` in a Python file: its arguments, read and not run."""
+
+    arguments: Mapping[str, Any]
+    place: Place
+
+    def number(self, argument: str) -> Number:
+        value = self.arguments.get(argument)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return Unknown(f"`{argument}` is not a whole number in {self.place.path}")
+        return value
+
+    @property
+    def kv_heads(self) -> Number:
+        """All heads where the arguments name none: llama3's default, and what latent attention has."""
+        return self.number("n_heads" if self.arguments.get("n_kv_heads") is None else "n_kv_heads")
+
+    @property
+    def experts(self) -> Number:
+        """Routed experts; qwen3 has them only with moe_enabled, deepseek_v3 from layer n_dense_layers on."""
+        latent = "n_dense_layers" in self.arguments
+        dense = latent and self.arguments["n_dense_layers"] == self.arguments.get("n_layers")
+        if dense or not (latent or self.arguments.get("moe_enabled")):
+            return 0
+        nested = self.arguments.get("moe_args")
+        return replace(self, arguments=nested if isinstance(nested, dict) else {}).number(
+            "num_experts"
+        )
+
+
+def registered(path: str, text: str) -> dict[str, Registered]:
+    """Models by flavor; raises SyntaxError for what is no Python."""
+    found: dict[str, Registered] = {}
+    for statement in ast.parse(text).body:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Subscript(slice=ast.Constant(value=str(flavor)))],
+                value=ast.Call() as call,
+            ):
+                found[flavor] = Registered(_arguments(call), Place(path, statement.lineno))
+    return found
+
+
+def _arguments(call: ast.Call) -> dict[str, Any]:
+    return {
+        keyword.arg: _literal(keyword.value) for keyword in call.keywords if keyword.arg is not None
+    }
+
+
+def _literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.Call):
+        return _arguments(node)
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return Unknown("it is computed")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How torchrun starts the ranks of one node; `nodes` is the script's own default."""
+
+    nodes: Number
+    per_node: Number
+    place: Place
+
+    @property
+    def world(self) -> Number:
+        if isinstance(self.nodes, Unknown) or isinstance(self.per_node, Unknown):
+            return self.nodes if isinstance(self.nodes, Unknown) else self.per_node
+        return self.nodes * self.per_node
+
+
+def launch_of(path: str, text: str) -> Launch | None:
+    """The torchrun command of a script, or None."""
+    launches = [started(launch) for launch in read_script(path, text).launches]
+    mine = [launch for launch in launches if launch.launcher == "torchrun"]
+    if not mine:
+        return None
+    shape = mine[-1].shape
+    place = Place(path, mine[-1].launch.words[0].line)
+    return Launch(shape["nodes"][0], shape["gpus_per_node"][0], place)

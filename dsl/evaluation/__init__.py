@@ -1,0 +1,1 @@
+"""Syntax tree -> `Job`: names, constants, blocks and conditions evaluated and checked."""

@@ -1,0 +1,271 @@
+"""The blocks of a parsed job -> the parts of a `Job`, each as far as it can be built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import codes
+from ..diagnostics import Note, Span, did_you_mean
+from ..job import Cluster, Goal, Gpu, Launch, Model, TargetSpec, Train
+from ..report import Report, already_told, wrong
+from ..schema import rules
+from ..syntax.tree import Block, Clause, File, Setting, Word
+from ..units import Measure
+from .blocks import Gathered, Located, build, find_definition, gather, read_settings
+from .evaluate import evaluate, plain
+from .fields import fitting, whole
+from .goal import Context, read_goal
+from .overrides import Overrides, Targets
+from .rules import Parts
+from .scope import Definition, Scope
+
+Path = tuple[str, ...]
+
+
+@dataclass
+class Checker:
+    """One job while it is checked: its own blocks by kind, what surrounds them, what was found.
+
+    `meant` names blocks that stand in the file under a misspelt name: these are not told as missing.
+    """
+
+    report: Report
+    file: File
+    scope: Scope
+    overrides: Overrides
+    targets: Targets
+    meant: frozenset[str] = frozenset()
+    blocks: dict[str, list[Block]] = field(default_factory=dict)
+    spans: dict[Path, Span] = field(default_factory=dict)
+    given: set[Path] = field(default_factory=set)
+
+    def changes(self, *path: str) -> dict[str, Located]:
+        settings = self.overrides.of(*path)
+        return {key: Located(setting, self.scope) for key, setting in settings.items()}
+
+    def place(self, path: Path, block: Gathered) -> None:
+        """Remembers where a block and its settings stand."""
+        self.spans[path] = block.head
+        for key, located in block.settings.items():
+            self.spans[*path, key] = located.setting.span
+            self.given.add((*path, key))
+
+    def span(self, *path: str) -> Span | None:
+        while path:
+            if path in self.spans:
+                return self.spans[path]
+            path = path[:-1]
+        return None
+
+
+def parts_of(checker: Checker) -> Parts:
+    """Model, cluster and train; a part is None when it is missing or cannot be built, which is told."""
+    model, cluster, train = _model(checker), _cluster(checker), _train(checker)
+    return Parts(model, cluster, train, checker.span, lambda *path: path in checker.given)
+
+
+def _definition(checker: Checker, kind: str) -> Definition | None:
+    """The job's block of a kind: its own, or the only one that its imports offer."""
+    own = checker.blocks.get(kind)
+    if own:
+        return Definition(own[0], checker.scope)
+    scopes = checker.scope.imports
+    offered = [d for scope in scopes for key, d in scope.own.items() if key[0] == kind]
+    if len(offered) > 1:
+        names = [d.block.name.name for d in offered if d.block.name]
+        notes = tuple(Note("one of them", definition.block.head) for definition in offered)
+        message = (
+            f"the imports offer {len(names)} {kind} blocks, {', '.join(names)}, and none is chosen"
+        )
+        help = f"say `{kind} from {names[0]} {{ }}`"
+        raise wrong(codes.AMBIGUOUS, message, None, help, notes)
+    return offered[0] if offered else None
+
+
+def _gathered(checker: Checker, kind: str, required: bool = True) -> Gathered | None:
+    with checker.report.catching():
+        definition = _definition(checker, kind)
+        if definition is not None:
+            block = gather(definition, checker.changes(kind), checker.report)
+            checker.place((kind,), block)
+            return block
+        if required and kind not in checker.meant:
+            last = checker.file.statements[-1]
+            end = last.head if isinstance(last, Block) else last.span
+            raise wrong(codes.MISSING_BLOCK, f"the job has no `{kind}` block", end, _HOW.get(kind))
+    return None
+
+
+_HOW = {
+    "model": "`model from std.llama3_8b { }`, or with every size written out",
+    "cluster": "`cluster from std.dgx_h100 { nodes = 8 }`, or with every number written out",
+    "train": "`train { seq_len = 8192; global_batch = 1024; tokens = 1T }`",
+}
+
+
+def _model(checker: Checker) -> Model | None:
+    block = _gathered(checker, "model")
+    if block is None:
+        return None
+    values = read_settings(block, Model, checker.report)
+    return build(block, Model, values, checker.report, name=block.name)
+
+
+def _cluster(checker: Checker) -> Cluster | None:
+    block = _gathered(checker, "cluster")
+    return cluster_of(block, checker) if block else None
+
+
+def cluster_of(block: Gathered, checker: Checker) -> Cluster | None:
+    values = read_settings(block, Cluster, checker.report, without=("gpu",))
+    chosen = block.settings.get("gpu")
+    if chosen is not None:
+        values.failed.add("gpu")
+        with checker.report.catching():
+            gpu = _gpu(checker, chosen)
+            if gpu is not None:
+                values.found["gpu"] = gpu
+                values.failed.discard("gpu")
+    return build(block, Cluster, values, checker.report, name=block.name)
+
+
+def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
+    node = chosen.setting.value
+    if not isinstance(node, Word):
+        message = f"`gpu` takes the name of a gpu, found `{node.span.text}`"
+        raise wrong(codes.WRONG_KIND, message, node.span, "such as `gpu = std.h100_sxm`")
+    definition = find_definition("gpu", node, chosen.names)
+    block = gather(definition, checker.changes("cluster", "gpu"), checker.report)
+    checker.place(("cluster", "gpu"), block)
+    checker.spans["cluster", "gpu"] = chosen.setting.span
+    return gpu_of(block, checker.report)
+
+
+def gpu_of(block: Gathered, report: Report) -> Gpu | None:
+    return build(block, Gpu, read_settings(block, Gpu, report), report, name=block.name)
+
+
+def read_gpus(checker: Checker) -> None:
+    """Reads every gpu block of the file, also those that the cluster does not use."""
+    for block in checker.blocks.get("gpu", ()):
+        with checker.report.catching():
+            gathered = gather(Definition(block, checker.scope), {}, checker.report)
+            gpu_of(gathered, checker.report)
+
+
+def _train(checker: Checker) -> Train | None:
+    block = _gathered(checker, "train")
+    if block is None:
+        return None
+    values = read_settings(block, Train, checker.report, without=("global_batch",))
+    batch = block.settings.get("global_batch")
+    if batch is not None:
+        values.failed.add("global_batch")
+        with checker.report.catching():
+            values.found["global_batch"] = _batch(batch, values.found.get("seq_len"))
+            values.failed.discard("global_batch")
+    return build(block, Train, values, checker.report)
+
+
+def _batch(batch: Located, seq_len: int | None) -> int:
+    """The sequences of a step; a batch said in tokens is divided by the sequence length."""
+    node, rule = batch.setting.value, rules(Train)["global_batch"]
+    value = evaluate(node, batch.names.lookup)
+    if not isinstance(value, Measure):
+        message = f"`global_batch` takes sequences or tokens, found `{node.span.text}`"
+        raise wrong(codes.WRONG_KIND, message, node.span)
+    if str(value.dimension) != "token":
+        return whole(fitting(value, node, rule), node, rule)
+    if not seq_len or seq_len < 0:
+        raise already_told()
+    if value.value % seq_len:
+        tokens = plain(value.value)
+        near = max(1, round(value.value / seq_len))
+        message = f"a batch of {tokens} tokens is no whole number of sequences of {seq_len}"
+        help = f"{near} sequences are {plain(near * seq_len)} tokens"
+        raise wrong(codes.BATCH_TOKENS, message, node.span, help)
+    return int(value.value // seq_len)
+
+
+def launch_of(checker: Checker) -> Launch | None:
+    """The `launch slurm` block of the file or of an import; None when there is none."""
+    block = _gathered(checker, "launch", required=False)
+    if block is None:
+        _refuse_changes(checker, ("launch",), "the job has no `launch` block to change")
+        return None
+    if block.name != "slurm":
+        if block.name:
+            message = f"unknown launcher `{block.name}`"
+            checker.report.add(codes.UNKNOWN_NAME, message, block.head, "launchers are `slurm`")
+        return None
+    values = read_settings(block, Launch, checker.report)
+    return build(block, Launch, values, checker.report)
+
+
+def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:
+    """The `target` blocks in the order of the file."""
+    found: list[TargetSpec] = []
+    for block in checker.blocks.get("target", ()):
+        if block.name is not None:
+            with checker.report.catching():
+                found += _target(block, block.name, checker)
+    if not checker.blocks.get("target") and "target" not in checker.meant:
+        last = checker.file.statements[-1]
+        known = ", ".join(checker.targets)
+        help = f"say `target NAME {{ }}`, such as one of {known}" if known else None
+        span = last.head if isinstance(last, Block) else last.span
+        checker.report.add(codes.MISSING_BLOCK, "the job has no `target` block", span, help)
+    for name in checker.targets:
+        if name not in [spec.name for spec in found]:
+            message = f"the job has no target `{name}` to change"
+            _refuse_changes(checker, ("target", name), message)
+    return tuple(found)
+
+
+def _target(block: Block, word: Word, checker: Checker) -> list[TargetSpec]:
+    name, known = word.name, checker.targets
+    if name not in known:
+        help = did_you_mean(name, known) or f"targets are {', '.join(known)}"
+        raise wrong(codes.UNKNOWN_NAME, f"unknown target `{name}`", word.span, help)
+    gathered = gather(
+        Definition(block, checker.scope), checker.changes("target", name), checker.report
+    )
+    gathered = Gathered(f"target `{name}`", name, gathered.head, gathered.settings)
+    checker.place(("target", name), gathered)
+    values = read_settings(gathered, known[name], checker.report)
+    options = build(gathered, known[name], values, checker.report)
+    return [TargetSpec(name=name, options=options)] if options is not None else []
+
+
+def _refuse_changes(checker: Checker, path: Path, message: str) -> None:
+    for setting in checker.overrides.of(*path).values():
+        checker.report.add(codes.BAD_OVERRIDE, message, setting.span)
+
+
+def goal_of(checker: Checker, parts: Parts) -> Goal:
+    """The goal with --set laid over: new objectives replace the file's, new conditions join them."""
+    clauses: list[Clause] = []
+    for block in checker.blocks.get("goal", ()):
+        checker.spans[("goal",)] = block.head
+        for item in block.items:
+            if isinstance(item, Setting):
+                _tell_setting(item, checker.report)
+            else:
+                clauses.append(item)
+    changes = checker.overrides.clauses
+    if any(_is_objective(clause) for clause in changes):
+        clauses = [clause for clause in clauses if not _is_objective(clause)]
+    blocks: dict[str, Any] = {"model": parts.model, "cluster": parts.cluster, "train": parts.train}
+    memory = parts.cluster.gpu.memory if parts.cluster else None
+    return read_goal(clauses + changes, Context(checker.scope, blocks, memory), checker.report)
+
+
+def _is_objective(clause: Clause) -> bool:
+    return clause.keyword.name in ("maximize", "minimize")
+
+
+def _tell_setting(item: Setting, report: Report) -> None:
+    message = f"`{' '.join(item.span.text.split())}` is no line of a goal"
+    help = f"a condition is `require {item.key.name} == {item.value.span.text}`"
+    report.add(codes.MISPLACED, message, item.span, help)

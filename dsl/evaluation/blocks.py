@@ -1,0 +1,201 @@
+"""Blocks -> the objects behind them: bases unrolled, changes laid over, every setting read and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from .. import codes
+from ..diagnostics import Note, Span, did_you_mean
+from ..library import STD
+from ..report import Report, wrong
+from ..schema import Rule, rules
+from ..syntax.tree import Block, Clause, Collection, Setting, Word
+from .evaluate import plain
+from .fields import read
+from .scope import Definition, Names
+
+Behind = TypeVar("Behind", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Located:
+    """A setting, and the file's names that its value speaks in."""
+
+    setting: Setting
+    names: Names
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A block with the settings of its bases and all changes; `title` is how messages call it.
+
+    `broken` names settings that stand there in a form that is none; `whole` is false without the base.
+    """
+
+    title: str
+    name: str
+    head: Span
+    settings: dict[str, Located]
+    broken: frozenset[str] = frozenset()
+    whole: bool = True
+
+
+def find_definition(kind: str, word: Word, names: Names) -> Definition:
+    """The block that a name speaks of; `std.` names the standard library."""
+    of_std = word.name.startswith("std.")
+    name = word.name.removeprefix("std.")
+    found = STD.find(kind, name) if of_std else names.find(kind, name)
+    if found is None:
+        known = [*names.known(kind), *(f"std.{known}" for known in STD.known(kind))]
+        same = f"std.{name}"
+        help = f"did you mean `{same}`?" if same in known else did_you_mean(word.name, known)
+        raise wrong(codes.UNKNOWN_NAME, f"unknown {kind} `{word.name}`", word.span, help)
+    return found
+
+
+def gather(definition: Definition, changes: Mapping[str, Located], report: Report) -> Gathered:
+    """Unrolls `from`: the base's settings first, then what each derived block and --set change."""
+    chain = [definition]
+    with report.catching():
+        _follow(chain)
+    settings: dict[str, Located] = {}
+    for link in reversed(chain):
+        settings |= own_settings(link.block, link.names, report)
+    block = definition.block
+    named = next((link.block.name for link in chain if link.block.name), None)
+    clauses = frozenset(item.keyword.name for item in block.items if isinstance(item, Clause))
+    return Gathered(
+        title=f"`{block.kind.name}`",
+        name=named.name if named else "",
+        head=block.head,
+        settings=settings | dict(changes),
+        broken=clauses,
+        whole=chain[-1].block.base is None,
+    )
+
+
+def _follow(chain: list[Definition]) -> None:
+    """Appends the bases of a block, nearest first."""
+    while (base := chain[-1].block.base) is not None:
+        link = find_definition(chain[0].block.kind.name, base, chain[-1].names)
+        if any(link.block is seen.block for seen in chain):
+            notes = tuple(Note("through this block", seen.block.head) for seen in chain[1:])
+            message = f"`{base.name}` is derived from itself"
+            raise wrong(codes.RECURSION, message, base.span, notes=notes)
+        chain.append(link)
+
+
+def own_settings(block: Block, names: Names, report: Report) -> dict[str, Located]:
+    """The settings that a block itself writes down, each once."""
+    found: dict[str, Located] = {}
+    for item in block.items:
+        if isinstance(item, Clause):
+            message = f"`{' '.join(item.span.text.split())}` is no setting of `{block.kind.name}`"
+            help = f"write `{item.keyword.name} = {item.condition.span.text}`"
+            if isinstance(item.condition, Collection):
+                help = "a block cannot stand inside another one: give it a name and use that"
+            report.add(codes.MISPLACED, message, item.span, help)
+        elif (first := found.get(item.key.name)) is not None:
+            notes = (Note("first given here", first.setting.span),)
+            message = f"`{item.key.name}` is given twice"
+            report.add(codes.DUPLICATE, message, item.span, None, notes)
+        else:
+            found[item.key.name] = Located(item, names)
+    return found
+
+
+@dataclass
+class Values:
+    """What could be read of a block, and the keys that were given but could not."""
+
+    found: dict[str, Any]
+    failed: set[str]
+
+
+def read_settings(
+    block: Gathered, of: type[BaseModel], report: Report, without: Iterable[str] = ()
+) -> Values:
+    """Every setting as its field wants it; unknown ones are told, those in `without` left to the caller."""
+    known = rules(of)
+    values = Values({}, set(block.broken))
+    for key, located in block.settings.items():
+        if key not in known:
+            _tell_unknown(key, located.setting, block, known, report)
+        elif key not in without:
+            values.failed.add(key)
+            with report.catching():
+                values.found[key] = read(located.setting.value, known[key], located.names)
+                values.failed.discard(key)
+    return values
+
+
+def _tell_unknown(
+    key: str, setting: Setting, block: Gathered, known: Mapping[str, Rule], report: Report
+) -> None:
+    help = did_you_mean(key, known)
+    if help is None and len(known) <= 12:
+        names = ", ".join(f"`{name}`" for name in known) or "no settings"
+        help = f"{block.title} knows {names}"
+    report.add(codes.UNKNOWN_NAME, f"unknown setting `{key}` of {block.title}", setting.span, help)
+
+
+def build(
+    block: Gathered, of: type[Behind], values: Values, report: Report, **given: Any
+) -> Behind | None:
+    """The object behind a block, or None after telling what is missing or out of bounds."""
+    try:
+        made = of(**values.found, **given)
+    except ValidationError as error:
+        _tell_invalid(error.errors(), block, of, values, report)
+        return None
+    return made if block.whole and not values.failed else None
+
+
+def _tell_invalid(
+    errors: list[ErrorDetails],
+    block: Gathered,
+    of: type[BaseModel],
+    values: Values,
+    report: Report,
+) -> None:
+    known = rules(of)
+    missing = [str(error["loc"][0]) for error in errors if error["type"] == "missing"]
+    missing = [key for key in missing if key not in values.failed]
+    if missing and block.whole:
+        names = _listed([f"`{key}`" for key in missing])
+        docs = "; ".join(f"{key}: {known[key].doc}" for key in missing if known[key].doc)
+        message = f"{block.title} lacks {names}"
+        report.add(codes.MISSING_SETTING, message, block.head, docs or None)
+    for error in errors:
+        key = str(error["loc"][0]) if error["loc"] else ""
+        if error["type"] != "missing":
+            located = block.settings.get(key)
+            span = located.setting.value.span if located else block.head
+            report.add(codes.OUT_OF_BOUNDS, _bound(key, error), span)
+
+
+_BOUNDS = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "more than"),
+    "less_than_equal": ("le", "at most"),
+    "less_than": ("lt", "less than"),
+}
+
+
+def _bound(key: str, error: ErrorDetails) -> str:
+    context: Mapping[str, Any] = error.get("ctx", {})
+    if error["type"] in _BOUNDS:
+        name, words = _BOUNDS[error["type"]]
+        return f"`{key}` is {plain(error['input'])}, must be {words} {plain(context[name])}"
+    if "error" in context:
+        return str(context["error"])
+    return f"`{key}`: {error['msg'][:1].lower()}{error['msg'][1:]}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

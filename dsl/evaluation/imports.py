@@ -1,0 +1,107 @@
+"""A job file and the files that it imports -> their scopes, each file read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .. import codes
+from ..diagnostics import Source, did_you_mean
+from ..report import Report
+from ..syntax.parser import parse
+from ..syntax.sources import read
+from ..syntax.tree import Block, File, Import, Let, Node, Setting
+from .scope import Scope, resolve_lets
+
+#: Blocks of the language, and those that a file may offer to others.
+BLOCKS = ("model", "gpu", "cluster", "train", "goal", "target", "launch")
+SHARED = ("model", "gpu", "cluster", "launch")
+#: Files that import each other in a row.
+_MAX_CHAIN = 32
+
+
+@dataclass
+class Loader:
+    """Reads files; keeps their texts for the digest and the complaints for the report.
+
+    `broken` says that a text could not be read wholly, `meant` which blocks stand there misspelt.
+    """
+
+    report: Report
+    let_changes: Mapping[str, Node] = field(default_factory=dict)
+    texts: list[bytes] = field(default_factory=list)
+    broken: bool = False
+    meant: set[str] = field(default_factory=set)
+    _scopes: dict[str, Scope] = field(default_factory=dict)
+    _chain: list[str] = field(default_factory=list)
+
+    def scope(self, source: Source, data: bytes, path: str) -> tuple[File, Scope]:
+        """Parses one file, whose imports are relative to `path`, and resolves its names."""
+        self.texts.append(data)
+        file, diagnostics = parse(source)
+        self.broken |= bool(diagnostics)
+        self.report.extend(diagnostics)
+        scope = Scope()
+        self._chain.append(os.path.realpath(path))
+        for statement in file.statements:
+            if isinstance(statement, Import):
+                self._import(statement, source, path, scope)
+        self._chain.pop()
+        for statement in file.statements:
+            self._register(statement, scope)
+        resolve_lets(scope, self.let_changes, self.report)
+        return file, scope
+
+    def _register(self, statement: object, scope: Scope) -> None:
+        match statement:
+            case Let():
+                scope.add_let(statement, self.report)
+            case Block(kind) if kind.name in SHARED:
+                scope.add_block(statement, self.report)
+            case Block(kind) if kind.name not in BLOCKS:
+                near = did_you_mean(kind.name, BLOCKS)
+                self.meant |= {block for block in BLOCKS if near and f"`{block}`" in near}
+                help = near or f"blocks are {', '.join(BLOCKS)}"
+                self.report.add(
+                    codes.UNKNOWN_BLOCK, f"unknown block `{kind.name}`", kind.span, help
+                )
+            case Setting(key, _, span):
+                help = f"a constant is `let {key.name} = ...`"
+                message = f"`{key.name} = ...` stands outside of every block"
+                self.report.add(codes.MISPLACED, message, span, help)
+
+    def _import(self, statement: Import, source: Source, path: str, scope: Scope) -> None:
+        wanted = statement.path.value
+        target = os.path.join(os.path.dirname(path), wanted)
+        name = os.path.normpath(os.path.join(os.path.dirname(source.name), wanted))
+        real = os.path.realpath(target) if "\0" not in target else target
+        span = statement.path.span
+        if real in self._chain:
+            chain = [os.path.basename(p) for p in self._chain[self._chain.index(real) :]]
+            circle = " -> ".join([*chain, chain[0]])
+            message = f"files import each other in a circle: {circle}"
+            self.report.add(codes.IMPORT_CYCLE, message, span)
+            self.broken = True
+        elif len(self._chain) >= _MAX_CHAIN:
+            message = f"more than {_MAX_CHAIN} files import each other in a row"
+            self.report.add(codes.TOO_LARGE, message, span)
+        else:
+            self._add(statement, target, name, real, scope)
+
+    def _add(self, statement: Import, target: str, name: str, real: str, scope: Scope) -> None:
+        before = len(self.report.diagnostics)
+        with self.report.catching():
+            if real not in self._scopes:
+                text, data = read(target, name, statement.path.span)
+                file, self._scopes[real] = self.scope(text, data, target)
+                self._refuse_job_blocks(file)
+            scope.add_import(self._scopes[real], statement.span, self.report)
+        self.broken |= len(self.report.diagnostics) > before
+
+    def _refuse_job_blocks(self, file: File) -> None:
+        for statement in file.statements:
+            if isinstance(statement, Block) and statement.kind.name in set(BLOCKS) - set(SHARED):
+                message = f"an imported file cannot hold a `{statement.kind.name}` block"
+                help = f"imports offer `let` and the blocks {', '.join(SHARED)}"
+                self.report.add(codes.MISPLACED, message, statement.head, help)

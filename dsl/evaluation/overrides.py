@@ -1,0 +1,136 @@
+"""`--set train.seq_len=4096`: changes from the command line, by the path of what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from .. import codes
+from ..diagnostics import Source, Span, did_you_mean
+from ..report import Report, wrong
+from ..schema import CLASSES, Rule, rules
+from ..syntax.parser import parse
+from ..syntax.tree import Clause, Setting, Text, Word
+from .goal import CLAUSES
+
+Targets = Mapping[str, type[BaseModel]]
+#: Blocks whose settings a path may name, besides `target.NAME` and `goal`.
+_BLOCKS = ("model", "cluster", "train", "launch")
+
+
+@dataclass
+class Overrides:
+    """Changes to constants, to settings (by block and key) and to the goal. The last of a path counts."""
+
+    lets: dict[str, Setting] = field(default_factory=dict)
+    settings: dict[tuple[str, ...], dict[str, Setting]] = field(default_factory=dict)
+    clauses: list[Clause] = field(default_factory=list)
+
+    def of(self, *block: str) -> dict[str, Setting]:
+        return self.settings.get(block, {})
+
+
+def read_overrides(texts: Sequence[str], targets: Targets, report: Report) -> Overrides:
+    """Reads all --set texts, each a line of one pseudo-source so that complaints can point into it."""
+    source = Source("--set", "\n".join(text.replace("\n", " ") for text in texts))
+    found = Overrides()
+    start = 0
+    for text in texts:
+        with report.catching():
+            _read(source, start, start + len(text), targets, found, report)
+        start += len(text) + 1
+    return found
+
+
+def _read(
+    source: Source, start: int, end: int, targets: Targets, found: Overrides, report: Report
+) -> None:
+    text = source.text[start:end]
+    path, equals, raw = text.partition("=")
+    whole = Span(source, start, end)
+    if not equals or not path.strip() or not raw.strip():
+        message = f"`{text}` is not of the form path=value"
+        raise wrong(codes.BAD_OVERRIDE, message, whole, "such as `train.seq_len=4096`")
+    words = tuple(path.strip().split("."))
+    place = Span(source, start, start + len(path))
+    value_at = end - len(raw.lstrip())
+    rule = _rule(words, place, targets)
+    if rule and rule.kind == "text" and not _quoted(raw, rule):
+        value = Text(raw.strip(), Span(source, value_at, end))
+        setting = Setting(Word(words[-1], place), value, whole)
+    else:
+        parsed = _parsed(source, start, end, report)
+        if parsed is None:
+            return
+        setting = Setting(Word(words[-1], place), parsed.value, whole)
+    _file(words, setting, found)
+
+
+def _quoted(raw: str, rule: Rule) -> bool:
+    text = raw.strip()
+    return text.startswith('"') or (rule.optional and text == "none")
+
+
+def _parsed(source: Source, start: int, end: int, report: Report) -> Setting | None:
+    file, diagnostics = parse(source, start, end)
+    report.extend(diagnostics)
+    match file.statements:
+        case (Setting() as setting,):
+            return setting
+    if not diagnostics:
+        span = Span(source, start, end)
+        report.add(codes.BAD_OVERRIDE, f"`{span.text}` is not one path=value", span)
+    return None
+
+
+def _file(words: tuple[str, ...], setting: Setting, found: Overrides) -> None:
+    if len(words) == 1:
+        found.lets[words[0]] = setting
+    elif words[0] == "goal":
+        found.clauses.append(Clause(setting.key, setting.value, None, setting.span))
+    else:
+        found.settings.setdefault(words[:-1], {})[words[-1]] = setting
+
+
+def _rule(words: tuple[str, ...], place: Span, targets: Targets) -> Rule | None:
+    """The rule of the setting that a path names, None for constants and clauses; raises `JobError`."""
+    match words:
+        case (_,):
+            return None
+        case ("goal", clause):
+            if clause not in CLAUSES:
+                raise _unknown(clause, CLAUSES, place, "clause")
+            return None
+        case ("target", name, key):
+            if name not in targets:
+                raise _unknown(name, targets, place, "target")
+            return _known(key, targets[name], place)
+        case ("cluster", "gpu", key):
+            return _known(key, CLASSES["gpu"], place)
+        case (block, key) if block in _BLOCKS:
+            return _known(key, CLASSES[block], place)
+    help = path_help(words[-1]) or "a path is `block.setting`, such as `train.seq_len`"
+    raise wrong(codes.BAD_OVERRIDE, f"`{'.'.join(words)}` names no setting", place, help)
+
+
+def path_help(key: str) -> str | None:
+    """Help text naming the path of a setting that was given without its block."""
+    found = [f"{block}.{key}" for block in _BLOCKS if key in rules(CLASSES[block])]
+    found += [f"cluster.gpu.{key}"] if key in rules(CLASSES["gpu"]) else []
+    return f"did you mean `{found[0]}`?" if found else None
+
+
+def _known(key: str, of: type[BaseModel], place: Span) -> Rule:
+    known = rules(of)
+    if key not in known:
+        raise _unknown(key, known, place, "setting")
+    return known[key]
+
+
+def _unknown(
+    name: str, known: Mapping[str, object] | Sequence[str], place: Span, what: str
+) -> Exception:
+    message = f"unknown {what} `{name}` in `{place.text.strip()}`"
+    return wrong(codes.UNKNOWN_NAME, message, place, did_you_mean(name, known))

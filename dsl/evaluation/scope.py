@@ -1,0 +1,167 @@
+"""Names: what a file and its imports define, and the values of its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .. import codes
+from ..diagnostics import JobError, Note, Span, did_you_mean
+from ..expression import QUANTITIES, VARIABLES
+from ..report import Report, already_told, wrong
+from ..syntax.tree import Block, Let, Node, Word, words
+from .evaluate import FUNCTIONS, TRUTH, Constant, evaluate
+
+#: Names that a constant may not take, because goals or values use them.
+RESERVED = frozenset((*VARIABLES, *QUANTITIES, *TRUTH, *FUNCTIONS, "std", "none"))
+
+
+class Names(Protocol):
+    """Where a block's names are looked up: the file that it stands in."""
+
+    def lookup(self, word: Word) -> Constant:
+        """The value of a constant; raises `JobError`."""
+        ...
+
+    def find(self, kind: str, name: str) -> Definition | None:
+        """The block of a kind and name."""
+        ...
+
+    def known(self, kind: str) -> Iterable[str]:
+        """The names of all blocks of a kind."""
+        ...
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A block, and the file's names that it speaks in."""
+
+    block: Block
+    names: Names
+
+
+@dataclass
+class Scope:
+    """What is visible in one file: its own definitions (`own`) and, through them, those of its imports."""
+
+    lets: dict[str, Let] = field(default_factory=dict)
+    values: dict[str, Constant | None] = field(default_factory=dict)
+    own: dict[tuple[str, str], Definition] = field(default_factory=dict)
+    visible: dict[tuple[str, str], Definition] = field(default_factory=dict)
+    imports: list[Scope] = field(default_factory=list)
+
+    def lookup(self, word: Word) -> Constant:
+        if word.name not in self.values:
+            raise unknown_name(word, [*self.values, *TRUTH])
+        value = self.values[word.name]
+        if value is None:
+            raise already_told()
+        return value
+
+    def find(self, kind: str, name: str) -> Definition | None:
+        return self.visible.get((kind, name))
+
+    def known(self, kind: str) -> Iterable[str]:
+        return [name for of, name in self.visible if of == kind]
+
+    def add_import(self, other: Scope, span: Span, report: Report) -> None:
+        """Makes everything of another file visible here; a name with two definitions is an error."""
+        self.imports.append(other)
+        for name, let in other.lets.items():
+            if self.lets.setdefault(name, let) is not let:
+                _duplicate(f"constant `{name}`", span, self.lets[name].span, report)
+            self.values.setdefault(name, other.values.get(name))
+        for key, definition in other.visible.items():
+            if self.visible.setdefault(key, definition) is not definition:
+                _duplicate(f"{key[0]} `{key[1]}`", span, self.visible[key].block.head, report)
+
+    def add_let(self, let: Let, report: Report) -> None:
+        name = let.name.name
+        if name in RESERVED or "." in name:
+            help = "dots and the names of decisions, quantities and functions are not for constants"
+            report.add(codes.RESERVED, f"`{name}` cannot name a constant", let.name.span, help)
+        elif name in self.lets:
+            _duplicate(f"constant `{name}`", let.name.span, self.lets[name].span, report)
+        else:
+            self.lets[name] = let
+
+    def add_block(self, block: Block, report: Report) -> None:
+        """Registers a named block; only those can be spoken of."""
+        if block.name is None:
+            return
+        key = (block.kind.name, block.name.name)
+        if key in self.visible:
+            place = self.visible[key].block.head
+            _duplicate(f"{key[0]} `{key[1]}`", block.name.span, place, report)
+        else:
+            self.own[key] = self.visible[key] = Definition(block, self)
+
+
+def _duplicate(what: str, span: Span, first: Span, report: Report) -> None:
+    notes = (Note("first defined here", first),)
+    report.add(codes.DUPLICATE, f"{what} is defined twice", span, "give one another name", notes)
+
+
+def unknown_name(word: Word, known: Iterable[str], what: str = "name") -> JobError:
+    help = did_you_mean(word.name, known)
+    return wrong(codes.UNKNOWN_NAME, f"unknown {what} `{word.name}`", word.span, help)
+
+
+def resolve_lets(scope: Scope, changes: Mapping[str, Node], report: Report) -> None:
+    """Computes the constants of a file, each after those that it needs; `changes` come from --set."""
+    pending = {name: let for name, let in scope.lets.items() if name not in scope.values}
+    nodes = {name: changes.get(name, let.value) for name, let in pending.items()}
+    for name in _in_order(nodes, pending, scope, report):
+        scope.values[name] = None
+        with report.catching():
+            scope.values[name] = evaluate(nodes[name], scope.lookup)
+
+
+def _in_order(
+    nodes: dict[str, Node], lets: dict[str, Let], scope: Scope, report: Report
+) -> list[str]:
+    """The names, each after those that it needs. Those that need a circle get no value, circles are told."""
+    needs = {name: [w.name for w in words(node) if w.name in nodes] for name, node in nodes.items()}
+    missing = {name: len(needed) for name, needed in needs.items()}
+    users: dict[str, list[str]] = {name: [] for name in nodes}
+    for name, needed in needs.items():
+        for other in needed:
+            users[other].append(name)
+    order = [name for name, count in missing.items() if not count]
+    for name in order:
+        for user in users[name]:
+            missing[user] -= 1
+            if not missing[user]:
+                order.append(user)
+    stuck = [name for name, count in missing.items() if count]
+    scope.values.update(dict.fromkeys(stuck))
+    for circle in _circles(stuck, needs):
+        _report_circle(circle, lets, report)
+    return order
+
+
+def _circles(stuck: list[str], needs: Mapping[str, list[str]]) -> Iterator[list[str]]:
+    """Circles among names that cannot be resolved, each beginning and ending with the same name."""
+    waiting, seen = set(stuck), set[str]()
+    for name in stuck:
+        path: dict[str, None] = {}
+        while name not in seen:
+            seen.add(name)
+            path[name] = None
+            name = next(other for other in needs[name] if other in waiting)
+        if name in path:
+            walked = list(path)
+            yield [*walked[walked.index(name) :], name]
+
+
+#: Names of a circle that are told.
+_SHOWN = 6
+
+
+def _report_circle(circle: list[str], lets: dict[str, Let], report: Report) -> None:
+    through = circle[1:-1][:_SHOWN]
+    notes = tuple(Note(f"through `{name}`", lets[name].span) for name in through)
+    steps = [*circle[: _SHOWN + 1], "...", circle[-1]] if len(circle) > _SHOWN + 2 else circle
+    message = f"`{circle[0]}` depends on itself: {' -> '.join(steps)}"
+    report.add(codes.RECURSION, message, lets[circle[0]].span, None, notes)

@@ -1,0 +1,224 @@
+"""Text -> syntax tree, with every syntax error that can be told apart."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import resources
+from typing import Any
+
+from lark import Lark, Token, Transformer_NonRecursive, Tree
+from lark.exceptions import UnexpectedInput
+
+from .. import codes
+from ..diagnostics import Diagnostic, Source, Span
+from ..report import Report
+from .syntax_errors import explain, without_statement
+from .tree import (
+    Binary,
+    Block,
+    Clause,
+    Collection,
+    Comparison,
+    File,
+    Function,
+    Import,
+    Let,
+    Map,
+    Membership,
+    Node,
+    Number,
+    Range,
+    Setting,
+    Statement,
+    Text,
+    Unary,
+    Word,
+    depth,
+)
+
+#: Deeper expressions are refused, so that walking one never exhausts Python's stack.
+MAX_DEPTH = 60
+#: Syntax errors told at once.
+MAX_ERRORS = 10
+
+
+def parse(source: Source, start: int = 0, end: int | None = None) -> tuple[File, list[Diagnostic]]:
+    """The tree of a text, or of a stretch of it, and its syntax errors; what they touch is left out."""
+    end = len(source.text) if end is None else end
+    report = Report()
+    tree = _tree(source, start, source.text[start:end], report)
+    statements = _Builder(source, start, report).transform(tree) if tree is not None else ()
+    shallow = tuple(statement for statement in statements if _shallow(statement, report))
+    return File(source, shallow), report.diagnostics
+
+
+def _tree(source: Source, start: int, text: str, report: Report) -> Tree[Token] | None:
+    """Parses, leaves out what a syntax error touches, and parses again; None when nothing sound is left."""
+    while len(report.diagnostics) < MAX_ERRORS:
+        try:
+            return _lark().parse(text)
+        except UnexpectedInput as error:
+            complaint, position = explain(error, text, source, start)
+            report.diagnostics.append(complaint)
+            remaining = without_statement(text, position)
+        if remaining is None:
+            return None
+        text = remaining
+    return None
+
+
+class _Lines:
+    """Drops line breaks inside parentheses and brackets."""
+
+    always_accept = ("_SEP",)
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        open_brackets = 0
+        for token in stream:
+            if token.type in ("LPAR", "LSQB"):
+                open_brackets += 1
+            elif token.type in ("RPAR", "RSQB"):
+                open_brackets -= 1
+            if token.type != "_SEP" or open_brackets <= 0:
+                yield token
+
+
+@functools.cache
+def _lark() -> Lark:
+    grammar = resources.files(__package__).joinpath("grammar.lark").read_text("utf-8")
+    lines: Any = _Lines()
+    return Lark(grammar, lexer="contextual", parser="lalr", postlex=lines, keep_all_tokens=True)
+
+
+def _values(statement: Statement) -> Iterator[Node]:
+    match statement:
+        case Let(_, value) | Setting(_, value):
+            yield value
+        case Block(items=items):
+            for item in items:
+                yield item.condition if isinstance(item, Clause) else item.value
+
+
+def _shallow(statement: Statement, report: Report) -> bool:
+    deep = [value for value in _values(statement) if depth(value) > MAX_DEPTH]
+    for value in deep:
+        message = f"the expression nests {depth(value)} levels deep, at most {MAX_DEPTH} are read"
+        report.add(codes.TOO_LARGE, message, value.span, "split it with `let`")
+    return not deep
+
+
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
+
+
+class _Builder(Transformer_NonRecursive[Token, Any]):
+    """Lark's tree, bottom up, into ours. Each method takes the children of its rule, punctuation included."""
+
+    def __init__(self, source: Source, offset: int, report: Report):
+        super().__init__(visit_tokens=False)
+        self.source, self.offset, self.report = source, offset, report
+
+    def _span(self, children: list[Any]) -> Span:
+        first, last = self._of(children[0]), self._of(children[-1])
+        return first.to(last)
+
+    def _of(self, child: Any) -> Span:
+        if isinstance(child, Token):
+            start, end = child.start_pos or 0, child.end_pos or 0
+            return Span(self.source, start + self.offset, end + self.offset)
+        if isinstance(child, Tree):
+            return self._span(child.children)
+        span: Span = child.span
+        return span
+
+    def _word(self, token: Token) -> Word:
+        return Word(str(token), self._of(token))
+
+    def _text(self, token: Token) -> Text:
+        span = self._of(token)
+
+        def unescape(match: re.Match[str]) -> str:
+            if match[1] not in _ESCAPES:
+                message = f"unknown escape `{match[0]}` in text"
+                self.report.add(codes.SYNTAX, message, span, r"a backslash is written `\\`")
+            return _ESCAPES.get(match[1], match[1])
+
+        return Text(re.sub(r"\\(.)", unescape, token[1:-1]), span)
+
+    def start(self, children: list[Any]) -> tuple[Statement, ...]:
+        return tuple(child for child in children if not isinstance(child, Token))
+
+    def use(self, children: list[Any]) -> Import:
+        return Import(self._text(children[1]), self._span(children))
+
+    def let(self, children: list[Any]) -> Let:
+        return Let(self._word(children[1]), children[3], self._span(children))
+
+    def block(self, children: list[Any]) -> Block:
+        head, body = children
+        names = {"kind": head.children[0], "name": None, "base": None}
+        for before, token in zip(head.children, head.children[1:], strict=False):
+            if token.type == "NAME":
+                names["base" if before.type == "FROM" else "name"] = token
+        kind, name, base = (token and self._word(token) for token in names.values())
+        items = tuple(child for child in body.children if not isinstance(child, Token))
+        return Block(kind, name, base, items, self._of(head), self._span(children))
+
+    def setting(self, children: list[Any]) -> Setting:
+        return Setting(self._word(children[0]), children[2], self._span(children))
+
+    def quoted(self, children: list[Any]) -> Setting:
+        key = self._text(children[0])
+        return Setting(Word(key.value, key.span), children[2], self._span(children))
+
+    def clause(self, children: list[Any]) -> Clause:
+        reason = self._text(children[3]) if len(children) > 3 else None
+        return Clause(self._word(children[0]), children[1], reason, self._span(children))
+
+    def map(self, children: list[Any]) -> Map:
+        settings = tuple(child for child in children if isinstance(child, Setting))
+        return Map(settings, self._span(children))
+
+    def word(self, children: list[Any]) -> Word:
+        return self._word(children[0])
+
+    def number(self, children: list[Any]) -> Number:
+        return Number(str(children[0]).rstrip(), self._of(children[0]))
+
+    def text(self, children: list[Any]) -> Text:
+        return self._text(children[0])
+
+    def unary(self, children: list[Any]) -> Unary:
+        return Unary(str(children[0]), children[1], self._span(children))
+
+    def binary(self, children: list[Any]) -> Binary:
+        left, op, right = children
+        return Binary(str(op), left, right, self._span(children))
+
+    def range(self, children: list[Any]) -> Range:
+        return Range(children[0], children[2], self._span(children))
+
+    def comparison(self, children: list[Any]) -> Comparison:
+        ops = tuple(str(op) for op in children[1::2])
+        return Comparison(tuple(children[::2]), ops, self._span(children))
+
+    def membership(self, children: list[Any]) -> Membership:
+        return Membership(children[0], children[-1], len(children) == 4, self._span(children))
+
+    def group(self, children: list[Any]) -> Node:
+        inner: Node = replace(children[1], span=self._span(children))
+        return inner
+
+    def _items(self, children: list[Any]) -> tuple[Node, ...]:
+        return tuple(child for child in children if not isinstance(child, Token))
+
+    def call(self, children: list[Any]) -> Function:
+        return Function(str(children[0]), self._items(children), self._span(children))
+
+    def row(self, children: list[Any]) -> Collection:
+        return Collection("[", self._items(children), self._span(children))
+
+    def members(self, children: list[Any]) -> Collection:
+        return Collection("{", self._items(children), self._span(children))

@@ -1,0 +1,42 @@
+"""Files -> `Source` texts, with a complaint for everything that a file can be instead of a readable text."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .. import codes
+from ..diagnostics import Source, Span
+from ..report import wrong
+
+#: Larger files are refused: a job takes a few kilobytes.
+MAX_BYTES = 256 * 1024
+
+
+def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]:
+    """The text of a file and its bytes. A user knows it by `name`; `span` is the import that wants it."""
+    try:
+        if os.path.isdir(path):
+            raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+            size = max(os.fstat(stream.fileno()).st_size, len(data))
+    except FileNotFoundError:
+        raise wrong(codes.UNREADABLE, f"there is no file `{name}`", span) from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise wrong(codes.UNREADABLE, f"cannot read `{name}`: {reason}", span) from None
+    if len(data) > MAX_BYTES:
+        message = f"`{name}` has {size:,} bytes, at most {MAX_BYTES:,} are read"
+        raise wrong(codes.TOO_LARGE, message, span, "a job file is a few kilobytes of text")
+    return Source(name, decode(data, name, span)), data
+
+
+def decode(data: bytes, name: str, span: Span | None = None) -> str:
+    try:
+        return re.sub(r"\r(?!\n)", "\n", data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        place = f"byte {data[error.start]:#04x} at offset {error.start}, line {line}"
+        message = f"`{name}` is not UTF-8 text: {place}"
+        raise wrong(codes.NOT_UTF8, message, span, "save the file as UTF-8") from None

@@ -1,0 +1,207 @@
+"""What a job file says, as written: small frozen nodes with spans. Comments stay in the source text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..diagnostics import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number with its suffix and unit, unread: `80 GiB`."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A quoted text, without its quotes and escapes."""
+
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A name, dotted or not."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`op` is `-` or `not`."""
+
+    op: str
+    operand: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`op` is one of + - * / // % ** and or."""
+
+    op: str
+    left: Node
+    right: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`a <= b < c`: one operator less than operands."""
+
+    operands: tuple[Node, ...]
+    ops: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    item: Node
+    collection: Node
+    negated: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`low..high`, both ends included."""
+
+    low: Node
+    high: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A set `{1, 2}` or a list `["a", "b"]`; `bracket` is the opening one."""
+
+    bracket: str
+    items: tuple[Node, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    name: str
+    args: tuple[Node, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """`{ name = value; ... }` as a value."""
+
+    settings: tuple[Setting, ...]
+    span: Span
+
+
+Node = (
+    Number
+    | Text
+    | Word
+    | Unary
+    | Binary
+    | Comparison
+    | Membership
+    | Range
+    | Collection
+    | Function
+    | Map
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    key: Word
+    value: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A line of `goal`: `require tp <= 8 : "stay in the node"`. `condition.span` leaves the reason out."""
+
+    keyword: Word
+    condition: Node
+    reason: Text | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`kind name from base { items }`. `head` is everything before the brace."""
+
+    kind: Word
+    name: Word | None
+    base: Word | None
+    items: tuple[Setting | Clause, ...]
+    head: Span
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    name: Word
+    value: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    path: Text
+    span: Span
+
+
+Statement = Import | Let | Block | Setting
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    source: Source
+    statements: tuple[Statement, ...]
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The parts of an expression that are expressions themselves."""
+    match node:
+        case Unary(_, operand):
+            return (operand,)
+        case Binary(_, left, right) | Range(left, right):
+            return (left, right)
+        case Comparison(operands):
+            return operands
+        case Membership(item, collection):
+            return (item, collection)
+        case Collection(_, items) | Function(_, items):
+            return items
+        case Map(settings):
+            return tuple(setting.value for setting in settings)
+    return ()
+
+
+def words(node: Node) -> list[Word]:
+    """Every name that an expression speaks of, from left to right, without recursion."""
+    found: list[Word] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Word):
+            found.append(current)
+        waiting.extend(reversed(children(current)))
+    return found
+
+
+def depth(node: Node) -> int:
+    """How deep an expression nests, without recursion."""
+    deepest = 0
+    waiting = [(node, 1)]
+    while waiting:
+        current, level = waiting.pop()
+        deepest = max(deepest, level)
+        waiting.extend((child, level + 1) for child in children(current))
+    return deepest

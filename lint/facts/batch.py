@@ -1,0 +1,241 @@
+"""An sbatch script as text: its directives, whether SLURM reads them or not, and the lines of its body."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ..finding import Place
+from .launch import Launch
+
+_DIRECTIVE = re.compile(r"#SBATCH\s+(?P<words>-.*)")
+#: sbatch's short names.
+LONG = {
+    "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint",
+    "c": "cpus-per-task", "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile",
+    "G": "gpus", "H": "hold", "i": "input", "J": "job-name", "k": "no-kill", "L": "licenses",
+    "M": "clusters", "m": "distribution", "N": "nodes", "n": "ntasks", "O": "overcommit",
+    "o": "output", "p": "partition", "q": "qos", "Q": "quiet", "s": "oversubscribe",
+    "S": "core-spec", "t": "time", "v": "verbose", "w": "nodelist", "W": "wait", "x": "exclude",
+}  # fmt: skip
+_SWITCHES_WORDS = """
+    contiguous exclusive get-user-env hold ignore-pbs kill-on-invalid-dep no-kill no-requeue
+    overcommit oversubscribe parsable quiet reboot requeue spread-job test-only use-min-nodes
+    verbose wait nice
+"""
+#: Options that stand alone; a value, where they may have one, follows `=`.
+SWITCHES = frozenset(_SWITCHES_WORDS.split())
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One option of a directive line. `value` is None for a switch."""
+
+    name: str
+    value: str | None
+    place: Place
+
+    @property
+    def number(self) -> int | None:
+        return int(self.value) if self.value and re.fullmatch(r"\d{1,9}", self.value) else None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One sbatch script of a job."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return [line.rstrip("\r") for line in self.text.split("\n")]
+
+    @cached_property
+    def first_command(self) -> int:
+        """Number of the first line that is neither blank nor a comment: directives below it do not count."""
+        numbered = enumerate(self.lines, 1)
+        return next((n for n, line in numbered if is_command(line)), len(self.lines) + 1)
+
+    @cached_property
+    def directives(self) -> dict[str, Directive]:
+        """What SLURM reads, by long name; the last of two counts."""
+        return {
+            each.name: each
+            for number, line in enumerate(self.lines[: self.first_command - 1], 1)
+            for each in directives_of(self.path, number, line)
+        }
+
+    def value(self, *names: str) -> str | None:
+        found = self.get(*names)
+        return found.value if found else None
+
+    def get(self, *names: str) -> Directive | None:
+        return next((self.directives[name] for name in names if name in self.directives), None)
+
+    def number(self, *names: str) -> int | None:
+        found = self.get(*names)
+        return found.number if found else None
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes that are asked for; 1 when nothing asks for more, None for a range."""
+        given = self.get("nodes")
+        if given is None:
+            tasks, per_node = self.number("ntasks"), self.number("ntasks-per-node")
+            return 1 if tasks is None and per_node is None else None
+        return given.number
+
+    @property
+    def gpus_per_node(self) -> tuple[int, Directive] | None:
+        """GPUs of a node as --gpus-per-node or --gres asks for them."""
+        for name in ("gpus-per-node", "gres"):
+            found = self.get(name)
+            count = gpu_count(found) if found else None
+            if found and count is not None:
+                return count, found
+        return None
+
+    @cached_property
+    def body(self) -> list[tuple[int, str]]:
+        """Number and text of each statement, comments left out and continued lines joined."""
+        return list(_statements(self.lines))
+
+    def commands(self, pattern: str) -> list[tuple[int, str]]:
+        """The statements in which a pattern occurs."""
+        compiled = re.compile(pattern)
+        return [(number, line) for number, line in self.body if compiled.search(line)]
+
+    def place(self, number: int, pattern: str | None = None) -> Place:
+        """A line, or the first match of a pattern in it or in the lines that continue it."""
+        for offset in range(number, min(number + 40, len(self.lines) + 1)):
+            match = re.search(pattern, self.lines[offset - 1]) if pattern else None
+            if match:
+                return Place(self.path, offset, match.start() + 1, max(len(match[0]), 1))
+            if not self.lines[offset - 1].endswith("\\"):
+                break
+        line = self.lines[number - 1]
+        indent = len(line) - len(line.lstrip())
+        return Place(self.path, number, indent + 1, max(len(line.strip()), 1))
+
+
+def batches(launch: Launch) -> Iterator[Batch]:
+    """The sbatch scripts among a job's files."""
+    for path, text in launch.config.texts.items():
+        if "#SBATCH" in text and not path.endswith((".py", ".md", ".json", ".toml")):
+            yield _batch(path, text)
+
+
+@lru_cache(maxsize=8)
+def _batch(path: str, text: str) -> Batch:
+    """One for all rules, so that a script is taken apart once."""
+    return Batch(path, text)
+
+
+def directives_of(path: str, number: int, line: str) -> Iterator[Directive]:
+    """The options of a line, if it is a directive."""
+    match = _DIRECTIVE.match(line)
+    if match is None:
+        return
+    words = words_of(match["words"])
+    position = match.start("words")
+    index = 0
+    while index < len(words):
+        word = words[index]
+        column = max(line.find(word.split("=")[0], position), position)
+        position = column + 1
+        name, value, taken = _option(words, index)
+        index += taken
+        if name:
+            yield Directive(name, value, Place(path, number, column + 1, len(word)))
+
+
+def _option(words: list[str], index: int) -> tuple[str, str | None, int]:
+    """Name, value and how many words they take; no name for a word that is no option."""
+    word = words[index]
+    following = words[index + 1] if index + 1 < len(words) else None
+    if word.startswith("--"):
+        name, equals, value = word[2:].partition("=")
+        if equals:
+            return name, value, 1
+        takes = name not in SWITCHES and following is not None and not following.startswith("-")
+        return name, following if takes else None, 2 if takes else 1
+    if word.startswith("-") and len(word) > 1:
+        name = LONG.get(word[1], word[1])
+        if len(word) > 2:
+            return name, word[2:].lstrip("="), 1
+        takes = name not in SWITCHES and following is not None
+        return name, following if takes else None, 2 if takes else 1
+    return "", None, 1
+
+
+def words_of(text: str) -> list[str]:
+    """Words of a directive as sbatch splits them; a `#` ends it."""
+    if not re.search(r"[\"'\\#]", text):
+        return text.split()
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    try:
+        return list(lexer)
+    except ValueError:
+        return text.split("#")[0].split()
+
+
+def gpu_count(directive: Directive) -> int | None:
+    """The number in `8`, `h100:8`, `gpu:8` or `gpu:h100:8`; 1 where only a kind is named."""
+    value = (directive.value or "").split("(")[0]
+    if directive.name == "gres":
+        parts = [part for part in value.split(",") if part.split(":")[0].split("=")[0] == "gpu"]
+        if not parts:
+            return None
+        value = parts[0].partition(":")[2] or "1"
+    last = value.replace("=", ":").split(":")[-1]
+    if last.isdecimal():
+        return int(last)
+    return 1 if directive.name == "gres" and last.isalnum() else None
+
+
+def is_command(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+#: Lines after which an open quote is taken for a slip, or for text of another language.
+LONGEST_QUOTE = 60
+#: Quotes open and close between these; a backslash and a comment hide them.
+_QUOTES = re.compile(r"""\\.|(?:(?<=\s)|^)#.*|['"]""")
+
+
+def _statements(lines: list[str]) -> Iterator[tuple[int, str]]:
+    index = 0
+    while index < len(lines):
+        end = index + 1
+        if is_command(lines[index]):
+            end = _end(lines, index)
+            yield index + 1, " ".join(line.removesuffix("\\") for line in lines[index:end])
+        index = end
+
+
+def _end(lines: list[str], start: int) -> int:
+    """Index of the line behind a statement, to which continued lines and open quotes belong."""
+    plain, quote = None, ""
+    for end in range(start + 1, len(lines) + 1):
+        line = lines[end - 1]
+        quote = _open_quote(line, quote)
+        if line.endswith("\\"):
+            continue
+        plain = plain or end
+        if not quote or end - start > LONGEST_QUOTE:
+            return plain if quote else end
+    return plain or len(lines)
+
+
+def _open_quote(line: str, quote: str) -> str:
+    """The quote that is open behind a line, when `quote` is open before it."""
+    for match in _QUOTES.finditer(line):
+        mark = match[0]
+        if mark in ("'", '"'):
+            quote = "" if mark == quote else (quote or mark)
+    return quote

@@ -1,0 +1,227 @@
+"""Versions -> one Python environment per framework, built once into a cache folder and reused.
+
+`python tests/acceptance/environments.py [NAME...]` builds them, all without a name, and says where.
+Every environment sees the packages of the one that holds PyTorch, so that it is installed once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[3]
+#: Preferred: pip may find a small CPU build of PyTorch for it. Later ones work too.
+PYTHON = "3.11"
+TORCH = "2.13.0"
+MEGATRON = "0.19.2"
+DEEPSPEED = "0.19.8"
+PSUTIL, EINOPS = "7.2.2", "0.8.2"
+TRANSFORMERS = "5.23.0"
+#: What torchtitan 0.2.2 takes float8 from; later ones have other names for float8 experts.
+TORCHAO = "0.16.0"
+#: Changes when this file builds environments in another way.
+RECIPE = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What pip installs on top of PyTorch, and wheels that it would refuse, which are unpacked."""
+
+    packages: tuple[str, ...] = ()
+    unpacked: tuple[str, ...] = ()
+    #: Must be importable for the environment to count as built.
+    imports: tuple[str, ...] = ()
+
+
+BASE, TRAINING = "torch", "megatron-training"
+RECIPES = {
+    BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
+    "megatron": Recipe((), (f"megatron-core=={MEGATRON}",), ()),
+    # What pretrain_gpt.py imports beside PyTorch; the rest is in the checkout that MEGATRON_ROOT names.
+    TRAINING: Recipe((f"psutil=={PSUTIL}", f"einops=={EINOPS}")),
+    "torchtitan-0.2.2": Recipe(("torchtitan==0.2.2", f"torchao=={TORCHAO}")),
+    "torchtitan-0.3.0": Recipe(("torchtitan==0.3.0",)),
+    "deepspeed": Recipe(
+        (f"deepspeed=={DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    name: str
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    @property
+    def packages(self) -> Path:
+        return next(self.folder.glob("lib/python3.*/site-packages"))
+
+    def variables(self, **more: str) -> dict[str, str]:
+        """What a process of this environment is started with: its tools first, nothing of ours inherited."""
+        dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "COVERAGE_PROCESS_START")
+        kept = {name: value for name, value in os.environ.items() if name not in dropped}
+        extensions = cache_folder() / "torch_extensions"
+        return {
+            **kept,
+            "PATH": os.pathsep.join([str(self.folder / "bin"), kept.get("PATH", os.defpath)]),
+            "TORCH_EXTENSIONS_DIR": str(extensions),
+            "TORCHINDUCTOR_CACHE_DIR": str(cache_folder() / "inductor"),
+            "OMP_NUM_THREADS": "1",
+            "HF_HUB_OFFLINE": "1",
+            **more,
+        }
+
+
+def cache_folder() -> Path:
+    """$PARC_ACCEPTANCE_CACHE, else in the user's cache, else in the tree where there is no home."""
+    if named := os.environ.get("PARC_ACCEPTANCE_CACHE"):
+        return Path(named).expanduser().resolve()
+    home = os.environ.get("HOME")
+    caches = os.environ.get("XDG_CACHE_HOME") or (os.path.join(home, ".cache") if home else None)
+    if caches:
+        folder = Path(caches) / "parc-acceptance"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+        except OSError:
+            pass
+    return TREE / ".acceptance"
+
+
+def environment(name: str) -> Environment:
+    """The environment of that name; built when it is not there or was built for other versions."""
+    root = cache_folder()
+    root.mkdir(parents=True, exist_ok=True)
+    found = Environment(name, root / f"{name}-{_stamp(name)[:12]}")
+    with _locked(root / f"{name}.lock"):
+        if not (found.folder / "ready.json").exists():
+            _build(found)
+    return found
+
+
+def used() -> list[str]:
+    """Recipes that a session needs: without a checkout Megatron-LM is not trained."""
+    return [name for name in RECIPES if name != TRAINING or os.environ.get("MEGATRON_ROOT")]
+
+
+def versions(name: str) -> dict[str, str]:
+    """Distributions that the environment's recipe names, as they were installed."""
+    stated: dict[str, str] = json.loads((environment(name).folder / "ready.json").read_text())
+    return stated
+
+
+def versions_of_all(names: Sequence[str]) -> dict[str, str]:
+    """Those of several environments; what is missing is built two at a time, on top of the base."""
+    versions(BASE)
+    with ThreadPoolExecutor(2) as pool:
+        return {name: text for found in pool.map(versions, names) for name, text in found.items()}
+
+
+def _stamp(name: str) -> str:
+    recipe = RECIPES[name] if name == BASE else (RECIPES[name], RECIPES[BASE])
+    return hashlib.sha256(repr((RECIPE, PYTHON, recipe)).encode()).hexdigest()
+
+
+def _build(made: Environment) -> None:
+    recipe = RECIPES[made.name]
+    shutil.rmtree(made.folder, ignore_errors=True)
+    print(f"acceptance: building {made.folder}", file=sys.stderr, flush=True)
+    subprocess.run([interpreter(), "-m", "venv", str(made.folder)], check=True)
+    if made.name != BASE:
+        base = environment(BASE)
+        (made.packages / "torch_of_base.pth").write_text(f"{base.packages}\n")
+        _write_launcher(made)
+    if recipe.packages:
+        _pip(made, "install", "-qq", *recipe.packages)
+    for wheel in recipe.unpacked:
+        _unpack(made, wheel)
+    if recipe.imports:
+        command = [str(made.python), "-c", f"import {', '.join(recipe.imports)}"]
+        subprocess.run(command, check=True, env=made.variables(), stdout=subprocess.DEVNULL)
+    (made.folder / "ready.json").write_text(json.dumps(_installed(made), indent=2) + "\n")
+
+
+def interpreter() -> str:
+    """The preferred Python, or the one that runs this; a shim with no version behind it does not count."""
+    probe = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"
+    for candidate in (f"python{PYTHON}", sys.executable):
+        path = shutil.which(candidate)
+        if path and subprocess.run([path, "-c", probe], capture_output=True).returncode == 0:
+            return path
+    raise RuntimeError(f"acceptance needs Python {PYTHON} with venv and ensurepip, and found none")
+
+
+def _pip(made: Environment, *arguments: str) -> None:
+    variables = {**made.variables(), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "DS_BUILD_OPS": "0"}
+    command = [str(made.python), "-m", "pip", *arguments]
+    subprocess.run(command, check=True, env=variables, stdout=sys.stderr)
+
+
+def _unpack(made: Environment, wheel: str) -> None:
+    """A wheel that asks for a later Python than it needs: its files, without pip's check."""
+    folder = made.folder / "wheels"
+    later = ("--no-deps", "--python-version", "3.12", "--only-binary=:all:")
+    _pip(made, "download", "-qq", *later, "--dest", str(folder), wheel)
+    for path in folder.glob("*.whl"):
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(made.packages)
+
+
+def _write_launcher(made: Environment) -> None:
+    """torchrun of this environment: PyTorch's own belongs to the one it was installed into."""
+    script = made.folder / "bin" / "torchrun"
+    script.write_text(
+        f"#!{made.python}\nimport sys\nfrom torch.distributed.run import main\n\nsys.exit(main())\n"
+    )
+    script.chmod(0o755)
+
+
+def _installed(made: Environment) -> dict[str, str]:
+    names = [
+        each.partition("==")[0]
+        for each in (*RECIPES[made.name].packages, *RECIPES[made.name].unpacked)
+    ]
+    names = [name.partition("<")[0] for name in names]
+    program = (
+        "import importlib.metadata as m, json, sys\n"
+        "print(json.dumps({name: m.version(name) for name in sys.argv[1:]}))"
+    )
+    done = subprocess.run(
+        [str(made.python), "-c", program, *names], check=True, text=True, stdout=subprocess.PIPE
+    )
+    stated: dict[str, str] = json.loads(done.stdout)
+    return stated
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def main(names: list[str]) -> None:
+    for name in names or used():
+        found = environment(name)
+        stated = ", ".join(f"{key} {value}" for key, value in versions(name).items())
+        print(f"{name}: {stated} in {found.folder}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
