@@ -3,7 +3,7 @@
 #   make demo        compile an example for every backend and print its plan
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions on published runs
-#   make acceptance  run the frameworks themselves on what parc emits
+#   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make clean       remove .venv, caches and out/
 
 SHELL := /bin/bash
@@ -29,7 +29,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy/accuracy.py --data benchmarks/data/measured_public.csv --docs
 
-# Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--seed 7 --jobs 1000" tries other jobs.
+# Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)
 	$(BIN)/python -m pytest tests/acceptance $(ARGS)
 

@@ -1,4 +1,4 @@
-"""Acceptance runs: which seed, how many jobs, and the versions they ran against."""
+"""Acceptance runs: which tests and seed, how many jobs, and the versions they ran against."""
 
 from __future__ import annotations
 
@@ -10,24 +10,38 @@ import pytest
 from tests.acceptance.support.environments import cache_folder, used, versions_of_all
 from tests.acceptance.support.jobs_of_seed import Batch, batch
 from tests.acceptance.support.results import RESULTS
+from tests.acceptance.support.sample import (
+    FIXED_SEED,
+    SAMPLE_JOBS,
+    WHOLE_JOBS,
+    left_out,
+    seed_of_commit,
+)
 from tests.acceptance.support.smoking import Smokes, begun
 from tests.acceptance.support.watched import watch
 
-#: Jobs with a layout that each target is asked for.
-JOBS = {
-    "megatron": 200,
-    "deepspeed": 200,
-    "deepspeed-hf": 100,
-    "torchtitan": 60,
-    "torchtitan-0.3": 60,
-    "slurm": 60,
-}
+#: Names of the tests that the sample leaves out, by kind.
+LEFT_OUT = pytest.StashKey[dict[str, list[str]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("acceptance")
-    group.addoption("--seed", type=int, default=1, help="of the generated jobs")
+    group.addoption(
+        "--all", action="store_true", help="every test and hundreds of jobs, not a sample"
+    )
+    group.addoption(
+        "--seed",
+        type=int,
+        default=None,
+        help=f"of the generated jobs and of the sample; else the commit's, with --all {FIXED_SEED}",
+    )
     group.addoption("--jobs", type=int, default=None, help="jobs per target instead of its default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.seed is None:
+        commits = None if config.option.all else seed_of_commit()
+        config.option.seed = FIXED_SEED if commits is None else commits
 
 
 def pytest_sessionstart() -> None:
@@ -47,23 +61,37 @@ def hear_signals() -> None:
 def pytest_report_header(config: pytest.Config) -> list[str]:
     found = versions_of_all(used())
     stated = ", ".join(f"{name} {version}" for name, version in found.items())
-    return [f"acceptance of {stated}; seed {config.getoption('--seed')}"]
+    extent = "every test" if config.option.all else "a sample; --all runs every test"
+    return [f"acceptance of {stated}", f"seed {config.option.seed}: {extent}"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of what paths and -k have selected, the sample; the table comes last."""
+    if not config.option.all:
+        names = {f"{item.path.name}::{item.name}": item for item in items}
+        config.stash[LEFT_OUT] = left_out(list(names), config.option.seed)
+        gone = [names[name] for kind in config.stash[LEFT_OUT].values() for name in kind]
+        items[:] = [item for item in items if item not in gone]
+        config.hook.pytest_deselected(items=gone)
+    items.sort(key=lambda item: item.path.name == "test_table.py")
 
 
 class Batches:
     """The generated jobs of each target, compiled when they are first asked for."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+        self._options = config.option
         self._made: dict[str, Batch] = {}
 
     def wanted(self, target: str) -> int:
-        given = self._config.getoption("--jobs")
-        return JOBS[target] if given is None else int(given)
+        if self._options.jobs is not None:
+            return int(self._options.jobs)
+        return (WHOLE_JOBS if self._options.all else SAMPLE_JOBS)[target]
 
     def __getitem__(self, target: str) -> Batch:
         if target not in self._made:
-            made = batch(target, self._config.getoption("--seed"), self.wanted(target))
+            made = batch(target, self._options.seed, self.wanted(target))
             RESULTS.tried[target] = {"tried": made.tried, "compiled": len(made.jobs)}
             self._made[target] = made
         return self._made[target]
@@ -83,17 +111,23 @@ def smokes(
         yield runs
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The table comes last."""
-    items.sort(key=lambda item: item.path.name == "test_table.py")
-
-
 def pytest_sessionfinish() -> None:
     RESULTS.write(cache_folder() / "results.json")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     for target, counts in RESULTS.tried.items():
         terminalreporter.write_line(
             f"{target}: {counts['tried']} jobs tried, {counts['compiled']} have a layout and were judged"
+        )
+    gone = config.stash.get(LEFT_OUT, {})
+    for kind, names in gone.items():
+        terminalreporter.write_line(f"left out of the sample: {len(names)} of {kind}")
+    if gone:
+        number = sum(map(len, gone.values()))
+        terminalreporter.write_line(
+            f"the sample of seed {config.option.seed} leaves out {number} tests;"
+            " make acceptance ARGS=--all runs every test"
         )

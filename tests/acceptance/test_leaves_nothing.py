@@ -11,18 +11,17 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.support import slurm_tools
+from tests.acceptance.support.environments import TREE
 from tests.acceptance.support.hosts import HOSTS
 from tests.acceptance.support.processes import wait_until
 from tests.acceptance.support.watched import holders
 
-HERE = Path(__file__).parent
 #: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.
 SESSION = """
 import json, time
 from pathlib import Path
-import probing
-from environments import environment
-from slurm_cluster import cluster
+from tests.acceptance.support.probing import probe
+from tests.acceptance.support.slurm_cluster import cluster
 
 def test_session(tmp_path):
     with cluster(tmp_path / "c", nodes=2, gpus=1, cores=2) as made:
@@ -32,7 +31,7 @@ def test_session(tmp_path):
         run.wait_for({"RUNNING"}, 60)
         case = {"name": "x", "arguments": [], "environment": {}, "world": 1, "capability": [9, 0], "build": 0}
         Path(MARK).write_text(str(made.slurm.configuration))
-        probing.probe("megatron", "megatron_probe", [case] * 40, tmp_path)
+        probe("megatron", "megatron_probe", [case] * 40, tmp_path)
         END
 """
 ENDS = {
@@ -68,7 +67,7 @@ def test_nothing_is_left(end: str, tmp_path: Path) -> None:
     session.write_text(SESSION.replace("MARK", repr(str(ready))).replace("END", ENDS[end]))
     mark = f"PARC_LEFT_BY={tmp_path}"
     environment = {**os.environ, "PARC_LEFT_BY": str(tmp_path), "TMPDIR": str(scratch)}
-    environment["PYTHONPATH"] = str(HERE)
+    environment["PYTHONPATH"] = str(TREE)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(session)]
     command += ["--rootdir", str(tmp_path), "--basetemp", str(tmp_path / "base")]
     process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
@@ -76,6 +75,7 @@ def test_nothing_is_left(end: str, tmp_path: Path) -> None:
         wait_until(
             lambda: ready.exists() or process.poll() is not None, 400, "the session's cluster"
         )
+        assert ready.exists(), "the session ended before its cluster and probe ran"
         if end in SIGNALS:
             process.send_signal(SIGNALS[end])
         status = process.wait(timeout=600)

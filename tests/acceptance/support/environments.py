@@ -1,6 +1,6 @@
 """Versions -> one Python environment per framework, built once into a cache folder and reused.
 
-`python tests/acceptance/environments.py [NAME...]` builds them, all without a name, and says where.
+`python tests/acceptance/support/environments.py [NAME...]` builds them, all without a name, and says where.
 Every environment sees the packages of the one that holds PyTorch, so that it is installed once.
 """
 

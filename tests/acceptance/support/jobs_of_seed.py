@@ -16,8 +16,8 @@ from parc.planning import emit, plan_targets
 from tests.acceptance.support.generate import job_text
 from tests.acceptance.support.processes import end_with_parent
 
-#: Jobs tried for each one that is wanted: at least a quarter must have a layout.
-TRIES = 4
+#: Jobs tried for each one that is wanted: at least a quarter must have a layout. Among few the share varies.
+TRIES, LEAST_TRIES = 4, 100
 OPTIONS = {name: backend.target.options for name, backend in BACKENDS.items()}
 
 
@@ -56,7 +56,7 @@ def compile_text(text: str, name: str) -> Generated:
 def batch(target: str, seed: int, wanted: int) -> Batch:
     """The first `wanted` jobs of a seed that have a layout; fewer when too few of them do."""
     tried, found = 0, []
-    for generated in _compiled(target, seed, TRIES * wanted):
+    for generated in _compiled(target, seed, max(TRIES * wanted, LEAST_TRIES)):
         tried += 1
         if generated.plan is not None:
             found.append(generated)

@@ -153,6 +153,29 @@ def _cell(results: Results, column: str, feature: str, notes: list[str]) -> str:
     return f"accepted ({notes.index(reason) + 1})"
 
 
+def missing_on_page(results: Results) -> list[str]:
+    """Where a framework went further in this session than the page's table says."""
+    page = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
+    seen, stated = (_steps(text) for text in (table(results), page))
+    return [
+        f"{feature}: {column}"
+        for (feature, column), step in seen.items()
+        if step > stated[feature, column]
+    ]
+
+
+def _steps(text: str) -> dict[tuple[str, str], int]:
+    """A table's cells by row and column: 0 for nothing, 1 for accepted, 2 for trained."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    (_, *columns), _, *features = rows
+    steps = {"–": 0, "accepted": 1, "trained": 2}
+    return {
+        (feature, column): steps[cell.partition(" ")[0]]
+        for feature, *cells in features
+        for column, cell in zip(columns, cells, strict=True)
+    }
+
+
 def page_with(text: str) -> str:
     """The page with this table."""
     before, _, rest = PAGE.read_text().partition(BEGIN)

@@ -22,7 +22,8 @@ from tests.acceptance.support import hosts
 
 MARK = "PARC_ACCEPTANCE_SESSION"
 #: Of the package, which is too much to import for a process that waits.
-GUARD = Path(__file__).resolve().parents[3] / "smoke" / "guard.py"
+TREE = Path(__file__).resolve().parents[3]
+GUARD = TREE / "smoke" / "guard.py"
 
 
 @cache
@@ -31,7 +32,8 @@ def watch() -> subprocess.Popen[bytes]:
     hosts.forget(os.getpid())
     mark = os.environ[MARK] = uuid.uuid4().hex
     return subprocess.Popen(
-        [sys.executable, "-E", "-S", __file__, mark, str(os.getpid())],
+        [sys.executable, "-E", "-S", "-m", __name__, mark, str(os.getpid())],
+        cwd=TREE,
         env={},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

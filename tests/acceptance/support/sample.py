@@ -1,0 +1,116 @@
+"""A seed -> the sample that CI runs: few generated jobs, and some of the tests that stand for one another."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.acceptance.support.environments import TREE
+
+#: Of a whole run, and of a sample outside a git checkout.
+FIXED_SEED = 1
+#: Jobs with a layout that each target is asked for: in a whole run, and in a sample.
+WHOLE_JOBS = {
+    "megatron": 200,
+    "deepspeed": 200,
+    "deepspeed-hf": 100,
+    "torchtitan": 60,
+    "torchtitan-0.3": 60,
+    "slurm": 60,
+}
+SAMPLE_JOBS = {
+    "megatron": 12,
+    "deepspeed": 10,
+    "deepspeed-hf": 5,
+    "torchtitan": 5,
+    "torchtitan-0.3": 5,
+    "slurm": 6,
+}
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Tests that stand for one another: what their names begin with, and how many of them a sample runs."""
+
+    names: tuple[str, ...]
+    drawn: int = 1
+
+
+#: A test that is of none of these kinds always runs.
+KINDS = {
+    "broken emitters": Alike(("test_broken_emitters.py::test_a_framework_finds_each_change[",), 2),
+    "refused layouts": Alike(("test_refusals_are_real.py::test_the_framework_refuses_it_too[",), 2),
+    "a layer's time on the host": Alike(
+        ("test_host_time.py::test_a_layer_takes_the_host_about_as_long_as_priced[",)
+    ),
+    "what a session leaves": Alike(("test_leaves_nothing.py::test_nothing_is_left[",)),
+    "SLURM: training": Alike(
+        (
+            "test_slurm_runs.py::test_deepspeed_trains_over_two_nodes",
+            "test_slurm_runs.py::test_torchtitan_trains_over_two_nodes",
+            "test_slurm_runs.py::test_two_jobs_at_once_do_not_meet",
+        )
+    ),
+    "SLURM: ends": Alike(
+        (
+            "test_slurm_runs.py::test_a_failing_rank_ends_the_job_with_its_code",
+            "test_slurm_runs.py::test_another_shape_is_refused_by_the_script",
+            "test_slurm_runs.py::test_it_saves_requeues_and_continues",
+        )
+    ),
+    "DeepSpeed trains": Alike(("test_smoke_deepspeed.py::test_layouts_train[",), 2),
+    "Megatron-LM trains": Alike(("test_smoke_megatron.py::test_layouts_train[",), 2),
+    "torchtitan 0.2.2 trains": Alike(("test_smoke_torchtitan.py::test_layouts_train[",), 2),
+    "torchtitan 0.3.0 trains": Alike(("test_smoke_torchtitan_python.py::test_layouts_train[",), 2),
+    "recomputing": Alike(
+        (
+            "test_smoke_deepspeed.py::test_recomputing_changes_no_loss",
+            "test_smoke_torchtitan.py::test_recomputing_changes_no_loss",
+        )
+    ),
+    "a run of several starts": Alike(
+        (
+            "test_smoke_deepspeed.py::test_a_killed_run_goes_on_as_if_it_had_not_been[",
+            "test_smoke_deepspeed.py::test_a_secondary_partition_trains_over_two_nodes",
+        )
+    ),
+    "what `parc smoke` leaves": Alike(
+        (
+            "test_smoke_leaves_nothing.py::test_after_success",
+            "test_smoke_leaves_nothing.py::test_after_failure",
+            "test_smoke_leaves_nothing.py::test_after_the_time_was_up",
+        )
+    ),
+    "what a signal to `parc smoke` leaves": Alike(
+        ("test_smoke_leaves_nothing.py::test_after_a_signal[",)
+    ),
+    "traffic of DeepSpeed": Alike(
+        ("test_traffic.py::test_gradients_and_weights_travel_as_priced[deepspeed",)
+    ),
+    "traffic of torchtitan": Alike(
+        ("test_traffic.py::test_gradients_and_weights_travel_as_priced[torchtitan",)
+    ),
+}
+
+
+def left_out(names: Sequence[str], seed: int) -> dict[str, list[str]]:
+    """By kind, the names `file.py::test[case]` that a sample of this seed does not run."""
+    found = {}
+    for kind, alike in KINDS.items():
+        of_kind = sorted(name for name in names if name.startswith(alike.names))
+        Random(f"{kind} {seed}").shuffle(of_kind)
+        if of_kind[alike.drawn :]:
+            found[kind] = of_kind[alike.drawn :]
+    return found
+
+
+def seed_of_commit() -> int | None:
+    """Changes with the commit that is checked out; None where git knows of none."""
+    command = ["git", "-C", str(TREE), "rev-parse", "HEAD"]
+    try:
+        said = subprocess.run(command, text=True, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return int(said[:8], 16)

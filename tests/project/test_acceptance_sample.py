@@ -1,0 +1,44 @@
+"""The acceptance sample runs some tests of every kind, the same ones for a seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.acceptance.support.sample import KINDS, SAMPLE_JOBS, WHOLE_JOBS, left_out
+from tests.support.paths import ROOT
+
+PREFIXES = [name for alike in KINDS.values() for name in alike.names]
+#: Twelve cases of every test that may be left out, and one that belongs to no kind.
+NAMES = [f"{prefix}{case}]" for prefix in PREFIXES for case in range(12)]
+ALWAYS = "test_megatron_accepts.py::test_every_job_is_accepted"
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_what_may_be_left_out_is_a_test(prefix: str) -> None:
+    file, _, name = prefix.partition("::")
+    text = (ROOT / "tests" / "acceptance" / file).read_text()
+    assert f"\ndef {name.partition('[')[0]}(" in text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_some_of_every_kind_run(seed: int) -> None:
+    gone = left_out([*NAMES, ALWAYS], seed)
+    for kind, alike in KINDS.items():
+        of_kind = {name for name in NAMES if name.startswith(alike.names)}
+        assert len(of_kind - set(gone[kind])) == alike.drawn >= 1
+    assert ALWAYS not in sum(gone.values(), [])
+
+
+def test_the_seed_alone_decides() -> None:
+    assert left_out(NAMES, 1) == left_out(NAMES[::-1], 1)
+    assert len({str(left_out(NAMES, seed)) for seed in range(20)}) == 20
+
+
+def test_what_was_selected_alone_runs() -> None:
+    """One case by its name, as from `pytest tests/acceptance/test_traffic.py::...`."""
+    assert all(left_out([name], 1) == {} for name in NAMES)
+
+
+def test_every_target_has_jobs_in_the_sample() -> None:
+    assert SAMPLE_JOBS.keys() == WHOLE_JOBS.keys()
+    assert all(0 < SAMPLE_JOBS[target] < WHOLE_JOBS[target] for target in SAMPLE_JOBS)
