@@ -20,14 +20,22 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.accuracy import documents, scores, sources, titan
-from benchmarks.accuracy.conversion import measured_seconds
-from benchmarks.accuracy.limits import limits_of
-from benchmarks.accuracy.measured import Row, Unreadable, Unusable, records, row_or_reason, unread
-from benchmarks.accuracy.predict import predict
-from benchmarks.accuracy.printing import text
-from benchmarks.accuracy.scores import Scored
-from benchmarks.accuracy.setups import setup_of
+from benchmarks.accuracy.report import document_tables, scores, torchtitan_memory
+from benchmarks.accuracy.report.plain_text import text
+from benchmarks.accuracy.report.scores import Scored
+from benchmarks.accuracy.rows import sources
+from benchmarks.accuracy.rows.csv_rows import (
+    Row,
+    Unreadable,
+    Unusable,
+    records,
+    row_or_reason,
+    unread,
+)
+from benchmarks.accuracy.rows.measured_seconds import measured_seconds
+from benchmarks.accuracy.setups.not_priced import limits_of
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import setup_of
 
 DATA = Path(__file__).parents[1] / "data" / "measured_public.csv"
 ADVICE = "advice or arithmetic, not a measurement"
@@ -107,7 +115,7 @@ def report(result: Score) -> dict[str, Any]:
         "group_summary": _summaries(found),
         "repeats": scores.repeats(runs),
         "memory": scores.memory(runs),
-        "torchtitan_memory": titan.score(),
+        "torchtitan_memory": torchtitan_memory.score(),
         "oom": scores.out_of_memory(runs),
         "inexpressible": dict(Counter(limit for run in runs for limit in limits_of(run.setup))),
         "skipped": _reasons(result),
@@ -221,7 +229,7 @@ def main(given: Sequence[str] | None = None) -> int:
             print(f"accuracy: {error}", file=sys.stderr)
             status = 2
     if asked.docs:
-        documents.write(document)
+        document_tables.write(document)
     print(text(document, result.examples))
     return status
 

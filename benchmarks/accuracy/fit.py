@@ -22,8 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
 from benchmarks.accuracy import accuracy
-from benchmarks.accuracy.conversion import measured_seconds
-from benchmarks.accuracy.fitting import (
+from benchmarks.accuracy.fit_by_descent import (
     Fit,
     Parameter,
     Point,
@@ -32,9 +31,10 @@ from benchmarks.accuracy.fitting import (
     median_error,
     sample_of,
 )
-from benchmarks.accuracy.measured import Row, Unreadable, Unusable, rows
-from benchmarks.accuracy.predict import predict
-from benchmarks.accuracy.setups import Setup, setup_of
+from benchmarks.accuracy.rows.csv_rows import Row, Unreadable, Unusable, rows
+from benchmarks.accuracy.rows.measured_seconds import measured_seconds
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import Setup, setup_of
 from parc.backends import BACKENDS
 
 #: Rows of a source that are fitted to, evenly spaced: more of them weigh no more.

@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.accuracy import accuracy, scores
-from benchmarks.accuracy.measured import Row, rows
-from benchmarks.accuracy.setups import setup_of
+from benchmarks.accuracy import accuracy
+from benchmarks.accuracy.report import scores
+from benchmarks.accuracy.rows.csv_rows import Row, rows
+from benchmarks.accuracy.setups.setup import setup_of
 from parc.compiler.time import layers as compute
 
 MIB = 2**20

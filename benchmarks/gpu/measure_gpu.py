@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.accuracy import sources
-from benchmarks.accuracy.measured import Row
-from benchmarks.gpu.gpu_shapes import Clock, Timed, fitted, gpu_block, measure
-from benchmarks.gpu.gpu_steps import STEPS, Outcome, Step, row, run_step
+from benchmarks.accuracy.rows import sources
+from benchmarks.accuracy.rows.csv_rows import Row
+from benchmarks.gpu.shapes import Clock, Timed, fitted, gpu_block, measure
+from benchmarks.gpu.steps import STEPS, Outcome, Step, row, run_step
 from parc.dsl import std_gpu
 
 #: The columns of measured_public.csv: a `Row`, and the year after where it stands.
@@ -89,7 +89,7 @@ def cuda() -> tuple[str, str] | str:
 
 
 def clock() -> Clock:
-    from benchmarks.gpu.gpu_torch import TorchClock
+    from benchmarks.gpu.torch_program import TorchClock
 
     return TorchClock()
 

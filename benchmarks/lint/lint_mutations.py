@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.lint.mutations import MEGATRON, Files, Mutation
-from benchmarks.lint.mutations_deepspeed import DEEPSPEED
-from benchmarks.lint.mutations_toml import SLURM, TORCHTITAN
+from benchmarks.lint.mutations.deepspeed import DEEPSPEED
+from benchmarks.lint.mutations.megatron import MEGATRON
+from benchmarks.lint.mutations.mutation import Files, Mutation
+from benchmarks.lint.mutations.slurm import SLURM
+from benchmarks.lint.mutations.torchtitan import TORCHTITAN
 from parc.backends.launch_files import read_jobs
 from parc.lint.engine import Options, judge
 

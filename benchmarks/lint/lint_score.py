@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.lint.lint_cells import Answer, verdict
-from benchmarks.lint.lint_defects import Defects, defects_of
-from benchmarks.lint.lint_defects import summary as defect_summary
-from benchmarks.lint.lint_defects import wanted as wanted_defects
+from benchmarks.lint.score_cells import Answer, verdict
+from benchmarks.lint.score_defects import Defects, defects_of
+from benchmarks.lint.score_defects import summary as defect_summary
+from benchmarks.lint.score_defects import wanted as wanted_defects
 from parc.backends.launch_files import read_jobs
 from parc.reading.facts import LaunchConfig, Unknown
 from parc.reading.files import folder_below, text_of

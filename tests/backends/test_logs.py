@@ -8,7 +8,7 @@ from parc.backends import BACKENDS
 from parc.backends.log import Pace, RunLog
 from parc.calibrate.steady import steady
 from tests.support.paths import CASES
-from tests.support.training_logs import RUNS, log_text
+from tests.support.simulated_logs import RUNS, log_text
 
 LOGS = CASES / "logs"
 

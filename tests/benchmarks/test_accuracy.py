@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import accuracy, documents
-from benchmarks.accuracy.predict import predict
-from benchmarks.accuracy.scores import ranks, regret, spearman
-from benchmarks.accuracy.setups import setup_of
+from benchmarks.accuracy import accuracy
+from benchmarks.accuracy.report import document_tables
+from benchmarks.accuracy.report.scores import ranks, regret, spearman
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import setup_of
 from parc.compiler import risk
-from tests.support.published import GOOD, row, write
+from tests.support.measured_rows import GOOD, row, write
 
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
 HELD = {
@@ -80,7 +81,7 @@ def test_rows_of_unknown_sources_are_priced(tmp_path: Path) -> None:
     shown = "median over sources {:.1f} %, 90th percentile {:.1f} %".format(
         *(100 * found[name] for name in NAMELESS)
     )
-    assert shown in " ".join(documents.COST_MODEL.read_text().split())
+    assert shown in " ".join(document_tables.COST_MODEL.read_text().split())
 
 
 #: Median error and 90th percentile of memory that may not be exceeded; at most so many rows that ran are
@@ -105,10 +106,12 @@ def test_the_spread_of_memory_is_the_measured_one(public: dict[str, Any]) -> Non
 
 def test_documents_show_it(public: dict[str, Any], update: bool) -> None:
     if update:
-        documents.write(public)
-    cost_model, readme = documents.COST_MODEL.read_text(), documents.README.read_text()
-    assert cost_model == documents.filled(cost_model, documents.cost_model_tables(public))
-    assert readme == documents.filled(readme, documents.readme_tables(public))
+        document_tables.write(public)
+    cost_model, readme = document_tables.COST_MODEL.read_text(), document_tables.README.read_text()
+    assert cost_model == document_tables.filled(
+        cost_model, document_tables.cost_model_tables(public)
+    )
+    assert readme == document_tables.filled(readme, document_tables.readme_tables(public))
     assert all(f"<!-- table {name} -->" in cost_model for name in ("accuracy", "ranking"))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import accuracy, fit
-from benchmarks.accuracy.fitting import Fit, Point, Sample, loss_of, sample_of, seconds_at
-from benchmarks.accuracy.predict import predict
-from tests.support.published import GOOD, row, write
+from benchmarks.accuracy.fit_by_descent import Fit, Point, Sample, loss_of, sample_of, seconds_at
+from benchmarks.accuracy.setups.prediction import predict
+from tests.support.measured_rows import GOOD, row, write
 
 FIT = Fit(fit.PARAMETERS)
 USED = tuple(parameter.current() for parameter in fit.PARAMETERS)

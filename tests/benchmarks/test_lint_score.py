@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.lint import lint_score
-from benchmarks.lint.lint_cells import verdict
+from benchmarks.lint.score_cells import verdict
 from parc.reading.facts import Unknown
 
 SCRIPT = """#!/bin/bash

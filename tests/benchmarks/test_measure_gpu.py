@@ -14,7 +14,7 @@ import pytest
 import parc
 from benchmarks.accuracy import accuracy
 from benchmarks.gpu import measure_gpu
-from benchmarks.gpu.gpu_shapes import (
+from benchmarks.gpu.shapes import (
     ATTENTIONS,
     COPIES,
     PRODUCTS,
@@ -24,7 +24,7 @@ from benchmarks.gpu.gpu_shapes import (
     fitted,
     measure,
 )
-from benchmarks.gpu.gpu_steps import COUNT, STEPS, Outcome, Step, job_of, outcome, row, run_step
+from benchmarks.gpu.steps import COUNT, STEPS, Outcome, Step, job_of, outcome, row, run_step
 from parc.dsl import std_gpu
 from tests.support.paths import ROOT
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.accuracy import titan
 from benchmarks.accuracy.accuracy import DATA
-from benchmarks.accuracy.measured import Row, rows
-from benchmarks.accuracy.predict import predict
-from benchmarks.accuracy.setups import setup_of
+from benchmarks.accuracy.report import torchtitan_memory
+from benchmarks.accuracy.rows.csv_rows import Row, rows
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import setup_of
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.plan import Estimate
@@ -19,8 +19,8 @@ from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.search.space import ORDER
 from parc.compiler.target import NEUTRAL
 from parc.dsl.job import Train
-from tests.support import samples
-from tests.support.samples import GPT3_175B
+from tests.support import sample_plans
+from tests.support.sample_plans import GPT3_175B
 
 GIB = 2**30
 #: arXiv 2205.05198, table 3: layers, hidden, heads, pp, vpp, micro-batch, batch; tp 8, dp 1, 2,048 tokens.
@@ -58,7 +58,9 @@ def korthikanti(name: str, paper: bool) -> Estimate:
         }
     )
     train = Train(seq_len=2048, global_batch=batch, steps=1, attention="unfused", dropout=0.1)
-    job = samples.sample_job("megatron", gpu=samples.A100, model=model, train=train, nodes=(pp,))
+    job = sample_plans.sample_job(
+        "megatron", gpu=sample_plans.A100, model=model, train=train, nodes=(pp,)
+    )
     target = BACKENDS["megatron"].target
     traits = replace(target.traits, sequence_parallel=paper)
     layout = {**NEUTRAL, "nodes": pp, "tp": 8, "pp": pp, "vpp": vpp, "micro_batch": micro_batch}
@@ -89,12 +91,12 @@ def text(row: dict[str, str]) -> str:
 
 def test_torchtitans_models_take_what_is_predicted() -> None:
     """benchmarks/gpu/measure_torchtitan_memory.py: what torch would allocate, layout by layout."""
-    missed = {text(row): error for row, error in titan.errors() if abs(error) > TITAN}
+    missed = {text(row): error for row, error in torchtitan_memory.errors() if abs(error) > TITAN}
     assert missed == {}
 
 
 def test_torchtitans_layouts_are_of_every_kind() -> None:
-    rows = titan.rows()
+    rows = torchtitan_memory.rows()
     kinds = {name: {row[name] for row in rows} for name in rows[0]}
     assert len(rows) >= 16
     assert kinds["flavor"] == {"8B", "70B"} and kinds["recompute"] == {"none", "selective", "full"}
@@ -104,7 +106,7 @@ def test_torchtitans_layouts_are_of_every_kind() -> None:
 def test_a_layout_measured_at_full_depth_lies_on_its_line() -> None:
     """Peaks of models with 4 and 7 layers, continued to 32, are what 32 layers take."""
     kept: dict[str, list[int]] = {}
-    for row in titan.rows():
+    for row in torchtitan_memory.rows():
         layout = text({**row, "depths": ""})
         kept.setdefault(layout, []).append(int(row["peak_bytes"]))
     twice = [peaks for peaks in kept.values() if len(peaks) > 1]

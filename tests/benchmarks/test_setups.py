@@ -8,16 +8,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import accuracy, sources
-from benchmarks.accuracy.conversion import CONVENTIONS, from_flops, from_mfu, measured_seconds
-from benchmarks.accuracy.measured import row_of
-from benchmarks.accuracy.placing import filled
-from benchmarks.accuracy.predict import predict
-from benchmarks.accuracy.setups import setup_of
+from benchmarks.accuracy import accuracy
+from benchmarks.accuracy.rows import sources
+from benchmarks.accuracy.rows.csv_rows import row_of
+from benchmarks.accuracy.rows.measured_seconds import (
+    CONVENTIONS,
+    from_flops,
+    from_mfu,
+    measured_seconds,
+)
+from benchmarks.accuracy.setups.layer_placement import filled
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import setup_of
 from parc.compiler.case import Case
 from parc.compiler.memory import activations
 from parc.compiler.time.parallel_traffic import reduce_seconds
-from tests.support.published import row
+from tests.support.measured_rows import row
 
 
 @pytest.mark.parametrize(

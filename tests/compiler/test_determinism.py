@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.support.compiled import EXAMPLES, ROOT
+from tests.support.compiled_examples import EXAMPLES, ROOT
 
 PLAN = """
 import sys, json, parc

@@ -16,8 +16,8 @@ from parc.compiler.search.solve import Search
 from parc.compiler.search.space import ORDER
 from parc.compiler.search.sweep import objectives, score
 from parc.compiler.target import holds
-from tests.support.compiled import EXAMPLES, compiled
-from tests.support.solving import Answers, answered, example
+from tests.support.compiled_examples import EXAMPLES, compiled
+from tests.support.solver_and_sweep import Answers, answered, example
 
 CASES = tuple((name, spec.name) for name in EXAMPLES for spec in example(name).targets)
 every_case = pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 import parc
 from parc.compiler.plan import Plan
-from tests.support.compiled import EXAMPLES, compiled
+from tests.support.compiled_examples import EXAMPLES, compiled
 
 #: Llama 3 405B at 8,192 tokens on 16,384 GPUs (arXiv 2407.21783, table 4).
 PUBLISHED_MFU = 0.41

@@ -7,7 +7,7 @@ from math import exp
 import pytest
 
 from parc.compiler.risk import SPREAD, out_of_memory
-from tests.support.compiled import compiled
+from tests.support.compiled_examples import compiled
 
 
 @pytest.mark.parametrize(

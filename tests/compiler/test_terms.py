@@ -23,12 +23,12 @@ from parc.compiler.search.space import ORDER, Space
 from parc.compiler.time import collectives, gradient_sync, step
 from parc.compiler.time import parallel_traffic as traffic
 from parc.dsl.job import Cluster
-from tests.support import samples
-from tests.support.solving import LATENT, TARGETS, job_of, target_of
+from tests.support import sample_plans
+from tests.support.solver_and_sweep import LATENT, TARGETS, job_of, target_of
 
 # --- collectives ---
 
-GPU = samples.H100.model_copy(
+GPU = sample_plans.H100.model_copy(
     update={"nvlink": 400e9, "link_efficiency": 1.0, "nvlink_latency": 1e-6}
 )
 CLUSTER = Cluster(

@@ -12,7 +12,7 @@ from parc.dsl import JobError, loads
 from parc.dsl.codes import CODES
 from parc.dsl.diagnostics import Source
 from parc.dsl.syntax.parser import parse
-from tests.support.jobs import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN
+from tests.support.language_jobs import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN
 from tests.support.paths import ROOT
 
 LAUNCH = (

@@ -12,7 +12,17 @@ from parc.dsl.diagnostics import Source
 from parc.dsl.library import Library
 from parc.dsl.syntax.parser import parse
 from parc.dsl.syntax.tree import Block, Setting, depth
-from tests.support.jobs import CLUSTER, GOAL, MODEL, TARGET, TARGETS, TRAIN, Options, codes, job
+from tests.support.language_jobs import (
+    CLUSTER,
+    GOAL,
+    MODEL,
+    TARGET,
+    TARGETS,
+    TRAIN,
+    Options,
+    codes,
+    job,
+)
 
 GIB = 2**30
 

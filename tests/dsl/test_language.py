@@ -11,7 +11,7 @@ from parc.dsl import std_gpu
 from parc.dsl.diagnostics import Source, Span
 from parc.dsl.expression import evaluate
 from parc.dsl.units import UNITS, dimension, measure
-from tests.support.jobs import CLUSTER, GOAL, MODEL, TRAIN, Options, codes, job
+from tests.support.language_jobs import CLUSTER, GOAL, MODEL, TRAIN, Options, codes, job
 
 GIB = 2**30
 

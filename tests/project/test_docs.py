@@ -13,7 +13,7 @@ import pytest
 import parc
 from parc.dsl.diagnostics import Source
 from parc.dsl.syntax.parser import parse
-from tests.support import training_logs
+from tests.support import simulated_logs
 from tests.support.paths import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,7 +67,7 @@ def steady(text: str) -> str:
 def record_logs(folder: Path) -> None:
     """The runs of the example, whose logs no repository should hold: job.par and logs/."""
     (folder / "logs").mkdir()
-    training_logs.record(folder / "logs", ("tp1", "tp2", "spread", "fsdp"))
+    simulated_logs.record(folder / "logs", ("tp1", "tp2", "spread", "fsdp"))
     (folder / "logs" / "job.par").rename(folder / "job.par")
 
 

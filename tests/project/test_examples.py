@@ -13,7 +13,7 @@ import pytest
 from parc.backends import BACKENDS, LAUNCHERS
 from parc.compiler.plan import Plan
 from parc.planning import Planned, emit
-from tests.support.compiled import EXAMPLES, ROOT, Compiled, compiled
+from tests.support.compiled_examples import EXAMPLES, ROOT, Compiled, compiled
 
 GOLDEN = ROOT / "tests" / "golden"
 every_example = pytest.mark.parametrize("example", EXAMPLES)

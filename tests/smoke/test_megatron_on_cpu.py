@@ -13,7 +13,7 @@ from parc.compiler.plan import Layout
 from parc.smoke import Interpreter, Request, prepare
 from parc.smoke.assets import LENGTH, TEXTS, write_documents
 from parc.smoke.on_cpu.megatron_on_cpu import CAPABILITY, places, sample_index, seen
-from tests.support.samples import LLAMA3_8B, sample_plan
+from tests.support.sample_plans import LLAMA3_8B, sample_plan
 
 HERE = Interpreter("python", {"torch": "2", "numpy": "2", "psutil": "7"}, 0)
 

@@ -6,11 +6,11 @@ from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.job import Model, Train
-from tests.support import samples
-from tests.support.launched import command
+from tests.support import sample_plans
+from tests.support.bash_launches import command
 
-DENSE = samples.LLAMA3_8B
-MOE = samples.MIXTRAL_8X7B
+DENSE = sample_plans.LLAMA3_8B
+MOE = sample_plans.MIXTRAL_8X7B
 
 
 def with_model(model: Model, **changes) -> Model:
@@ -18,11 +18,11 @@ def with_model(model: Model, **changes) -> Model:
 
 
 def plan_of(
-    model=DENSE, layout=samples.DP8, options=None, split=None, gpu=samples.H100, **train
+    model=DENSE, layout=sample_plans.DP8, options=None, split=None, gpu=sample_plans.H100, **train
 ) -> Plan:
     sequences = layout.micro_batch * layout.microbatches * layout.dp
     settings = {"seq_len": 4096, "global_batch": sequences, "steps": 10_000} | train
-    return samples.sample_plan(
+    return sample_plans.sample_plan(
         "megatron",
         options or Options(),
         model=model,
@@ -46,8 +46,10 @@ def arguments(plan: Plan) -> list[str]:
 #: One plan per feature of the emitter.
 PLANS = {
     "dp": plan_of(),
-    "one_gpu": plan_of(samples.GPT_125M, Layout(micro_batch=8, microbatches=4), seq_len=1024),
-    "plain_dp": plan_of(samples.GPT_125M, Layout(dp_replicate=2, microbatches=4), gpu=samples.A100),
+    "one_gpu": plan_of(sample_plans.GPT_125M, Layout(micro_batch=8, microbatches=4), seq_len=1024),
+    "plain_dp": plan_of(
+        sample_plans.GPT_125M, Layout(dp_replicate=2, microbatches=4), gpu=sample_plans.A100
+    ),
     "zero2": plan_of(layout=Layout(dp_shard=8, zero=2, microbatches=4)),
     "zero3": plan_of(layout=Layout(dp_shard=16, zero=3, microbatches=4, recompute=2)),
     "tp_pp": plan_of(layout=Layout(tp=4, pp=2, dp_shard=2, zero=1, microbatches=32, recompute=1)),
@@ -58,29 +60,31 @@ PLANS = {
         split=[[2, 3, 3], [3, 3, 3], [3, 3, 3], [3, 2, 1]],
     ),
     "llama3_405b": plan_of(
-        samples.LLAMA3_405B,
+        sample_plans.LLAMA3_405B,
         Layout(tp=8, pp=16, dp_shard=128, zero=1, microbatches=16),
         seq_len=8192,
     ),
     "mixtral": plan_of(MOE, Layout(pp=4, ep=8, dp_shard=16, zero=1, microbatches=16)),
     "expert_tp": plan_of(MOE, Layout(tp=4, pp=2, ep=4, etp=4, dp_shard=8, zero=1, microbatches=16)),
     "deepseek_v3": plan_of(
-        samples.DEEPSEEK_V3,
+        sample_plans.DEEPSEEK_V3,
         Layout(
             pp=16, ep=64, dp_shard=128, zero=1, microbatches=32, recompute=2, recompute_layers=2
         ),
         precision="fp8",
     ),
     "gpt3": plan_of(
-        samples.GPT3_175B,
+        sample_plans.GPT3_175B,
         Layout(tp=8, pp=16, vpp=2, dp_replicate=8, microbatches=96),
-        gpu=samples.A100,
+        gpu=sample_plans.A100,
         precision="fp16",
         dropout=0.1,
     ),
-    "qwen3": plan_of(samples.QWEN3_8B, Layout(tp=2, dp_shard=4, zero=1, microbatches=8)),
+    "qwen3": plan_of(sample_plans.QWEN3_8B, Layout(tp=2, dp_shard=4, zero=1, microbatches=8)),
     "blackwell": plan_of(
-        layout=Layout(tp=2, dp_shard=4, zero=1, microbatches=8), gpu=samples.B200, precision="mxfp8"
+        layout=Layout(tp=2, dp_shard=4, zero=1, microbatches=8),
+        gpu=sample_plans.B200,
+        precision="mxfp8",
     ),
     "muon": plan_of(layout=Layout(tp=2, dp_replicate=4, microbatches=8), optimizer="muon"),
     "every_option": plan_of(

@@ -14,7 +14,7 @@ from parc.compiler.rules.validity import broken, columns_of
 from parc.compiler.target import Predicate
 from parc.dsl.job import Model, Train
 from tests.acceptance.support.jobs_of_seed import Generated
-from tests.support import samples
+from tests.support import sample_plans
 
 #: Values of each variable, sensible and not.
 VALUES = {
@@ -124,7 +124,7 @@ def forbidden(name: str, seed: int, each: int) -> Iterator[Forbidden]:
 def forced(target: str, name: str, model: Model, layout: Layout, **train: Any) -> Forbidden:
     """One given layout, whatever forbids it first."""
     batch = layout.micro_batch * layout.microbatches * layout.dp
-    plan = samples.sample_plan(
+    plan = sample_plans.sample_plan(
         target,
         BACKENDS[target].target.options(),
         model=model,
@@ -147,7 +147,7 @@ def _plan(target: str, setting: Setting, dice: Random) -> Plan | None:
     options = backend.target.options(**setting.options)
     if layout.gpus > MOST_GPUS or (layout.recompute_layers and layout.recompute != 2):
         return None
-    plan = samples.sample_plan(
+    plan = sample_plans.sample_plan(
         target, options, model=setting.model, layout=layout, train=train, gpus_per_node=1
     )
     decided = backend.target.domains(plan.job)
@@ -162,7 +162,7 @@ def _plan(target: str, setting: Setting, dice: Random) -> Plan | None:
     )
     if backend.target.refuses(plan.job) or changed.pp * changed.vpp > setting.model.layers:
         return None
-    return samples.sample_plan(
+    return sample_plans.sample_plan(
         target, options, model=setting.model, layout=changed, train=train, gpus_per_node=1
     )
 

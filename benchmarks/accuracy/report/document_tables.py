@@ -1,0 +1,104 @@
+"""The accuracy report as tables of docs/cost-model.md and README.md, and the documents with them renewed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.accuracy.report.plain_text import grouped, kinds
+
+ROOT = Path(__file__).resolve().parents[3]
+COST_MODEL, README = ROOT / "docs" / "cost-model.md", ROOT / "README.md"
+SOURCE_HEAD = ("source", "runs", "signed", "median", "90th percentile")
+GROUP_HEAD = ("layouts of one job", "jobs", "Spearman", "regret, mean", "largest")
+
+Report = Mapping[str, Any]
+
+
+def filled(document: str, tables: Mapping[str, str]) -> str:
+    """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
+    for name, table in tables.items():
+        opening = f"<!-- table {name} -->\n"
+        before, _, rest = document.partition(opening)
+        _, end, after = rest.partition("<!-- end -->")
+        document = f"{before}{opening}{table}\n{end}{after}"
+    return document
+
+
+def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---" for _ in head], *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def cost_model_tables(report: Report) -> dict[str, str]:
+    """Errors by source, and how well layouts of one job are ranked."""
+    return {"accuracy": markdown(SOURCE_HEAD, _errors(report)), "ranking": _ranking(report)}
+
+
+def readme_tables(report: Report) -> dict[str, str]:
+    """Three lines: step time, ranking, memory."""
+    return {"accuracy": "\n".join(f"- {line}" for line in _lines(report))}
+
+
+def write(report: Report) -> None:
+    """Renew both documents."""
+    for path, tables in (
+        (COST_MODEL, cost_model_tables(report)),
+        (README, readme_tables(report)),
+    ):
+        path.write_text(filled(path.read_text(), tables))
+
+
+def _errors(report: Report) -> list[Sequence[str]]:
+    rows = {name: each for name, each in kinds(report).items() if each["n"]}
+    rows["all rows"] = report["overall"]["rows"]
+    rows["all that were measured"] = report["overall"]["measured"]
+    table = [
+        (name, f"{each['n']:,}", _signed(each["bias"]), *map(_share, _two(each)))
+        for name, each in rows.items()
+    ]
+    middle = report["overall"]["median_of_sources"]
+    return [*table, ("median of sources", "", "", *map(_share, _two(middle)))]
+
+
+def _two(each: Report) -> tuple[float, float]:
+    return each["median_ape"], each["p90_ape"]
+
+
+def _ranking(report: Report) -> str:
+    body = [
+        (
+            name,
+            str(each["groups"]),
+            f"{each['spearman']:.2f}",
+            _share(each["regret_mean"]),
+            _share(each["regret_max"]),
+        )
+        for name, each in grouped(report).items()
+    ]
+    return markdown(GROUP_HEAD, body)
+
+
+def _lines(report: Report) -> list[str]:
+    overall, ranks = report["overall"], report["group_summary"]["measured"]
+    middle, memory, oom = overall["median_of_sources"], report["memory"], report["oom"]
+    timed = sum(1 for each in report["by_source"].values() if each["n"])
+    run, rows = overall["measured"]["n"], overall["rows"]["n"]
+    return [
+        f"Step time of {run:,} measured runs and {rows - run:,} that a simulator put together: median error "
+        f"{_share(middle['median_ape'])}, 90th percentile {_share(middle['p90_ape'])}, each the median over "
+        f"{timed} sources; the band in brackets beside an MFU holds four of five.",
+        f"Of {ranks['groups']} jobs that were run with four or more layouts, parc's pick is on average "
+        f"{_share(ranks['regret_mean'])} slower than the fastest (rank correlation {ranks['spearman']:.2f}).",
+        f"Memory: median error {_share(memory['median_ape'])}; {oom['refused']} of {oom['ran_rows']:,} runs "
+        f"that fitted are refused, {oom['called_oom']} of {oom['oom_rows']} that did not are called.",
+    ]
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _signed(value: float) -> str:
+    return f"{100 * value:+.1f} %"

@@ -1,0 +1,255 @@
+"""Predicted and measured runs -> error, rank correlation, regret, memory error and confusion over
+out-of-memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.rows import sources
+from benchmarks.accuracy.rows.csv_rows import Row
+from benchmarks.accuracy.setups.prediction import Prediction
+from benchmarks.accuracy.setups.setup import Setup
+
+Report = dict[str, Any]
+#: Layouts of one job that make a group worth ranking.
+GROUP = 4
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One priced row; `measured` is None for rows without a time."""
+
+    setup: Setup
+    prediction: Prediction
+    measured: float | None
+
+    @property
+    def row(self) -> Row:
+        return self.setup.row
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, minus 1."""
+        return self.prediction.seconds / (self.measured or 1.0) - 1.0
+
+    @property
+    def kind(self) -> str:
+        return "experts" if self.setup.case.model.moe else "dense"
+
+    @property
+    def completed(self) -> bool:
+        return bool(self.setup.open)
+
+
+def timed(runs: Iterable[Scored]) -> list[Scored]:
+    return [run for run in runs if run.measured is not None]
+
+
+def errors(runs: Sequence[Scored]) -> Report:
+    """Number of rows, median and 90th percentile of |error|, signed median."""
+    signed = np.array([run.error for run in timed(runs)])
+    if not len(signed):
+        return {"n": 0, "median_ape": None, "p90_ape": None, "bias": None}
+    size = np.abs(signed)
+    return {
+        "n": len(signed),
+        "median_ape": float(np.median(size)),
+        "p90_ape": float(np.percentile(size, 90)),
+        "bias": float(np.median(signed)),
+    }
+
+
+def errors_by(runs: Sequence[Scored], key: Callable[[Scored], str]) -> dict[str, Report]:
+    grouped = gather(runs, key)
+    return {name: errors(grouped[name]) for name in sorted(grouped) if timed(grouped[name])}
+
+
+def gather(runs: Iterable[Scored], key: Callable[[Scored], Any]) -> dict[Any, list[Scored]]:
+    grouped: dict[Any, list[Scored]] = defaultdict(list)
+    for run in runs:
+        grouped[key(run)].append(run)
+    return grouped
+
+
+def median_of(reports: Iterable[Report]) -> Report:
+    """Medians over sources, so that one large source does not hide the rest."""
+    scored = [report for report in reports if report["n"]]
+    return {
+        name: float(np.median([report[name] for report in scored])) if scored else None
+        for name in ("median_ape", "p90_ape")
+    }
+
+
+def later(source: str, runs: Sequence[Scored]) -> dict[str, Report]:
+    """Errors of the later rows of a source that changed, by the date from which they count."""
+    return {
+        f"from {since}": errors([run for run in runs if run.row.where[-5:] >= since])
+        for pattern, since in sources.LATER
+        if pattern in source
+    }
+
+
+# --- layouts of one job ---
+
+
+def job_of(run: Scored) -> tuple[Hashable, ...]:
+    """What two runs share that are two layouts of one job on one machine in one state."""
+    row, case = run.row, run.setup.case
+    model = (row.model, row.layers, row.hidden, row.heads)
+    return (row.source, model, row.gpu, row.gpus, row.seq_len, case.train.global_batch, row.precision,
+            row.attention, _state(row))  # fmt: skip
+
+
+def _state(row: Row) -> str:
+    """Software release, or the cluster before and after a repair."""
+    for source, since in sources.REPAIRS:
+        if source in row.source:
+            return "repaired" if row.where[-5:] >= since else "before repair"
+    release = row.where.rpartition("container ")[2]
+    return release if release != row.where else ""
+
+
+def layout_of(run: Scored) -> tuple[Hashable, ...]:
+    """A layout as its source states it."""
+    row = run.row
+    return (row.tp, row.sp, row.pp, row.vpp, row.cp, row.ep, row.dp, row.zero_stage, row.fsdp_shard_group,
+            row.mbs, row.recompute, row.offload)  # fmt: skip
+
+
+def job_text(run: Scored) -> str:
+    row = run.row
+    state = f", {_state(row)}" if _state(row) else ""
+    batch = run.setup.case.train.global_batch
+    dims = f"{row.layers}x{row.hidden}, {row.heads} heads"
+    run_on = f"{row.gpus} {row.gpu}, seq {row.seq_len}, batch {batch}, {row.precision}{state}"
+    return f"{row.model} ({dims}), {run_on}"
+
+
+def groups(runs: Sequence[Scored]) -> list[Report]:
+    """Rank correlation and regret for every job with at least GROUP layouts; repeated layouts count
+    once."""
+    found = []
+    for members in gather(timed(runs), job_of).values():
+        layouts = list(gather(members, layout_of).values())
+        if len(layouts) < GROUP:
+            continue
+        predicted = np.array(
+            [np.median([run.prediction.seconds for run in same]) for same in layouts]
+        )
+        measured = np.array([np.median([run.measured for run in same]) for same in layouts])
+        found.append(
+            {
+                "source": members[0].row.source,
+                "job": job_text(members[0]),
+                "n": len(layouts),
+                "spearman": spearman(predicted, measured),
+                "regret": regret(predicted, measured),
+            }
+        )
+    return sorted(found, key=lambda group: (group["source"], group["job"]))
+
+
+def repeats(runs: Sequence[Scored]) -> list[Report]:
+    """Layouts that a source measured more than once: slowest over fastest, minus 1."""
+    found = []
+    for same in gather(timed(runs), lambda run: (job_of(run), layout_of(run))).values():
+        times = [run.measured or 0.0 for run in same]
+        if len(same) > 1:
+            spread = max(times) / min(times) - 1
+            found.append({"source": same[0].row.source, "n": len(same), "spread": spread})
+    return found
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from 0, ties sharing their mean."""
+    order = np.argsort(values, kind="stable")
+    rank = np.empty(len(values))
+    rank[order] = np.arange(len(values))
+    _, code = np.unique(values, return_inverse=True)
+    return (np.bincount(code, weights=rank) / np.bincount(code))[code]
+
+
+def spearman(predicted: np.ndarray, measured: np.ndarray) -> float:
+    """Rank correlation; 0 when one side sees no difference."""
+    left, right = ranks(predicted), ranks(measured)
+    if left.std() == 0 or right.std() == 0:
+        return 0.0
+    return float(np.corrcoef(left, right)[0, 1])
+
+
+def regret(predicted: np.ndarray, measured: np.ndarray) -> float:
+    """How much slower than the best the layout of the lowest prediction ran; among equals their mean."""
+    picked = measured[predicted == predicted.min()].mean()
+    return float(picked / measured.min() - 1)
+
+
+def summary(found: Sequence[Report]) -> Report:
+    if not found:
+        return {"groups": 0, "spearman": None, "regret_mean": None, "regret_max": None}
+    return {
+        "groups": len(found),
+        "spearman": mean(group["spearman"] for group in found),
+        "regret_mean": mean(group["regret"] for group in found),
+        "regret_max": max(group["regret"] for group in found),
+    }
+
+
+# --- memory ---
+
+
+def memory_error(run: Scored) -> float | None:
+    """Predicted over stated bytes, minus 1; None where the source states none, or not what it counts."""
+    gauge = sources.first(sources.MEMORY, run.row.source)
+    if not run.row.mem_gb or gauge.unit is None or run.row.oom:
+        return None
+    predicted = run.prediction
+    counted = {
+        "device": min(predicted.cached, predicted.capacity),
+        "reserved": predicted.cached - predicted.reserve,
+        "planned": predicted.bytes - predicted.fragments,
+        "allocated": predicted.bytes - predicted.reserve - predicted.fragments,
+    }
+    return counted[gauge.counts] / (run.row.mem_gb * gauge.unit) - 1
+
+
+def memory(runs: Sequence[Scored]) -> Report:
+    """Errors, and the spread of ln(measured / predicted): its root mean square, of all the median over
+    sources."""
+
+    def of(members: Sequence[Scored]) -> Report:
+        signed = np.array([error for run in members if (error := memory_error(run)) is not None])
+        return {
+            "n": len(signed),
+            "median_ape": float(np.median(np.abs(signed))),
+            "p90_ape": float(np.percentile(np.abs(signed), 90)),
+            "bias": float(np.median(signed)),
+            "spread": float(np.sqrt(np.mean(np.log1p(signed) ** 2))),
+        }
+
+    stated = [run for run in runs if memory_error(run) is not None]
+    if not stated:
+        empty = dict.fromkeys(("median_ape", "p90_ape", "bias", "spread"))
+        return {"n": 0, **empty, "by_source": {}}
+    by_source = gather(stated, lambda run: run.row.source)
+    found = {name: of(by_source[name]) for name in sorted(by_source)}
+    spread = float(np.median([each["spread"] for each in found.values()]))
+    return {**of(stated), "spread": spread, "by_source": found}
+
+
+def out_of_memory(runs: Sequence[Scored]) -> Report:
+    """Rows that ran out of memory and those of them that we call infeasible; rows that ran, and
+    those refused."""
+    dead = [run for run in runs if run.row.oom]
+    alive = [run for run in runs if not run.row.oom]
+    return {
+        "oom_rows": len(dead),
+        "called_oom": sum(not run.prediction.fits for run in dead),
+        "ran_rows": len(alive),
+        "refused": sum(not run.prediction.fits for run in alive),
+    }

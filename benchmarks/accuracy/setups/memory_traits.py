@@ -1,0 +1,193 @@
+"""What frameworks that are no target of parc's keep in memory, and how: traits to replace, by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.accuracy.rows.csv_rows import Row
+from benchmarks.accuracy.setups.frameworks import Framework
+from parc.compiler.target import StateBytes
+from parc.dsl.job import Job
+
+Traits = tuple[tuple[str, Any], ...]
+#: Elements of the bucket in which DeepSpeed reduces gradients and gathers weights, unless a configuration
+#: sets it.
+BUCKET = 500_000_000
+
+
+def _in_16_bits(zero: int, step: float) -> StateBytes:
+    """16-bit gradients that the backward pass allocates; `step` bytes more in the update."""
+    return StateBytes(
+        weights=2.0,
+        gradients=2.0,
+        optimizer=12.0,
+        weights_sharded=zero >= 3,
+        gradients_sharded=zero >= 2,
+        optimizer_sharded=zero >= 1,
+        gradients_stay=zero == 3,
+        step=step,
+    )
+
+
+def megatron_2021(job: Job, zero: int) -> StateBytes:
+    """Float16OptimizerWithFloat16Params makes fp32 gradients for the update (megatron/optimizer)."""
+    return _in_16_bits(zero, step=4.0)
+
+
+def deepspeed_16_bits(job: Job, zero: int) -> StateBytes:
+    """DeepSpeed's FP16_Optimizer and ZeRO: for the update each rank flattens its part of the gradients
+    and casts it to fp32 (runtime/zero/stage_1_and_2.py); stage 3 goes by small groups."""
+    return _in_16_bits(zero, step=6.0 if zero <= 2 else 0.0)
+
+
+def summed_in_fp32(job: Job, zero: int) -> StateBytes:
+    """Whole fp32 sums and the 16-bit gradients that go into them."""
+    return StateBytes(2.0, 6.0, 12.0, False, False, zero >= 1)
+
+
+def nanotron(job: Job, zero: int) -> StateBytes:
+    """The same with data parallelism: a hook of DistributedDataParallel adds up its buckets, two bytes more
+    (optim/gradient_accumulator.py), but at ZeRO 1, which gathers weights into flat copies, nanotron's and
+    torch's own, when 16-bit gradients are gone (distributed.py, all_gather_coalesced)."""
+    found = summed_in_fp32(job, zero)
+    return replace(found, step_whole=2.0) if zero else replace(found, gradients=8.0)
+
+
+def bf16_optimizer(job: Job, zero: int) -> StateBytes:
+    """DeepSpeed's ZeRO 1 of 2022 in bf16 (runtime/bf16_optimizer.py; the source says: not sharded, 4 more
+    bytes), which sends the sums as one tensor of 16 bits (runtime/engine.py, allreduce_bucket)."""
+    return replace(summed_in_fp32(job, zero), step_whole=2.0)
+
+
+def widened(job: Job, zero: int) -> float:
+    """Bytes of its sums: a gradient is cast to fp32, and that is added (update_hp_grads)."""
+    return 18.0
+
+
+BF16_OPTIMIZER: Traits = (("state", bf16_optimizer), ("sum_bytes", widened))
+
+
+def oneflow(job: Job, zero: int) -> StateBytes:
+    """OneFlow's graph of one rank: fp32 variables cast to 16 bits, fp32 gradients, cast and unscaled at once,
+    in the places that casts and activations leave free (core/job_rewriter/fuse_cast_scale_pass.cpp; clipping
+    by the norm reads them all before any is used)."""
+    return StateBytes(2.0, 0.0, 12.0, False, False, False, step=2.0)
+
+
+def oneflow_reduced(job: Job, zero: int) -> StateBytes:
+    """The same with data parallelism on a stream of its own: what goes into an all-reduce and what comes out,
+    in 16 bits (do_parallel_cast_before_widening_type_cast_pass.cpp), share places with nothing."""
+    return replace(oneflow(job, zero), gradients=4.0)
+
+
+#: OneFlow's mixed precision takes the loss in 16 bits, probabilities and their gradient, but that of divided
+#: logits in fp32: it is not in its lists (core/job_rewriter/auto_mixed_precision_lists.cpp).
+ONEFLOW: Traits = (("logit_bytes", 4.0), ("local_logit_bytes", 8.0), ("reduce_bytes", 2.0))
+#: Softmax over rows too long for shared memory reads them three times and writes once, its gradient reads and
+#: writes once.
+HALF_LOSS: Traits = (("loss_bytes", 12.0),)
+
+
+def of_performance_recipes(job: Job, zero: int) -> StateBytes:
+    """Megatron-LM's state with gradients in 16 bits: grad_reduce_in_fp32 is off in NeMo's and
+    Megatron-Bridge's performance recipes, and examples/llama sets --grad-reduce-in-bf16."""
+    return StateBytes(2.0, 2.0, 12.0, zero >= 3, zero >= 2, zero >= 1)
+
+
+def no_bucket(job: Job) -> int:
+    """A pipeline of DeepSpeed reduces after the step's last backward pass, in what activations leave free
+    (runtime/pipe/engine.py, _exec_reduce_grads)."""
+    return 0
+
+
+#: stage3_max_live_parameters, DeepSpeed's default and that of BigScience's script; tensor parallelism is
+#: Megatron-LM's, which leaves logits divided.
+DEEPSPEED_3: Traits = (
+    ("live_parameters", 1e9),
+    ("gathers_logits", False),
+    ("weight_gradient_bytes", 2.0),
+)
+
+
+def bucket_of_a_square(job: Job) -> int:
+    """reduce_bucket_size is hidden * hidden in BigScience's script and in what transformers fills in for
+    `auto`; four at once, as in parc's own target."""
+    return 4 * 2 * job.model.hidden**2
+
+
+#: Megatron-LM before its fused losses: 16-bit logits, their fp32 copy and its softmax
+#: (core/tensor_parallel/cross_entropy.py of 2021).
+OLD_LOGITS: Traits = (("logit_bytes", 10.0), ("weight_gradient_bytes", 2.0))
+
+
+def logged_outputs(pp: Any) -> Any:
+    """Megatron-DeepSpeed's last layer returns fp32 logits, with one stage too, and DeepSpeed's pipeline keeps
+    those of two micro-batches (runtime/pipe/engine.py). With what hangs on them it is 14 bytes per logit: a
+    log of bigscience's (experiments/gpt2-meg-ds-3d) has 701 MiB more on the last stage after a step than its
+    parameters explain, for 49.5 Mi logits."""
+    return 7.0 + 0.0 * pp
+
+
+#: DeepSpeed's pipeline; Megatron-LM's of the time keeps outputs too.
+PIPELINE: Traits = (
+    ("keeps_outputs", True),
+    ("receive_buffers", 2),
+    ("output_logit_bytes", logged_outputs),
+)
+
+
+def traits_of(row: Row, framework: Framework) -> Traits:
+    """Memory traits of a row's framework that differ from the target's that prices it."""
+    if row.source == "Megatron SC21 Table 2" and row.zero_stage == 3:
+        return (("state", deepspeed_16_bits), *DEEPSPEED_3)
+    if framework.name in ("NeMo", "Megatron-Bridge") or "examples/llama" in row.source:
+        return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
+    if framework.name == "nanotron":
+        # trainer.py: without ZeRO DistributedDataParallel reduces beside the backward pass, with it the sums
+        # are reduced after, and whole.
+        beside = ("overlaps_reduce", row.zero_stage == 0)
+        several = (row.dp or 1) * (row.cp or 1) > 1
+        return (("state", nanotron if several else summed_in_fp32), beside)
+    if framework.name == "OneFlow":
+        # oneflow_gpt/training.py: nccl_use_compute_stream with tensor parallelism.
+        apart = row.tp == 1 and (row.dp or 1) > 1
+        loss = HALF_LOSS if row.tp == 1 else ()
+        # pipeline_buffer_pass.cpp: room for 2 pp inputs of every layer, undivided, where pp are in flight.
+        room = ("receive_buffers", (row.layers or 0) * (row.tp or 1))
+        return (("state", oneflow_reduced if apart else oneflow), room, *ONEFLOW, *loss)
+    if framework.name != "Megatron-DeepSpeed":
+        return ()
+    if row.zero_stage == 3:
+        return (
+            ("state", deepspeed_16_bits),
+            ("buffers", bucket_of_a_square),
+            *DEEPSPEED_3,
+            *_checkpoints(row),
+        )
+    if row.zero_stage == 0:
+        pipeline = PIPELINE if "DeepSpeed" in row.notes else PIPELINE[:1]
+        return (("state", megatron_2021), *pipeline, *OLD_LOGITS)
+    kept = BF16_OPTIMIZER if _sums_in_fp32(row) else (("state", deepspeed_16_bits),)
+    return (*kept, ("buffers", no_bucket), *PIPELINE, *OLD_LOGITS)
+
+
+def _sums_in_fp32(row: Row) -> bool:
+    return "fp32 gradient accumulation (not sharded" in row.notes
+
+
+def bucket_bytes(row: Row, framework: str, layout: Mapping[str, int]) -> int:
+    """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at the
+    end of a step; BF16_Optimizer sends its sums as they lie."""
+    if framework != "Megatron-DeepSpeed" or layout["zero"] not in (1, 2) or _sums_in_fp32(row):
+        return 0
+    return 2 * BUCKET
+
+
+def _checkpoints(row: Row) -> Traits:
+    """BigScience's script sets --partition-activations and --checkpoint-in-cpu, and rows say which runs
+    left the second out (experiments/gpt2-meg-ds-zero/meg_ds_zero_gpt2_perf_n16.slurm)."""
+    if "no checkpoint-in-cpu" in row.notes:
+        return (("checkpoints", "divided"),)
+    return (("checkpoints", "host"),) if "Megatron TP + DeepSpeed ZeRO-3" in row.notes else ()

@@ -1,0 +1,173 @@
+"""Megatron-LM's rules, domains and refusals."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from parc.backends.megatron import BACKEND
+from parc.backends.megatron.options import Options
+from parc.backends.megatron.target import domains
+from parc.compiler.target import NEUTRAL, Predicate, holds
+from parc.dsl.diagnostics import JobError
+from parc.dsl.job import Job, Train
+from tests.support import sample_plans
+from tests.support.megatron_plans import DENSE, MOE, PLANS, plan_of, with_model
+
+PREDICATES = {predicate.name: predicate for predicate in BACKEND.target.predicates}
+
+
+def job_of(model=DENSE, seq_len=4096, **train) -> Job:
+    settings = Train(seq_len=seq_len, global_batch=128, steps=100, **train)
+    return sample_plans.sample_job("megatron", Options(), model=model, train=settings, nodes=(8,))
+
+
+#: Rule -> job, columns of a layout that it lets through and of one that it refuses.
+RULES = {
+    "heads-tp": (job_of(), {"tp": 8}, {"tp": 3}),
+    "kv-heads-tp": (job_of(with_model(DENSE, heads=36, kv_heads=12)), {"tp": 36}, {"tp": 9}),
+    "ffn-tp": (job_of(with_model(DENSE, ffn=14_340)), {"tp": 4}, {"tp": 8}),
+    "fp8-shapes": (job_of(with_model(DENSE, ffn=14_352), precision="fp8"), {"tp": 1}, {"tp": 2}),
+    "experts-ep": (job_of(MOE), {"ep": 4}, {"ep": 3}),
+    "expert-ffn-etp": (job_of(with_model(MOE, expert_ffn=1028)), {"etp": 4}, {"etp": 8}),
+    "etp-one-or-tp": (job_of(MOE), {"tp": 4, "etp": 4}, {"tp": 4, "etp": 2}),
+    "expert-bias-etp": (job_of(with_model(MOE, bias=True)), {"etp": 1}, {"etp": 2}),
+    "expert-world": (
+        job_of(MOE),
+        {"pp": 2, "ep": 8, "etp": 4, "gpus": 64},
+        {"pp": 4, "ep": 8, "etp": 4, "gpus": 64},
+    ),
+    "seq-split": (job_of(seq_len=4104), {"tp": 4, "cp": 2}, {"tp": 8, "cp": 2}),
+    "window-cp": (job_of(with_model(DENSE, window=1024)), {"cp": 1}, {"cp": 2}),
+    "unfused-cp": (job_of(attention="unfused"), {"cp": 1}, {"cp": 2}),
+    "vpp-microbatches": (
+        job_of(),
+        {"pp": 4, "vpp": 2, "microbatches": 8},
+        {"pp": 4, "vpp": 2, "microbatches": 6},
+    ),
+    "recompute-chunk": (
+        job_of(),
+        {"pp": 2, "vpp": 2, "recompute": 2, "recompute_layers": 7},
+        {"pp": 2, "vpp": 2, "recompute": 2, "recompute_layers": 8},
+    ),
+    "zero-shard": (job_of(), {"zero": 1, "dp_shard": 8}, {"zero": 0, "dp_shard": 8}),
+    "zero-replicate": (job_of(), {"zero": 0, "dp_replicate": 8}, {"zero": 1, "dp_replicate": 8}),
+    "fsdp-pp": (job_of(), {"zero": 3, "pp": 1}, {"zero": 2, "pp": 2}),
+    "fsdp-tp-cp": (job_of(), {"zero": 1, "tp": 8, "cp": 2}, {"zero": 3, "tp": 2, "cp": 4}),
+    "muon-zero": (job_of(optimizer="muon"), {"zero": 0}, {"zero": 1}),
+}
+
+
+def test_every_rule_has_a_case():
+    assert set(RULES) == set(PREDICATES)
+    assert len(PREDICATES) == len(BACKEND.target.predicates)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule(name):
+    job, passing, failing = RULES[name]
+    predicate = PREDICATES[name]
+    assert bool(holds(predicate, job, passing))
+    assert not bool(holds(predicate, job, failing))
+    message = predicate.message(job, **failing)
+    numbers = [str(value) for key, value in failing.items() if key not in ("recompute", "dp_shard")]
+    assert all(number in message for number in numbers if number != "1"), message
+    assert message[0].islower() and not message.endswith(".")
+    assert predicate.code.startswith("PAR") and predicate.source
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule_is_vectorised(name):
+    """Arrays give what one layout at a time gives."""
+    predicate, job = PREDICATES[name], RULES[name][0]
+    columns = random_columns(predicate, random.Random(7))
+    together = holds(predicate, job, columns)
+    alone = [bool(holds(predicate, job, row)) for row in transposed(columns)]
+    assert together.tolist() == alone
+
+
+def random_columns(predicate: Predicate, source: random.Random) -> dict[str, np.ndarray]:
+    choices = {"zero": range(4), "recompute": range(3), "gpus": (8, 64, 96)}
+    return {
+        name: np.array([source.choice(choices.get(name, (1, 2, 3, 4, 8, 12))) for _ in range(60)])
+        for name in predicate.of
+    }
+
+
+def transposed(columns):
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def test_sequence_parts_serve_both_tensor_and_context_ranks():
+    """Sequence parallelism wants equal parts for tp * cp ranks, balanced context ranks two parts each."""
+    for length in (1, 24, 60, 4096, 4100, 4104):
+        job = job_of(seq_len=length)
+        for tp in (1, 2, 3, 8):
+            for cp in (1, 2, 3, 4):
+                wanted = [tp * cp] * (tp > 1) + [2 * cp] * (cp > 1)
+                allowed = all(length % parts == 0 for parts in wanted)
+                assert bool(holds(PREDICATES["seq-split"], job, {"tp": tp, "cp": cp})) == allowed
+
+
+def test_predicates_know_the_variables_and_stay_small():
+    known = {*NEUTRAL, "dp", "microbatches", "gpus", "nodes"}
+    for predicate in BACKEND.target.predicates:
+        assert set(predicate.of) <= known and len(predicate.of) <= 4
+
+
+def test_domains_of_a_dense_job():
+    found = domains(job_of())
+    assert found["tp"] == (1, 2, 4, 8)
+    assert found["pp"] == (1, 2, 4, 8, 16, 32)
+    assert found["cp"] == (1, 2, 4)
+    assert found["ep"] == found["etp"] == (1,)
+    assert found["zero"] == (0, 1, 2, 3)
+    assert 64 in found["dp_shard"] and all(128 % dp == 0 for dp in found["dp_shard"])
+    assert set(found) == set(NEUTRAL) - {"offload", "hpz"}
+
+
+def test_domains_of_other_jobs():
+    deepseek = domains(job_of(sample_plans.DEEPSEEK_V3))
+    assert deepseek["ep"] == (1, 2, 4, 8, 16, 32, 64) and deepseek["etp"] == deepseek["tp"]
+    assert domains(job_of(optimizer="muon"))["zero"] == (0,)
+    assert max(domains(job_of(seq_len=131_072))["cp"]) == 64
+    single = job_of().model_copy(
+        update={"cluster": sample_plans.sample_job("x", gpus_per_node=1).cluster}
+    )
+    assert domains(single)["vpp"] == (1,) and domains(single)["tp"] == (1,)
+
+
+@pytest.mark.parametrize(
+    ("model", "train", "gpu", "code"),
+    [
+        (DENSE, {}, sample_plans.TPU_V5P, "PAR320"),
+        (DENSE, {"optimizer": "adam8bit"}, sample_plans.H100, "PAR321"),
+        (with_model(DENSE, activation="gelu"), {}, sample_plans.H100, "PAR322"),
+        (with_model(DENSE, causal=False), {}, sample_plans.H100, "PAR323"),
+        (with_model(DENSE, rope_theta=1e4 + 0.5), {}, sample_plans.H100, "PAR324"),
+        (DENSE, {"precision": "fp16"}, sample_plans.V100, "PAR325"),
+        (MOE, {"precision": "fp16", "attention": "unfused"}, sample_plans.V100, "PAR326"),
+        (DENSE, {"precision": "mxfp8"}, sample_plans.H100, "PAR327"),
+        (with_model(MOE, bias=True, shared_experts=1), {}, sample_plans.H100, "PAR328"),
+        (with_model(sample_plans.GPT_125M, mtp_layers=1), {}, sample_plans.H100, "PAR329"),
+    ],
+)
+def test_refusals(model, train, gpu, code):
+    plan = plan_of(model, gpu=gpu, **train)
+    assert [found.code for found in BACKEND.target.refuses(plan.job)] == [code]
+    with pytest.raises(JobError, match=code):
+        BACKEND.emit(plan)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans_of_the_emitter_tests_are_legal(name):
+    layout, job = PLANS[name].layout, PLANS[name].job
+    columns = {**layout.model_dump(), "dp": layout.dp, "gpus": layout.gpus}
+    assert [rule.name for rule in PREDICATES.values() if not holds(rule, job, columns)] == []
+
+
+def test_nothing_is_refused_without_reason():
+    for plan in PLANS.values():
+        assert BACKEND.target.refuses(plan.job) == []

@@ -1,0 +1,263 @@
+"""torchtitan's rules, domains, refusals and bytes per parameter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parc.backends.torchtitan import BACKEND
+from parc.backends.torchtitan.options import Options
+from parc.compiler.target import NEUTRAL, Predicate, holds
+from parc.dsl.diagnostics import JobError
+from parc.dsl.job import Job, Model, Train
+from tests.support import sample_plans
+from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B
+
+TARGET = BACKEND.target
+PREDICATES = {predicate.name: predicate for predicate in TARGET.predicates}
+LATENT = DEEPSEEK_V3.model_copy(update={"mtp_layers": 0})
+
+
+def changed(model: Model, **fields) -> Model:
+    return model.model_copy(update=fields)
+
+
+def job_of(model=LLAMA3_8B, options=None, gpu=sample_plans.H100, seq_len=4096, **train) -> Job:
+    settings = Train(seq_len=seq_len, global_batch=128, steps=100, **train)
+    return sample_plans.sample_job(
+        "torchtitan", options, model=model, train=settings, gpu=gpu, nodes=(8,)
+    )
+
+
+#: Rule -> job, columns of a layout that it lets through and of one that it refuses.
+RULES = {
+    "heads-tp": (job_of(), {"tp": 8}, {"tp": 3}),
+    "kv-heads-tp": (job_of(), {"tp": 8}, {"tp": 16}),
+    "ffn-tp": (job_of(changed(LLAMA3_8B, ffn=14_340)), {"tp": 4}, {"tp": 8}),
+    "seq-split": (job_of(seq_len=4104), {"tp": 4, "cp": 1}, {"tp": 8, "cp": 1}),
+    "experts-ep": (job_of(MIXTRAL_8X7B), {"ep": 4}, {"ep": 3}),
+    "expert-world": (
+        job_of(LATENT),
+        {"tp": 4, "cp": 1, "ep": 8, "dp_shard": 4},
+        {"tp": 4, "cp": 1, "ep": 2, "dp_shard": 4},
+    ),
+    "etp-one-or-tp": (
+        job_of(MIXTRAL_8X7B),
+        {"tp": 4, "ep": 1, "etp": 4},
+        {"tp": 4, "ep": 4, "etp": 4},
+    ),
+    "expert-ffn-etp": (job_of(changed(MIXTRAL_8X7B, expert_ffn=1028)), {"etp": 4}, {"etp": 8}),
+    "expert-shards": (
+        job_of(MIXTRAL_8X7B),
+        {"tp": 1, "cp": 1, "ep": 8, "dp_replicate": 1, "dp_shard": 64},
+        {"tp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "dp_shard": 64},
+    ),
+    "pipeline-model": (job_of(QWEN3_8B), {"pp": 1}, {"pp": 2}),
+    "few-microbatches": (
+        job_of(),
+        {"pp": 4, "vpp": 1, "microbatches": 4},
+        {"pp": 4, "vpp": 1, "microbatches": 3},
+    ),
+    "vpp-microbatches": (
+        job_of(),
+        {"pp": 4, "vpp": 2, "microbatches": 10},
+        {"pp": 4, "vpp": 2, "microbatches": 9},
+    ),
+    "precision-needs-fsdp": (
+        job_of(),
+        {"tp": 2, "pp": 1, "cp": 2, "dp_shard": 1},
+        {"tp": 2, "pp": 1, "cp": 1, "dp_shard": 1},
+    ),
+    "zero-fsdp": (
+        job_of(),
+        {"zero": 1, "pp": 2, "cp": 1, "dp_shard": 8},
+        {"zero": 3, "pp": 2, "cp": 1, "dp_shard": 8},
+    ),
+    "tied-fsdp": (
+        job_of(changed(LLAMA3_8B, tied=True)),
+        {"cp": 1, "dp_shard": 1},
+        {"cp": 1, "dp_shard": 2},
+    ),
+    "selective-experts": (
+        job_of(MIXTRAL_8X7B),
+        {"ep": 8, "recompute": 2},
+        {"ep": 8, "recompute": 1},
+    ),
+    "tied-pipeline": (
+        job_of(changed(LLAMA3_8B, tied=True), Options(version="0.3")),
+        {"pp": 1},
+        {"pp": 2},
+    ),
+    "fp8-experts": (job_of(MIXTRAL_8X7B, precision="fp8"), {"pp": 1, "cp": 1}, {"pp": 1, "cp": 2}),
+    "mxfp8-compile": (
+        job_of(gpu=sample_plans.B200, precision="mxfp8", compile=True),
+        {"tp": 1},
+        {"tp": 2},
+    ),
+}
+
+
+def test_every_rule_has_its_cases():
+    assert set(RULES) == set(PREDICATES)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule_lets_through_and_refuses(name):
+    job, good, bad = RULES[name]
+    rule = PREDICATES[name]
+    assert set(rule.of) == set(good) == set(bad) and len(rule.of) <= 5
+    assert bool(holds(rule, job, good))
+    assert not bool(holds(rule, job, bad))
+    message = rule.message(job, **bad)
+    assert message[0].islower() or message[0].isdigit()
+    assert any(str(value) in message for value in bad.values())
+
+
+def test_0_3_takes_the_loss_in_eight_parts():
+    rule = PREDICATES["seq-split"]
+    for seq_len, version, fits in (
+        (4104, "0.3", True),
+        (4100, "0.3", False),
+        (4100, "0.2.2", True),
+    ):
+        job = job_of(options=Options(version=version), seq_len=seq_len)
+        assert bool(holds(rule, job, {"tp": 2, "cp": 1})) == fits
+
+
+def test_0_3_divides_experts_by_width_where_ranks_outnumber_them():
+    """Also where replicas or tp make them so; 0.2.2 does with ep alone."""
+    rule = PREDICATES["expert-shards"]
+    twelve = changed(MIXTRAL_8X7B, experts=12)
+
+    def fits(version, model=MIXTRAL_8X7B, tp=1, ep=1, dp_replicate=1, dp_shard=1):
+        columns = {"tp": tp, "cp": 1, "ep": ep, "dp_replicate": dp_replicate, "dp_shard": dp_shard}
+        return bool(holds(rule, job_of(model, Options(version=version)), columns))
+
+    assert fits("0.3", dp_shard=64) and not fits("0.2.2", dp_shard=64)
+    assert fits("0.3", twelve, dp_shard=12) and fits("0.2.2", twelve, dp_shard=12)
+    for more in ({"dp_replicate": 2}, {"tp": 2}):
+        assert not fits("0.3", twelve, dp_shard=12, **more)
+        assert fits("0.2.2", twelve, dp_shard=12, **more)
+    assert not fits("0.3", twelve, ep=12, dp_shard=36) and not fits(
+        "0.2.2", twelve, ep=12, dp_shard=36
+    )
+
+
+def columns_of(rule: Predicate, job: Job) -> dict[str, np.ndarray]:
+    """All combinations of a rule's variables over the target's own domains."""
+    choices = {**{name: (value,) for name, value in NEUTRAL.items()}, **TARGET.domains(job)}
+    choices["microbatches"] = (1, 3, 4, 8, 9)
+    grid = np.meshgrid(*(choices[name] for name in rule.of), indexing="ij")
+    return {name: axis.ravel() for name, axis in zip(rule.of, grid, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT], ids=lambda model: model.name
+)
+@pytest.mark.parametrize("name", RULES)
+def test_rule_says_the_same_of_arrays_and_of_single_layouts(name, model):
+    rule, job = PREDICATES[name], job_of(model)
+    columns = columns_of(rule, job)
+    whole = np.broadcast_to(holds(rule, job, columns), columns[rule.of[0]].shape)
+    for index in range(0, len(whole), max(1, len(whole) // 50)):
+        single = {column: values[index] for column, values in columns.items()}
+        assert bool(holds(rule, job, single)) == whole[index]
+
+
+def test_zero_stage_follows_from_shards_and_pipeline():
+    rule, job = PREDICATES["zero-fsdp"], job_of()
+    allowed = {
+        (pp, shard): [
+            z
+            for z in range(4)
+            if holds(rule, job, {"zero": z, "pp": pp, "cp": 1, "dp_shard": shard})
+        ]
+        for pp in (1, 2)
+        for shard in (1, 8)
+    }
+    assert allowed == {(1, 1): [0], (2, 1): [0], (1, 8): [2, 3], (2, 8): [1]}
+
+
+def test_domains_hold_what_the_model_divides_by():
+    dense = TARGET.domains(job_of())
+    assert dense["tp"] == (1, 2, 4, 8) and dense["ep"] == dense["etp"] == (1,)
+    assert dense["cp"] == (1, 2, 4) and max(dense["pp"]) == 32 and 4 in dense["vpp"]
+    assert TARGET.domains(job_of(QWEN3_8B))["pp"] == TARGET.domains(job_of(QWEN3_8B))["vpp"] == (1,)
+    assert TARGET.domains(job_of(MIXTRAL_8X7B))["ep"] == (1, 2, 4, 8)
+    assert TARGET.domains(job_of(LATENT))["tp"][-1] == 64
+
+
+GPT = sample_plans.GPT_125M
+REFUSED = {
+    "PAR340": job_of(QWEN3_8B, Options(rope_scaling=8.0)),
+    "PAR320": job_of(gpu=sample_plans.TPU_V5P),
+    "PAR321": job_of(optimizer="muon"),
+    "PAR322": job_of(changed(LLAMA3_8B, gated=False)),
+    "PAR323": job_of(changed(LLAMA3_8B, causal=False)),
+    "PAR327": job_of(precision="mxfp8"),
+    "PAR351": job_of(changed(LLAMA3_8B, norm="layernorm")),
+    "PAR352": job_of(changed(LLAMA3_8B, position="learned")),
+    "PAR353": job_of(changed(LLAMA3_8B, qkv_bias=True)),
+    "PAR355": job_of(changed(LLAMA3_8B, window=4096)),
+    "PAR356": job_of(DEEPSEEK_V3),
+    "PAR357": job_of(changed(LATENT, tied=True)),
+    "PAR358": job_of(changed(MIXTRAL_8X7B, dense_layers=1)),
+    "PAR359": job_of(precision="fp16"),
+    "PAR361": job_of(attention="unfused"),
+    "PAR362": job_of(dropout=0.1),
+    "PAR363": job_of(LATENT, Options(router_groups=7, router_limited_groups=4)),
+    "PAR368": job_of(LATENT, Options(version="0.3")),
+    "PAR369": job_of(options=Options(version="0.3"), precision="fp8"),
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_torchtitan_lacks_is_refused_with_a_cure(code):
+    found = TARGET.refuses(REFUSED[code])
+    assert [diagnostic.code for diagnostic in found] == [code]
+    assert found[0].help and not found[0].message[0].isupper()
+
+
+def test_a_router_leaves_a_token_its_experts():
+    """DeepSeek-V3 has 256 experts, of which a token visits 8."""
+    few = Options(router_groups=64, router_limited_groups=1)
+    assert [found.code for found in TARGET.refuses(job_of(LATENT, few))] == ["PAR363"]
+    enough = Options(router_groups=64, router_limited_groups=2)
+    assert TARGET.refuses(job_of(LATENT, enough)) == []
+
+
+def test_every_refusal_has_its_case():
+    assert {refusal.code for refusal in TARGET.refusals} == set(REFUSED)
+
+
+def test_a_gpt_is_refused_for_all_its_reasons_and_never_emitted():
+    plan = sample_plans.sample_plan("torchtitan", model=GPT)
+    reasons = TARGET.refuses(plan.job)
+    assert {d.code for d in reasons} == {"PAR322", "PAR351", "PAR352", "PAR353"}
+    with pytest.raises(JobError) as refused:
+        BACKEND.emit(plan)
+    assert set(reasons) <= set(refused.value.diagnostics)
+
+
+@pytest.mark.parametrize(
+    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT], ids=lambda model: model.name
+)
+@pytest.mark.parametrize(
+    "gpu", [sample_plans.A100, sample_plans.H100, sample_plans.MI300X], ids=lambda gpu: gpu.name
+)
+def test_what_torchtitan_has_is_not_refused(model, gpu):
+    assert TARGET.refuses(job_of(model, gpu=gpu)) == []
+
+
+def test_states_take_sixteen_bytes_in_shards():
+    def total(zero: int, shards: int, nodes=8) -> float:
+        job = job_of() if nodes > 1 else sample_plans.sample_job("torchtitan", gpus_per_node=1)
+        state = TARGET.traits.state(job, zero)
+        kinds = ("weights", "gradients", "optimizer")
+        ways = {kind: shards if getattr(state, f"{kind}_sharded") else 1 for kind in kinds}
+        return state.gathered + sum(getattr(state, kind) / ways[kind] for kind in kinds)
+
+    assert total(3, 8) == 16 / 8
+    assert total(2, 8) == 16 / 8 + 2
+    assert total(1, 8) == 12 / 8 + 4 + 2
+    assert total(0, 1, nodes=1) == 16 + 2

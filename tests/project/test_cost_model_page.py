@@ -1,0 +1,55 @@
+"""docs/cost-model.md equals the code that it describes, and what it says of known jobs holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import parc
+from benchmarks.accuracy import guide
+from benchmarks.accuracy.report import document_tables
+from parc.compiler.target import Traits
+from tests.support import cost_model_tables
+from tests.support.compiled_examples import EXAMPLES, ROOT, compiled
+
+DOCUMENT = ROOT / "docs" / "cost-model.md"
+
+
+def test_tables_are_up_to_date(update: bool) -> None:
+    tables = cost_model_tables.tables(cost_model_tables.example()) | guide.tables()
+    if update:
+        DOCUMENT.write_text(document_tables.filled(DOCUMENT.read_text(), tables))
+    document = DOCUMENT.read_text()
+    assert document == document_tables.filled(document, tables)
+    shown = re.findall(r"<!-- table (\S+) -->", document)
+    assert sorted(shown) == sorted({*tables, "accuracy", "ranking"})
+
+
+def test_every_trait_is_shown() -> None:
+    assert set(cost_model_tables.SAID) == {field.name for field in fields(Traits)} - {"state"}
+
+
+def test_every_constant_says_whose_number_it_is() -> None:
+    assert [name for name, _, comment in cost_model_tables.constants() if not comment] == []
+
+
+def test_every_term_has_its_formula() -> None:
+    formulas = DOCUMENT.read_text().partition("<!-- table terms -->")[0]
+    assert [name for name, _, _ in cost_model_tables.terms() if name not in formulas] == []
+
+
+def test_every_part_of_time_and_memory_is_explained() -> None:
+    """The names that reports show beside their bars stand in the document."""
+    document = DOCUMENT.read_text()
+    estimates = [plan.estimate for name in EXAMPLES for plan in compiled(name).plans]
+    named = {part for each in estimates for part in each.time}
+    named |= {kind for each in estimates for kind in each.fullest.memory}
+    assert [name for name in sorted(named) if f"| `{name}` |" not in document] == []
+
+
+def test_without_nvlink_a_pipeline_beats_gathering_weights() -> None:
+    """The section on the PCIe box; tests/compiler/test_known_layouts.py holds what the other sections say."""
+    best = compiled("llama2_7b_pcie").plans[0]
+    assert best.layout.pp > 1 and best.layout.tp == 1
+    sharded = parc.estimate(best.job, {"zero": 3, "dp_shard": 8}, "megatron")
+    assert sharded.mfu < best.estimate.mfu
