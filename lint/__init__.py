@@ -29,10 +29,10 @@ class _Callable(ModuleType):
 
         Folders are searched for launch files. Raises `JobError` for a path that cannot be read.
         """
-        from .engine import Options
+        from .judging import LintOptions
         from .run import lint_paths
 
-        options = Options(job=job)
+        options = LintOptions(job=job)
         judged = lint_paths(paths, options, dict(environment or {}), tuple(arguments))
         return [found.diagnostic for each in judged for found in each.findings]
 

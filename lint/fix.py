@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .engine import Judged
 from .finding import Edit
+from .judging import Judged
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..backends import BACKENDS
 from ..dsl.library import std_entries
 from .facts.batch import Batch, batches
 from .facts.described import NEEDED, described_layout, described_model, described_train
-from .facts.launch import Launch
+from .facts.launched_job import LaunchedJob
 
 #: What a job leaves out when it is the language's own default, or says nothing.
 _IDLE = {"bias": False, "tied": False, "qk_norm": False, "mtp_layers": 0, "dropout": 0.0}
@@ -36,7 +36,7 @@ class Imported:
     unknown: tuple[str, ...]
 
 
-def imported(launch: Launch, cluster: str | None = None) -> Imported:
+def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
     """The job that a launch describes; `cluster` names where it runs, such as std.h100_pod."""
     model, train = described_model(launch), described_train(launch)
     name = _identifier(_job_name(launch))
@@ -54,7 +54,7 @@ def imported(launch: Launch, cluster: str | None = None) -> Imported:
     return Imported("\n\n".join([head, *blocks]) + "\n", tuple(unknown))
 
 
-def _job_name(launch: Launch) -> str:
+def _job_name(launch: LaunchedJob) -> str:
     """What sbatch calls the job, unless it is made of patterns; else the script's name."""
     batch = next(batches(launch), None)
     given = batch.value("job-name") if batch else None
@@ -79,7 +79,7 @@ def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and value >= 1e-4 else str(value)
 
 
-def _cluster(launch: Launch, given: str | None, unknown: list[str]) -> str:
+def _cluster(launch: LaunchedJob, given: str | None, unknown: list[str]) -> str:
     """The cluster that was named, or the one whose GPUs sbatch is asked for by type."""
     nodes, gpus = launch.number("nodes"), launch.number("gpus_per_node")
     known = given or _by_type(launch)
@@ -97,7 +97,7 @@ def _cluster(launch: Launch, given: str | None, unknown: list[str]) -> str:
     return "\n".join([say, told, *shown])
 
 
-def _by_type(launch: Launch) -> str | None:
+def _by_type(launch: LaunchedJob) -> str | None:
     """`h100` in `--gpus-per-node=h100:8` names a cluster of the standard library."""
     names = {entry.name for entry in std_entries() if entry.kind == "cluster"}
     for batch in batches(launch):
@@ -111,12 +111,12 @@ def _by_type(launch: Launch) -> str | None:
 
 
 def _gpus_of(name: str) -> int | None:
-    from .cluster import cluster_named
+    from .std_cluster import cluster_named
 
     return cluster_named(name).gpus_per_node
 
 
-def _goal(launch: Launch) -> str:
+def _goal(launch: LaunchedJob) -> str:
     """The layout as conditions: without them parc would choose its own."""
     layout = described_layout(launch)
     moe = bool(launch.number("experts"))
@@ -129,7 +129,7 @@ def _goal(launch: Launch) -> str:
     return "\n".join(["goal {", "  maximize mfu", remark, *conditions, "}"])
 
 
-def _target(launch: Launch, unknown: list[str]) -> str:
+def _target(launch: LaunchedJob, unknown: list[str]) -> str:
     if launch.framework in BACKENDS:
         remark = "  # Megatron-DeepSpeed, nearly" if not _own(launch) else ""
         return f"target {launch.framework} {{}}{remark}"
@@ -137,11 +137,11 @@ def _target(launch: Launch, unknown: list[str]) -> str:
     return "# Which framework runs this is not in the files.\n# target megatron {}"
 
 
-def _own(launch: Launch) -> bool:
+def _own(launch: LaunchedJob) -> bool:
     return launch.framework != "megatron" or launch.megatron
 
 
-def _launch_blocks(launch: Launch) -> Iterator[str]:
+def _launch_blocks(launch: LaunchedJob) -> Iterator[str]:
     batch = next(batches(launch), None)
     if batch is None:
         return

@@ -16,7 +16,7 @@ from ..dsl.expression import VALUES
 from ..dsl.job import Job
 from .facts.described import described_job
 from .facts.known import Known, Missing
-from .facts.launch import Launch, number_of, text_of
+from .facts.launched_job import LaunchedJob, number_of, text_of
 
 Layout = dict[str, int]
 
@@ -31,21 +31,21 @@ class Priced:
     estimate: Estimate
 
 
-def target_of(launch: Launch) -> Target | None:
+def target_of(launch: LaunchedJob) -> Target | None:
     """The framework that runs the job; Megatron-DeepSpeed is none of those that the compiler knows."""
     if launch.framework == "megatron" and not launch.megatron:
         return None
     return BACKENDS[launch.framework].target if launch.framework in BACKENDS else None
 
 
-def job_of(launch: Launch) -> Job | None:
+def job_of(launch: LaunchedJob) -> Job | None:
     """The job to price on: the one that was asked for, or what the files say on a named cluster."""
     if launch.job is not None:
         return launch.job
     return None if launch.cluster is None else described_job(launch, launch.cluster)
 
 
-def best_plan(launch: Launch) -> Plan | None:
+def best_plan(launch: LaunchedJob) -> Plan | None:
     """The best layout of the job on the framework of the files; None where there is none, or the job does
     not ask for this framework. Solved once for each job and target."""
     from ..compiler import plan
@@ -62,7 +62,7 @@ def best_plan(launch: Launch) -> Plan | None:
     return _PLANS[key]
 
 
-def layout_of(launch: Launch, job: Job) -> Layout:
+def layout_of(launch: LaunchedJob, job: Job) -> Layout:
     """The decision variables of a launch file; raises `Missing`."""
     known = Known(launch)
     if known.number("gpus_per_node") != job.cluster.gpus_per_node:
@@ -86,14 +86,14 @@ def layout_of(launch: Launch, job: Job) -> Layout:
     return {name: value for name, value in layout.items() if name != "dp_replicate"}
 
 
-def _recomputed(launch: Launch) -> int:
+def _recomputed(launch: LaunchedJob) -> int:
     """Layers that the block method recomputes in each chunk; 0 stands for all."""
     if text_of(launch.option("--recompute-method")) != "block":
         return 0
     return number_of(launch.option("--recompute-num-layers")) or 0
 
 
-def price(launch: Launch) -> Priced | None:
+def price(launch: LaunchedJob) -> Priced | None:
     """The launch file's layout with its price; None where it, or the job, is not fully known or not legal."""
     job, target = job_of(launch), target_of(launch)
     if job is None or target is None:

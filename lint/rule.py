@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from ..dsl.diagnostics import Severity
-from .facts.launch import Launch
+from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Skipped
 
-Check = Callable[[Launch], Iterator[Complaint | Skipped]]
+Check = Callable[[LaunchedJob], Iterator[Complaint | Skipped]]
 
 #: The headings of a page, in order; What is the text before the first of them.
 HEADINGS = ("Why", "Bad", "Good")
@@ -56,7 +56,7 @@ def rule_of(module: ModuleType) -> Rule:
     """The rule that a module of `rules/` describes."""
     return Rule(
         code=module.CODE,
-        name=module.NAME,
+        name=module.__name__.rpartition(".")[2].replace("_", "-"),
         title=module.TITLE,
         severity=module.SEVERITY,
         source=module.SOURCE,

@@ -10,13 +10,13 @@ from pathlib import Path
 from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
 from ..reading.facts import LaunchConfig
-from .engine import Judged, Options, judge
 from .files import MAX_BYTES, read_texts
+from .judging import Judged, LintOptions, judge
 
 
 def lint_paths(
     paths: Iterable[str | os.PathLike[str]],
-    options: Options,
+    options: LintOptions,
     environment: Mapping[str, str],
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
@@ -29,7 +29,7 @@ def lint_paths(
 
 def lint_texts(
     texts: Mapping[str, str],
-    options: Options,
+    options: LintOptions,
     environment: Mapping[str, str],
     arguments: Sequence[str] = (),
 ) -> list[Judged]:

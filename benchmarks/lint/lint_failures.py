@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs 
 from benchmarks.lint.failure_facts import facts_of
 from benchmarks.lint.failure_files import files_of
 from parc.backends.launch_files import read_jobs
-from parc.lint.engine import Options, judge
+from parc.lint.judging import LintOptions, judge
 
 DECIDABLE = ("none", "world", "model")
 Row = Mapping[str, str]
@@ -43,7 +43,9 @@ class Tried:
 
 def lint(files: Mapping[str, str]) -> frozenset[str]:
     configs = read_jobs(files, folder=files.get)
-    return frozenset(found.code for each in judge(configs, Options()) for found in each.findings)
+    return frozenset(
+        found.code for each in judge(configs, LintOptions()) for found in each.findings
+    )
 
 
 def tried(row: Row) -> Tried:

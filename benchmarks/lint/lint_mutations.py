@@ -23,7 +23,7 @@ from benchmarks.lint.mutations.mutation import Files, Mutation
 from benchmarks.lint.mutations.slurm import SLURM
 from benchmarks.lint.mutations.torchtitan import TORCHTITAN
 from parc.backends.launch_files import read_jobs
-from parc.lint.engine import Options, judge
+from parc.lint.judging import LintOptions, judge
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -65,7 +65,9 @@ def jobs(backend: str) -> dict[str, Files]:
 def said(files: Files) -> set[tuple[str, str]]:
     """What the rules say of a job, as errors and warnings."""
     configs = read_jobs(files, folder=files.get)
-    found = (each for one in judge(configs, Options(versions=VERSIONS)) for each in one.findings)
+    found = (
+        each for one in judge(configs, LintOptions(versions=VERSIONS)) for each in one.findings
+    )
     return {(each.code, each.diagnostic.message) for each in found if each.severity != "info"}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from parc.lint.engine import Options, judge
+from parc.lint.judging import LintOptions, judge
 from parc.reading.facts import LaunchConfig
 
 _CODE = re.compile(r"PAR\d{3}")
@@ -44,7 +44,7 @@ def defects_of(row: Mapping[str, str], configs: Sequence[LaunchConfig]) -> Defec
     """What the rules report of a file, without a job to compare it with."""
     by_severity: dict[str, set[str]] = {"error": set(), "warning": set(), "info": set()}
     arguments = () if row.get("copy") else tuple(row.get("invocation", "").split())
-    for judged in judge(configs, Options(arguments=arguments)):
+    for judged in judge(configs, LintOptions(arguments=arguments)):
         for finding in judged.findings:
             by_severity[finding.diagnostic.severity].add(finding.code)
     return Defects(wanted(row).wanted, *map(frozenset, by_severity.values()))

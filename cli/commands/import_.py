@@ -29,18 +29,18 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from parc.lint.cluster import cluster_named
-    from parc.lint.facts.launch import Launch
+    from parc.lint.facts.launched_job import LaunchedJob
     from parc.lint.files import read_texts
     from parc.lint.imported import imported
     from parc.lint.run import read_configs
+    from parc.lint.std_cluster import cluster_named
 
     cluster = cluster_named(arguments.cluster).name if arguments.cluster else None
     texts = read_texts(arguments.paths)
     if texts.unreadable:
         raise JobError(texts.unreadable)
     configs = read_configs(texts.texts, dict(arguments.env), tuple(arguments.script))
-    jobs = [Launch(config) for config in configs if config.facts]
+    jobs = [LaunchedJob(config) for config in configs if config.facts]
     if len(jobs) != 1:
         raise JobError([_not_one(jobs)])
     found = imported(jobs[0], cluster)

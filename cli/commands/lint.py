@@ -15,8 +15,8 @@ from .. import codes
 
 if TYPE_CHECKING:
     from parc.dsl.job import Cluster, Job
-    from parc.lint.config import Config
-    from parc.lint.engine import Judged, Options
+    from parc.lint.judging import Judged, LintOptions
+    from parc.lint.project_settings import ProjectSettings
 
 NAME = "lint"
 FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
@@ -79,9 +79,9 @@ def run(arguments: Namespace) -> int:
         return _explain(arguments.explain)
     if not arguments.paths:
         raise JobError([Diagnostic(codes.NO_FILES, "no launch file is named", help="parc lint .")])
-    from parc.lint.config import load_config
+    from parc.lint.project_settings import load_project_settings
 
-    config = load_config(Path.cwd())
+    config = load_project_settings(Path.cwd())
     judged = _judged(arguments, config)
     if arguments.fix or arguments.diff:
         judged = _fix(arguments, config, judged)
@@ -89,7 +89,7 @@ def run(arguments: Namespace) -> int:
     return _exit_code(judged, arguments.fail_on or config.fail_on or "error")
 
 
-def _judged(arguments: Namespace, config: Config) -> list[Judged]:
+def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
     from parc.lint.files import read_texts
     from parc.lint.run import lint_texts
 
@@ -105,15 +105,15 @@ def _judged(arguments: Namespace, config: Config) -> list[Judged]:
     return lint_texts(found.texts, options, environment, tuple(arguments.script))
 
 
-def _options(arguments: Namespace, config: Config) -> Options:
-    from parc.lint.engine import Options
+def _options(arguments: Namespace, config: ProjectSettings) -> LintOptions:
+    from parc.lint.judging import LintOptions
 
     select, ignore = (
         tuple(name for given in lists for name in given)
         for lists in (arguments.select, arguments.ignore)
     )
     _refuse_unknown((*select, *ignore, *config.select, *config.ignore))
-    return Options(
+    return LintOptions(
         job=_spec(arguments.spec or config.spec),
         cluster=_cluster(arguments.cluster or config.cluster),
         select=select or tuple(config.select),
@@ -154,13 +154,13 @@ def _spec(path: str | None) -> Job | None:
 def _cluster(name: str | None) -> Cluster | None:
     if name is None:
         return None
-    from parc.lint.cluster import cluster_named
+    from parc.lint.std_cluster import cluster_named
 
     return cluster_named(name)
 
 
 def _explain(name: str) -> int:
-    from parc.lint.page import page
+    from parc.lint.rule_page import page
     from parc.lint.rules import RULES
 
     rule = next((rule for rule in RULES if name in (rule.code, rule.name)), None)
@@ -183,7 +183,7 @@ def _print(arguments: Namespace, judged: list[Judged]) -> None:
     print(PRINTERS[arguments.format](judged))
 
 
-def _fix(arguments: Namespace, config: Config, judged: list[Judged]) -> list[Judged]:
+def _fix(arguments: Namespace, config: ProjectSettings, judged: list[Judged]) -> list[Judged]:
     """Write the cures, or show them, and judge what is left."""
     from parc.lint.fix import fixes
 

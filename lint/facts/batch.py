@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ..finding import Place
-from .launch import Launch
+from .launched_job import LaunchedJob
 
 _DIRECTIVE = re.compile(r"#SBATCH\s+(?P<words>-.*)")
 #: sbatch's short names.
@@ -122,7 +122,7 @@ class Batch:
         return Place(self.path, number, indent + 1, max(len(line.strip()), 1))
 
 
-def batches(launch: Launch) -> Iterator[Batch]:
+def batches(launch: LaunchedJob) -> Iterator[Batch]:
     """The sbatch scripts among a job's files."""
     for path, text in launch.config.texts.items():
         if "#SBATCH" in text and not path.endswith((".py", ".md", ".json", ".toml")):

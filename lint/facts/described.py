@@ -11,7 +11,7 @@ from typing import Any
 from ...backends.torchtitan.read.sources import registered
 from ...dsl.job import Cluster, Job, Model, TargetSpec, Train
 from .expert_layers import length_of
-from .launch import Launch, number_of, text_of, texts_of
+from .launched_job import LaunchedJob, number_of, text_of, texts_of
 
 Values = dict[str, Any]
 
@@ -24,11 +24,11 @@ NEEDED = {
 }
 
 
-def described_model(launch: Launch) -> Values:
+def described_model(launch: LaunchedJob) -> Values:
     """What is known of the model. Nothing is taken from a model that only looks alike."""
     sizes = {name: launch.number(fact) for fact, name in _SIZES.items()}
     found: Values = {name: size for name, size in sizes.items() if size is not None}
-    readers: dict[str | None, Callable[[Launch], Values]] = {
+    readers: dict[str | None, Callable[[LaunchedJob], Values]] = {
         "megatron": _megatron_model,
         "deepspeed": _deepspeed_model,
         "torchtitan": _torchtitan_model,
@@ -40,7 +40,7 @@ def described_model(launch: Launch) -> Values:
     return found
 
 
-def _megatron_model(launch: Launch) -> Values:
+def _megatron_model(launch: LaunchedJob) -> Values:
     """The options that Megatron-LM builds its model from, with its defaults (GPT-2's)."""
     hidden, gated = launch.number("hidden"), launch.given("--swiglu")
     if not launch.given("--hidden-size"):
@@ -68,7 +68,7 @@ _LATENT = {
 }
 
 
-def _megatron_blocks(launch: Launch) -> Values:
+def _megatron_blocks(launch: LaunchedJob) -> Values:
     position = text_of(launch.option("--position-embedding-type")) or "learned_absolute"
     if launch.given("--use-rotary-position-embeddings"):
         position = "rope"
@@ -98,7 +98,7 @@ def _megatron_blocks(launch: Launch) -> Values:
     return found | ({"window": int(reach) + 1} if reach.isdecimal() else {})
 
 
-def _megatron_experts(launch: Launch) -> Values:
+def _megatron_experts(launch: LaunchedJob) -> Values:
     found: Values = {"experts": launch.number("experts")}
     found["topk"] = number_of(launch.option("--moe-router-topk")) or 2
     found |= _numbers(launch, {"expert_ffn": "--moe-ffn-hidden-size"})
@@ -112,7 +112,7 @@ def _megatron_experts(launch: Launch) -> Values:
     return found
 
 
-def _deepspeed_model(launch: Launch) -> Values:
+def _deepspeed_model(launch: LaunchedJob) -> Values:
     """model.json, as parc writes it for its own train.py."""
     known = Model.model_fields
     for path, text in launch.config.texts.items():
@@ -139,7 +139,7 @@ _TORCHTITAN = {
 }
 
 
-def _torchtitan_model(launch: Launch) -> Values:
+def _torchtitan_model(launch: LaunchedJob) -> Values:
     """The registered sizes; llama3's feed-forward width follows from three of them (model.py:332)."""
     flavor = text_of(launch.setting("toml", "model.flavor"))
     for path, text in launch.config.texts.items():
@@ -176,7 +176,7 @@ def _registered_values(arguments: Mapping[str, Any]) -> Values:
     return found | _known(tied=arguments.get("enable_weight_tying") or None)
 
 
-def described_train(launch: Launch) -> Values:
+def described_train(launch: LaunchedJob) -> Values:
     """What is known of the training: batch, length, precision, optimizer."""
     facts = {"seq_len": launch.number("seq_len"), "global_batch": launch.number("gbs")}
     precision = launch.value("precision")
@@ -206,7 +206,7 @@ _RATES = {
 }
 
 
-def _options(launch: Launch) -> Values:
+def _options(launch: LaunchedJob) -> Values:
     found: Values = {}
     for name, places in (_COUNTS | _RATES).items():
         scopes = zip(("argument", "json", "toml"), places, strict=True)
@@ -226,7 +226,7 @@ def _options(launch: Launch) -> Values:
     return found | ({"dropout": dropout} if dropout else {})
 
 
-def described_layout(launch: Launch) -> dict[str, int | str]:
+def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
     """The layout in the words of a goal."""
     names = {"tp": "tp", "pp": "pp", "vpp": "vpp", "cp": "cp", "ep": "ep", "etp": "etp"}
     found: dict[str, int | str] = {}
@@ -245,7 +245,7 @@ def described_layout(launch: Launch) -> dict[str, int | str]:
 RECOMPUTED = ("none", "selective", "full")
 
 
-def described_job(launch: Launch, cluster: Cluster) -> Job | None:
+def described_job(launch: LaunchedJob, cluster: Cluster) -> Job | None:
     """The whole job on a cluster, for pricing; None where something that it needs is unknown."""
     nodes, gpus = launch.number("nodes"), launch.number("gpus_per_node")
     model, train = described_model(launch), {"steps": 1, **described_train(launch)}
@@ -275,11 +275,11 @@ def float_of(text: str | None) -> float | None:
     return value if value is None or math.isfinite(value) else None
 
 
-def _numbers(launch: Launch, options: Mapping[str, str]) -> Values:
+def _numbers(launch: LaunchedJob, options: Mapping[str, str]) -> Values:
     return _known(**{name: number_of(launch.option(option)) for name, option in options.items()})
 
 
-def _floats(launch: Launch, options: Mapping[str, str]) -> Values:
+def _floats(launch: LaunchedJob, options: Mapping[str, str]) -> Values:
     return _known(
         **{name: float_of(text_of(launch.option(option))) for name, option in options.items()}
     )

@@ -13,7 +13,7 @@ from typing import Any
 from ...backends import BACKENDS
 from ...reading.facts import Fact, Setting
 from ..finding import At
-from .launch import Launch, number_of, text_of
+from .launched_job import LaunchedJob, number_of, text_of
 
 #: torchtitan's release by the kind of its configuration.
 RELEASES = {"torchtitan-toml": "0.2.2", "torchtitan-python": "0.3"}
@@ -40,7 +40,7 @@ class Used:
 class Known:
     """What a job would say, read from a launch file; `used` collects what was looked at."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: LaunchedJob) -> None:
         self.launch = launch
         self.used: dict[str, Used] = {}
         self.model = _Part(self, MODEL)

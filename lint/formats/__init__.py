@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..engine import Judged
+from ..judging import Judged
 from .github import github
 from .json import as_json
 from .junit import junit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...reading.facts import Unknown
-from ..engine import Judged
+from ..judging import Judged
 
 
 def facts_text(judged: Sequence[Judged]) -> str:

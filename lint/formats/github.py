@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..engine import Judged
 from ..finding import Finding
+from ..judging import Judged
 from .text import findings, position, summary
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}

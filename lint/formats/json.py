@@ -8,8 +8,8 @@ from typing import Any
 
 from ...dsl.diagnostics import Note
 from ...reading.facts import Fact, Unknown
-from ..engine import Judged
 from ..finding import Finding
+from ..judging import Judged
 from .text import findings, position
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ...dsl.diagnostics import render
-from ..engine import Judged
+from ..judging import Judged
 
 
 def junit(judged: Sequence[Judged]) -> str:

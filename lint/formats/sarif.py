@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from ...dsl.diagnostics import Note, Span
 from ...reading.facts import Unknown
-from ..engine import Judged
 from ..finding import Finding
+from ..judging import Judged
 from ..rules import RULES
 from .text import findings, position
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...dsl.diagnostics import render
-from ..engine import SEVERITIES, Judged
 from ..finding import Finding
+from ..judging import SEVERITIES, Judged
 
 
 def text(judged: Sequence[Judged]) -> str:

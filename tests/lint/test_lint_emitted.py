@@ -11,8 +11,8 @@ from benchmarks.lint import lint_failures, lint_mutations
 from benchmarks.lint.failure_facts import DEFAULTS, facts_of
 from benchmarks.lint.failure_files import files_of
 from parc.dsl.diagnostics import Diagnostic
-from parc.lint.engine import Options
 from parc.lint.files import read_texts
+from parc.lint.judging import LintOptions
 from parc.lint.run import lint_texts
 from tests.support.paths import ROOT
 
@@ -24,7 +24,7 @@ QUICK = [
 ]
 
 
-def said(example: str, options: Options) -> list[Diagnostic]:
+def said(example: str, options: LintOptions) -> list[Diagnostic]:
     """Findings in every target's files, alone and with their batch script."""
     found: list[Diagnostic] = []
     for target in ("megatron", "deepspeed", "torchtitan"):
@@ -40,19 +40,19 @@ def said(example: str, options: Options) -> list[Diagnostic]:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_emitted_files_are_clean(example: str) -> None:
-    assert [str(each) for each in said(example, Options())] == []
+    assert [str(each) for each in said(example, LintOptions())] == []
 
 
 @pytest.mark.parametrize("example", QUICK)
 def test_emitted_files_do_not_drift_from_their_job(example: str) -> None:
     job = parc.load(ROOT / "examples" / f"{example}.par")
-    assert [str(each) for each in said(example, Options(job=job))] == []
+    assert [str(each) for each in said(example, LintOptions(job=job))] == []
 
 
 def test_a_folder_of_all_targets_is_clean() -> None:
     texts = read_texts([GOLDEN / "llama3_8b"]).texts
     assert len(texts) >= 6
-    found = [each for judged in lint_texts(texts, Options(), {}) for each in judged.findings]
+    found = [each for judged in lint_texts(texts, LintOptions(), {}) for each in judged.findings]
     assert [str(each.diagnostic) for each in found] == []
 
 
@@ -76,7 +76,7 @@ def test_a_failure_without_facts_is_no_failure(framework: str) -> None:
     """The parts that a failure does not speak of are legal, so that they are not what is found."""
     assert DEFAULTS["world"] == 8
     files = files_of(framework, facts_of("" if framework == "megatron" else "micro=1"))
-    judged = lint_texts(files, Options(), {})
+    judged = lint_texts(files, LintOptions(), {})
     errors = [
         each.diagnostic.message
         for one in judged

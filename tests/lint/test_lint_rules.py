@@ -10,16 +10,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import parc
-from parc.lint.engine import Judged, Options
 from parc.lint.files import read_texts
 from parc.lint.formats import FORMATS
-from parc.lint.page import page
+from parc.lint.judging import Judged, LintOptions
 from parc.lint.rule import HEADINGS, Rule
-from parc.lint.rules import MODULES, RULES, UNKNOWN_FACT
+from parc.lint.rule_page import page
+from parc.lint.rules import FAMILIES, RULES, UNKNOWN_FACT
 from parc.lint.run import lint_texts
 from tests.support.paths import ROOT
 
@@ -35,7 +36,9 @@ by_code = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
 def judged(folder: Path, rule: Rule) -> list[Judged]:
     """The jobs of a case, read from the current folder so that paths are short."""
-    options = Options(versions=VERSIONS.get(rule.code, {}), require_complete=rule is UNKNOWN_FACT)
+    options = LintOptions(
+        versions=VERSIONS.get(rule.code, {}), require_complete=rule is UNKNOWN_FACT
+    )
     job = folder / "job.par"
     if job.exists():
         options = replace(options, job=parc.load("job.par"))
@@ -113,13 +116,21 @@ def test_no_page_or_case_is_left_over() -> None:
     assert {path.name for path in CASES.iterdir()} == codes
 
 
-def test_every_module_is_listed() -> None:
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.rpartition(".")[2])
+def test_a_family_lists_its_modules(family: ModuleType) -> None:
+    (folder,) = family.__path__
     modules = {
         path.stem
-        for path in (ROOT / "lint" / "rules").rglob("*.py")
+        for path in Path(folder).glob("*.py")
         if re.search(r"^CODE = ", path.read_text(), re.MULTILINE)
     }
-    assert {module.__name__.rpartition(".")[2] for module in MODULES} == modules
+    listed = [module.__name__.rpartition(".")[2] for module in family.MODULES]
+    assert set(listed) == modules and len(listed) == len(modules)
+
+
+def test_every_family_is_listed() -> None:
+    folders = {path.parent.name for path in (ROOT / "lint" / "rules").glob("*/__init__.py")}
+    assert {family.__name__.rpartition(".")[2] for family in FAMILIES} == folders
 
 
 @by_code

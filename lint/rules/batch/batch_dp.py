@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...facts.launch import Launch, number_of
+from ...compiler_predicates import enforced, legal_values
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related, Skipped
-from ...layout import enforced, legal_values
 
 CODE = "PAR201"
-NAME = "batch-dp"
 TITLE = "micro-batch * dp does not divide the global batch"
 SEVERITY = "error"
 SOURCE = (
@@ -29,7 +28,7 @@ SOURCE = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "torchtitan":
         yield from _micro_batches(launch)
     if launch.framework == "deepspeed":
@@ -40,14 +39,14 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
         yield said
 
 
-def _local(launch: Launch, name: str) -> int | None:
+def _local(launch: LaunchedJob, name: str) -> int | None:
     """What torchtitan's global batch must be a multiple of is the local batch, cut by a pipeline or not."""
     if name != "micro_batch" or launch.framework != "torchtitan":
         return None
     return number_of(launch.setting("toml", "training.local_batch_size", "training.batch_size"))
 
 
-def _nearest(launch: Launch) -> str | None:
+def _nearest(launch: LaunchedJob) -> str | None:
     batch, micro, dp = (launch.number(name) for name in ("gbs", "mbs", "dp"))
     if batch is None or not micro or not dp:
         return None
@@ -56,7 +55,7 @@ def _nearest(launch: Launch) -> str | None:
     return f"a global batch of {' or '.join(map(str, near))}"
 
 
-def _micro_batches(launch: Launch) -> Iterator[Complaint]:
+def _micro_batches(launch: LaunchedJob) -> Iterator[Complaint]:
     """A pipeline cuts the local batch into micro-batches (distributed/pipeline_parallel.py:191)."""
     local = launch.setting("toml", "training.local_batch_size", "training.batch_size")
     micro = launch.setting("toml", "parallelism.pipeline_parallel_microbatch_size")

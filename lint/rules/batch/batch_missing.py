@@ -21,19 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 from .batch_triple import MICRO, TOTAL
 
 CODE = "PAR206"
-NAME = "batch-missing"
 TITLE = "neither of DeepSpeed's batch sizes is given"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:649"
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     keys = launch.all("json")
     if not keys or launch.key(TOTAL) or launch.key(MICRO):
         return
@@ -43,7 +42,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
     yield Complaint(message, Place(keys[0].path, 1), help=f'"{MICRO}": 1')
 
 
-def _filled_in(launch: Launch) -> bool:
+def _filled_in(launch: LaunchedJob) -> bool:
     """Whether a trainer above DeepSpeed gives the batch: Hugging Face names its config by --deepspeed."""
     config = launch.option("--deepspeed", "--deepspeed-config-file")
     trainer = launch.given(

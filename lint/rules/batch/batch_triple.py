@@ -29,11 +29,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ....dsl.diagnostics import Severity
-from ...facts.launch import Launch, number_of
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR205"
-NAME = "batch-triple"
 TITLE = "DeepSpeed's three batch keys do not multiply"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:590-660; deepspeedai/DeepSpeed#6914"
@@ -45,7 +44,7 @@ MICRO = "train_micro_batch_size_per_gpu"
 STEPS = "gradient_accumulation_steps"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     settings = {name: launch.key(name) for name in (TOTAL, MICRO, STEPS)}
     numbers = {name: number_of(setting) for name, setting in settings.items()}
     at = settings[TOTAL]
@@ -68,7 +67,7 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
     yield Complaint(said[0], at, tuple(related[1:]), said[1], severity)
 
 
-def _explained(launch: Launch, numbers: Mapping[str, int | None]) -> bool:
+def _explained(launch: LaunchedJob, numbers: Mapping[str, int | None]) -> bool:
     """Whether a pipeline or tensor parallelism of the program's own would make the three multiply."""
     total, micro, steps = (numbers[name] for name in (TOTAL, MICRO, STEPS))
     world = launch.number("world")
@@ -78,7 +77,7 @@ def _explained(launch: Launch, numbers: Mapping[str, int | None]) -> bool:
     return rest == 0 and 0 < ranks_wanted < world and world % ranks_wanted == 0
 
 
-def ranks(launch: Launch) -> int | None:
+def ranks(launch: LaunchedJob) -> int | None:
     """Ranks among which DeepSpeed shares the batch: tensor-parallel ones of AutoTP count too."""
     if launch.key("tensor_parallel.autotp_size") is not None:
         return launch.number("world")
@@ -86,7 +85,7 @@ def ranks(launch: Launch) -> int | None:
     return _divided_world(launch) or launch.number("dp")
 
 
-def _divided_world(launch: Launch) -> int | None:
+def _divided_world(launch: LaunchedJob) -> int | None:
     world = launch.number("world")
     group = math.prod(launch.number(name) or 1 for name in ("tp", "pp", "ulysses_sp"))
     undecided = any(launch.unknown(name) for name in ("tp", "pp", "ulysses_sp"))

@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...compiler_predicates import places
 from ...facts.known import Known, Missing
-from ...facts.launch import Launch, number_of
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Skipped
-from ...layout import places
 
 CODE = "PAR204"
-NAME = "few-microbatches"
 TITLE = "fewer micro-batches than pipeline stages"
 SEVERITY = "warning"
 SOURCE = (
@@ -31,7 +30,7 @@ SOURCE = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     known = Known(launch)
     try:
         pp, microbatches = known.column("pp"), _microbatches(known)

@@ -17,17 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, texts_of
+from ...facts.launched_job import LaunchedJob, texts_of
 from ...finding import Complaint, Related
 
 CODE = "PAR202"
-NAME = "rampup"
 TITLE = "a ramp of the batch does not divide by micro-batch * dp"
 SEVERITY = "warning"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.py"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at, micro, dp = launch.option("--rampup-batch-size"), launch.number("mbs"), launch.number("dp")
     sizes = [number_in(text) for text in texts_of(at)]
     if at is None or len(sizes) != 3 or not micro or not dp:

@@ -26,11 +26,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
-from ...facts.launch import Launch, number_of, text_of
+from ...facts.launched_job import LaunchedJob, number_of, text_of
 from ...finding import Complaint, Related
 
 CODE = "PAR207"
-NAME = "two-sources"
 TITLE = "a quantity is given twice with different values"
 SEVERITY = "error"
 SOURCE = "sahil280114/codealpaca#14, CarperAI/trlx#376, hiyouga/LlamaFactory#201"
@@ -51,7 +50,7 @@ SAME = {
 }
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for key, options in SAME.items():
         config = launch.key(key)
         for scope in ("argument", "launcher"):
@@ -81,7 +80,7 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def _accelerate(launch: Launch) -> Iterator[Complaint]:
+def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
     """accelerate's own options beside those of the program that it starts."""
     for name in ("--gradient-accumulation-steps",):
         outer, inner = launch.setting("launcher", name), launch.option(name)
@@ -89,7 +88,7 @@ def _accelerate(launch: Launch) -> Iterator[Complaint]:
             yield _complaint(inner, outer)
 
 
-def _hugging_face(launch: Launch) -> Iterator[Complaint]:
+def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
     """The Trainer computes the whole batch, and compares it with the config's."""
     total = launch.key("train_batch_size")
     micro = launch.option("--per-device-train-batch-size")

@@ -18,12 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR203"
-NAME = "vpp-microbatches"
 TITLE = "interleaving has too few or uneven micro-batches"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/pipeline_parallel/schedules.py:1160"
@@ -32,7 +31,7 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/pipeline_parallel/schedules.
 GROUP = "--microbatch-group-size-per-virtual-pipeline-stage"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.given(GROUP):
         return
     for said in enforced(CODE, launch):
@@ -41,6 +40,6 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
         yield said
 
 
-def _batch(launch: Launch) -> str | None:
+def _batch(launch: LaunchedJob) -> str | None:
     pp, micro, dp = (launch.number(name) for name in ("pp", "mbs", "dp"))
     return f"a global batch in multiples of {pp * micro * dp}" if pp and micro and dp else None

@@ -18,18 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Unknown
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR901"
-NAME = "unknown-fact"
 TITLE = "a value cannot be told from the text"
 SEVERITY = "error"
 SOURCE = "parc: docs/lint.md, Coverage"
 ASKED = True
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for fact in launch.facts.values():
         if isinstance(fact.value, Unknown):
             help_text = "give it with --env NAME=VALUE, or the script's arguments behind --"

@@ -21,16 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR902"
-NAME = "unused-ignore"
 TITLE = "a comment ignores what does not occur"
 SEVERITY = "warning"
 SOURCE = "parc: docs/lint.md, Suppressing"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """The engine speaks for this rule, after all others."""
     yield from ()

@@ -24,13 +24,12 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Unknown, Value
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import deepspeed_keys
 from ...finding import Complaint
 from .unknown_section_key import split
 
 CODE = "PAR416"
-NAME = "config-value"
 TITLE = "a value that DeepSpeed does not take"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/zero/config.py, runtime/config.py:590-660"
@@ -62,7 +61,7 @@ TOP = {
 }  # fmt: skip
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in launch.all("json"):
         value = setting.values[0] if len(setting.values) == 1 else None
         if isinstance(value, Unknown) or value is None or value == "auto" or _template(value):

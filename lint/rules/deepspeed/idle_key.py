@@ -22,11 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of, text_of
+from ...facts.launched_job import LaunchedJob, number_of, text_of
 from ...finding import Complaint, Related
 
 CODE = "PAR418"
-NAME = "idle-key"
 TITLE = "a key that does nothing here"
 SEVERITY = "warning"
 SOURCE = "DeepSpeed 0.19.8: loaded, and found without effect"
@@ -36,7 +35,7 @@ FILE = "ds_config.json"
 THIRD_STAGE = ("zero_quantized_weights", "zero_quantized_nontrainable_weights")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at, stage = launch.key("zero_optimization.stage"), number_of(
         launch.key("zero_optimization.stage")
     )

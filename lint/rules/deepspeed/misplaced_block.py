@@ -21,20 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import deepspeed_keys
 from ...finding import Complaint
 from .unknown_section_key import is_misplaced
 
 CODE = "PAR406"
-NAME = "misplaced-block"
 TITLE = "a top-level section inside another one"
 SEVERITY = "error"
 SOURCE = "deepspeedai/DeepSpeed#2721"
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     told: set[str] = set()
     for setting in launch.all("json"):
         section, name, *_ = [*setting.name.split("."), ""]

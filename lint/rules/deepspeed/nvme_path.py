@@ -20,18 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, text_of
+from ...facts.launched_job import LaunchedJob, text_of
 from ...finding import Complaint
 
 CODE = "PAR417"
-NAME = "nvme-path"
 TITLE = "NVMe offload without its folder"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8: accepted without the path"
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for section in ("offload_param", "offload_optimizer"):
         device = launch.key(f"zero_optimization.{section}.device")
         path = launch.key(f"zero_optimization.{section}.nvme_path")

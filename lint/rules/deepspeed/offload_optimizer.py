@@ -34,12 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...facts.launch import Launch, text_of
+from ...facts.launched_job import LaunchedJob, text_of
 from ...finding import Complaint
-from ..launcher.started import is_old
+from ..options.megatron_program import is_old
 
 CODE = "PAR402"
-NAME = "offload-optimizer"
 TITLE = "optimizer offload with an optimizer of the GPU"
 SEVERITY = "error"
 SOURCE = (
@@ -49,7 +48,7 @@ SOURCE = (
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at = launch.key("zero_optimization.offload_optimizer.device")
     if at is None or text_of(at) not in ("cpu", "nvme") or "megatron" not in launch.kind:
         return
@@ -61,5 +60,5 @@ def check(launch: Launch) -> Iterator[Complaint]:
     yield Complaint(message, at, help=help_text, severity=severity)
 
 
-def _forced_off(launch: Launch) -> bool:
+def _forced_off(launch: LaunchedJob) -> bool:
     return text_of(launch.key("zero_force_ds_cpu_optimizer")) == "False"

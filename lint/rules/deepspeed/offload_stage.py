@@ -21,11 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of, text_of
+from ...facts.launched_job import LaunchedJob, number_of, text_of
 from ...finding import Complaint, Related
 
 CODE = "PAR405"
-NAME = "offload-stage"
 TITLE = "offload at a ZeRO stage that does not divide what it moves"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/zero/config.py accepts it, runtime/engine.py ignores it"
@@ -36,7 +35,7 @@ STAGE = "zero_optimization.stage"
 LEAST = {"offload_param": 3, "offload_optimizer": 1}
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at = launch.key(STAGE)
     stage = 0 if at is None else number_of(at)
     if stage is None:

@@ -23,21 +23,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...facts.versions import older
 from ...facts.vocabulary import DEEPSPEED_REMOVED, deepspeed_keys
 from ...finding import Complaint
 from .unknown_section_key import split
 
 CODE = "PAR415"
-NAME = "removed-key"
 TITLE = "a key that DeepSpeed removed or replaced"
 SEVERITY = "info"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:81-130, runtime/zero/config.py"
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     version = launch.versions.get("deepspeed")
     if version is not None and older(version, "0.19"):
         return

@@ -22,18 +22,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR419"
-NAME = "repeated-key"
 TITLE = "a key that stands twice in a config"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py, dict_raise_error_on_duplicate_keys"
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     seen: dict[tuple[str, str], Setting] = {}
     for setting in launch.all("json"):
         first = seen.setdefault((setting.path, setting.name), setting)

@@ -24,12 +24,11 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Edit
 from .unknown_section_key import split
 
 CODE = "PAR404"
-NAME = "string-value"
 TITLE = "a truth value or a number in quotes"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py, runtime/config_utils.py"
@@ -41,7 +40,7 @@ _LITERAL = re.compile(r"(?i:true|false)|[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 TEXTS = ("job_name", "tag", "project", "team", "group", "output_path", "version")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in launch.all("json"):
         value = setting.values[0] if len(setting.values) == 1 else None
         if not isinstance(value, str) or not _LITERAL.fullmatch(value):
@@ -57,7 +56,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
         yield Complaint(message, setting, help=value.lower(), severity=severity, edits=edits)
 
 
-def _unquoted(launch: Launch, setting: Setting, value: str) -> tuple[Edit, ...]:
+def _unquoted(launch: LaunchedJob, setting: Setting, value: str) -> tuple[Edit, ...]:
     """The edit that takes the quotes away; none where no quotes are in the file itself."""
     span = launch.span(setting)
     if span is None:

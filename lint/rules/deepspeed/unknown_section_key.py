@@ -25,12 +25,11 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import DEEPSPEED, DEEPSPEED_REMOVED, DEEPSPEED_TOP, deepspeed_keys
 from ...finding import Complaint, Edit
 
 CODE = "PAR403"
-NAME = "unknown-section-key"
 TITLE = "a key that DeepSpeed refuses"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py (extra = forbid)"
@@ -58,7 +57,7 @@ NESTED = ("zero_optimization.zenflow", "zero_optimization.leaf_module", "tensor_
           "tensor_parallel.partition_config", "compile.deepcompile")  # fmt: skip
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in launch.all("json"):
         section, name = split(setting.name)
         keys = deepspeed_keys().get(section)
@@ -98,7 +97,9 @@ def is_misplaced(name: str) -> bool:
     return len(parts) > 1 and parts[0] in deepspeed_keys() and parts[1] in DEEPSPEED_TOP
 
 
-def _renamed(launch: Launch, setting: Setting, name: str, near: str | None) -> tuple[Edit, ...]:
+def _renamed(
+    launch: LaunchedJob, setting: Setting, name: str, near: str | None
+) -> tuple[Edit, ...]:
     span = launch.span(setting)
     if near is None or span is None:
         return ()

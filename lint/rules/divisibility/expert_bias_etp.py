@@ -18,17 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR119"
-NAME = "expert-bias-etp"
 TITLE = "etp above 1 for experts with biases"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/transformer/transformer_config.py:2614"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.number("experts") and launch.megatron:
         yield from enforced(CODE, launch)

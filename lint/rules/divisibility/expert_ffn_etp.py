@@ -20,17 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR117"
-NAME = "expert-ffn-etp"
 TITLE = "the width of an expert is not a multiple of etp"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/utils.py:592"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.number("experts") and "deepspeed" not in launch.kind:
         yield from enforced(CODE, launch, vary="etp")

@@ -16,18 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR115"
-NAME = "experts-ep"
 TITLE = "experts are not a multiple of ep"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1656; pytorch/torchtitan#4258"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     listed = launch.option("--num-experts")
     if listed is None or len(listed.values) == 1:
         yield from enforced(CODE, launch, vary="ep")

@@ -18,16 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR113"
-NAME = "ffn-tp"
 TITLE = "a feed-forward width is not a multiple of tp"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/utils.py:592"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     yield from enforced(CODE, launch, vary="tp")

@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...compiler_predicates import legal_values
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
-from ...layout import legal_values
 
 CODE = "PAR135"
-NAME = "hidden-heads"
 TITLE = "the heads do not divide the hidden size"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1332"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     hidden, heads = launch.number("hidden"), launch.number("heads")
     if launch.framework != "megatron" or not hidden or not heads or hidden % heads == 0:
         return

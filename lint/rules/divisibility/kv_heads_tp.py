@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...facts.versions import older
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR112"
-NAME = "kv-heads-tp"
 TITLE = "kv_heads do not divide evenly over tp"
 SEVERITY = "error"
 SOURCE = (
@@ -35,13 +34,13 @@ SOURCE = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.value("kv_heads") != launch.value("heads"):
         yield from enforced(CODE, launch, vary="tp")
     yield from _copies(launch)
 
 
-def _copies(launch: Launch) -> Iterator[Complaint]:
+def _copies(launch: LaunchedJob) -> Iterator[Complaint]:
     """Before 0.16 Megatron-LM had no copies of key and value heads."""
     version = launch.versions.get("megatron")
     tp, groups = launch.number("tp"), launch.number("kv_heads")

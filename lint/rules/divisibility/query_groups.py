@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of
+from ...compiler_predicates import legal_values
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related
-from ...layout import legal_values
 
 CODE = "PAR136"
-NAME = "query-groups"
 TITLE = "query groups are ignored or do not divide the heads"
 SEVERITY = "error"
 SOURCE = (
@@ -31,7 +30,7 @@ SOURCE = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at, heads = launch.option("--num-query-groups"), launch.option("--num-attention-heads")
     groups, count = number_of(at), number_of(heads)
     if not launch.megatron or at is None or groups is None:

@@ -14,17 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related
 
 CODE = "PAR132"
-NAME = "seq-positions"
 TITLE = "the sequence is longer than the position table"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1354"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at, length = launch.option("--max-position-embeddings"), launch.option("--seq-length")
     most, tokens = number_of(at), number_of(length)
     if launch.framework == "megatron" and at and length and most and tokens and most < tokens:

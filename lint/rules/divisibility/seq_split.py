@@ -19,12 +19,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR131"
-NAME = "seq-split"
 TITLE = "the sequence does not divide into its parts"
 SEVERITY = "error"
 SOURCE = (
@@ -33,21 +32,21 @@ SOURCE = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     for said in enforced(CODE, launch, adjust=_parts):
         if isinstance(said, Complaint):
             said = replace(said, help=_nearest(launch))
         yield said
 
 
-def _parts(launch: Launch, name: str) -> int | None:
+def _parts(launch: LaunchedJob, name: str) -> int | None:
     """Without sequence parallelism Megatron-LM's tp leaves the sequence whole."""
     if name == "tp" and launch.framework == "megatron" and not launch.value("seq_parallel"):
         return 1
     return None
 
 
-def _nearest(launch: Launch) -> str | None:
+def _nearest(launch: LaunchedJob) -> str | None:
     length, tp = launch.number("seq_len"), launch.number("tp") or 1
     cp = launch.number("cp") or 1
     if length is None:

@@ -20,18 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
-from ...layout import enforced
 
 CODE = "PAR116"
-NAME = "ulysses"
 TITLE = "the Ulysses degree does not divide heads or sequence"
 SEVERITY = "error"
 SOURCE = "deepspeedai/DeepSpeed#5177; arXiv 2309.14509, 3"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     degree = launch.number("ulysses_sp")
     if degree is None or degree < 2:
         return
@@ -46,6 +45,6 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
         )
 
 
-def _as_deepspeed(launch: Launch) -> Launch:
+def _as_deepspeed(launch: LaunchedJob) -> LaunchedJob:
     """Megatron-DeepSpeed's script takes Ulysses from DeepSpeed, and so its predicate."""
     return replace(launch, config=replace(launch.config, framework="deepspeed"))

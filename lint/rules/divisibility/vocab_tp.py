@@ -18,17 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related
 
 CODE = "PAR114"
-NAME = "vocab-tp"
 TITLE = "the padded vocabulary is not a multiple of tp"
 SEVERITY = "error"
 SOURCE = "NVIDIA-NeMo/Megatron-Bridge#1331"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     tp, at = launch.number("tp"), launch.option("--padded-vocab-size")
     size = number_of(at)
     if tp is None or at is None or size is None or tp < 2 or size % tp == 0:

@@ -39,11 +39,10 @@ from collections.abc import Iterator
 
 from ....dsl.job import Job
 from ....reading.facts import Value
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR161"
-NAME = "job-drift"
 TITLE = "a launch file differs from its job"
 SEVERITY = "error"
 SOURCE = "parc: the job file is the source of its launch files"
@@ -64,7 +63,7 @@ SAID = {
 }
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.job is None:
         return
     for name, path in SAID.items():

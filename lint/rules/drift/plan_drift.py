@@ -40,19 +40,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....backends import BACKENDS
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 from ...priced import best_plan, words_of
 from .job_drift import SAID
 
 CODE = "PAR162"
-NAME = "plan-drift"
 TITLE = "a layout differs from the job's plan"
 SEVERITY = "warning"
 SOURCE = "parc: `parc plan` of the job"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     plan = best_plan(launch)
     if plan is None:
         return

@@ -27,11 +27,10 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR607"
-NAME = "early-expansion"
 TITLE = "a task's own variable is expanded by the batch shell"
 SEVERITY = "warning"
 SOURCE = (
@@ -44,7 +43,7 @@ FILE = "job.sbatch"
 _OWN = re.compile(r"(?<!\\)\$\{?(SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME)\b")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for number, line in batch.commands(r"\bsrun\b"):
             start = line.index("srun")

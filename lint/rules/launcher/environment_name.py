@@ -18,11 +18,10 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
 CODE = "PAR606"
-NAME = "environment-name"
 TITLE = "an environment variable that nobody sets or reads"
 SEVERITY = "error"
 SOURCE = "hiyouga/LlamaFactory#5587, #7326; sbatch(1), OUTPUT ENVIRONMENT VARIABLES"
@@ -35,7 +34,7 @@ _LLAMA = re.compile(r"\bllamafactory-cli\b")
 _RANK = re.compile(r"(?<![A-Z_])RANK=")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = "\n".join(launch.config.texts.values())
     own = set(_SET.findall(texts))
     for path, number, line in launch.lines():
@@ -50,7 +49,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
         yield from _llama(launch)
 
 
-def _llama(launch: Launch) -> Iterator[Complaint]:
+def _llama(launch: LaunchedJob) -> Iterator[Complaint]:
     for path, number, line in launch.lines():
         match = _RANK.search(line)
         if match and not line.lstrip().startswith("#"):

@@ -28,11 +28,10 @@ from collections.abc import Iterator
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
 from ...facts.batch import Batch, batches
-from ...facts.launch import Launch, text_of
+from ...facts.launched_job import LaunchedJob, text_of
 from ...finding import Complaint
 
 CODE = "PAR605"
-NAME = "fixed-port"
 TITLE = "a rendezvous port that two jobs would share"
 SEVERITY = "warning"
 SOURCE = "pytorch/pytorch#116974, #126510; deepspeedai/DeepSpeed#191"
@@ -43,7 +42,7 @@ PORTS = ("--master-port", "--main-process-port")
 ENDPOINTS = ("--rdzv-endpoint",)
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.given("--standalone") or launch.setting("launcher", "--standalone"):
         return
     for setting, port in _ports(launch):
@@ -62,7 +61,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
         return
 
 
-def _ports(launch: Launch) -> Iterator[tuple[Setting, str]]:
+def _ports(launch: LaunchedJob) -> Iterator[tuple[Setting, str]]:
     for name in PORTS:
         setting = launch.setting("launcher", name)
         if setting and (text := text_of(setting)):
@@ -83,7 +82,7 @@ def _alone(batch: Batch) -> bool:
     )
 
 
-def _default(launch: Launch, port: str) -> bool:
+def _default(launch: LaunchedJob, port: str) -> bool:
     """Whether the port is only what a script takes when its caller names none."""
     pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{port}\b")
     return any(pattern.search(text) for text in launch.config.texts.values())

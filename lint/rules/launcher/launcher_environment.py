@@ -17,11 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
 CODE = "PAR609"
-NAME = "launcher-environment"
 TITLE = "mpirun without the variables that PyTorch reads"
 SEVERITY = "warning"
 SOURCE = "hiyouga/LlamaFactory#2574"
@@ -34,7 +33,7 @@ _HANDED_ON = re.compile(
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = "\n".join(launch.config.texts.values())
     if _HANDED_ON.search(texts):
         return

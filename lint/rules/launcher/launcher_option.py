@@ -16,12 +16,11 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, dashed, text_of
+from ...facts.launched_job import LaunchedJob, dashed, text_of
 from ...finding import Complaint
 from ..slurm_directives.unknown_directive import KNOWN as BATCH
 
 CODE = "PAR610"
-NAME = "launcher-option"
 TITLE = "an option that torchrun does not have or cannot read"
 SEVERITY = "error"
 SOURCE = "torch 2.13.0 torch/distributed/run.py, get_args_parser"
@@ -57,7 +56,7 @@ _COUNTS = {
 }
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = launch.config.texts.values()
     torchrun = any(re.search(r"\btorchrun\b|torch\.distributed\.run\b", text) for text in texts)
     if not torchrun or any(_OTHERS.search(text) for text in texts):

@@ -21,18 +21,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch, number_of, text_of
+from ...facts.launched_job import LaunchedJob, number_of, text_of
 from ...finding import Complaint, Related
 
 CODE = "PAR603"
-NAME = "processes-above-gpus"
 TITLE = "more processes than GPUs on a node"
 SEVERITY = "error"
 SOURCE = "NVlabs/Sana#204"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     counted = launch.setting("launcher", "--nproc-per-node", "--num-gpus")
     told = number_of(counted)
     if counted is None or told is None:

@@ -28,11 +28,10 @@ import re
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
-from ...facts.launch import Launch, number_of, text_of
+from ...facts.launched_job import LaunchedJob, number_of, text_of
 from ...finding import Complaint, Place, Related
 
 CODE = "PAR604"
-NAME = "rendezvous-host"
 TITLE = "several nodes that meet at no common host"
 SEVERITY = "error"
 SOURCE = "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326"
@@ -53,7 +52,7 @@ _OWN_NAME = re.compile(
 NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     nodes = launch.number("nodes") or _nodes(launch)
     several = any(_SEVERAL.search(line) for _, _, line in launch.lines())
     if (nodes is None or nodes < 2) and not several:
@@ -87,21 +86,21 @@ def check(launch: Launch) -> Iterator[Complaint]:
             )
 
 
-def _settings(launch: Launch) -> list[Setting]:
+def _settings(launch: LaunchedJob) -> list[Setting]:
     found = [launch.setting("launcher", name) for name in NAMES]
     if not any(found):
         found.append(launch.setting("environment", "MASTER_ADDR"))
     return [setting for setting in found if setting is not None]
 
 
-def _default(launch: Launch, text: str) -> bool:
+def _default(launch: LaunchedJob, text: str) -> bool:
     """Whether the host is only what a script takes when its caller names none."""
     host = re.escape(text.partition(":")[0])
     pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{host}|:=[\"']?{host}")
     return any(pattern.search(found) for found in launch.config.texts.values())
 
 
-def _nodes(launch: Launch) -> int | None:
+def _nodes(launch: LaunchedJob) -> int | None:
     return number_of(launch.setting("launcher", "--nnodes", "--num-machines"))
 
 
@@ -110,7 +109,7 @@ def _in_task(line: str, start: int) -> bool:
     return "srun" in line[:start]
 
 
-def _on_each_node(launch: Launch, line: str) -> bool:
+def _on_each_node(launch: LaunchedJob, line: str) -> bool:
     """Whether the line itself starts the node's part of a job of several nodes."""
     return _SEVERAL.search(line) is not None and not any(
         "#SBATCH" in text for text in launch.config.texts.values()

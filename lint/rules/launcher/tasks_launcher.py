@@ -28,12 +28,11 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from ...facts.batch import Batch, Directive, batches
-from ...facts.launch import Launch
-from ...facts.programs import LAUNCHERS, UNDER_SRUN
+from ...facts.launched_job import LaunchedJob
+from ...facts.launcher_patterns import LAUNCHERS, UNDER_SRUN
 from ...finding import Complaint, Related
 
 CODE = "PAR602"
-NAME = "tasks-launcher"
 TITLE = "tasks per node do not fit the launcher"
 SEVERITY = "error"
 SOURCE = (
@@ -43,7 +42,7 @@ SOURCE = (
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         yield from _counts(batch)
         tasks = batch.get("ntasks-per-node")
@@ -60,7 +59,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
             yield from _one_per_gpu(batch, tasks, per_node)
 
 
-def _through_script(launch: Launch, batch: Batch) -> list[tuple[int, str]]:
+def _through_script(launch: LaunchedJob, batch: Batch) -> list[tuple[int, str]]:
     """srun that starts a script of the job in which the launcher stands."""
     scripts = [
         path

@@ -19,12 +19,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced, legal_values
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
-from ...layout import enforced, legal_values
 
 CODE = "PAR102"
-NAME = "expert-world"
 TITLE = "etp * ep * pp does not divide the GPUs"
 SEVERITY = "error"
 SOURCE = (
@@ -32,7 +31,7 @@ SOURCE = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if (launch.number("ep") or 1) == 1:
         return
     if launch.framework == "deepspeed" or "deepspeed" in launch.kind:
@@ -44,13 +43,13 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
         yield said
 
 
-def _worlds(launch: Launch) -> str:
+def _worlds(launch: LaunchedJob) -> str:
     degrees = [launch.number(name) or 1 for name in ("ep", "pp")]
     etp = launch.number("etp") or launch.number("tp") or 1
     return f"a multiple of {etp * math.prod(degrees)} GPUs, or smaller degrees"
 
 
-def _deepspeed(launch: Launch) -> Iterator[Complaint]:
+def _deepspeed(launch: LaunchedJob) -> Iterator[Complaint]:
     """DeepSpeed's ep is a part of the world itself."""
     ep, world = launch.number("ep"), launch.number("world")
     if ep and world and world % ep:

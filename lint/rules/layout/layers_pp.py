@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of
+from ...compiler_predicates import legal_values
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related, Skipped
-from ...layout import legal_values
 
 CODE = "PAR121"
-NAME = "layers-pp"
 TITLE = "pp does not divide the layers"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:997; NVIDIA/Megatron-LM#823"
@@ -49,7 +48,7 @@ COUNTED = {
 }
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     layers, pp = launch.number("layers"), launch.number("pp")
     if launch.framework != "megatron" or not layers or not pp:
         return
@@ -72,7 +71,7 @@ def check(launch: Launch) -> Iterator[Complaint | Skipped]:
     yield Complaint(message, launch.facts["layers"], related, f"{legal}, {flags}")
 
 
-def _middle(launch: Launch, layers: int, pp: int) -> Iterator[Complaint]:
+def _middle(launch: LaunchedJob, layers: int, pp: int) -> Iterator[Complaint]:
     """What the first and last stage leave is split evenly (transformer_config.py:2351)."""
     given = [setting for name in ENDS if (setting := launch.option(name)) is not None]
     taken = [number_of(setting) for setting in given]

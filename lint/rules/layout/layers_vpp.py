@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of
+from ...compiler_predicates import legal_values
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related, Skipped
-from ...layout import legal_values
 from .layers_pp import COUNTED, OTHERWISE
 
 CODE = "PAR122"
-NAME = "layers-vpp"
 TITLE = "virtual stages do not divide the layers of a stage"
 SEVERITY = "error"
 SOURCE = (
@@ -36,7 +35,7 @@ PER_STAGE = "--num-layers-per-virtual-pipeline-stage"
 COUNT = ("--num-virtual-stages-per-pipeline-rank", "--virtual-pipeline-model-parallel-size")
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     layers, pp = launch.number("layers"), launch.number("pp")
     if launch.framework != "megatron" or not layers or not pp or launch.given(*OTHERWISE):
         return

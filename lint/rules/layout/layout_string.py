@@ -18,11 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, text_of
+from ...facts.launched_job import LaunchedJob, text_of
 from ...finding import Complaint, Related
 
 CODE = "PAR125"
-NAME = "layout-string"
 TITLE = "a pipeline layout string that does not place the layers"
 SEVERITY = "error"
 SOURCE = (
@@ -37,7 +36,7 @@ _GROUP = re.compile(r"\(([^()]*)\)(?:\*(\d+))?")
 _ONE = re.compile(r"([EtmL|])(?:\*(\d+))?")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at = launch.option("--pipeline-model-parallel-layout")
     text = text_of(at)
     if at is None or text is None or launch.framework != "megatron":

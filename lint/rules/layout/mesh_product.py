@@ -29,11 +29,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ....reading.facts import Setting
-from ...facts.launch import Launch, number_of
+from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Place, Related, Skipped
 
 CODE = "PAR103"
-NAME = "mesh-product"
 TITLE = "torchtitan's degrees do not multiply to the GPUs"
 SEVERITY = "error"
 SOURCE = "torchtitan 0.2.2 distributed/parallel_dims.py:46, :54"
@@ -49,7 +48,7 @@ DEGREES = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework != "torchtitan":
         return
     given = {name: launch.setting("toml", f"parallelism.{name}_degree") for name in DEGREES}
@@ -76,7 +75,7 @@ def _impossible(
 
 
 def _product(
-    launch: Launch, numbers: Mapping[str, int | None], product: int, world: int
+    launch: LaunchedJob, numbers: Mapping[str, int | None], product: int, world: int
 ) -> Iterator[Complaint]:
     if product == world:
         return
@@ -96,7 +95,7 @@ def _product(
     )
 
 
-def launch_world(launch: Launch) -> int | None:
+def launch_world(launch: LaunchedJob) -> int | None:
     """Nodes times processes per node as a launcher is told them, where both are."""
     nodes = number_of(launch.setting("launcher", "--nnodes"))
     per_node = number_of(launch.setting("launcher", "--nproc-per-node"))

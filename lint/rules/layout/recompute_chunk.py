@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of, text_of
+from ...compiler_predicates import legal_values
+from ...facts.launched_job import LaunchedJob, number_of, text_of
 from ...finding import Complaint, Related
-from ...layout import legal_values
 from .layers_pp import OTHERWISE
 
 CODE = "PAR124"
-NAME = "recompute-chunk"
 TITLE = "recomputed layers do not fit the layers of a stage"
 SEVERITY = "error"
 SOURCE = (
@@ -43,7 +42,7 @@ NAMES = (
 METHODS = ("--recompute-method", "--activations-checkpoint-method")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at, layers, pp = launch.option(*NAMES), launch.number("layers"), launch.number("pp")
     count, vpp = number_of(at), launch.number("vpp")
     if launch.framework != "megatron" or at is None or count is None:

@@ -17,19 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, number_of
+from ...facts.launched_job import LaunchedJob, number_of
 from ...facts.versions import older
 from ...finding import Complaint, Related
 from .layers_vpp import COUNT, PER_STAGE
 
 CODE = "PAR123"
-NAME = "vpp-needs-pp"
 TITLE = "virtual stages without a pipeline"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1002"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     at, pp = launch.option(PER_STAGE, *COUNT), launch.number("pp")
     if launch.framework != "megatron" or at is None or pp is None:
         return

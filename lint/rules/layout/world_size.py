@@ -19,25 +19,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR101"
-NAME = "world-size"
 TITLE = "tp * pp * cp does not divide the GPUs"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:432"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     for said in enforced(CODE, launch):
         if isinstance(said, Complaint):
             said = replace(said, help=_worlds(launch))
         yield said
 
 
-def _worlds(launch: Launch) -> str | None:
+def _worlds(launch: LaunchedJob) -> str | None:
     """The nearest numbers of GPUs that the degrees divide."""
     world = launch.number("world")
     degrees = [launch.number(name) or 1 for name in ("tp", "pp", "cp")]

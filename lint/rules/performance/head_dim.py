@@ -15,18 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR701"
-NAME = "head-dim"
 TITLE = "a head size that is no multiple of 8"
 SEVERITY = "info"
 SOURCE = "NVIDIA, Matrix Multiplication Background, Tensor Core requirements"
 FILE = "train.sh"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     hidden, heads = launch.number("hidden"), launch.number("heads")
     channels = launch.option("--kv-channels")
     if channels is not None or launch.generated or not hidden or not heads or hidden % heads:

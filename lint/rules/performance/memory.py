@@ -38,12 +38,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....compiler.case import Case
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 from ...priced import Priced, best_plan, cheapest_fit, job_of, price, same_layout, target_of
 
 CODE = "PAR511"
-NAME = "memory"
 TITLE = "the layout does not fit into memory"
 SEVERITY = "warning"
 SOURCE = "parc: docs/cost-model.md; NVIDIA/Megatron-LM#637"
@@ -52,7 +51,7 @@ SOURCE = "parc: docs/cost-model.md; NVIDIA/Megatron-LM#637"
 GIB = 2**30
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     job, target = job_of(launch), target_of(launch)
     found = price(launch)
     if found is None or job is None or target is None or _planned(launch, found):
@@ -77,7 +76,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
     yield Complaint(message, launch.facts["mbs"], related, help_text)
 
 
-def _planned(launch: Launch, found: Priced) -> bool:
+def _planned(launch: LaunchedJob, found: Priced) -> bool:
     """Whether the layout is the plan's own, whose stages are placed better than an even split."""
     if launch.generated:
         return True

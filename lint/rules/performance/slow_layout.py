@@ -38,12 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 from ...priced import best_plan, price, same_layout, words_of
 
 CODE = "PAR702"
-NAME = "slow-layout"
 TITLE = "another layout would train faster"
 SEVERITY = "info"
 SOURCE = "parc: docs/cost-model.md"
@@ -53,7 +52,7 @@ SOURCE = "parc: docs/cost-model.md"
 LEAST = 1.03
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     plan = best_plan(launch)
     found = price(launch) if plan is not None else None
     if found is None or plan is None or same_layout(found.layout, plan.estimate):

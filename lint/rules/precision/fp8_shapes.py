@@ -19,17 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
-from ...layout import enforced
 
 CODE = "PAR503"
-NAME = "fp8-shapes"
 TITLE = "tp leaves matrix sides that fp8 kernels do not take"
 SEVERITY = "error"
 SOURCE = "TransformerEngine transformer_engine/pytorch/utils.py, assert_dim_for_fp8_exec"
 FILE = "train.sh"
 
 
-def check(launch: Launch) -> Iterator[Complaint | Skipped]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     yield from enforced(CODE, launch, vary="tp")

@@ -22,11 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
-from ...facts.launch import Launch, text_of
+from ...facts.launched_job import LaunchedJob, text_of
 from ...finding import Complaint, Related
 
 CODE = "PAR502"
-NAME = "precision-mismatch"
 TITLE = "command line and config differ in precision"
 SEVERITY = "error"
 SOURCE = "shibing624/MedicalGPT#288"
@@ -36,7 +35,7 @@ FILE = "ds_config.json"
 _OTHER = {"bf16": "fp16", "fp16": "bf16"}
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for name, at in _asked(launch):
         config = launch.key(f"{_OTHER[name]}.enabled")
         if config is not None and text_of(config) == "True":
@@ -46,7 +45,7 @@ def check(launch: Launch) -> Iterator[Complaint]:
             return
 
 
-def _asked(launch: Launch) -> Iterator[tuple[str, Setting]]:
+def _asked(launch: LaunchedJob) -> Iterator[tuple[str, Setting]]:
     for scope in ("launcher", "argument"):
         mixed = launch.setting(scope, "--mixed-precision")
         name = text_of(mixed)

@@ -23,18 +23,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting
-from ...facts.launch import Launch, text_of
+from ...facts.launched_job import LaunchedJob, text_of
 from ...finding import Complaint, Related
 
 CODE = "PAR501"
-NAME = "two-precisions"
 TITLE = "fp16 and bf16 are both on"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:511"
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     half = launch.key("fp16.enabled")
     for name in ("bf16.enabled", "bfloat16.enabled"):
         brain = launch.key(name)

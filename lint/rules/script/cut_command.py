@@ -21,11 +21,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...facts.launch import Launch, is_script
+from ...facts.launched_job import LaunchedJob, is_script
 from ...finding import Complaint, Edit, Place
 
 CODE = "PAR802"
-NAME = "cut-command"
 TITLE = "a command that is cut between its lines"
 SEVERITY = "error"
 SOURCE = "bash(1), QUOTING and COMMENTS; seen in published scripts"
@@ -34,7 +33,7 @@ SOURCE = "bash(1), QUOTING and COMMENTS; seen in published scripts"
 _OPTION = re.compile(r"\s*--?[A-Za-z][\w-]*(?:[=\s\\]|$)")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for path, text in launch.config.texts.items():
         if is_script(path, text):
             yield from _cut(path, [line.rstrip("\r") for line in text.split("\n")])

@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Setting, Unknown, Value
-from ...facts.launch import Launch, dashed
+from ...facts.launched_job import LaunchedJob, dashed
 from ...finding import Complaint
 
 CODE = "PAR801"
-NAME = "empty-layout"
 TITLE = "an option whose value is a variable that nothing sets"
 SEVERITY = "error"
 SOURCE = "seen in a published script"
@@ -37,7 +36,7 @@ _LAYOUT_WORDS = """
 LAYOUT = frozenset(_LAYOUT_WORDS.split())
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in launch.all("argument"):
         if dashed(setting.name) not in LAYOUT or (setting.values and not _empty(setting.values[0])):
             continue
@@ -59,7 +58,7 @@ def _unset(setting: Setting) -> str | None:
     return None
 
 
-def _comes_from_outside(launch: Launch, variable: str) -> bool:
+def _comes_from_outside(launch: LaunchedJob, variable: str) -> bool:
     """Whether the script itself treats the variable as its caller's: another option reads one too, unset."""
     others = {
         value.unset

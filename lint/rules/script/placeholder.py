@@ -22,11 +22,10 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
 CODE = "PAR803"
-NAME = "placeholder"
 TITLE = "a placeholder that was left in"
 SEVERITY = "warning"
 SOURCE = "NeMo Automodel, Apertus and Megatron FSDP templates"
@@ -42,7 +41,7 @@ _HARMLESS = re.compile(
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for path, number, line in launch.lines():
         text = line.strip()
         if text.startswith("#") and not re.match(r"#SBATCH\s+-", text):

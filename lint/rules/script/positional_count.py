@@ -17,11 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
 CODE = "PAR804"
-NAME = "positional-count"
 TITLE = "a script is given another number of arguments than it reads"
 SEVERITY = "warning"
 SOURCE = "seen in a published script and its README"
@@ -34,7 +33,7 @@ _ANY = re.compile(
 _FOREIGN = re.compile(r"\b(?:awk|sed|perl|cut)\b|'[^']*\$\d[^']*'")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     count = len(launch.arguments)
     if not count or _ANY.search(launch.config.texts.get(launch.path, "")):
         return

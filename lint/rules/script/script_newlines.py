@@ -20,18 +20,17 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Edit, Place
 
 CODE = "PAR805"
-NAME = "script-newlines"
 TITLE = "a script with CR LF lines, or without #!"
 SEVERITY = "error"
 SOURCE = "sbatch(1); measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         if "\r\n" in batch.text:
             line = batch.text.count("\n", 0, batch.text.index("\r\n")) + 1

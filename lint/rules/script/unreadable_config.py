@@ -19,11 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
 CODE = "PAR807"
-NAME = "unreadable-config"
 TITLE = "a config that cannot be parsed"
 SEVERITY = "error"
 SOURCE = (
@@ -32,7 +31,7 @@ SOURCE = (
 FILE = "ds_config.json"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """Only of files that a framework would read; what is no text at all is another matter."""
     if launch.kind == "unread":
         return

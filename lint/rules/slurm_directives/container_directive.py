@@ -20,18 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR657"
-NAME = "container-directive"
 TITLE = "container options as directives"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8; Azure/az-hop#1023"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for name, directive in batch.directives.items():
             if name.startswith("container-"):

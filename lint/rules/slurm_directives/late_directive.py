@@ -25,18 +25,17 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import Batch, batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Edit, Related
 
 CODE = "PAR631"
-NAME = "late-directive"
 TITLE = "a directive below the first command"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8: a 2-node request ran on 1; NVIDIA-NeMo/Megatron-Bridge#3068"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         if not batch.directives:
             continue

@@ -23,11 +23,10 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR632"
-NAME = "misspelt-directive"
 TITLE = "a comment that looks like a directive"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8; ACEsuite/mace#435"
@@ -37,7 +36,7 @@ FILE = "job.sbatch"
 _ALMOST = re.compile(r"\s*#\s*(?i:sbatch)\s+--?[a-zA-Z]")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for number, line in enumerate(batch.lines[: batch.first_command - 1], 1):
             if _ALMOST.match(line) and not line.startswith("#SBATCH"):

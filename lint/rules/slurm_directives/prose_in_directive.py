@@ -20,18 +20,17 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import LONG, SWITCHES, batches, words_of
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR634"
-NAME = "prose-in-directive"
 TITLE = "words in a directive that are no option"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for number, line in enumerate(batch.lines[: batch.first_command - 1], 1):
             match = re.match(r"#SBATCH\s+(-.*)", line)

@@ -23,11 +23,10 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity, did_you_mean
 from ...facts.batch import LONG, Directive, batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR660"
-NAME = "unknown-directive"
 TITLE = "a directive that sbatch does not know or cannot read"
 SEVERITY = "error"
 SOURCE = "sbatch(1); measured with SLURM 22.05.8"
@@ -67,7 +66,7 @@ NUMBERS = {
 }
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for directive in batch.directives.values():
             yield from _check(directive)

@@ -20,18 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR633"
-NAME = "variable-in-directive"
 TITLE = "a shell variable in a directive"
 SEVERITY = "error"
 SOURCE = 'measured with SLURM 22.05.8: "$NODES" is not a valid node count'
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for directive in batch.directives.values():
             if "$" in (directive.value or ""):

@@ -21,18 +21,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR649"
-NAME = "endless-requeue"
 TITLE = "a requeue without a limit"
 SEVERITY = "warning"
 SOURCE = "mila-iqia/mila-docs#415"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         again = batch.commands(r"\bscontrol\s+requeue\b")
         if again and "SLURM_RESTART_COUNT" not in batch.text:

@@ -19,18 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR654"
-NAME = "export-none"
 TITLE = "--export=NONE and a step without an environment"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("export")
         if given is None or given.value != "NONE" or "SLURM_EXPORT_ENV" in batch.text:

@@ -23,11 +23,10 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR645"
-NAME = "kill-on-bad-exit"
 TITLE = "srun over several nodes without --kill-on-bad-exit"
 SEVERITY = "info"
 SOURCE = "measured with SLURM 22.05.8"
@@ -37,7 +36,7 @@ FILE = "job.sbatch"
 _TRAINS = r"\bsrun\b.*(?:\bpython|torchrun|\bdeepspeed\b|\bbash\b|\.sh\b|accelerate)"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         if (batch.number("nodes") or 1) < 2 or "SLURM_KILL_BAD_EXIT" in batch.text:
             continue

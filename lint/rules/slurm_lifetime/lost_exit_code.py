@@ -24,11 +24,10 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR646"
-NAME = "lost-exit-code"
 TITLE = "srun's exit code is lost"
 SEVERITY = "info"
 SOURCE = "measured with SLURM 22.05.8: srun failed with 3, the job was COMPLETED"
@@ -38,7 +37,7 @@ FILE = "job.sbatch"
 _KEPT = r"\bset\s+-\w*e|\bset\s+-o\s+errexit|\$\?|\bexit\b|\|\||\bwait\b"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         steps = batch.commands(r"^\s*srun\b")
         if not steps or re.search(_KEPT, batch.text) or re.match(r"#!.*\s-\w*e", batch.text):

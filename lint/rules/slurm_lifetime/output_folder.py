@@ -24,18 +24,17 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR647"
-NAME = "output-folder"
 TITLE = "output in a folder that the script creates"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8: Could not open stdout file"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("output")
         folder = (given.value or "").rpartition("/")[0] if given else ""

@@ -26,18 +26,17 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR659"
-NAME = "pipefail-head"
 TITLE = "head behind scontrol under pipefail"
 SEVERITY = "info"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         if not re.search(r"pipefail", batch.text):
             continue

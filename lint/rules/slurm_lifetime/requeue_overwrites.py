@@ -22,18 +22,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR648"
-NAME = "requeue-overwrites"
 TITLE = "a requeued job that overwrites its log"
 SEVERITY = "info"
 SOURCE = "measured with SLURM 22.05.8; NVIDIA/pyxis#129"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("requeue")
         if given and batch.value("open-mode") != "append":

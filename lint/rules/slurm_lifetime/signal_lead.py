@@ -22,18 +22,17 @@ from collections.abc import Iterator
 
 from ....backends.slurm.read import seconds_from
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR653"
-NAME = "signal-lead"
 TITLE = "a warning signal as long as the job"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given, limit = batch.get("signal"), batch.get("time")
         lead = (given.value or "").rpartition("@")[2] if given else ""

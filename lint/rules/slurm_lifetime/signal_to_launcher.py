@@ -22,11 +22,10 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR652"
-NAME = "signal-to-launcher"
 TITLE = "a signal to the step that torchrun does not pass on"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8 and torch 2.13.0; pytorch/pytorch#119856"
@@ -39,7 +38,7 @@ _TOLD = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("signal")
         value = given.value or "" if given else ""

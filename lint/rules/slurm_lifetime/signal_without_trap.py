@@ -24,18 +24,17 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import Batch, batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR650"
-NAME = "signal-without-trap"
 TITLE = "a signal to the batch shell without a trap"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("signal")
         name = signal_name(given.value or "") if given else None

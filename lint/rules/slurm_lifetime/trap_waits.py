@@ -26,19 +26,18 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 from .signal_without_trap import signal_name, trapped
 
 CODE = "PAR651"
-NAME = "trap-waits"
 TITLE = "a trap that cannot run while srun is in the foreground"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8: signal at 3 s, trap at 8 s"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("signal")
         name = signal_name(given.value or "") if given else None

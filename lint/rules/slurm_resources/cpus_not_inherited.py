@@ -22,18 +22,17 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR655"
-NAME = "cpus-not-inherited"
 TITLE = "--cpus-per-task in the job and not in the step"
 SEVERITY = "info"
 SOURCE = "SLURM 22.05 release notes; Lightning-AI/pytorch-lightning#18650"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("cpus-per-task")
         if given is None or "SRUN_CPUS_PER_TASK" in batch.text:

@@ -23,11 +23,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR641"
-NAME = "exclusive-without-gpus"
 TITLE = "whole nodes without their GPUs"
 SEVERITY = "info"
 SOURCE = "measured with SLURM 22.05.8"
@@ -45,7 +44,7 @@ REQUESTS = (
 )
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         whole = batch.get("exclusive")
         if whole and not batch.get(*REQUESTS) and not batch.commands(r"\bsrun\b.*--(?:gpus|gres)"):

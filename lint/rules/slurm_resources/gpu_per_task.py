@@ -24,19 +24,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch, number_of
-from ...facts.programs import LAUNCHERS
+from ...facts.launched_job import LaunchedJob, number_of
+from ...facts.launcher_patterns import LAUNCHERS
 from ...finding import Complaint
 
 CODE = "PAR636"
-NAME = "gpu-per-task"
 TITLE = "a launcher whose task sees one GPU"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8; ACEsuite/mace#435"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     processes = number_of(launch.setting("launcher", "--nproc-per-node"))
     for batch in batches(launch):
         given = batch.get("gpus-per-task")

@@ -23,18 +23,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches, gpu_count
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR640"
-NAME = "gpu-requests-differ"
 TITLE = "two GPU requests that differ"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         one, other, total = (batch.get(name) for name in ("gpus-per-node", "gres", "gpus"))
         count, second = (gpu_count(each) if each else None for each in (one, other))

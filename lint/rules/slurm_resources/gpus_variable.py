@@ -23,11 +23,10 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR644"
-NAME = "gpus-variable"
 TITLE = "SLURM_GPUS_PER_NODE used as a number"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8; awslabs/awsome-distributed-ai#71"
@@ -37,7 +36,7 @@ FILE = "job.sbatch"
 _USE = re.compile(r"\$\{?SLURM_GPUS_PER_NODE\}?(?![:\w-])")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         request = batch.get("gpus-per-node")
         plain = request is not None and request.number is not None

@@ -23,18 +23,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR637"
-NAME = "gpus-without-tasks"
 TITLE = "--gpus-per-task without a number of tasks"
 SEVERITY = "warning"
 SOURCE = "pytorch/torchx#1100"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("gpus-per-task", "tres-per-task")
         if given and not batch.get("ntasks", "gpus", "ntasks-per-node"):

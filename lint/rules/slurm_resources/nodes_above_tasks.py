@@ -21,18 +21,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR638"
-NAME = "nodes-above-tasks"
 TITLE = "more nodes than tasks"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8: ran on one node, exit code 0"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         nodes, tasks = batch.get("nodes"), batch.get("ntasks")
         if nodes and tasks and nodes.number and tasks.number and nodes.number > tasks.number:

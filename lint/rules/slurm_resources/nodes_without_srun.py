@@ -26,19 +26,18 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from ...facts.batch import Batch, batches
-from ...facts.launch import Launch
-from ...facts.programs import LAUNCHERS, REACHES_NODES
+from ...facts.launched_job import LaunchedJob
+from ...facts.launcher_patterns import LAUNCHERS, REACHES_NODES
 from ...finding import Complaint, Related
 
 CODE = "PAR635"
-NAME = "nodes-without-srun"
 TITLE = "several nodes, and a launcher without srun"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8: RendezvousTimeoutError"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         nodes = batch.get("nodes")
         started = batch.commands(LAUNCHERS) or _through_script(launch, batch)
@@ -58,7 +57,7 @@ def _indirect(line: str) -> bool:
     return re.match(r"\s*(?:export\s+|local\s+)?\w+\+?=", line) is not None
 
 
-def _through_script(launch: Launch, batch: Batch) -> list[tuple[int, str]]:
+def _through_script(launch: LaunchedJob, batch: Batch) -> list[tuple[int, str]]:
     """The statement that starts a script of the job in which the launcher stands."""
     names = [
         re.escape(PurePath(path).name)

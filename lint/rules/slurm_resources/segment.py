@@ -21,20 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...compiler_predicates import legal_values
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
-from ...layout import legal_values
 
 CODE = "PAR621"
-NAME = "segment"
 TITLE = "a segment that does not divide the nodes"
 SEVERITY = "error"
 SOURCE = "NVIDIA-NeMo/Automodel#3914"
 FILE = "job.sbatch"
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given, nodes = batch.get("segment"), batch.get("nodes")
         if given and nodes and given.number and nodes.number and nodes.number % given.number:

@@ -22,11 +22,10 @@ import re
 from collections.abc import Iterator
 
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR639"
-NAME = "step-beyond-job"
 TITLE = "srun asks for more than the job has"
 SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8"
@@ -37,7 +36,7 @@ _NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(\d+)\b")
 _GPUS = re.compile(r"\s(?:--gpus-per-node|--gres)[= ](?:gpu:)?(?:[a-z]\w*:)?(\d+)\b")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         nodes, gpus = batch.get("nodes"), batch.gpus_per_node
         limits = [

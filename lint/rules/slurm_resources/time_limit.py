@@ -23,11 +23,10 @@ from collections.abc import Iterator
 
 from ....backends.slurm.read import seconds_from
 from ...facts.batch import batches
-from ...facts.launch import Launch
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR656"
-NAME = "time-limit"
 TITLE = "a wall time that SLURM reads otherwise"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8: accepted as 24 minutes; sbatch(1), --time"
@@ -37,7 +36,7 @@ FILE = "job.sbatch"
 _WORDS = ("infinite", "unlimited", "partition_limit")
 
 
-def check(launch: Launch) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("time")
         value = (given.value or "") if given else ""

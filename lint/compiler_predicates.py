@@ -1,0 +1,104 @@
+"""The compiler's own layout predicates, judged on the facts of a launch file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..backends import BACKENDS
+from ..compiler.rules.validity import GENERAL
+from ..compiler.target import Predicate
+from ..dsl.diagnostics import Span
+from .facts.known import Known, Missing
+from .facts.launched_job import LaunchedJob
+from .finding import At, Complaint, Related, Skipped
+
+#: Values of a variable as a launch file has it, where the predicate means another; None leaves it.
+Adjust = Callable[[LaunchedJob, str], int | None]
+#: More legal values than anyone reads.
+_MOST_LEGAL = 12
+
+
+def as_is(launch: LaunchedJob, name: str) -> int | None:
+    return None
+
+
+def predicates_of(code: str, framework: str | None) -> list[Predicate]:
+    """The predicates of a code that a framework enforces; its own replace those that hold for all."""
+    if framework not in BACKENDS:
+        return []
+    own = [rule for rule in BACKENDS[framework].target.predicates if rule.code == code]
+    return own or [rule for rule in GENERAL if rule.code == code]
+
+
+def enforced(
+    code: str, launch: LaunchedJob, vary: str | None = None, adjust: Adjust = as_is
+) -> Iterator[Complaint | Skipped]:
+    """What the predicates of a code say of a launch. `vary` names the variable whose legal values help."""
+    for predicate in predicates_of(code, launch.framework):
+        known = Known(launch)
+        try:
+            columns = _columns(predicate, known, adjust)
+            if _holds(predicate, known, columns):
+                continue
+            message = predicate.message(known, **columns)
+        except Missing as missing:
+            if missing.unknown:
+                yield Skipped(frozenset({missing.name}))
+            continue
+        except (ArithmeticError, ValueError):
+            continue
+        yield Complaint(
+            message, *places(known), help=_legal(predicate, known, columns, vary) if vary else None
+        )
+
+
+def _columns(predicate: Predicate, known: Known, adjust: Adjust) -> dict[str, int]:
+    columns = {}
+    for name in predicate.of:
+        value = adjust(known.launch, name)
+        columns[name] = known.column(name) if value is None else value
+    return columns
+
+
+def _holds(predicate: Predicate, known: Known, columns: Mapping[str, Any]) -> bool:
+    with np.errstate(all="raise"):
+        values = {name: np.asarray(value) for name, value in columns.items()}
+        return bool(np.all(predicate.holds(known, **values)))
+
+
+def places(known: Known) -> tuple[At, tuple[Related, ...]]:
+    """The first value that was looked at, and the others, each position once."""
+    first, *others = known.used.values()
+    seen, related = {_position(first.at)}, []
+    for used in others:
+        if _position(used.at) not in seen:
+            seen.add(_position(used.at))
+            related.append(Related(f"{used.name} {used.value}", used.at))
+    return first.at, tuple(related)
+
+
+def _position(at: At) -> tuple[str, int, int]:
+    return at.source.name if isinstance(at, Span) else at.path, at.line, at.column
+
+
+def _legal(predicate: Predicate, known: Known, columns: Mapping[str, int], vary: str) -> str | None:
+    """`tp in {1, 2, 4, 8}`: values up to the given one, and at least 8, for which the rule holds."""
+    if vary not in columns:
+        return None
+    candidates = range(1, max(columns[vary], 8) + 1)
+    legal = [value for value in candidates if _holds(predicate, known, {**columns, vary: value})]
+    return legal_values(vary, legal)
+
+
+def legal_values(name: str, legal: Iterable[int]) -> str | None:
+    values = list(legal)
+    if not values:
+        return None
+    shown = values if len(values) <= _MOST_LEGAL else [*values[:6], *values[-6:]]
+    texts = [str(value) for value in shown]
+    if len(values) > _MOST_LEGAL:
+        texts.insert(6, "...")
+    return f"{name} in {{{', '.join(texts)}}}"

@@ -1,0 +1,95 @@
+"""`[tool.parc]` of pyproject.toml, or parc.toml, above the current folder -> settings of `parc lint`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..dsl.codes import SYNTAX, UNKNOWN_NAME, WRONG_KIND
+from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
+
+_LISTS = ("select", "ignore")
+_TEXTS = ("fail-on", "cluster", "spec")
+_TABLES = ("per-file-ignores", "framework-version", "env")
+
+
+@dataclass(frozen=True)
+class ProjectSettings:
+    """What a project has settled; the command line goes before it."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: str | None = None
+    cluster: str | None = None
+    spec: str | None = None
+    per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_project_settings(folder: Path) -> ProjectSettings:
+    """The nearest settings at or above a folder. Raises `JobError` for what they cannot mean."""
+    for place in (folder, *folder.parents):
+        own = place / "parc.toml"
+        if own.is_file():
+            return _settings(own, _parsed(own))
+        project = place / "pyproject.toml"
+        if project.is_file():
+            table = _parsed(project).get("tool", {}).get("parc")
+            if table is not None:
+                return _settings(project, table)
+    return ProjectSettings()
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise JobError([Diagnostic(SYNTAX, f"`{path}`: {error}")]) from None
+
+
+def _settings(path: Path, table: Any) -> ProjectSettings:
+    if not isinstance(table, dict):
+        raise JobError([Diagnostic(WRONG_KIND, f"`{path}`: [tool.parc] is no table")])
+    problems = [problem for key, value in table.items() if (problem := _problem(path, key, value))]
+    if problems:
+        raise JobError(problems)
+    return ProjectSettings(
+        select=tuple(table.get("select", ())),
+        ignore=tuple(table.get("ignore", ())),
+        fail_on=table.get("fail-on"),
+        cluster=table.get("cluster"),
+        spec=table.get("spec"),
+        per_file=table.get("per-file-ignores", {}),
+        versions=table.get("framework-version", {}),
+        environment=table.get("env", {}),
+    )
+
+
+def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
+    known = (*_LISTS, *_TEXTS, *_TABLES)
+    if key not in known:
+        help_text = did_you_mean(key, known) or ", ".join(known)
+        return Diagnostic(UNKNOWN_NAME, f"`{path}`: parc has no setting `{key}`", help=help_text)
+    if key in _LISTS and not _texts(value):
+        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no list of texts")
+    if key in _TEXTS and not isinstance(value, str):
+        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no text")
+    if key in _TABLES and not _table(key, value):
+        return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no table of the right kind")
+    return None
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _table(key: str, value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if key == "per-file-ignores":
+        return all(_texts(item) for item in value.values())
+    return all(isinstance(item, str) for item in value.values())

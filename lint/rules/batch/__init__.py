@@ -1,0 +1,21 @@
+"""Global batch, micro-batch, replicas and accumulation, and what a pipeline needs of them."""
+
+from . import (
+    batch_dp,
+    batch_missing,
+    batch_triple,
+    few_microbatches,
+    rampup,
+    two_sources,
+    vpp_microbatches,
+)
+
+MODULES = (
+    batch_dp,
+    rampup,
+    vpp_microbatches,
+    few_microbatches,
+    batch_triple,
+    batch_missing,
+    two_sources,
+)

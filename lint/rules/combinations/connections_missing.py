@@ -1,0 +1,66 @@
+"""With tensor or context parallelism Megatron-LM wants CUDA_DEVICE_MAX_CONNECTIONS=1, so that transfers
+start in the order in which they overlap. Blackwell, other vendors' devices and FSDP do without.
+
+Why:
+It is an assertion at start on Hopper and older GPUs. The image or the site may set the variable, so this is
+a warning.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-parallel-size 2 \\
+    --num-attention-heads 32
+
+Good:
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-parallel-size 2 \\
+    --num-attention-heads 32
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ...facts.launched_job import LaunchedJob, text_of
+from ...finding import Complaint
+from ..options.megatron_program import is_old
+
+CODE = "PAR304"
+TITLE = "CUDA_DEVICE_MAX_CONNECTIONS is not 1 under tensor or context parallelism"
+SEVERITY = "warning"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1477; " "alibaba/Megatron-LLaMA#44"
+)
+
+
+NAME_OF_VARIABLE = "CUDA_DEVICE_MAX_CONNECTIONS"
+#: Says that the devices are not NVIDIA's, or newer than Hopper.
+ELSEWHERE = re.compile(r"HPU|HABANA|habana|hpu|ROCM|ROCm|HIP_|MUSA|NPU|ASCEND|GB[23]00|B[23]00|XPU")
+FSDP = ("--use-megatron-fsdp", "--use-torch-fsdp2", "--use-custom-fsdp")
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    if (
+        not launch.megatron
+        or not launch.trains
+        or launch.given(*FSDP)
+        or launch.given("--use-cpu-initialization")
+    ):
+        return
+    if launch.cluster is not None and launch.cluster.gpu.arch.startswith("sm1"):
+        return
+    at = launch.setting("environment", NAME_OF_VARIABLE)
+    wide = next((name for name in ("tp", "cp") if (launch.number(name) or 1) > 1), None)
+    if wide is None or text_of(at) == "1" or (at is not None and text_of(at) is None):
+        return
+    if any(ELSEWHERE.search(text) for text in launch.config.texts.values()):
+        return
+    reads = any(NAME_OF_VARIABLE in text for text in launch.config.texts.values())
+    if at is None and (reads or not launch.all("argument") or not launch.all("launcher")):
+        return
+    number = launch.number(wide)
+    said = f"is {text_of(at)}" if at else "is not set"
+    message = f"{NAME_OF_VARIABLE} {said}, and {wide} {number} needs 1 before Blackwell"
+    severity: Severity | None = "info" if is_old(launch) else None
+    help_text = f"export {NAME_OF_VARIABLE}=1"
+    yield Complaint(message, at or launch.facts[wide], help=help_text, severity=severity)

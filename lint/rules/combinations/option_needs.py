@@ -1,0 +1,76 @@
+"""An option works only together with another one, which is missing.
+
+Why:
+Megatron-LM stops at start, or goes on as if the option had not been given.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --overlap-param-gather \\
+    --use-distributed-optimizer
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --overlap-param-gather \\
+    --use-distributed-optimizer --overlap-grad-reduce
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ....reading.facts import Setting
+from ...facts.launched_job import LaunchedJob, number_of, text_of
+from ...facts.versions import older
+from ...finding import Complaint
+from ..options.option_value import lacks_values
+from .megatron_pairs import NEEDS, Above, Need
+
+CODE = "PAR303"
+TITLE = "an option without another one that it needs"
+SEVERITY = "error"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py, transformer_config.py: each "
+    "row names its line"
+)
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    if not launch.megatron or lacks_values(launch):
+        return
+    version = launch.versions.get("megatron")
+    for need in NEEDS:
+        setting = launch.option(need.option)
+        if setting is None or not _meant(need, setting, launch) or _met(need, launch):
+            continue
+        if version is not None and need.since and older(version, need.since):
+            continue
+        severity: Severity | None = need.severity
+        if need.since and version is None and severity == "error":
+            severity = "warning"
+        value = f" {need.value}" if isinstance(need.value, str) else ""
+        wanted = " or ".join(need.needs)
+        message = f"{setting.name}{value} needs {wanted}" + (f": {need.why}" if need.why else "")
+        yield Complaint(message, setting, help=f"add {need.needs[0]}", severity=severity)
+
+
+def _meant(need: Need, setting: Setting, launch: LaunchedJob) -> bool:
+    """Whether the option has the value for which the row speaks."""
+    if need.value is None:
+        return True
+    text = text_of(setting)
+    if need.value is Above.ONE:
+        return (number_of(setting) or 0) > 1
+    if need.value is Above.FP32:
+        return text is not None and text != "fp32"
+    return text == need.value
+
+
+def _met(need: Need, launch: LaunchedJob) -> bool:
+    return any(_has(wanted, launch) for wanted in need.needs)
+
+
+def _has(wanted: str, launch: LaunchedJob) -> bool:
+    name, _, value = wanted.partition(" ")
+    setting = launch.option(name)
+    if setting is None:
+        return False
+    return not value or text_of(setting) in (None, value)

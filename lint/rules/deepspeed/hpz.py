@@ -1,0 +1,55 @@
+"""The secondary partition of ZeRO++ (zero_hpz_partition_size) keeps a copy of the weights on a node: it
+needs ZeRO 3, and must divide the ranks into several equal parts.
+
+Why:
+DeepSpeed accepts anything, and trains without it or with uneven groups.
+
+Bad:
+--- ds_config.json
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {"stage": 2, "zero_hpz_partition_size": 8}
+}
+--- launch.sh
+deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config ds_config.json
+
+Good:
+--- ds_config.json
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}
+}
+--- launch.sh
+deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config ds_config.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...compiler_predicates import legal_values
+from ...facts.launched_job import LaunchedJob, number_of
+from ...finding import Complaint, Related
+
+CODE = "PAR412"
+TITLE = "a secondary partition without ZeRO 3, or of uneven parts"
+SEVERITY = "warning"
+SOURCE = "DeepSpeed 0.19.8 utils/groups.py:918, runtime/zero/stage3.py:265"
+FILE = "ds_config.json"
+
+
+KEY = "zero_optimization.zero_hpz_partition_size"
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    at, stage = launch.key(KEY), launch.number("zero_stage")
+    size, world = number_of(at), launch.number("world")
+    if at is None or size is None or size < 2:
+        return
+    if stage is not None and stage < 3:
+        related = (Related(f"zero {stage}", launch.facts["zero_stage"]),)
+        yield Complaint(f"hpz {size} with zero {stage} does nothing", at, related, '"stage": 3')
+    elif world is not None and world % size:
+        related = (Related(f"{world} GPUs", launch.facts["world"]),)
+        legal = legal_values("hpz", (k for k in range(1, world + 1) if world % k == 0))
+        yield Complaint(f"hpz {size} does not divide {world} GPUs", at, related, legal)

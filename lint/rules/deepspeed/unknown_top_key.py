@@ -1,0 +1,56 @@
+"""A key at the top level that DeepSpeed does not read.
+
+Why:
+DeepSpeed ignores it without a word: with `zero_optimisation` a job trains as plain data parallelism. What
+resembles a key of DeepSpeed is a warning, anything else may belong to the program above it.
+
+Bad:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimisation": {"stage": 3}
+}
+
+Good:
+{
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {"stage": 3}
+}
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ...facts.launched_job import LaunchedJob
+from ...facts.vocabulary import DEEPSPEED_REMOVED, DEEPSPEED_TOP
+from ...finding import Complaint
+
+CODE = "PAR407"
+TITLE = "a top-level key that DeepSpeed does not read"
+SEVERITY = "info"
+SOURCE = "DeepSpeed 0.19.8: keys recorded while DeepSpeedConfig read a file"
+FILE = "ds_config.json"
+
+
+_OTHERS_WORDS = """
+    fp32_allreduce disable_allgather zero_quantized_weights bf16_enabled data_types moe
+    prescale_gradients_fp16 inference_only checkpoint_tag_validation load_universal
+"""
+#: Read by programs above DeepSpeed, or by older releases.
+OTHERS = frozenset(_OTHERS_WORDS.split())
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    told: set[str] = set()
+    for setting in launch.all("json"):
+        name = setting.name.split(".")[0]
+        if name in DEEPSPEED_TOP or name in DEEPSPEED_REMOVED or name in OTHERS or name in told:
+            continue
+        told.add(name)
+        near = difflib.get_close_matches(name, sorted(DEEPSPEED_TOP), n=1, cutoff=0.8)
+        severity: Severity | None = "warning" if near else None
+        help_text = f"did you mean `{near[0]}`?" if near else None
+        message = f"DeepSpeed does not read `{name}`"
+        yield Complaint(message, setting, help=help_text, severity=severity)

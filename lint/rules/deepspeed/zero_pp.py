@@ -1,0 +1,57 @@
+"""ZeRO 2 and 3 divide gradients, which a pipeline needs whole until its last micro-batch. With a pipeline
+ZeRO must be 0 or 1. Megatron-DeepSpeed uses the pipeline engine even with pp 1, unless it is told --no-
+pipeline-parallel.
+
+Why:
+DeepSpeed stops: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism".
+
+Bad:
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
+    --pipeline-model-parallel-size 2 --deepspeed \\
+    --zero-stage 2
+
+Good:
+deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
+    --pipeline-model-parallel-size 2 --deepspeed \\
+    --zero-stage 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ....dsl.diagnostics import Severity
+from ...compiler_predicates import enforced
+from ...facts.launched_job import LaunchedJob
+from ...finding import Complaint, Related, Skipped
+from ..options.megatron_program import is_old
+
+CODE = "PAR401"
+TITLE = "ZeRO 2 or 3 with a pipeline"
+SEVERITY = "error"
+SOURCE = "DeepSpeed 0.19.8 runtime/pipe/engine.py:77; deepspeedai/DeepSpeed#568, #823"
+FILE = "train.sh"
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
+    if launch.framework != "deepspeed" and "deepspeed" not in launch.kind:
+        return
+    stage, pp = launch.number("zero_stage"), launch.number("pp")
+    if stage is None or pp is None or stage < 2:
+        return
+    deepspeed = replace(launch, config=replace(launch.config, framework="deepspeed"))
+    yield from enforced(CODE, deepspeed, vary="zero")
+    if pp == 1 and "megatron-deepspeed" in launch.kind and _pipelined(launch):
+        related = (Related("pp 1 still uses the pipeline engine", launch.facts["pp"]),)
+        message = f"zero {stage} with Megatron-DeepSpeed's pipeline engine, which pp 1 uses too"
+        severity: Severity | None = "warning" if is_old(launch) else None
+        help_text = "--no-pipeline-parallel, or zero 1"
+        yield Complaint(message, launch.facts["zero_stage"], related, help_text, severity)
+
+
+def _pipelined(launch: LaunchedJob) -> bool:
+    """Whether nothing switches the pipeline engine off; only the fork with that switch is judged."""
+    if launch.given("--no-pipeline-parallel") or not launch.given("--deepspeed"):
+        return False
+    return not any("no-pipeline-parallel" in text for text in launch.config.texts.values())

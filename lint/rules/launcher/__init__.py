@@ -1,0 +1,27 @@
+"""What starts the processes: how many, where they meet, and their environment."""
+
+from . import (
+    early_expansion,
+    environment_name,
+    fixed_port,
+    launcher_environment,
+    launcher_option,
+    processes_above_gpus,
+    random_port,
+    rendezvous_host,
+    tasks_launcher,
+    world_drift,
+)
+
+MODULES = (
+    world_drift,
+    tasks_launcher,
+    processes_above_gpus,
+    rendezvous_host,
+    fixed_port,
+    environment_name,
+    early_expansion,
+    launcher_environment,
+    launcher_option,
+    random_port,
+)

@@ -1,0 +1,98 @@
+"""The nodes and GPUs that a launcher counts are not those that the job asks for, or a GPU count is written
+twice.
+
+Why:
+Fewer processes than GPUs leave GPUs idle; more nodes than the job has wait for each other until the
+rendezvous times out. A number that stands twice will differ one day.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+srun torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+srun torchrun --nnodes "$SLURM_NNODES" --nproc-per-node "${SLURM_GPUS_ON_NODE:-8}" pretrain_gpt.py \\
+    --num-layers 32
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...facts.batch import Batch, batches
+from ...facts.launched_job import LaunchedJob, number_of
+from ...finding import Complaint, Related
+
+CODE = "PAR601"
+TITLE = "a launcher counts other nodes or GPUs than the job has"
+SEVERITY = "error"
+SOURCE = "k2-fsa/icefall#2067; arithmetic"
+FILE = "job.sbatch"
+
+
+_COPY = re.compile(r"(?:export\s+)?\w*(?:GPU|NPROC|DEVICES|WORLD)\w*=[\"']?(\d+)[\"']?\s*(?:#.*)?$")
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        yield from _nodes(launch, batch)
+        yield from _gpus(launch, batch)
+        yield from _shape(batch)
+
+
+#: How a script insists on the shape that it was written for.
+_SHAPE = re.compile(
+    r"\b(SLURM_NNODES|SLURM_JOB_NUM_NODES|SLURM_GPUS_ON_NODE)\b[^=!<>&|]{0,8}(?:==|-eq)\s*[\"']?(\d+)"
+)
+
+
+def _shape(batch: Batch) -> Iterator[Complaint]:
+    """A check of the script's own that the directives cannot pass."""
+    nodes, gpus = batch.get("nodes"), batch.gpus_per_node
+    for number, line in batch.body:
+        for match in _SHAPE.finditer(line):
+            on_nodes = match[1] != "SLURM_GPUS_ON_NODE"
+            asked = (
+                nodes.number if on_nodes and nodes else gpus[0] if gpus and not on_nodes else None
+            )
+            directive = nodes if on_nodes else gpus[1] if gpus else None
+            if asked is None or directive is None or asked == int(match[2]):
+                continue
+            what = "nodes" if on_nodes else "GPUs per node"
+            related = (Related(f"the script wants {match[2]}", batch.place(number, match[1])),)
+            message = f"the job asks for {asked} {what}, and its script insists on {match[2]}"
+            yield Complaint(message, directive.place, related)
+
+
+def _nodes(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
+    asked, counted = batch.get("nodes"), launch.setting("launcher", "--nnodes")
+    nodes, told = asked.number if asked else None, number_of(counted)
+    if asked and counted and nodes and told and nodes != told and counted.path == batch.path:
+        related = (Related(f"--nodes {nodes}", asked.place),)
+        message = f"the launcher waits for {told} nodes, and the job has {nodes}"
+        yield Complaint(message, counted, related, '--nnodes "$SLURM_NNODES"')
+
+
+def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
+    asked, counted = batch.gpus_per_node, launch.setting("launcher", "--nproc-per-node")
+    told = number_of(counted)
+    if asked is None:
+        return
+    gpus, directive = asked
+    related = (Related(f"{gpus} GPUs per node", directive.place),)
+    if counted and told and told < gpus:
+        message = f"{told} processes on a node of {gpus} GPUs leave {gpus - told} idle"
+        yield Complaint(message, counted, related, severity="warning")
+    for number, line in batch.body:
+        match = _COPY.match(line.strip())
+        if match and int(match[1]) == gpus:
+            message = f"the GPUs of a node are written twice: {gpus}"
+            help_text = f"${{SLURM_GPUS_ON_NODE:-{gpus}}}"
+            yield Complaint(message, batch.place(number), related, help_text, "info")

@@ -1,0 +1,27 @@
+"""How degrees make up the GPUs, and how a pipeline divides the layers."""
+
+from . import (
+    expert_world,
+    layers_pp,
+    layers_vpp,
+    layout_string,
+    mesh_product,
+    recompute_chunk,
+    tp_crosses_node,
+    virtual_stages,
+    vpp_needs_pp,
+    world_size,
+)
+
+MODULES = (
+    world_size,
+    expert_world,
+    mesh_product,
+    tp_crosses_node,
+    layers_pp,
+    layers_vpp,
+    vpp_needs_pp,
+    recompute_chunk,
+    layout_string,
+    virtual_stages,
+)

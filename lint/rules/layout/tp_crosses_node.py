@@ -1,0 +1,44 @@
+"""Tensor parallelism exchanges activations inside every layer. With tp above the GPUs of a node those
+exchanges leave the fast link.
+
+Why:
+The network between nodes is about ten times slower than NVLink. Systems that join several nodes by NVLink
+are the exception: suppress the rule there, or name the cluster with --cluster.
+
+Bad:
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 16 \\
+    --num-attention-heads 32
+
+Good:
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 \\
+    --num-attention-heads 32
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...facts.launched_job import LaunchedJob
+from ...finding import Complaint, Related, Skipped
+
+CODE = "PAR104"
+TITLE = "tp is larger than a node"
+SEVERITY = "warning"
+SOURCE = "arXiv 2104.04473, 5.2 (Megatron-LM SC21)"
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
+    tp, gpus = launch.number("tp"), launch.number("gpus_per_node")
+    if tp is None or gpus is None:
+        if launch.unknown("gpus_per_node") and (tp or 1) > 1:
+            yield Skipped(frozenset({"gpus_per_node"}))
+        return
+    domain = launch.cluster.domain if launch.cluster else gpus
+    nodes = launch.number("nodes")
+    if tp <= max(domain, gpus) or nodes == 1 or launch.generated:
+        return
+    related = (Related(f"{gpus} GPUs per node", launch.facts["gpus_per_node"]),)
+    message = f"tp {tp} is larger than the {max(domain, gpus)} GPUs of a node"
+    yield Complaint(
+        message, launch.facts["tp"], related, f"tp <= {max(domain, gpus)}, and more pp or dp"
+    )

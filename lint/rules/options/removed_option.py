@@ -1,0 +1,112 @@
+"""The option no longer exists: Megatron-LM renamed or removed it.
+
+Why:
+Its parser takes no abbreviations and no unknown options, so the job ends at once. Which release runs a
+script is not in the script: name it with `--framework-version megatron=0.19` to make this an error, or an
+older release to silence it. `--fix` renames what has a new name with the same meaning.
+
+Bad:
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 --use-custom-fsdp \\
+    --data-parallel-sharding-strategy optim_grads
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 --use-megatron-fsdp \\
+    --ckpt-format fsdp_dtensor --data-parallel-sharding-strategy optim_grads
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ....reading.facts import Setting
+from ...facts.launched_job import LaunchedJob
+from ...facts.versions import older
+from ...facts.vocabulary import MEGATRON, megatron_removed
+from ...finding import Complaint, Edit
+
+CODE = "PAR371"
+TITLE = "an option that Megatron-LM no longer has"
+SEVERITY = "info"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:556-584; tags core_v0.4.0 to "
+    "core_v0.19.0"
+)
+
+
+#: Old name -> today's with the same meaning and value.
+RENAMED = {
+    "--use-custom-fsdp": "--use-megatron-fsdp",
+    "--nccl-ub": "--use-nccl-ub",
+    "--model-parallel-size": "--tensor-model-parallel-size",
+    "--batch-size": "--micro-batch-size",
+    "--warmup": "--lr-warmup-fraction",
+    "--checkpoint-activations": "--recompute-activations",
+    "--checkpoint-num-layers": "--recompute-num-layers",
+    "--activations-checkpoint-method": "--recompute-method",
+    "--activations-checkpoint-num-layers": "--recompute-num-layers",
+    "--distribute-checkpointed-activations": "--distribute-saved-activations",
+    "--layernorm-epsilon": "--norm-epsilon",
+    "--override-lr-scheduler": "--override-opt-param-scheduler",
+    "--use-checkpoint-lr-scheduler": "--use-checkpoint-opt-param-scheduler",
+    "--fp8-hybrid": "--fp8-format hybrid",
+    "--fp8-e4m3": "--fp8-format e4m3",
+    "--no-async-tensor-model-parallel-allreduce": "",
+    "--data-impl": "",
+    "--DDP-impl": "",
+}
+#: Parsed only to be refused, or renamed without a trace, so no list of options shows them as gone.
+REFUSED = (
+    "--batch-size",
+    "--warmup",
+    "--model-parallel-size",
+    "--checkpoint-activations",
+    "--nccl-ub",
+)
+#: The first cure is to use another option, whose values differ: not for --fix.
+UNSAFE = ("--checkpoint-activations", "--warmup", "--no-async-tensor-model-parallel-allreduce")
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    if not launch.megatron:
+        return
+    version = launch.versions.get("megatron")
+    for setting in launch.all("argument"):
+        last = megatron_removed().get(setting.name)
+        if last is None and setting.name not in REFUSED:
+            continue
+        if version is not None and last is not None and not _gone(last, version):
+            continue
+        yield _complaint(launch, setting, last, version)
+
+
+def _gone(last: str, version: str) -> bool:
+    """Whether a release comes after the last one that had an option; years are before all releases."""
+    return last.startswith("20") or older(last, version)
+
+
+def _complaint(
+    launch: LaunchedJob, setting: Setting, last: str | None, version: str | None
+) -> Complaint:
+    instead = RENAMED.get(setting.name)
+    since = "" if last is None else f": {last} was the last release with it"
+    if last is not None and last.startswith("20"):
+        since = f": the source of {last} was the last with it"
+    help_text = f"use {instead}" if instead else "remove it"
+    severity: Severity | None = "error" if version else None
+    safe = bool(instead) and setting.name not in UNSAFE
+    edits = renaming(launch, setting, instead) if safe and instead else ()
+    message = f"{setting.name} is not in Megatron-LM {version or MEGATRON}{since}"
+    return Complaint(message, setting, help=help_text, severity=severity, edits=edits)
+
+
+def renaming(launch: LaunchedJob, setting: Setting, name: str) -> tuple[Edit, ...]:
+    """The edit that writes another name, where the name itself stands in the file."""
+    span = launch.span(setting)
+    if span is None:
+        return ()
+    text = span.source.text
+    end = span.start + len(setting.name)
+    if text[span.start : end] != setting.name:
+        return ()
+    return (Edit(setting.path, span.start, end, name),)

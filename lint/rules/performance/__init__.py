@@ -1,0 +1,9 @@
+"""Layouts that start, and do not fit into memory or are slow."""
+
+from . import head_dim, memory, slow_layout
+
+MODULES = (
+    memory,
+    head_dim,
+    slow_layout,
+)

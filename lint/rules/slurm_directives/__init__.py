@@ -1,0 +1,19 @@
+"""`#SBATCH` lines that SLURM does not read as they are meant."""
+
+from . import (
+    container_directive,
+    late_directive,
+    misspelt_directive,
+    prose_in_directive,
+    unknown_directive,
+    variable_in_directive,
+)
+
+MODULES = (
+    late_directive,
+    misspelt_directive,
+    variable_in_directive,
+    prose_in_directive,
+    container_directive,
+    unknown_directive,
+)

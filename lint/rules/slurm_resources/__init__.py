@@ -1,0 +1,29 @@
+"""What a batch job asks of SLURM against what its steps use."""
+
+from . import (
+    cpus_not_inherited,
+    exclusive_without_gpus,
+    gpu_per_task,
+    gpu_requests_differ,
+    gpus_variable,
+    gpus_without_tasks,
+    nodes_above_tasks,
+    nodes_without_srun,
+    segment,
+    step_beyond_job,
+    time_limit,
+)
+
+MODULES = (
+    segment,
+    nodes_without_srun,
+    gpu_per_task,
+    gpus_without_tasks,
+    nodes_above_tasks,
+    step_beyond_job,
+    gpu_requests_differ,
+    exclusive_without_gpus,
+    gpus_variable,
+    cpus_not_inherited,
+    time_limit,
+)
