@@ -156,12 +156,12 @@ class Clock:
 def warm(path: Path) -> dict[str, Any]:
     """The phases of a second run, and the sweeps; printed by a process of its own."""
     import parc
+    from parc.api import emit, plan_targets
     from parc.backends import BACKENDS
     from parc.compiler.case import Case
     from parc.compiler.search.solve import Search, optimum
     from parc.compiler.search.space import Space
     from parc.compiler.search.sweep import sweep
-    from parc.planning import emit, plan_targets
 
     emit(plan_targets(parc.load(path)))
     clock, sweeps = Clock(), []

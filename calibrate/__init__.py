@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .calibration import Calibration, Compared, calibrate
-from .fragment import fragment, is_ours, names
+from .site_file import definition_names, is_ours, site_text
 
-__all__ = ["Calibration", "Compared", "calibrate", "fragment", "is_ours", "names"]
+__all__ = ["Calibration", "Compared", "calibrate", "definition_names", "is_ours", "site_text"]

@@ -12,9 +12,9 @@ from ..dsl.diagnostics import Diagnostic, JobError, Note
 from ..dsl.job import Job
 from .codes import CONTRADICTORY, TOO_FEW
 from .fit import Finding, fit, predicted_seconds
-from .fragment import prior
+from .measured_run import Run, run_of
 from .reading import counted, read_logs
-from .runs import Run, run_of
+from .site_file import prior
 
 #: Different runs without which nothing is fitted: one would be met exactly, and tell of nothing.
 FEWEST_RUNS = 2

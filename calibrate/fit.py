@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..compiler.pricing.estimate import columns_of, time_by_part
 from ..dsl.job import Job
-from .runs import Run
+from .measured_run import Run
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, float]

@@ -102,7 +102,7 @@ def _run(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
         return code
     except JobError as error:
-        from parc.terminal import complain
+        from parc.printing.terminal import complain
 
         complain(error.diagnostics)
         return WRONG

@@ -15,8 +15,8 @@ from pathlib import Path
 import parc
 from benchmarks.accuracy.rows.csv_rows import Row
 from parc.backends import BACKENDS
-from parc.calibrate.runs import SECONDS
-from parc.calibrate.steady import steady
+from parc.calibrate.measured_run import SECONDS
+from parc.calibrate.steady_state import steady
 from parc.compiler.plan import Plan, Proof
 from parc.dsl import Job, loads
 

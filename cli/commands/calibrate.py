@@ -49,11 +49,11 @@ def layout_of_log(text: str) -> tuple[str, dict[str, int]]:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from parc.calibrate import calibrate, fragment, is_ours
+    from parc.calibrate import calibrate, is_ours, site_text
 
-    from ..calibration import calibration_json, calibration_text, summary
-    from ..single_file import refuse, replace
-    from ..terminal import complain, progress, say, say_json
+    from ..printing.calibration_report import calibration_json, calibration_text, summary
+    from ..printing.terminal import complain, progress, say, say_json
+    from ..writing.single_file import refuse, replace
 
     refuse(arguments.output, is_ours, arguments.force)
     layouts = _layouts(arguments)
@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> int:
     complain(result.complaints)
     changed = False
     if not result.complaints:
-        text = fragment(job, result.findings, arguments.output.name, summary(result))
+        text = site_text(job, result.findings, arguments.output.name, summary(result))
         changed = replace(arguments.output, text)
     if arguments.json:
         say_json(calibration_json(result, str(arguments.output), changed))

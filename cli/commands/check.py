@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
-from ..terminal import complain, say, say_json
+from ..printing.terminal import complain, say, say_json
 from .job_arguments import add_json, add_overrides
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
-from ..terminal import complain, progress, say, say_json
+from ..printing.terminal import complain, progress, say, say_json
 from .job_arguments import add_json, add_overrides, add_targets, load_jobs, output_path
 
 if TYPE_CHECKING:
     from parc.dsl.job import Job
 
-    from ..output import Change
-    from ..planning import Planned
+    from ..api import Planned
+    from ..writing.output_folder import Change
 
 NAME = "compile"
 
@@ -53,7 +53,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from ..output import changes, write
+    from ..writing.output_folder import changes, write
 
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
@@ -70,9 +70,9 @@ def run(arguments: Namespace) -> int:
 
 
 def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
-    from ..output import MANIFEST, manifest
-    from ..planning import emit, plan_targets
-    from ..record import lock
+    from ..api import emit, plan_targets
+    from ..printing.plan_json import lock
+    from ..writing.output_folder import MANIFEST, manifest
 
     result = _Result()
     for job in jobs:
@@ -99,8 +99,8 @@ def _refuse_equal_names(jobs: Sequence[Job]) -> None:
 
 
 def _report(arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[Change]) -> None:
-    from ..record import planned_json
-    from ..show import plans_text
+    from ..printing.plan_json import planned_json
+    from ..printing.plan_text import plans_text
 
     dry = arguments.check or arguments.diff
     if arguments.json:

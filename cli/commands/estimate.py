@@ -56,10 +56,10 @@ def layout(text: str) -> dict[str, int]:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..planning import softened, target_names
-    from ..record import estimate_json, job_json
-    from ..show import estimate_text
-    from ..terminal import complain, say, say_json
+    from ..api import softened, target_names
+    from ..printing.plan_json import estimate_json, job_json
+    from ..printing.plan_text import estimate_text
+    from ..printing.terminal import complain, say, say_json
 
     prices, complaints = {}, []
     for target in target_names(job, arguments.target):

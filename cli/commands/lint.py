@@ -187,7 +187,7 @@ def _fix(arguments: Namespace, config: ProjectSettings, judged: list[Judged]) ->
     """Write the cures, or show them, and judge what is left."""
     from parc.lint.fix import fixes
 
-    from ..output import Change
+    from ..writing.output_folder import Change
 
     changed = fixes(judged)
     for fixed in changed:

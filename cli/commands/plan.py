@@ -18,10 +18,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..planning import plan_targets
-    from ..record import planned_json
-    from ..show import plans_text
-    from ..terminal import complain, progress, say, say_json
+    from ..api import plan_targets
+    from ..printing.plan_json import planned_json
+    from ..printing.plan_text import plans_text
+    from ..printing.terminal import complain, progress, say, say_json
 
     planned = plan_targets(job, arguments.target, progress)
     complain(planned.diagnostics())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from ..terminal import say, say_json
+from ..printing.terminal import say, say_json
 from .job_arguments import add_json
 
 if TYPE_CHECKING:

@@ -66,9 +66,9 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..planning import plan_targets, softened
-    from ..smoked import outcome_json, outcome_text
-    from ..terminal import complain, progress, say, say_json
+    from ..api import plan_targets, softened
+    from ..printing.smoke_report import outcome_json, outcome_text
+    from ..printing.terminal import complain, progress, say, say_json
 
     _refuse_used(arguments.keep)
     interpreters = _interpreters([*arguments.python, sys.executable], gpus=not arguments.cpu)
@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> int:
 def _smoked(plan: Plan, request: Request) -> Outcome:
     from parc.smoke import smoke
 
-    from ..terminal import progress
+    from ..printing.terminal import progress
 
     with progress(f"{plan.target}: training"):
         return smoke(plan, request)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .. import codes
-from ..terminal import say, say_json
+from ..printing.terminal import say, say_json
 from .job_arguments import add_json
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.log import Pace, RunLog
-from parc.calibrate.steady import steady
+from parc.calibrate.steady_state import steady
 from tests.support.paths import CASES
 from tests.support.simulated_logs import RUNS, log_text
 

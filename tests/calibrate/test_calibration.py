@@ -14,7 +14,7 @@ import parc
 from parc.__main__ import main
 from parc.calibrate import is_ours
 from parc.calibrate.fit import PARAMETERS
-from parc.calibrate.written import quantity
+from parc.calibrate.setting_text import quantity
 from parc.dsl.library import std_entries
 from parc.dsl.schema import rules
 from parc.dsl.standard import std_cluster, std_gpu

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from parc.dsl.diagnostics import JobError
-from parc.output import MANIFEST, changes, manifest, write
+from parc.writing.output_folder import MANIFEST, changes, manifest, write
 
 OLD = {"a.sh": "one\n", "b/b.json": "{}\n", "b/c.txt": "c\n"}
 NEW = {"a.sh": "two\n", "b/b.json": "{}\n", "d/d.txt": "d\n"}

@@ -10,9 +10,9 @@ from pathlib import Path
 import black
 import pytest
 
+from parc.api import Planned, emit
 from parc.backends import BACKENDS, LAUNCHERS
 from parc.compiler.plan import Plan
-from parc.planning import Planned, emit
 from tests.support.compiled_examples import EXAMPLES, ROOT, Compiled, compiled
 
 GOLDEN = ROOT / "tests" / "golden"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import parc
+from parc.api import emit, plan_targets
 from parc.compiler.plan import Plan
-from parc.output import MANIFEST, manifest
-from parc.planning import emit, plan_targets
-from parc.record import lock
+from parc.printing.plan_json import lock
+from parc.writing.output_folder import MANIFEST, manifest
 from tests.support.paths import ROOT
 
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.par"))}

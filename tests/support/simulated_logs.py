@@ -13,8 +13,8 @@ import parc
 from parc.backends import BACKENDS
 from parc.backends.deepspeed.emit.files import layout_facts
 from parc.calibrate.fit import predicted_seconds
-from parc.calibrate.runs import Run
-from parc.calibrate.steady import Steady
+from parc.calibrate.measured_run import Run
+from parc.calibrate.steady_state import Steady
 from parc.commands.estimate import layout
 from parc.compiler.case import Case
 from parc.compiler.pipeline.even_split import split

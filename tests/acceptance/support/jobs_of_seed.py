@@ -8,11 +8,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
+from parc.api import emit, plan_targets
 from parc.backends import BACKENDS
 from parc.compiler.plan import Plan
 from parc.dsl import loads
 from parc.dsl.diagnostics import JobError
-from parc.planning import emit, plan_targets
 from tests.acceptance.support.generate import job_text
 from tests.acceptance.support.processes import end_with_parent
 

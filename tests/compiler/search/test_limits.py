@@ -8,13 +8,13 @@ from ortools.sat.python import cp_model
 
 import parc.compiler.search.cp_sat
 import parc.compiler.search.solve
+from parc.api import Planned
 from parc.compiler import plan
 from parc.compiler.plan import Plan
 from parc.compiler.search.cp_sat import run
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
-from parc.planning import Planned
-from parc.show import plans_text
+from parc.printing.plan_text import plans_text
 from tests.support.solver_and_sweep import MOE, answers, job_of, target_of
 
 MIB = 2**20

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parc.compiler.plan import Estimate, Layout, Plan
 from parc.dsl.job import Job
 
-from .planning import Planned
+from ..api import Planned
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -1,13 +1,19 @@
-"""Job -> plans of its targets, and plans -> the files of an output folder."""
+"""The Python API: job file -> `Job` -> plans of its targets -> the files of an output folder.
+
+`parc` offers `load`, `compile` and `estimate` from here; `parc.lint` is a package that can be called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from os import PathLike
 
+from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS
-from parc.compiler.plan import Plan
+from parc.compiler.plan import Estimate, Plan
+from parc.dsl import load as read_job
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.job import Job
 
@@ -16,7 +22,36 @@ from . import codes
 #: Quantities of a goal that an `Estimate` names with their unit.
 QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
 
+#: Called with what is being solved; the context lasts while it is.
 Progress = Callable[[str], AbstractContextManager[object]]
+
+
+def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
+    """The job that a file describes; `overrides` are texts such as "train.seq_len=4096".
+
+    Raises `JobError` with every complaint about the file.
+    """
+    options = {name: backend.target.options for name, backend in BACKENDS.items()}
+    return read_job(path, tuple(overrides), options)
+
+
+def compile(job: Job, targets: Iterable[str] | None = None) -> list[Plan]:
+    """The best plan of each target (those of the job unless named), the best target first.
+
+    Raises `JobError` when no target has a layout; a target without one is left out while another has one.
+    """
+    planned = plan_targets(job, targets)
+    if not planned.plans:
+        raise JobError([complaint for _, complaint in planned.complaints])
+    return list(planned.plans)
+
+
+def estimate(job: Job, layout: Mapping[str, int], target: str) -> Estimate:
+    """What one given layout costs; degrees that it leaves out are 1 or follow from the others.
+
+    Raises `JobError` naming each rule that the layout breaks.
+    """
+    return compiler.estimate(job, BACKENDS[target].target, dict(layout))
 
 
 @dataclass(frozen=True)
@@ -51,14 +86,12 @@ def plan_targets(
     job: Job, names: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Planned:
     """Solve every target; raises `JobError` for a name that the job does not have."""
-    from parc.compiler import plan
-
     plans: list[Plan] = []
     complaints: list[tuple[str, Diagnostic]] = []
     for name in target_names(job, names):
         with progress(f"{job.name}: {name}") if progress else nullcontext():
             try:
-                plans.append(plan(job, BACKENDS[name].target))
+                plans.append(compiler.plan(job, BACKENDS[name].target))
             except JobError as error:
                 complaints += [(name, diagnostic) for diagnostic in error.diagnostics]
     return Planned(job, tuple(sorted(plans, key=_rank)), tuple(complaints))

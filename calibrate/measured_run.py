@@ -17,7 +17,7 @@ from ..compiler.search.stage_placement import place
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.job import Cluster, Goal, Job, Model, Train
 from .codes import LAYOUT, OTHER_JOB, UNSTEADY
-from .steady import FEWEST, Steady, steady
+from .steady_state import FEWEST, Steady, steady
 
 #: Share by which the tokens of a step, as a log's rounded figures give them, may differ from the job's.
 ROUNDING = 0.03

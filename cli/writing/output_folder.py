@@ -21,7 +21,7 @@ from typing import Literal
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
-from . import codes
+from .. import codes
 
 MANIFEST = "plan.json"
 

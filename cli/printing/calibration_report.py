@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from parc.calibrate import Calibration, Compared, names
+from parc.calibrate import Calibration, Compared, definition_names
 from parc.calibrate.fit import value_in
 from parc.compiler.plan import Layout
 from parc.compiler.pricing.estimate import columns_of, layout_of
 
-from .record import job_json, rounded
-from .show import layout_text
+from .plan_json import job_json, rounded
+from .plan_text import layout_text
 
 
 def layout_that_ran(compared: Compared) -> Layout:
@@ -36,7 +36,7 @@ def _use(result: Calibration, output: str, changed: bool) -> str:
     state = "written" if changed else "nothing to change"
     if all(value_in(job, found.parameter) == found.value for found in result.findings):
         return f"{output}: {state}; the job uses it"
-    cluster, _ = names(job, output)
+    cluster, _ = definition_names(job, output)
     path = os.path.relpath(output, os.path.dirname(os.path.abspath(job.path)))
     taken = f"cluster {job.cluster.name or 'NAME'} from {cluster} {{ nodes = ... }}"
     return f'{output}: {state}; to use it, write in the job\n\n  import "{path}"\n  {taken}'

@@ -10,7 +10,7 @@ from typing import Any
 from parc.compiler.plan import Estimate, Plan
 from parc.dsl.job import Job
 
-from .planning import Planned
+from ..api import Planned
 
 #: Digits kept of a predicted number: more of them would differ between machines.
 DIGITS = 6

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
-from . import codes
+from .. import codes
 
 
 def refuse(path: Path, is_ours: Callable[[str], bool], force: bool) -> None:

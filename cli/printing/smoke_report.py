@@ -8,7 +8,7 @@ from parc.compiler.model.parameters import total
 from parc.smoke import Outcome
 from parc.smoke.shrink import words
 
-from .show import layout_text
+from .plan_text import layout_text
 
 
 def outcome_text(outcome: Outcome) -> str:
