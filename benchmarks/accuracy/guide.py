@@ -20,9 +20,9 @@ import parc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
 from benchmarks.accuracy import accuracy
-from benchmarks.accuracy.report.document_tables import markdown
 from benchmarks.accuracy.report.scores import Scored
 from benchmarks.accuracy.rows.csv_rows import Row, row_of, rows
+from docs.tables import markdown
 from parc.backends import BACKENDS
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Estimate, Layout, Plan

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 
 import parc
 from benchmarks.accuracy import guide
-from benchmarks.accuracy.report import document_tables
+from docs.tables import cost_model, filled, renew, shown
 from parc.compiler.target import Traits
-from tests.support import cost_model_tables
 from tests.support.compiled_examples import EXAMPLES, ROOT, compiled
 
 DOCUMENT = ROOT / "docs" / "cost-model.md"
 
 
 def test_tables_are_up_to_date(update: bool) -> None:
-    tables = cost_model_tables.tables(cost_model_tables.example()) | guide.tables()
+    tables = cost_model.tables(cost_model.example()) | guide.tables()
     if update:
-        DOCUMENT.write_text(document_tables.filled(DOCUMENT.read_text(), tables))
+        renew(DOCUMENT, tables)
     document = DOCUMENT.read_text()
-    assert document == document_tables.filled(document, tables)
-    shown = re.findall(r"<!-- table (\S+) -->", document)
-    assert sorted(shown) == sorted({*tables, "accuracy", "ranking"})
+    assert document == filled(document, tables)
+    assert set(shown(document)) == {*tables, "accuracy", "ranking"}
 
 
 def test_every_trait_is_shown() -> None:
-    assert set(cost_model_tables.SAID) == {field.name for field in fields(Traits)} - {"state"}
+    assert set(cost_model.SAID) == {field.name for field in fields(Traits)} - {"state"}
 
 
 def test_every_constant_says_whose_number_it_is() -> None:
-    assert [name for name, _, comment in cost_model_tables.constants() if not comment] == []
+    assert [name for name, _, comment in cost_model.constants() if not comment] == []
 
 
 def test_every_term_has_its_formula() -> None:
     formulas = DOCUMENT.read_text().partition("<!-- table terms -->")[0]
-    assert [name for name, _, _ in cost_model_tables.terms() if name not in formulas] == []
+    assert [name for name, _, _ in cost_model.terms() if name not in formulas] == []
 
 
 def test_every_part_of_time_and_memory_is_explained() -> None:

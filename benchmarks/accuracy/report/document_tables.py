@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.report.plain_text import grouped, kinds
+from docs.tables import markdown, renew
 
 ROOT = Path(__file__).resolve().parents[3]
 COST_MODEL, README = ROOT / "docs" / "cost-model.md", ROOT / "README.md"
@@ -14,21 +15,6 @@ SOURCE_HEAD = ("source", "runs", "signed", "median", "90th percentile")
 GROUP_HEAD = ("layouts of one job", "jobs", "Spearman", "regret, mean", "largest")
 
 Report = Mapping[str, Any]
-
-
-def filled(document: str, tables: Mapping[str, str]) -> str:
-    """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
-    for name, table in tables.items():
-        opening = f"<!-- table {name} -->\n"
-        before, _, rest = document.partition(opening)
-        _, end, after = rest.partition("<!-- end -->")
-        document = f"{before}{opening}{table}\n{end}{after}"
-    return document
-
-
-def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---" for _ in head], *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def cost_model_tables(report: Report) -> dict[str, str]:
@@ -43,11 +29,8 @@ def readme_tables(report: Report) -> dict[str, str]:
 
 def write(report: Report) -> None:
     """Renew both documents."""
-    for path, tables in (
-        (COST_MODEL, cost_model_tables(report)),
-        (README, readme_tables(report)),
-    ):
-        path.write_text(filled(path.read_text(), tables))
+    renew(COST_MODEL, cost_model_tables(report))
+    renew(README, readme_tables(report))
 
 
 def _errors(report: Report) -> list[Sequence[str]]:

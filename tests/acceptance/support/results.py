@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from docs.tables import markdown, shown
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.expression import VALUES
 from parc.dsl.job import Model
 from tests.acceptance.support.environments import TREE
 
 PAGE = TREE / "docs" / "acceptance.md"
-BEGIN, END = "<!-- table acceptance -->", "<!-- end -->"
 #: Columns of the table: the environment that a framework ran in, and its heading.
 COLUMNS = {
     "megatron": "Megatron-core 0.19.2",
@@ -129,14 +129,12 @@ RESULTS = Results()
 def table(results: Results) -> str:
     """Rows of features; a cell says how far the framework went, and a note why no further."""
     notes: list[str] = []
-    rows = [["feature", *COLUMNS.values()], ["---"] * (len(COLUMNS) + 1)]
-    rows += [
+    rows = [
         [feature, *(_cell(results, column, feature, notes) for column in COLUMNS)]
         for feature in FEATURES
     ]
-    lines = [f"| {' | '.join(row)} |" for row in rows]
     said = [f"{number}. Not trained here: {note}." for number, note in enumerate(notes, 1)]
-    return "\n".join([*lines, "", *said])
+    return "\n".join([markdown(["feature", *COLUMNS.values()], rows), "", *said])
 
 
 def _cell(results: Results, column: str, feature: str, notes: list[str]) -> str:
@@ -155,7 +153,7 @@ def _cell(results: Results, column: str, feature: str, notes: list[str]) -> str:
 
 def missing_on_page(results: Results) -> list[str]:
     """Where a framework went further in this session than the page's table says."""
-    page = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
+    page = shown(PAGE.read_text())["acceptance"]
     seen, stated = (_steps(text) for text in (table(results), page))
     return [
         f"{feature}: {column}"
@@ -174,9 +172,3 @@ def _steps(text: str) -> dict[tuple[str, str], int]:
         for feature, *cells in features
         for column, cell in zip(columns, cells, strict=True)
     }
-
-
-def page_with(text: str) -> str:
-    """The page with this table."""
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    return f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
-from .codes import CODES
-from .evaluation.evaluate import plain
-from .expression import QUANTITIES, VALUES, VARIABLES
-from .schema import CLASSES, Rule, rules
-from .units import dimension, said
+from docs.tables import markdown
+from parc.dsl.codes import CODES
+from parc.dsl.evaluation.evaluate import plain
+from parc.dsl.expression import QUANTITIES, VALUES, VARIABLES
+from parc.dsl.schema import CLASSES, Rule, rules
+from parc.dsl.units import dimension, said
 
 #: What a value looks like, by the kind of a rule; numbers name their dimension instead.
 _KINDS = {
@@ -29,7 +30,7 @@ _SHOWN = {"B": ("GiB", 2**30), "B/s": ("GB/s", 1e9), "J/s": ("W", 1.0), "$/s": (
 
 
 def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
-    """Every generated table by its name, as Markdown; `targets` as for `load`."""
+    """Every generated table by its name, as Markdown; `targets` maps a target's name to its options."""
     blocks = {name: _block(of) for name, of in CLASSES.items()}
     blocks |= {f"target-{name}": _block(of) for name, of in targets.items()}
     return blocks | {
@@ -39,27 +40,11 @@ def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
     }
 
 
-def filled(document: str, targets: Mapping[str, type[BaseModel]]) -> str:
-    """A document with the text between `<!-- table NAME -->` and `<!-- end -->` renewed."""
-    for name, table in tables(targets).items():
-        opening = f"<!-- table {name} -->\n"
-        before, found, rest = document.partition(opening)
-        if found:
-            _, end, after = rest.partition("<!-- end -->")
-            document = f"{before}{opening}{table}\n{end}{after}"
-    return document
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _block(of: type[BaseModel]) -> str:
     rows = [
         (f"`{rule.key}`", _value(rule), _default(rule), rule.doc) for rule in rules(of).values()
     ]
-    return _table(("setting", "value", "default", "meaning"), rows)
+    return markdown(("setting", "value", "default", "meaning"), rows)
 
 
 def _value(rule: Rule) -> str:
@@ -155,7 +140,7 @@ def _variables() -> str:
     for name in VARIABLES:
         words = ", ".join(f"`{word}`" for word in VALUES.get(name, ()))
         rows.append((f"`{name}`", words or "whole number", _MEANINGS[name]))
-    return _table(("decision", "value", "meaning"), rows)
+    return markdown(("decision", "value", "meaning"), rows)
 
 
 def _quantities() -> str:
@@ -163,10 +148,10 @@ def _quantities() -> str:
         (f"`{name}`", said(dimension(spelled)), _MEANINGS[name])
         for name, spelled in QUANTITIES.items()
     ]
-    return _table(("quantity", "value", "meaning"), rows)
+    return markdown(("quantity", "value", "meaning"), rows)
 
 
 def _codes() -> str:
-    return _table(
+    return markdown(
         ("code", "name", "what is wrong"), [(code, *named) for code, named in CODES.items()]
     )

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import parc
+from docs.tables import markdown
 from parc.backends import BACKENDS
 from parc.compiler.algebra import Term
 from parc.compiler.memory import activations, model_states, peak
@@ -35,16 +36,11 @@ UNITS = {"KIB", "MEBI", "KIBI", "NANO", "SCALE", "KINDS"}
 def tables(job: Job) -> dict[str, str]:
     """Every table by its name, as Markdown; frameworks are asked what they do with `job`."""
     return {
-        "terms": _table(("term", "unit", "follows from"), list(terms())),
-        "constants": _table(("constant", "value", "what, and whose number"), list(constants())),
+        "terms": markdown(("term", "unit", "follows from"), list(terms())),
+        "constants": markdown(("constant", "value", "what, and whose number"), list(constants())),
         "state": _state(job),
         "traits": _traits(job),
     }
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---" for _ in head], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def terms() -> Iterator[tuple[str, str, str]]:
@@ -121,7 +117,7 @@ def _state(job: Job) -> str:
             for zero in stages
         ]
     kinds = ("weights", "gradients", "optimizer", "second copy", "together", "more in the update")
-    return _table(("target", "ZeRO", *kinds), rows)
+    return markdown(("target", "ZeRO", *kinds), rows)
 
 
 def _bytes(state: StateBytes) -> Iterator[str]:
@@ -276,7 +272,7 @@ def _traits(job: Job) -> str:
                 *(say(OF_JOB[field](value, job) if field in OF_JOB else value) for value in values),
             )
         )
-    return _table(("", *(f"`{name}`" for name in BACKENDS)), rows)
+    return markdown(("", *(f"`{name}`" for name in BACKENDS)), rows)
 
 
 def example() -> Job:

@@ -1,0 +1,1 @@
+"""The documents, and under `tables/` what their generated tables say."""
