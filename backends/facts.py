@@ -14,16 +14,16 @@ def plan_facts(plan: Plan) -> dict[str, Value]:
     return {
         "nodes": layout.nodes,
         "gpus_per_node": plan.job.cluster.gpus_per_node,
-        "world": layout.gpus,
+        "gpus": layout.gpus,
         "tp": layout.tp,
         "pp": layout.pp,
         "vpp": layout.vpp,
         "cp": layout.cp,
         "ep": layout.ep,
         "dp": layout.dp,
-        "zero_stage": layout.zero,
-        "mbs": layout.micro_batch,
-        "gbs": train.global_batch,
+        "zero": layout.zero,
+        "micro_batch": layout.micro_batch,
+        "global_batch": train.global_batch,
         "seq_len": train.seq_len,
         "layers": model.layers,
         "hidden": model.hidden,
@@ -37,19 +37,19 @@ def plan_facts(plan: Plan) -> dict[str, Value]:
 def in_plan_words(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """The facts of launch files as a plan would say them.
 
-    `bf16+fp8` and `bf16=True` are the plan's `fp8` and `bf16`; without DeepSpeed the plan's `zero_stage` is
+    `bf16+fp8` and `bf16=True` are the plan's `fp8` and `bf16`; without DeepSpeed the plan's `zero` is
     what Megatron's own options shard; the micro-batch is what a pipeline's stage takes; what a trainer fills
     in later (`auto`) is unknown.
     """
     given = {fact.name: fact for fact in facts}
-    small = given.pop("pp_microbatch", None)
+    small = given.pop("pipeline_micro_batch", None)
     if small is not None:
-        given["mbs"] = Fact("mbs", small.value, small.path, small.line, small.column)
-    sharding = given.pop("sharding", None)
-    if sharding is not None and given.get("zero_stage", sharding).value in ("none", sharding.value):
-        given["zero_stage"] = Fact(
-            "zero_stage", sharding.value, sharding.path, sharding.line, sharding.column
+        given["micro_batch"] = Fact(
+            "micro_batch", small.value, small.path, small.line, small.column
         )
+    sharding = given.pop("sharding", None)
+    if sharding is not None and given.get("zero", sharding).value in ("none", sharding.value):
+        given["zero"] = Fact("zero", sharding.value, sharding.path, sharding.line, sharding.column)
     return tuple(
         Fact(fact.name, _plan_word(fact.name, fact.value), fact.path, fact.line, fact.column)
         for fact in given.values()
@@ -62,7 +62,7 @@ def _plan_word(name: str, value: Value | Unknown) -> Value | Unknown:
     if "auto" in value.replace("=", "+").split("+"):
         return Unknown(f"`{value}` is filled in by the trainer")
     if value == "invalid":
-        return Unknown("the degrees do not divide the world")
+        return Unknown("the degrees do not divide the GPUs")
     if name == "precision":
         parts = [part.removesuffix("=True") for part in value.split("+")]
         return parts[-1] if parts[-1] in ("fp8", "mxfp8") else parts[0]

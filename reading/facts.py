@@ -24,7 +24,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing a launch file says: a name of `FACTS`, its value, and where. Lines and columns start at 1."""
+    """One thing a launch file says: its name in `vocabulary.FACTS`, its value, and where, counted from 1."""
 
     name: str
     value: Value | Unknown

@@ -145,7 +145,7 @@ def _torchrun(started: Started) -> Iterator[Found]:
     nodes, each = given.count("--nnodes"), given.count("--nproc-per-node")
     yield "nodes", nodes, given.place("--nnodes")
     yield "gpus_per_node", each, given.place("--nproc-per-node")
-    yield "world", _product(nodes, each), given.place("--nnodes")
+    yield "gpus", _product(nodes, each), given.place("--nnodes")
 
 
 def _product(one: Number, two: Number) -> Number:
@@ -170,20 +170,20 @@ def _deepspeed(started: Started) -> Iterator[Found]:
     each = Unknown("deepspeed takes all GPUs that it finds") if each is None else each
     yield "nodes", nodes, given.place("--include", "--num-nodes")
     yield "gpus_per_node", each, given.place("--include", "--num-gpus")
-    yield "world", _product(nodes, each), given.place("--include", "--num-nodes", "--num-gpus")
+    yield "gpus", _product(nodes, each), given.place("--include", "--num-nodes", "--num-gpus")
 
 
 def _accelerate(started: Started) -> Iterator[Found]:
     given = started.given
     unknown = Unknown("accelerate takes it from its own config file")
-    world, nodes = given.number("--num-processes"), given.number("--num-machines")
-    world = unknown if world is None else world
+    gpus, nodes = given.number("--num-processes"), given.number("--num-machines")
+    gpus = unknown if gpus is None else gpus
     nodes = unknown if nodes is None else nodes
     yield "nodes", nodes, given.place("--num-machines")
-    yield "world", world, given.place("--num-processes")
-    each: Number = nodes if isinstance(nodes, Unknown) else world
-    if isinstance(nodes, int) and isinstance(world, int) and nodes:
-        each = world // nodes if world % nodes == 0 else Unknown("it is no whole number")
+    yield "gpus", gpus, given.place("--num-processes")
+    each: Number = nodes if isinstance(nodes, Unknown) else gpus
+    if isinstance(nodes, int) and isinstance(gpus, int) and nodes:
+        each = gpus // nodes if gpus % nodes == 0 else Unknown("it is no whole number")
     yield "gpus_per_node", each, given.place("--num-processes")
 
 
@@ -194,7 +194,7 @@ def _swift(started: Started) -> Iterator[Found]:
         value = started.launch.environment.get(variable)
         found[name] = 1 if value is None else _number(value)
         yield name, found[name], Word(value) if value else started.launch.words[0]
-    yield "world", _product(found["nodes"], found["gpus_per_node"]), started.launch.words[0]
+    yield "gpus", _product(found["nodes"], found["gpus_per_node"]), started.launch.words[0]
 
 
 def _number(value: Text) -> Number:
@@ -227,7 +227,7 @@ def _tasks(started: Started) -> Iterator[Found]:
     if total is None and each is None and isinstance(nodes, int) and gpus is None:
         total = None
     yield "nodes", unknown if nodes is None else nodes, _placed(given, command, "nodes")
-    yield "world", unknown if total is None else total, _placed(
+    yield "gpus", unknown if total is None else total, _placed(
         given, command, "ntasks", "ntasks-per-node"
     )
     if gpus is not None:
@@ -257,14 +257,14 @@ def _mpi(started: Started) -> Iterator[Found]:
     )
     total, each = _behind(wrapper, _TOTAL), _behind(wrapper, _EACH)
     unknown = Unknown("mpirun is not told it")
-    world = unknown if total is None else _number(total.pieces)
+    gpus = unknown if total is None else _number(total.pieces)
     per_node = unknown if each is None else _number(each.pieces)
     nodes: Number = unknown
-    if isinstance(world, int) and isinstance(per_node, int) and per_node and world % per_node == 0:
-        nodes = world // per_node
+    if isinstance(gpus, int) and isinstance(per_node, int) and per_node and gpus % per_node == 0:
+        nodes = gpus // per_node
     yield "nodes", nodes, total or wrapper[0]
     yield "gpus_per_node", per_node, each or wrapper[0]
-    yield "world", world, total or wrapper[0]
+    yield "gpus", gpus, total or wrapper[0]
 
 
 def _behind(words: Sequence[Word], names: Sequence[str]) -> Word | None:
@@ -282,11 +282,11 @@ def _alone(started: Started) -> Iterator[Found]:
     variable = started.launch.variables.get("WORLD_SIZE")
     value = variable.value if variable is not None else None
     command = started.launch.words[0]
-    world: Number = Unknown("nothing here starts the processes, and WORLD_SIZE is not set")
+    gpus: Number = Unknown("nothing here starts the processes, and WORLD_SIZE is not set")
     if value is not None:
-        world = _number(value)
-    one = world == 1
-    yield "world", world, Word(value) if value else command
+        gpus = _number(value)
+    one = gpus == 1
+    yield "gpus", gpus, Word(value) if value else command
     reason = Unknown("nothing here starts the processes")
     yield "nodes", 1 if one else reason, command
     yield "gpus_per_node", 1 if one else reason, command

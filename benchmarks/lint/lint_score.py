@@ -28,7 +28,7 @@ from parc.backends.launch_files import read_jobs
 from parc.reading.facts import LaunchConfig, Unknown
 from parc.reading.files import folder_below, text_of
 
-#: Columns that hold facts; the others say which file it is.
+#: Columns that hold facts, some under names of their own (`score_cells.FACT_OF`).
 _COLUMNS = """nodes gpus_per_node world tp pp vpp cp ep etp ulysses_sp dp zero_stage mbs gbs rampup
     seq_len layers hidden heads kv_heads experts precision recompute seq_parallel dist_opt"""
 FACTS = tuple(_COLUMNS.split())

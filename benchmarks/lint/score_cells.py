@@ -13,14 +13,24 @@ from collections.abc import Mapping
 from parc.reading.facts import Unknown, Value
 
 Answer = Value | Unknown | None
+#: Column of the manifest -> the fact that it holds, where their names differ.
+FACT_OF = {
+    "world": "gpus",
+    "ulysses_sp": "ulysses",
+    "zero_stage": "zero",
+    "mbs": "micro_batch",
+    "gbs": "global_batch",
+    "seq_parallel": "sequence_parallel",
+    "dist_opt": "distributed_optimizer",
+}
 _REPLICAS = re.compile(r"replicate (-?\d+) x shard (-?\d+)")
 
 
 def verdict(name: str, wanted: str, values: Mapping[str, Value | Unknown]) -> tuple[Answer, str]:
-    """The readers' answer, and how it compares."""
+    """The readers' answer to a column of the manifest, and how it compares."""
     if name == "dp" and (match := _REPLICAS.fullmatch(wanted)):
         return _replicas(match, values)
-    answer = values.get(name)
+    answer = values.get(FACT_OF.get(name, name))
     if isinstance(answer, Unknown) or answer is None:
         silent = wanted.startswith("unknown") or (answer is None and wanted == "absent")
         return answer, "right" if silent else "unknown"

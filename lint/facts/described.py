@@ -15,8 +15,8 @@ from .launched_job import LaunchedJob, number_of, text_of, texts_of
 
 Values = dict[str, Any]
 
-#: Facts that are sizes of the model, by its names.
-_SIZES = {"layers": "layers", "hidden": "hidden", "heads": "heads", "kv_heads": "kv_heads"}
+#: Facts that are sizes of the model.
+_SIZES = ("layers", "hidden", "heads", "kv_heads")
 #: What a job cannot do without.
 NEEDED = {
     "model": ("layers", "hidden", "heads", "ffn", "vocab"),
@@ -26,8 +26,7 @@ NEEDED = {
 
 def described_model(launch: LaunchedJob) -> Values:
     """What is known of the model. Nothing is taken from a model that only looks alike."""
-    sizes = {name: launch.number(fact) for fact, name in _SIZES.items()}
-    found: Values = {name: size for name, size in sizes.items() if size is not None}
+    found: Values = _known(**{name: launch.number(name) for name in _SIZES})
     readers: dict[str | None, Callable[[LaunchedJob], Values]] = {
         "megatron": _megatron_model,
         "deepspeed": _deepspeed_model,
@@ -178,9 +177,9 @@ def _registered_values(arguments: Mapping[str, Any]) -> Values:
 
 def described_train(launch: LaunchedJob) -> Values:
     """What is known of the training: batch, length, precision, optimizer."""
-    facts = {"seq_len": launch.number("seq_len"), "global_batch": launch.number("gbs")}
+    found = _known(**{name: launch.number(name) for name in ("seq_len", "global_batch")})
     precision = launch.value("precision")
-    found = _known(**facts, precision=precision if precision in _PRECISIONS else None)
+    found |= _known(precision=precision if precision in _PRECISIONS else None)
     return found | _options(launch)
 
 
@@ -220,24 +219,19 @@ def _options(launch: LaunchedJob) -> Values:
     if schedule in ("cosine", "linear", "constant"):
         found["schedule"] = schedule
     samples = number_of(launch.option("--train-samples"))
-    if samples and found.get("global_batch") is None and launch.number("gbs"):
-        found["steps"] = math.ceil(samples / (launch.number("gbs") or 1))
+    if samples and found.get("global_batch") is None and launch.number("global_batch"):
+        found["steps"] = math.ceil(samples / (launch.number("global_batch") or 1))
     dropout = float_of(text_of(launch.option("--hidden-dropout")))
     return found | ({"dropout": dropout} if dropout else {})
 
 
 def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
     """The layout in the words of a goal."""
-    names = {"tp": "tp", "pp": "pp", "vpp": "vpp", "cp": "cp", "ep": "ep", "etp": "etp"}
-    found: dict[str, int | str] = {}
-    for name, fact in names.items():
-        number = launch.number(fact)
-        if number is not None:
-            found[name] = number
-    if (launch.number("ulysses_sp") or 1) > 1:
-        found["cp"] = launch.number("ulysses_sp") or 1
-    micro, zero = launch.number("mbs"), launch.number("zero_stage")
-    found |= _known(micro_batch=micro, zero=zero)
+    degrees = ("tp", "pp", "vpp", "cp", "ep", "etp")
+    found: dict[str, int | str] = _known(**{name: launch.number(name) for name in degrees})
+    if (launch.number("ulysses") or 1) > 1:
+        found["cp"] = launch.number("ulysses") or 1
+    found |= _known(**{name: launch.number(name) for name in ("micro_batch", "zero")})
     recompute = launch.value("recompute")
     return found | ({"recompute": str(recompute)} if recompute in RECOMPUTED else {})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...backends import BACKENDS
@@ -104,8 +105,9 @@ class _Part:
         return self._values[name](self._known)
 
 
-def _fact(name: str) -> Callable[[Known], Any]:
-    return lambda known: known.number(name)
+def _facts(*names: str) -> dict[str, Callable[[Known], Any]]:
+    """Values that are facts as they stand."""
+    return {name: partial(Known.number, name=name) for name in names}
 
 
 def _experts(known: Known) -> int:
@@ -172,11 +174,8 @@ def _attention(known: Known) -> str:
 
 
 MODEL: dict[str, Callable[[Known], Any]] = {
-    "layers": _fact("layers"),
-    "hidden": _fact("hidden"),
-    "heads": _fact("heads"),
-    "groups": _fact("kv_heads"),
-    "kv_heads": _fact("kv_heads"),
+    **_facts("layers", "hidden", "heads", "kv_heads"),
+    "groups": lambda known: known.number("kv_heads"),
     "experts": _experts,
     "moe": lambda known: _experts(known) > 0,
     "mla": _mla,
@@ -190,17 +189,16 @@ MODEL: dict[str, Callable[[Known], Any]] = {
     "head_size": _head_size,
 }
 TRAIN: dict[str, Callable[[Known], Any]] = {
-    "seq_len": _fact("seq_len"),
-    "global_batch": _fact("gbs"),
+    **_facts("seq_len", "global_batch"),
     "precision": lambda known: str(known.fact("precision")),
     "attention": _attention,
 }
-CLUSTER: dict[str, Callable[[Known], Any]] = {"gpus_per_node": _fact("gpus_per_node")}
+CLUSTER: dict[str, Callable[[Known], Any]] = _facts("gpus_per_node")
 
 
 def _microbatches(known: Known) -> int:
     """Micro-batches of a step on one replica; what does not divide is another rule's business."""
-    batch, micro, dp = (known.number(name) for name in ("gbs", "mbs", "dp"))
+    batch, micro, dp = (known.number(name) for name in ("global_batch", "micro_batch", "dp"))
     if micro * dp < 1 or batch % (micro * dp):
         raise Missing("microbatches")
     return batch // (micro * dp)
@@ -223,8 +221,8 @@ def _replicated(known: Known) -> int:
 
 def _context(known: Known) -> int:
     """Ulysses is DeepSpeed's context parallelism."""
-    if (known.launch.number("ulysses_sp") or 1) > 1 or "cp" not in known.launch.facts:
-        return known.number("ulysses_sp")
+    if (known.launch.number("ulysses") or 1) > 1 or "cp" not in known.launch.facts:
+        return known.number("ulysses")
     return known.number("cp")
 
 
@@ -233,18 +231,10 @@ def _expert_tensor(known: Known) -> int:
 
 
 COLUMNS: dict[str, Callable[[Known], int]] = {
-    "tp": _fact("tp"),
-    "pp": _fact("pp"),
-    "vpp": _fact("vpp"),
+    **_facts("tp", "pp", "vpp", "ep", "dp", "gpus", "micro_batch", "zero", "hpz"),
     "cp": _context,
-    "ep": _fact("ep"),
     "etp": _expert_tensor,
-    "dp": _fact("dp"),
-    "gpus": _fact("world"),
-    "micro_batch": _fact("mbs"),
     "microbatches": _microbatches,
-    "zero": _fact("zero_stage"),
-    "hpz": _fact("hpz"),
     "dp_shard": _sharded,
     "dp_replicate": _replicated,
 }

@@ -66,16 +66,18 @@ class LaunchedJob:
         return found | self._pipeline_batch(found)
 
     def _pipeline_batch(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
-        """torchtitan's `mbs` is the local batch, which a pipeline cuts into micro-batches."""
-        pp, mbs = found.get("pp"), found.get("mbs")
-        if self.framework != "torchtitan" or mbs is None or pp is None or pp.value == 1:
+        """torchtitan's `micro_batch` is the local batch, which a pipeline cuts into micro-batches."""
+        pp, given = found.get("pp"), found.get("micro_batch")
+        if self.framework != "torchtitan" or given is None or pp is None or pp.value == 1:
             return {}
         setting = self.setting("toml", "parallelism.pipeline_parallel_microbatch_size")
         if setting is None:
-            return {"mbs": replace(mbs, value=1)}
+            return {"micro_batch": replace(given, value=1)}
         size = number_of(setting)
         value: Value | Unknown = Unknown("it is no number") if size is None else size
-        return {"mbs": Fact("mbs", value, setting.path, setting.line, setting.column)}
+        return {
+            "micro_batch": Fact("micro_batch", value, setting.path, setting.line, setting.column)
+        }
 
     def value(self, name: str) -> Value | None:
         """A fact's value when it is known."""

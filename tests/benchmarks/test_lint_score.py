@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.lint import lint_score
-from benchmarks.lint.score_cells import verdict
+from benchmarks.lint.score_cells import FACT_OF, verdict
 from parc.reading.facts import Unknown
 
 SCRIPT = """#!/bin/bash
@@ -79,7 +79,7 @@ CELLS = [
 
 @pytest.mark.parametrize("name, wanted, answer, judged", CELLS)
 def test_cells(name: str, wanted: str, answer: object, judged: str) -> None:
-    assert verdict(name, wanted, {name: answer})[1] == judged  # type: ignore[dict-item]
+    assert verdict(name, wanted, {FACT_OF.get(name, name): answer})[1] == judged  # type: ignore[dict-item]
 
 
 def test_shards_of_torchtitan() -> None:

@@ -26,7 +26,7 @@ def values(job: LaunchConfig, *names: str) -> list[object]:
 
 def shape(text: str) -> list[object]:
     return values(
-        one(text.replace("TRAIN", f"pretrain_gpt.py {SIZES}")), "nodes", "gpus_per_node", "world"
+        one(text.replace("TRAIN", f"pretrain_gpt.py {SIZES}")), "nodes", "gpus_per_node", "gpus"
     )
 
 
@@ -68,9 +68,9 @@ def test_launchers(text: str) -> None:
 
 ARGUMENTS = {
     "--model-parallel-size 4": {"tp": 4},
-    "--tensor_model_parallel_size=2 --sequence_parallel true": {"tp": 2, "seq_parallel": True},
-    "--sequence_parallel false": {"seq_parallel": False},
-    "--batch-size 3": {"mbs": 3},
+    "--tensor_model_parallel_size=2 --sequence_parallel true": {"tp": 2, "sequence_parallel": True},
+    "--sequence_parallel false": {"sequence_parallel": False},
+    "--batch-size 3": {"micro_batch": 3},
     "--num-key-value-heads 4": {"kv_heads": 4},
     "--num_attention_heads_kv 4": {"kv_heads": 4},
     "--attention-head-type multiquery": {"kv_heads": 1},
@@ -84,21 +84,21 @@ ARGUMENTS = {
     "--rampup-batch-size 16 16 6_000_000": {"rampup": "16 16 6_000_000"},
     "--bf16 --fp8-format hybrid": {"precision": "bf16+fp8"},
     "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8": {"precision": "bf16+mxfp8"},
-    "": {"precision": "fp32", "zero_stage": "none", "tp": 1, "kv_heads": 16, "recompute": "none"},
-    "--ds-sequence-parallel-size 4": {"ulysses_sp": 4, "dp": 2},
+    "": {"precision": "fp32", "zero": "none", "tp": 1, "kv_heads": 16, "recompute": "none"},
+    "--ds-sequence-parallel-size 4": {"ulysses": 4, "dp": 2},
     "--num-experts 8 --tensor-model-parallel-size 2": {"experts": 8, "etp": 2, "ep": 1},
     "--num-experts 64 --moe-expert-parallel-size 8": {"ep": 8},
     "--pipeline-model-parallel-size 3": {"dp": "invalid"},
     "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 3": {"vpp": 2},
     "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 5": {"vpp": "?"},
-    "--use-distributed-optimizer": {"dist_opt": True, "sharding": 1, "zero_stage": "none"},
-    "--deepspeed --zero-stage=2": {"zero_stage": 2},
-    "--zero-stage 2": {"zero_stage": "none"},
-    "--micro-batch-size 4 --micro-batch-size 8": {"mbs": 8},
-    "--micro-batch-size four": {"mbs": "?"},
-    "--micro-batch-size $UNSET --global-batch-size 8": {"mbs": "?", "gbs": 8},
-    "$UNSET --bf16": {"precision": "bf16", "seq_parallel": False},
-    "$(cat more.txt) --bf16": {"precision": "?", "tp": "?", "seq_parallel": "?", "layers": 24},
+    "--use-distributed-optimizer": {"distributed_optimizer": True, "sharding": 1, "zero": "none"},
+    "--deepspeed --zero-stage=2": {"zero": 2},
+    "--zero-stage 2": {"zero": "none"},
+    "--micro-batch-size 4 --micro-batch-size 8": {"micro_batch": 8},
+    "--micro-batch-size four": {"micro_batch": "?"},
+    "--micro-batch-size $UNSET --global-batch-size 8": {"micro_batch": "?", "global_batch": 8},
+    "$UNSET --bf16": {"precision": "bf16", "sequence_parallel": False},
+    "$(cat more.txt) --bf16": {"precision": "?", "tp": "?", "sequence_parallel": "?", "layers": 24},
 }
 
 
@@ -115,8 +115,8 @@ if [ -d /data ]; then ARGS="$ARGS --sequence-parallel"; fi
 torchrun --nproc_per_node 8 pretrain_gpt.py $ARGS --bf16
 """
     job = one(text)
-    assert values(job, "seq_parallel", "tp", "precision", "layers") == ["?", 1, "bf16", 24]
-    unknown = job.value("seq_parallel")
+    assert values(job, "sequence_parallel", "tp", "precision", "layers") == ["?", 1, "bf16", 24]
+    unknown = job.value("sequence_parallel")
     assert isinstance(unknown, Unknown) and "line 2" in unknown.reason
 
 
@@ -142,16 +142,16 @@ torchrun --nproc_per_node 8 pretrain_gpt.py {SIZES} --deepspeed_config $CONFIG S
 def test_a_config_written_by_the_script_is_read() -> None:
     job = one(DEEPSPEED.replace("SWITCH", "--deepspeed"))
     assert job.kind == "megatron-deepspeed-bash" and job.framework == "megatron"
-    assert values(job, "zero_stage", "gbs", "precision") == [1, 64, "fp16=True"]
+    assert values(job, "zero", "global_batch", "precision") == [1, 64, "fp16=True"]
     stage = next(setting for setting in job.settings if setting.name == "zero_optimization.stage")
     assert (stage.scope, stage.values, stage.line, stage.column) == ("json", (1,), 6, 25)
-    fact = next(fact for fact in job.facts if fact.name == "zero_stage")
+    fact = next(fact for fact in job.facts if fact.name == "zero")
     assert (fact.line, fact.column) == (6, 25)
 
 
 def test_a_config_that_is_switched_off_says_nothing() -> None:
     job = one(DEEPSPEED.replace("SWITCH", ""))
-    assert values(job, "zero_stage", "gbs", "precision") == ["none", None, "fp32"]
+    assert values(job, "zero", "global_batch", "precision") == ["none", None, "fp32"]
     assert not any(setting.scope == "json" for setting in job.settings)
 
 
@@ -162,7 +162,7 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py {SIZES} --deepspeed --deeps
 """
     template = '{"zero_optimization": {"stage": STAGE}, "train_batch_size": BATCH}'
     job = one(text, folder={"ds.template": template}.get)
-    assert values(job, "zero_stage", "gbs") == [2, "?"]
+    assert values(job, "zero", "global_batch") == [2, "?"]
 
 
 def test_a_config_beside_the_script_is_read_once() -> None:
@@ -171,9 +171,9 @@ def test_a_config_beside_the_script_is_read_once() -> None:
         "conf/ds.json": '{"zero_optimization": {"stage": 3}}',
     }
     (job,) = read_jobs(files)
-    assert job.value("zero_stage") == 3 and set(job.texts) == set(files)
+    assert job.value("zero") == 3 and set(job.texts) == set(files)
     (alone,) = read_jobs({"run/job.sh": files["run/job.sh"]})
-    assert isinstance(alone.value("zero_stage"), Unknown)
+    assert isinstance(alone.value("zero"), Unknown)
     assert "is not here" in alone.unread[0].reason
 
 
@@ -185,7 +185,7 @@ def test_the_trainers_arguments_fill_in_auto() -> None:
     }
     (job,) = read_jobs(files)
     assert job.kind == "deepspeed-bash" and job.framework == "deepspeed"
-    assert values(job, "mbs", "microbatches", "zero_stage", "world") == [4, 2, 3, 8]
+    assert values(job, "micro_batch", "microbatches", "zero", "gpus") == [4, 2, 3, 8]
 
 
 CONFIGS = {
@@ -201,8 +201,8 @@ CONFIGS = {
 def test_deepspeed_configs_alone(text: str) -> None:
     (job,) = read_jobs({"ds.json": text})
     assert job.kind == "deepspeed-json"
-    assert values(job, "precision", "zero_stage", "gbs") == CONFIGS[text]
-    assert values(job, "world", "nodes", "gpus_per_node") == ["?", "?", "?"]
+    assert values(job, "precision", "zero", "global_batch") == CONFIGS[text]
+    assert values(job, "gpus", "nodes", "gpus_per_node") == ["?", "?", "?"]
 
 
 def test_a_broken_config_is_said_with_its_place() -> None:
@@ -213,7 +213,7 @@ def test_a_broken_config_is_said_with_its_place() -> None:
 def test_repeated_keys_are_kept_as_settings() -> None:
     (job,) = read_jobs({"ds.json": '{"train_batch_size": 4,\n "train_batch_size": 8}'})
     found = [setting.values[0] for setting in job.settings if setting.name == "train_batch_size"]
-    assert job.value("gbs") == 8 and sorted(map(str, found)) == ["4", "8"]
+    assert job.value("global_batch") == 8 and sorted(map(str, found)) == ["4", "8"]
 
 
 def test_several_files_are_one_job() -> None:
@@ -225,9 +225,14 @@ def test_several_files_are_one_job() -> None:
     }
     (job,) = read_jobs(files)
     assert job.kind == "slurm+megatron" and set(job.texts) == set(files)
-    assert values(job, "nodes", "gpus_per_node", "slurm_gpus_per_node", "mbs") == [4, 4, 8, 4]
+    assert values(job, "nodes", "gpus_per_node", "slurm_gpus_per_node", "micro_batch") == [
+        4,
+        4,
+        8,
+        4,
+    ]
     places = {fact.name: (fact.path, fact.line) for fact in job.facts}
-    assert places["nodes"] == ("job.sbatch", 2) and places["mbs"] == ("common.sh", 1)
+    assert places["nodes"] == ("job.sbatch", 2) and places["micro_batch"] == ("common.sh", 1)
     assert places["gpus_per_node"] == ("scripts/train.sh", 1)
 
 
@@ -238,20 +243,20 @@ def test_a_submitted_script_gets_what_it_is_given() -> None:
         " --hidden-size $1 --num-attention-heads ${B:-4}\n",
     }
     (job,) = read_jobs(files)
-    assert values(job, "layers", "hidden", "heads", "nodes", "world") == [24, 8, 4, 2, 16]
+    assert values(job, "layers", "hidden", "heads", "nodes", "gpus") == [24, 8, 4, 2, 16]
 
 
 def test_the_environment_and_arguments_of_the_command_line() -> None:
     text = f"torchrun --nnodes ${{NNODES:-1}} --nproc_per_node $1 a.py {SIZES} --micro-batch-size ${{2:-1}}\n"
     job = one(text, environment={"NNODES": "4"}, arguments=["8"])
-    assert values(job, "nodes", "world", "mbs") == [4, 32, 1]
+    assert values(job, "nodes", "gpus", "micro_batch") == [4, 32, 1]
 
 
 def test_a_script_that_launches_several_gives_several() -> None:
     text = "".join(f"torchrun a.py {SIZES} --micro-batch-size {size}\n" for size in (1, 2))
     text += "python prepare.py --input x\n"
     text += "for n in 4 8; do torchrun b.py --num-layers $n --hidden-size 8; done\n"
-    assert [job.value("mbs") for job in read_jobs({"job.sh": text})] == [1, 2, None, None]
+    assert [job.value("micro_batch") for job in read_jobs({"job.sh": text})] == [1, 2, None, None]
     assert [job.value("layers") for job in read_jobs({"job.sh": text})] == [24, 24, 4, 8]
 
 
@@ -259,7 +264,7 @@ def test_a_script_that_is_told_from_outside() -> None:
     text = '[ -z "$WORKSPACE" ] && exit 1\nif [ $# -eq 0 ]; then echo usage; exit 1; fi\nTP=1\n'
     text += f"while [ $# -gt 0 ]; do case $1 in --tp) TP=$2; shift 2;; esac; done\ntorchrun a.py {SIZES}"
     job = one(text + " --tensor-model-parallel-size $TP --micro-batch-size ${MBS:-2}\n")
-    assert values(job, "layers", "tp", "mbs") == [24, "?", 2]
+    assert values(job, "layers", "tp", "micro_batch") == [24, "?", 2]
 
 
 def test_scripts_without_a_job_are_still_listed() -> None:
@@ -326,4 +331,4 @@ GLUED = {
 def test_what_a_branch_adds_is_not_overlooked(text: str) -> None:
     use = '"${A[@]}"' if "A=(" in text else "$A"
     job = one(f"{text}\ntorchrun a.py {SIZES} {use} --seed 1\n")
-    assert values(job, "seq_parallel", "precision") == GLUED[text]
+    assert values(job, "sequence_parallel", "precision") == GLUED[text]

@@ -41,7 +41,7 @@ def facts(plan: Plan) -> dict[str, Value]:
     layout = plan.layout
     return plan_facts(plan) | {
         "cp": 1,
-        "ulysses_sp": layout.cp,
+        "ulysses": layout.cp,
         "hpz": layout.hpz,
         "offload": layout.offload_name,
         "microbatches": layout.microbatches,

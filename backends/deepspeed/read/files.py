@@ -113,16 +113,16 @@ def together(found: list[Fact]) -> Iterator[Fact]:
     sizes = next((fact for fact in found if fact.name == "layers"), None)
     if sizes is not None and "tp" not in numbers:
         yield Fact("tp", 1, sizes.path, 1)
-    batch = next((fact for fact in found if fact.name == "gbs"), None)
-    dp = _quotient(numbers, "gbs", ("mbs", "microbatches"))
+    batch = next((fact for fact in found if fact.name == "global_batch"), None)
+    dp = _quotient(numbers, "global_batch", ("micro_batch", "microbatches"))
     if batch is None or dp is None:
         return
     yield Fact("dp", dp, batch.path, batch.line, batch.column)
     if "pp" not in numbers:
         return
-    world = dp * math.prod(numbers.get(name, 1) for name in ("pp", "ulysses_sp", "tp"))
-    yield Fact("world", world, batch.path, batch.line, batch.column)
-    nodes = _quotient({**numbers, "world": world}, "world", ("gpus_per_node",))
+    gpus = dp * math.prod(numbers.get(name, 1) for name in ("pp", "ulysses", "tp"))
+    yield Fact("gpus", gpus, batch.path, batch.line, batch.column)
+    nodes = _quotient({**numbers, "gpus": gpus}, "gpus", ("gpus_per_node",))
     if nodes is not None:
         yield Fact("nodes", nodes, batch.path, batch.line, batch.column)
 

@@ -18,13 +18,13 @@ from .files import model_facts, offload, script_facts, together
 CONFIGS = ("--deepspeed-config", "--deepspeed", "--ds-config", "--ds-config-path")
 #: Fact -> arguments of Hugging Face's Trainer and its kin.
 TRAINER = {
-    "zero_stage": ("--zero-stage",),
-    "mbs": ("--per-device-train-batch-size", "--train-micro-batch-size-per-gpu"),
+    "zero": ("--zero-stage",),
+    "micro_batch": ("--per-device-train-batch-size", "--train-micro-batch-size-per-gpu"),
     "microbatches": ("--gradient-accumulation-steps",),
     "seq_len": ("--model-max-length", "--max-seq-length", "--max-seq-len", "--cutoff-len"),
 }
 #: Nobody but the command that reads a config knows these.
-_OUTSIDE = ("nodes", "gpus_per_node", "world")
+_OUTSIDE = ("nodes", "gpus_per_node", "gpus")
 
 
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:

@@ -11,12 +11,12 @@ Answer = Value | Unknown
 
 #: Fact -> key, and what DeepSpeed takes when it is absent (None: no fact).
 NUMBERS: dict[str, tuple[tuple[str, ...], Value | None]] = {
-    "gbs": (("train_batch_size",), None),
-    "mbs": (("train_micro_batch_size_per_gpu",), None),
+    "global_batch": (("train_batch_size",), None),
+    "micro_batch": (("train_micro_batch_size_per_gpu",), None),
     "microbatches": (("gradient_accumulation_steps",), None),
-    "zero_stage": (("zero_optimization", "stage"), 0),
+    "zero": (("zero_optimization", "stage"), 0),
     "hpz": (("zero_optimization", "zero_hpz_partition_size"), 1),
-    "ulysses_sp": (("sequence_parallel_size",), 1),
+    "ulysses": (("sequence_parallel_size",), 1),
     "tp": (("tensor_parallel", "autotp_size"), None),
 }
 PRECISIONS = ("fp16", "bf16")
@@ -46,7 +46,9 @@ def facts(path: str, table: Table) -> Iterator[Fact]:
             yield Fact(name, default, path, *_nearest(table, keys))
         elif member is not None:
             value = number(member.value)
-            yield Fact(name, samples(value, table) if name == "gbs" else value, *member.place)
+            yield Fact(
+                name, samples(value, table) if name == "global_batch" else value, *member.place
+            )
     value, place = precision(path, table)
     yield Fact("precision", value, *place)
 

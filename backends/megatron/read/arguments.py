@@ -21,12 +21,12 @@ NUMBERS: dict[str, tuple[str, int]] = {
     "pp": ("--pipeline-model-parallel-size", 1),
     "cp": ("--context-parallel-size", 1),
     "ep": ("--expert-model-parallel-size", 1),
-    "ulysses_sp": (spelling.ULYSSES, 1),
+    "ulysses": (spelling.ULYSSES, 1),
 }
 #: Fact -> option without a default.
 REQUIRED = {
-    "mbs": "--micro-batch-size",
-    "gbs": "--global-batch-size",
+    "micro_batch": "--micro-batch-size",
+    "global_batch": "--global-batch-size",
     "seq_len": "--seq-length",
     "layers": "--num-layers",
     "hidden": "--hidden-size",
@@ -70,7 +70,7 @@ def _layout(given: Options) -> Iterator[Found]:
     for fact, (name, default) in NUMBERS.items():
         yield fact, _number(given, name, default), given.place(name)
     flag = "--sequence-parallel"
-    yield "seq_parallel", on(given, flag), given.place(flag)
+    yield "sequence_parallel", on(given, flag), given.place(flag)
 
 
 def _number(given: Options, name: str, default: int) -> int | Unknown:
@@ -133,7 +133,7 @@ def _memory(given: Options) -> Iterator[Found]:
 
 
 def _sharding(given: Options) -> Iterator[Found]:
-    """What each replica holds a share of, as ZeRO counts it; `dist_opt` is the switch alone."""
+    """What each replica holds a share of, as ZeRO counts it; `distributed_optimizer` is the switch alone."""
     flag = "--use-distributed-optimizer"
     fsdp, torch_fsdp = given.given("--use-megatron-fsdp"), given.given("--use-torch-fsdp2")
     distributed = on(given, flag)
@@ -149,7 +149,7 @@ def _sharding(given: Options) -> Iterator[Found]:
         stage = Unknown(f"`{name}` is not decided") if known is None else known
         place = given.place(name, "--use-megatron-fsdp")
     yield "sharding", stage, place
-    yield "dist_opt", True if fsdp else distributed, given.place(flag)
+    yield "distributed_optimizer", True if fsdp else distributed, given.place(flag)
 
 
 def _rampup(given: Options) -> Iterator[Found]:
@@ -165,16 +165,16 @@ def _zero(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
     name = "--zero-stage"
     state = on(given, "--deepspeed")
     if isinstance(state, Unknown) and not given.given(name):
-        yield "zero_stage", state, given.command
+        yield "zero", state, given.command
     elif not state:
-        yield "zero_stage", "none", given.command
+        yield "zero", "none", given.command
     elif (value := given.number(name)) is not None:
-        yield "zero_stage", value, given.place(name)
+        yield "zero", value, given.place(name)
     elif deepspeed.stage is not None:
-        yield "zero_stage", *deepspeed.stage
+        yield "zero", *deepspeed.stage
     else:
         unknown = Unknown("the DeepSpeed config is not here to be read")
-        yield "zero_stage", unknown, given.place("--deepspeed-config", "--deepspeed")
+        yield "zero", unknown, given.place("--deepspeed-config", "--deepspeed")
 
 
 def _precision(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
@@ -243,19 +243,19 @@ def _by_layout(given: Options, pp: int) -> int | Unknown:
 
 
 #: Degrees of which each replica takes the product.
-GROUP = ("tp", "pp", "cp", "ulysses_sp")
+GROUP = ("tp", "pp", "cp", "ulysses")
 
 
 def replicas(values: Mapping[str, Answer]) -> Answer:
-    """Data-parallel degree; `invalid` where the degrees do not divide the world."""
-    world, product = 0, 1
-    for name, default in (("world", 0), *((degree, 1) for degree in GROUP)):
+    """Data-parallel degree; `invalid` where the degrees do not divide the GPUs."""
+    gpus, product = 0, 1
+    for name, default in (("gpus", 0), *((degree, 1) for degree in GROUP)):
         value = values.get(name, default)
         if isinstance(value, Unknown):
             return value
         if not isinstance(value, int):
             return Unknown(f"{name} is no number")
-        world, product = (value, product) if name == "world" else (world, product * value)
-    if product < 1 or world % product:
+        gpus, product = (value, product) if name == "gpus" else (gpus, product * value)
+    if product < 1 or gpus % product:
         return "invalid"
-    return world // product
+    return gpus // product

@@ -16,7 +16,7 @@ from .arguments import DeepSpeed
 
 NO_CONFIG = DeepSpeed(None, None)
 #: What a plan of this backend says no more of than its defaults.
-_NOT_EMITTED = ("ulysses_sp", "rampup")
+_NOT_EMITTED = ("ulysses", "rampup")
 
 
 def read(files: Mapping[str, str]) -> LaunchConfig:
@@ -79,7 +79,7 @@ def facts(plan: Plan) -> dict[str, Value]:
     layout, model = plan.layout, plan.job.model
     found = plan_facts(plan) | {
         "experts": model.experts,
-        "seq_parallel": layout.tp > 1,
-        "dist_opt": layout.zero >= 1,
+        "sequence_parallel": layout.tp > 1,
+        "distributed_optimizer": layout.zero >= 1,
     }
     return found | ({"etp": layout.etp} if model.moe else {})

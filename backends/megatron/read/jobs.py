@@ -60,9 +60,7 @@ def _unread(word: Word, reason: str) -> Unread:
 def said(path: str, table: Table) -> DeepSpeed:
     """What Megatron leaves to the config."""
     facts = {fact.name: fact for fact in settings.facts(path, table)}
-    answers = [
-        (fact.value, Word((_piece(fact),))) for fact in (facts["zero_stage"], facts["precision"])
-    ]
+    answers = [(fact.value, Word((_piece(fact),))) for fact in (facts["zero"], facts["precision"])]
     return DeepSpeed(answers[0], answers[1])
 
 
@@ -76,5 +74,5 @@ def _only_there(facts: list[Fact], path: str, table: Table) -> list[Fact]:
     return [
         fact
         for fact in settings.facts(path, table)
-        if fact.name not in known and fact.name in ("mbs", "gbs", "microbatches")
+        if fact.name not in known and fact.name in ("micro_batch", "global_batch", "microbatches")
     ]

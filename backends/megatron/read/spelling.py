@@ -56,6 +56,6 @@ _SWITCHES_WORDS = """--bf16 --fp16 --sequence-parallel --use-distributed-optimiz
     --tp-comm-overlap --finetune --calculate-per-token-loss --manual-gc --qk-layernorm"""
 SWITCHES = frozenset(_SWITCHES_WORDS.split())
 #: Facts of which ms-swift has defaults that are not Megatron-LM's (its megatron_args.py).
-SWIFTS_OWN = ("precision", "recompute", "dist_opt", "sharding")
+SWIFTS_OWN = ("precision", "recompute", "distributed_optimizer", "sharding")
 #: Stages of --data-parallel-sharding-strategy.
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}

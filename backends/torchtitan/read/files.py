@@ -77,7 +77,7 @@ class Reader:
         yield from self._batch()
         yield "vpp", self._virtual(), self.settings.place("parallelism.pipeline_parallel_schedule")
         place = self.settings.place("parallelism.fsdp_reshard_after_forward")
-        yield "zero_stage", self._zero(), place
+        yield "zero", self._zero(), place
         yield from self._model()
         yield "precision", self._precision(), self.settings.place("model.converters")
         mode = self.settings.text("activation_checkpoint.mode")
@@ -116,7 +116,7 @@ class Reader:
         place = self.settings.place("parallelism.data_parallel_shard_degree")
         yield "dp", self.dp, place
         world = _derived(lambda *degrees: math.prod(degrees), self.shard, *self._others())
-        yield "world", world, place
+        yield "gpus", world, place
         if self.launch is not None:
             per_node = self.launch.per_node
             yield "gpus_per_node", per_node, self.launch.place
@@ -127,12 +127,12 @@ class Reader:
     def _batch(self) -> Iterator[Found]:
         local_key, total_key = "training.local_batch_size", "training.global_batch_size"
         small_key = "parallelism.pipeline_parallel_microbatch_size"
-        mbs_key = small_key if self._pipelined() else local_key
-        yield "mbs", self.settings.number(mbs_key), self.settings.place(mbs_key)
+        batch_key = small_key if self._pipelined() else local_key
+        yield "micro_batch", self.settings.number(batch_key), self.settings.place(batch_key)
         total = self.settings.number(total_key)
         if total == -1:
             total = _derived(lambda local, dp: local * dp, self.settings.number(local_key), self.dp)
-        yield "gbs", total, self.settings.place(total_key)
+        yield "global_batch", total, self.settings.place(total_key)
 
     def _pipelined(self) -> bool:
         return self.settings.number("parallelism.pipeline_parallel_degree") != 1

@@ -93,17 +93,17 @@ def _told(settings: Settings) -> Iterator[Setting]:
 def _facts(
     settings: Settings, models: Mapping[str, Registered], launch: Launch | None
 ) -> list[Fact]:
-    """The facts in the words of the file: `mbs` is the local batch, and what is absent is left out."""
+    """The facts as the file has them: `micro_batch` is the local batch, what is absent is left out."""
     found: list[Fact] = []
     reader = Reader(settings, models, launch)
     for name, value, place in reader.facts():
-        if name == "mbs":
+        if name == "micro_batch":
             key = "training.local_batch_size"
             if settings.number("parallelism.pipeline_parallel_degree") != 1:
-                found.append(_fact("pp_microbatch", value, place))
+                found.append(_fact("pipeline_micro_batch", value, place))
             value, place = settings.number(key), settings.place(key)
         if (
-            name == "gbs"
+            name == "global_batch"
             and settings.value("training.global_batch_size") == -1
             and isinstance(value, Unknown)
         ):

@@ -47,7 +47,7 @@ def _local(launch: LaunchedJob, name: str) -> int | None:
 
 
 def _nearest(launch: LaunchedJob) -> str | None:
-    batch, micro, dp = (launch.number(name) for name in ("gbs", "mbs", "dp"))
+    batch, micro, dp = (launch.number(name) for name in ("global_batch", "micro_batch", "dp"))
     if batch is None or not micro or not dp:
         return None
     step = micro * dp

@@ -60,9 +60,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if said is None:
         return
     related = [Related(f"{name} {numbers[name]}", each) for name, each in settings.items() if each]
-    world = launch.facts.get("world") or launch.facts.get("gpus_per_node")
-    if dp is not None and world is not None:
-        related.append(Related(f"dp {dp}", world))
+    gpus = launch.facts.get("gpus") or launch.facts.get("gpus_per_node")
+    if dp is not None and gpus is not None:
+        related.append(Related(f"dp {dp}", gpus))
     severity: Severity | None = "warning" if _explained(launch, numbers) else None
     yield Complaint(said[0], at, tuple(related[1:]), said[1], severity)
 
@@ -70,26 +70,26 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 def _explained(launch: LaunchedJob, numbers: Mapping[str, int | None]) -> bool:
     """Whether a pipeline or tensor parallelism of the program's own would make the three multiply."""
     total, micro, steps = (numbers[name] for name in (TOTAL, MICRO, STEPS))
-    world = launch.number("world")
-    if "pp" in launch.facts or not (total and micro and steps and world):
+    gpus = launch.number("gpus")
+    if "pp" in launch.facts or not (total and micro and steps and gpus):
         return False
     ranks_wanted, rest = divmod(total, micro * steps)
-    return rest == 0 and 0 < ranks_wanted < world and world % ranks_wanted == 0
+    return rest == 0 and 0 < ranks_wanted < gpus and gpus % ranks_wanted == 0
 
 
 def ranks(launch: LaunchedJob) -> int | None:
     """Ranks among which DeepSpeed shares the batch: tensor-parallel ones of AutoTP count too."""
     if launch.key("tensor_parallel.autotp_size") is not None:
-        return launch.number("world")
-    # A reader takes dp from the batch itself where nothing else says it, so the world goes first.
+        return launch.number("gpus")
+    # A reader takes dp from the batch itself where nothing else says it, so the GPUs go first.
     return _divided_world(launch) or launch.number("dp")
 
 
 def _divided_world(launch: LaunchedJob) -> int | None:
-    world = launch.number("world")
-    group = math.prod(launch.number(name) or 1 for name in ("tp", "pp", "ulysses_sp"))
-    undecided = any(launch.unknown(name) for name in ("tp", "pp", "ulysses_sp"))
-    return None if world is None or undecided or world % group else world // group
+    gpus = launch.number("gpus")
+    group = math.prod(launch.number(name) or 1 for name in ("tp", "pp", "ulysses"))
+    undecided = any(launch.unknown(name) for name in ("tp", "pp", "ulysses"))
+    return None if gpus is None or undecided or gpus % group else gpus // group
 
 
 def _wrong(

@@ -27,13 +27,15 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, micro, dp = launch.option("--rampup-batch-size"), launch.number("mbs"), launch.number("dp")
+    at = launch.option("--rampup-batch-size")
+    micro, dp = launch.number("micro_batch"), launch.number("dp")
     sizes = [number_in(text) for text in texts_of(at)]
     if at is None or len(sizes) != 3 or not micro or not dp:
         return
     start, increment, _ = sizes
     related = tuple(
-        Related(f"{name} {launch.number(name)}", launch.facts[name]) for name in ("mbs", "dp")
+        Related(f"{name} {launch.number(name)}", launch.facts[name])
+        for name in ("micro_batch", "dp")
     )
     step = micro * dp
     odd = [
@@ -47,12 +49,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         )
         yield Complaint(message, at, related, "legal only when resumed past the ramp")
         return
-    batch = launch.number("gbs")
+    batch = launch.number("global_batch")
     if start and increment and batch and (batch - start) % increment:
         message = (
             f"global batch {batch} - start {start} is not a multiple of the increment {increment}"
         )
-        yield Complaint(message, at, (Related(f"gbs {batch}", launch.facts["gbs"]),))
+        yield Complaint(
+            message, at, (Related(f"global_batch {batch}", launch.facts["global_batch"]),)
+        )
 
 
 def number_in(text: str) -> int | None:

@@ -93,14 +93,14 @@ def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
     total = launch.key("train_batch_size")
     micro = launch.option("--per-device-train-batch-size")
     steps = launch.option("--gradient-accumulation-steps")
-    world, size, each = launch.number("world"), number_of(total), number_of(micro)
+    gpus, size, each = launch.number("gpus"), number_of(total), number_of(micro)
     count = 1 if steps is None else number_of(steps)
-    if not (total and micro and world and size and each and count):
+    if not (total and micro and gpus and size and each and count):
         return
-    if each * count * world != size:
+    if each * count * gpus != size:
         message = (
             f"train_batch_size {size}, but the command line gives micro-batch {each} * accumulation {count} "
-            f"* {world} GPUs = {each * count * world}"
+            f"* {gpus} GPUs = {each * count * gpus}"
         )
         yield Complaint(
             message, total, (Related(f"{micro.name} {each}", micro),), '"auto" in the config'

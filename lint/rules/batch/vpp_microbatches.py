@@ -41,5 +41,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 
 def _batch(launch: LaunchedJob) -> str | None:
-    pp, micro, dp = (launch.number(name) for name in ("pp", "mbs", "dp"))
+    pp, micro, dp = (launch.number(name) for name in ("pp", "micro_batch", "dp"))
     return f"a global batch in multiples of {pp * micro * dp}" if pp and micro and dp else None

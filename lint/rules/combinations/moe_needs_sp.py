@@ -38,10 +38,10 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         or not launch.trains
         or tp < 2
         or experts < 1
-        or launch.facts.get("seq_parallel") is None
+        or launch.facts.get("sequence_parallel") is None
     ):
         return
-    if launch.value("seq_parallel") is False and not lacks_values(launch):
+    if launch.value("sequence_parallel") is False and not lacks_values(launch):
         related = (Related(f"experts {experts}", launch.facts["experts"]),)
         message = f"experts {experts} with tp {tp} need --sequence-parallel"
         yield Complaint(message, launch.facts["tp"], related, "add --sequence-parallel")

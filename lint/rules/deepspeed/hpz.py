@@ -42,14 +42,14 @@ KEY = "zero_optimization.zero_hpz_partition_size"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    at, stage = launch.key(KEY), launch.number("zero_stage")
-    size, world = number_of(at), launch.number("world")
+    at, stage = launch.key(KEY), launch.number("zero")
+    size, gpus = number_of(at), launch.number("gpus")
     if at is None or size is None or size < 2:
         return
     if stage is not None and stage < 3:
-        related = (Related(f"zero {stage}", launch.facts["zero_stage"]),)
+        related = (Related(f"zero {stage}", launch.facts["zero"]),)
         yield Complaint(f"hpz {size} with zero {stage} does nothing", at, related, '"stage": 3')
-    elif world is not None and world % size:
-        related = (Related(f"{world} GPUs", launch.facts["world"]),)
-        legal = legal_values("hpz", (k for k in range(1, world + 1) if world % k == 0))
-        yield Complaint(f"hpz {size} does not divide {world} GPUs", at, related, legal)
+    elif gpus is not None and gpus % size:
+        related = (Related(f"{gpus} GPUs", launch.facts["gpus"]),)
+        legal = legal_values("hpz", (k for k in range(1, gpus + 1) if gpus % k == 0))
+        yield Complaint(f"hpz {size} does not divide {gpus} GPUs", at, related, legal)

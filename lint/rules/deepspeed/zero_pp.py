@@ -37,7 +37,7 @@ FILE = "train.sh"
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework != "deepspeed" and "deepspeed" not in launch.kind:
         return
-    stage, pp = launch.number("zero_stage"), launch.number("pp")
+    stage, pp = launch.number("zero"), launch.number("pp")
     if stage is None or pp is None or stage < 2:
         return
     deepspeed = replace(launch, config=replace(launch.config, framework="deepspeed"))
@@ -47,7 +47,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
         message = f"zero {stage} with Megatron-DeepSpeed's pipeline engine, which pp 1 uses too"
         severity: Severity | None = "warning" if is_old(launch) else None
         help_text = "--no-pipeline-parallel, or zero 1"
-        yield Complaint(message, launch.facts["zero_stage"], related, help_text, severity)
+        yield Complaint(message, launch.facts["zero"], related, help_text, severity)
 
 
 def _pipelined(launch: LaunchedJob) -> bool:

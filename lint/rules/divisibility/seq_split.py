@@ -41,7 +41,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 def _parts(launch: LaunchedJob, name: str) -> int | None:
     """Without sequence parallelism Megatron-LM's tp leaves the sequence whole."""
-    if name == "tp" and launch.framework == "megatron" and not launch.value("seq_parallel"):
+    if name == "tp" and launch.framework == "megatron" and not launch.value("sequence_parallel"):
         return 1
     return None
 

@@ -31,10 +31,10 @@ SOURCE = "deepspeedai/DeepSpeed#5177; arXiv 2309.14509, 3"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    degree = launch.number("ulysses_sp")
+    degree = launch.number("ulysses")
     if degree is None or degree < 2:
         return
-    at = launch.facts["ulysses_sp"]
+    at = launch.facts["ulysses"]
     yield from enforced(CODE, _as_deepspeed(launch))
     length = launch.number("seq_len")
     if length is not None and length % degree:

@@ -48,47 +48,31 @@ SEVERITY = "error"
 SOURCE = "parc: the job file is the source of its launch files"
 
 
-#: Fact -> where the job says it.
-SAID = {
-    "layers": ("model", "layers"),
-    "hidden": ("model", "hidden"),
-    "heads": ("model", "heads"),
-    "kv_heads": ("model", "kv_heads"),
-    "experts": ("model", "experts"),
-    "seq_len": ("train", "seq_len"),
-    "gbs": ("train", "global_batch"),
-    "precision": ("train", "precision"),
-    "gpus_per_node": ("cluster", "gpus_per_node"),
-    "nodes": ("cluster", "nodes"),
+#: Fact -> the block of the job that states it under the same name.
+STATED = {
+    **dict.fromkeys(("layers", "hidden", "heads", "kv_heads", "experts"), "model"),
+    **dict.fromkeys(("seq_len", "global_batch", "precision"), "train"),
+    **dict.fromkeys(("gpus_per_node", "nodes"), "cluster"),
 }
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.job is None:
         return
-    for name, path in SAID.items():
-        value, wanted = launch.value(name), _wanted(launch.job, name)
+    for name, block in STATED.items():
+        value, wanted = launch.value(name), _wanted(launch.job, block, name)
         if value is None or value in wanted:
             continue
         told = " or ".join(str(each) for each in wanted)
-        span = launch.job.span(*path)
-        related = (Related(f"{'.'.join(path)} {told}", span),) if span else ()
+        span = launch.job.span(block, name)
+        related = (Related(f"{block}.{name} {told}", span),) if span else ()
         message = f"{name} {value}, and the job says {told}"
         yield Complaint(message, launch.facts[name], related, "change the file or the job")
 
 
-def _wanted(job: Job, name: str) -> tuple[Value, ...]:
+def _wanted(job: Job, block: str, name: str) -> tuple[Value, ...]:
     """The values that the job allows."""
-    model, train = job.model, job.train
-    values: dict[str, Value] = {
-        "layers": model.layers,
-        "hidden": model.hidden,
-        "heads": model.heads,
-        "kv_heads": model.heads if model.mla else model.groups,
-        "experts": model.experts,
-        "seq_len": train.seq_len,
-        "gbs": train.global_batch,
-        "precision": train.precision,
-        "gpus_per_node": job.cluster.gpus_per_node,
-    }
-    return job.cluster.nodes if name == "nodes" else (values[name],)
+    if name == "kv_heads":
+        return (job.model.heads if job.model.mla else job.model.groups,)
+    value = getattr(getattr(job, block), name)
+    return value if name == "nodes" else (value,)

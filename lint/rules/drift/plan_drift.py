@@ -43,7 +43,7 @@ from ....backends import BACKENDS
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 from ...priced import best_plan, words_of
-from .job_drift import SAID
+from .job_drift import STATED
 
 CODE = "PAR162"
 TITLE = "a layout differs from the job's plan"
@@ -58,7 +58,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     place = plan.job.span("goal") or plan.job.span("train")
     for name, wanted in BACKENDS[plan.target].facts(plan).items():
         value = launch.value(name)
-        if name in SAID or value is None or value == wanted:
+        if name in STATED or value is None or value == wanted:
             continue
         related = (Related(f"the plan: {words_of(plan.estimate)}", place),) if place else ()
         message = f"{name} {value}, and the plan has {wanted}"

@@ -50,10 +50,10 @@ def _worlds(launch: LaunchedJob) -> str:
 
 
 def _deepspeed(launch: LaunchedJob) -> Iterator[Complaint]:
-    """DeepSpeed's ep is a part of the world itself."""
-    ep, world = launch.number("ep"), launch.number("world")
-    if ep and world and world % ep:
-        message = f"ep {ep} does not divide {world} GPUs"
-        related = (Related(f"{world} GPUs", launch.facts["world"]),)
-        legal = legal_values("ep", (k for k in range(1, world + 1) if world % k == 0))
+    """DeepSpeed's ep is a part of all ranks."""
+    ep, gpus = launch.number("ep"), launch.number("gpus")
+    if ep and gpus and gpus % ep:
+        message = f"ep {ep} does not divide {gpus} GPUs"
+        related = (Related(f"{gpus} GPUs", launch.facts["gpus"]),)
+        legal = legal_values("ep", (k for k in range(1, gpus + 1) if gpus % k == 0))
         yield Complaint(message, launch.facts["ep"], related, legal)

@@ -58,9 +58,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     }
     yield from _impossible(given, numbers)
     degrees = [number for number in numbers.values() if number is not None]
-    world = launch_world(launch)
-    if len(degrees) == len(DEGREES) and min(degrees) > 0 and world is not None:
-        yield from _product(launch, numbers, math.prod(degrees), world)
+    gpus = launch_world(launch)
+    if len(degrees) == len(DEGREES) and min(degrees) > 0 and gpus is not None:
+        yield from _product(launch, numbers, math.prod(degrees), gpus)
 
 
 def _impossible(
@@ -75,20 +75,20 @@ def _impossible(
 
 
 def _product(
-    launch: LaunchedJob, numbers: Mapping[str, int | None], product: int, world: int
+    launch: LaunchedJob, numbers: Mapping[str, int | None], product: int, gpus: int
 ) -> Iterator[Complaint]:
-    if product == world:
+    if product == gpus:
         return
     factors = " * ".join(f"{name} {number}" for name, number in numbers.items())
     at = launch.setting("toml", "parallelism.data_parallel_shard_degree")
-    place = at or launch.facts.get("world") or Place(launch.path, 1)
+    place = at or launch.facts.get("gpus") or Place(launch.path, 1)
     related = tuple(
-        Related(f"{world} GPUs", fact)
+        Related(f"{gpus} GPUs", fact)
         for name in ("gpus_per_node",)
         if (fact := launch.facts.get(name))
     )
     yield Complaint(
-        f"{factors} = {product}, not {world} GPUs",
+        f"{factors} = {product}, not {gpus} GPUs",
         place,
         related,
         "data_parallel_shard_degree = -1 takes what is left",

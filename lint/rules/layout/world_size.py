@@ -38,11 +38,11 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 def _worlds(launch: LaunchedJob) -> str | None:
     """The nearest numbers of GPUs that the degrees divide."""
-    world = launch.number("world")
+    gpus = launch.number("gpus")
     degrees = [launch.number(name) or 1 for name in ("tp", "pp", "cp")]
     group = math.prod(degrees)
-    if world is None or group < 1:
+    if gpus is None or group < 1:
         return None
-    below, above = world // group * group, (world // group + 1) * group
+    below, above = gpus // group * group, (gpus // group + 1) * group
     near = [str(gpus) for gpus in (below, above) if gpus > 0]
     return f"{' or '.join(near)} GPUs, or smaller degrees"

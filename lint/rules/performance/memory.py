@@ -73,7 +73,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     related = tuple(
         Related(f"{name} {launch.number(name)}", launch.facts[name]) for name in ("tp", "pp")
     )
-    yield Complaint(message, launch.facts["mbs"], related, help_text)
+    yield Complaint(message, launch.facts["micro_batch"], related, help_text)
 
 
 def _planned(launch: LaunchedJob, found: Priced) -> bool:

@@ -64,5 +64,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         f"this layout: {found.estimate.mfu:.1%} MFU; {words_of(plan.estimate)}: "
         f"{plan.estimate.mfu:.1%}, {times:.2f}x faster"
     )
-    place = launch.facts.get("tp") or launch.facts["mbs"]
+    place = launch.facts.get("tp") or launch.facts["micro_batch"]
     yield Complaint(message, place, help="parc compile writes its files")

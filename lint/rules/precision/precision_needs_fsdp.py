@@ -36,5 +36,5 @@ FILE = "train.toml"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    if launch.framework == "torchtitan" and launch.number("world") != 1:
+    if launch.framework == "torchtitan" and launch.number("gpus") != 1:
         yield from enforced(CODE, launch)

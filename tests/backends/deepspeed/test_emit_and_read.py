@@ -216,8 +216,8 @@ def read(**files: str) -> LaunchConfig:
 
 def test_reader_says_only_what_it_knows() -> None:
     lone = read(ds__json='{"train_batch_size": 64, "zero_optimization": {"stage": "auto"}}')
-    assert lone.value("gbs") == 64 and isinstance(lone.value("zero_stage"), Unknown)
-    assert lone.value("world") is None and lone.value("pp") is None
+    assert lone.value("global_batch") == 64 and isinstance(lone.value("zero"), Unknown)
+    assert lone.value("gpus") is None and lone.value("pp") is None
     assert lone.value("precision") == "fp32" and lone.value("offload") == "none"
     broken = read(ds__json="{", train__py="def", notes__txt="x")
     assert len(broken.unread) == 3 and not broken.facts
@@ -225,7 +225,7 @@ def test_reader_says_only_what_it_knows() -> None:
 
 def test_reader_gives_positions() -> None:
     text = '{\n  "bf16": {"enabled": true},\n  "zero_optimization": {\n    "stage": 2\n  }\n}\n'
-    fact = next(fact for fact in read(ds__json=text).facts if fact.name == "zero_stage")
+    fact = next(fact for fact in read(ds__json=text).facts if fact.name == "zero")
     assert (fact.value, fact.line, fact.column) == (2, 4, 5)
 
 

@@ -128,12 +128,12 @@ def test_the_whole_embedding_is_on_every_rank_of_a_tensor_group() -> None:
 def test_a_configuration_alone_leaves_tensor_parallelism_open() -> None:
     text = '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 1}'
     values = BACKEND.read({"ds_config.json": text}).values()
-    assert "tp" not in values and values["gbs"] == 64
+    assert "tp" not in values and values["global_batch"] == 64
     shared = text.replace("}", ', "tensor_parallel": {"autotp_size": 4}}')
     values = BACKEND.read({"ds_config.json": shared}).values()
-    assert values["tp"] == 4 and values["gbs"] == 16
+    assert values["tp"] == 4 and values["global_batch"] == 16
     auto = text.replace("64", '"auto"')
-    assert isinstance(BACKEND.read({"ds_config.json": auto}).values()["gbs"], Unknown)
+    assert isinstance(BACKEND.read({"ds_config.json": auto}).values()["global_batch"], Unknown)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.par")), ids=lambda path: path.stem)

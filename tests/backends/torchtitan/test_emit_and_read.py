@@ -340,15 +340,19 @@ def test_reader_says_unknown_instead_of_guessing():
     assert unknown >= {
         "tp",
         "dp",
-        "world",
-        "gbs",
+        "gpus",
+        "global_batch",
         "layers",
         "hidden",
         "heads",
         "kv_heads",
-        "zero_stage",
+        "zero",
     }
-    assert values["seq_len"] == 8192 and values["mbs"] == 1 and values["recompute"] == "selective"
+    assert (
+        values["seq_len"] == 8192
+        and values["micro_batch"] == 1
+        and values["recompute"] == "selective"
+    )
     assert "nodes" not in values
 
 
@@ -358,8 +362,13 @@ def test_rest_of_the_world_goes_to_the_shards():
         "torchrun --nnodes=4 --nproc_per_node 8 -m torchtitan.train --job.config_file train.toml\n"
     )
     values = BACKEND.read({"train.toml": text, "run.sh": script}).values()
-    assert (values["world"], values["dp"], values["nodes"], values["gbs"]) == (32, 16, 4, 16)
-    assert values["zero_stage"] == 3
+    assert (values["gpus"], values["dp"], values["nodes"], values["global_batch"]) == (
+        32,
+        16,
+        4,
+        16,
+    )
+    assert values["zero"] == 3
 
 
 def test_unreadable_files_are_named():

@@ -199,7 +199,7 @@ def other():
 
 def test_what_is_computed_is_unknown_and_what_is_left_out_is_the_default():
     values = BACKEND.read({"job.py": FOREIGN}).values()
-    assert isinstance(values["mbs"], Unknown) and isinstance(values["layers"], Unknown)
+    assert isinstance(values["micro_batch"], Unknown) and isinstance(values["layers"], Unknown)
     assert values["seq_len"] == 2048 and values["tp"] == 1 and values["recompute"] == "selective"
 
 

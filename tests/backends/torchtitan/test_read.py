@@ -10,24 +10,24 @@ from tests.reading.test_reading import values
 TOMLS = {
     "[training]\nbatch_size = 2\ndata_parallel_degree = -1\ntensor_parallel_degree = 4\n"
     "[experimental]\npipeline_parallel_degree = 2": {
-        "mbs": 2,
+        "micro_batch": 2,
         "tp": 4,
         "pp": 2,
         "dp_shard": -1,
         "dp": "?",
     },
     "[training]\ndata_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 4\n"
-    "[experimental]\ncontext_parallel_degree = 2": {"dp": 8, "cp": 2, "world": 16},
+    "[experimental]\ncontext_parallel_degree = 2": {"dp": 8, "cp": 2, "gpus": 16},
     "[training]\nlocal_batch_size = 1\nglobal_batch_size = 64\n[parallelism]\ntensor_parallel_degree = 8": {
-        "mbs": 1,
-        "gbs": 64,
+        "micro_batch": 1,
+        "global_batch": 64,
         "tp": 8,
     },
     '[model]\nname = "llama3"\nflavor = "70B"\nconverters = ["float8"]\n[training]\nseq_len = 8192': {
         "layers": 80,
         "kv_heads": 8,
         "precision": "bf16+fp8",
-        "gbs": None,
+        "global_batch": None,
     },
     "[float8]\nenable_float8_linear = true\n[training]\nseq_len = 64": {"precision": "bf16+fp8"},
     '[activation_checkpoint]\nmode = "full"\n[training]\nmixed_precision_param = "float32"': {
@@ -57,7 +57,7 @@ def test_the_command_overrides_the_toml() -> None:
         " --job.config_file $CONFIG --parallelism.tensor_parallel_degree=8\n",
     }
     (job,) = read_jobs(files)
-    assert values(job, "tp", "seq_len", "world", "dp", "nodes") == [8, 8192, 16, 2, 2]
+    assert values(job, "tp", "seq_len", "gpus", "dp", "nodes") == [8, 8192, 16, 2, 2]
     fact = next(fact for fact in job.facts if fact.name == "tp")
     assert (fact.path, fact.line) == ("run.sh", 2)
 
@@ -97,4 +97,4 @@ def test_a_module_is_found_by_its_name() -> None:
         "run.sh": "torchrun --nproc_per_node 8 -m torchtitan.train --module parc_job --config base\n",
     }
     job = next(job for job in read_jobs(files) if job.kind.endswith("bash"))
-    assert values(job, "tp", "world", "seq_len") == [8, 8, 8192]
+    assert values(job, "tp", "gpus", "seq_len") == [8, 8, 8192]

@@ -74,7 +74,7 @@ def guard(event, arguments):
 sys.addaudithook(guard)
 jobs = read_jobs({"job.sh": text_of(folder / "job.sh").text}, folder=folder_below(folder))
 training = next(job for job in jobs if job.framework == "megatron")
-print(training.value("layers"), training.value("zero_stage"))
+print(training.value("layers"), training.value("zero"))
 """
 
 

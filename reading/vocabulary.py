@@ -1,0 +1,53 @@
+"""The names of facts, each with one line of doc: the compiler's and the language's names, and a few that only
+launch files have."""
+
+from __future__ import annotations
+
+#: Of the whole job. `zero` to `seq_len` are fields of a `Layout` or of the `train` block.
+LAYOUT = {
+    "nodes": "nodes of the job",
+    "gpus_per_node": "processes, and so GPUs, on each node",
+    "gpus": "processes of the job: nodes * gpus_per_node",
+    "tp": "tensor parallel degree",
+    "pp": "pipeline parallel degree",
+    "vpp": "virtual pipeline stages per rank",
+    "cp": "context parallel degree",
+    "ep": "expert parallel degree",
+    "etp": "tensor parallel degree inside an expert",
+    "dp": "data parallel degree; `invalid` where the other degrees do not divide the GPUs",
+    "dp_replicate": "replicas of the sharded group",
+    "dp_shard": "ranks that a replica is sharded over; -1 for those that are left",
+    "zero": "ZeRO stage; `none` where DeepSpeed is not switched on",
+    "hpz": "ranks of DeepSpeed's secondary partition",
+    "micro_batch": "sequences of a rank's micro-batch; in torchtitan's files the local batch",
+    "microbatches": "micro-batches of a step on one rank",
+    "recompute": "what the backward pass computes again: none, selective or full",
+    "offload": "what lies in host memory: none, optimizer or all",
+}
+JOB = {
+    "layers": "transformer blocks",
+    "hidden": "width of the residual stream",
+    "heads": "query heads",
+    "kv_heads": "key and value heads",
+    "experts": "routed experts per MoE layer",
+    "seq_len": "tokens in a sequence",
+    "global_batch": "sequences per step",
+    "precision": "of matrix products, such as `bf16`, `bf16+fp8` or `fp16=auto`",
+}
+#: What a plan has no variable for: the compiler counts it under another name, or takes it as given.
+LAUNCH_FILES_ONLY = {
+    "ulysses": "DeepSpeed's sequence parallel degree, which a plan counts as `cp`",
+    "sharding": "what Megatron-LM's own options shard, counted as a ZeRO stage",
+    "pipeline_micro_batch": "sequences of torchtitan's pipeline micro-batch, a part of its local batch",
+    "rampup": "Megatron-LM's ramp of the batch: start, increment, samples",
+    "sequence_parallel": "Megatron-LM's switch; a plan has it wherever tp is above 1",
+    "distributed_optimizer": "Megatron-LM's switch; a plan has it from `zero` 1 on",
+}
+#: What the job asks SLURM for; `slurm_` stands before those of a header that starts a known framework.
+SLURM = {
+    "nodes": "nodes",
+    "gpus_per_node": "GPUs of each node",
+    "tasks_per_node": "tasks on each node",
+    "tasks": "tasks of the job",
+}
+FACTS = LAYOUT | JOB | LAUNCH_FILES_ONLY | {f"slurm_{name}": doc for name, doc in SLURM.items()}
