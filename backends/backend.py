@@ -9,6 +9,7 @@ from ..compiler.plan import Plan
 from ..compiler.target import Codes, Target
 from ..reading.facts import LaunchConfig, Value
 from .log import RunLog
+from .smoke_run import SmokeRun
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     entry: str
     read_log: Callable[[str], RunLog | None]
+    smoke: SmokeRun
 
 
 @dataclass(frozen=True)

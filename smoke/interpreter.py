@@ -4,46 +4,32 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
 
-PACKAGES = (
-    "torch", "torchtitan", "deepspeed", "transformers", "megatron-core", "numpy", "psutil",
-    "einops",
-)  # fmt: skip
+from ..backends import BACKENDS
+from ..backends.smoke_run import Interpreter
+
 #: The last line says what was found, whatever the imports print before it.
-PROBE = f"""
+PROBE = """
 import importlib.metadata, json, sys
 def version(name):
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
-found = {{name: version(name) for name in {PACKAGES!r}}}
+found = {name: version(name) for name in sys.argv[2:]}
 gpus = 0
-if found["torch"] and "gpus" in sys.argv:
+if found.get("torch") and sys.argv[1] == "gpus":
     import torch
     gpus = torch.cuda.device_count()
-print(json.dumps({{"packages": {{name: text for name, text in found.items() if text}}, "gpus": gpus}}))
+print(json.dumps({"packages": {name: text for name, text in found.items() if text}, "gpus": gpus}))
 """
 PATIENCE_SECONDS = 120
 
 
-@dataclass(frozen=True)
-class Interpreter:
-    """`packages` is version by name; `path` starts it."""
-
-    path: str
-    packages: Mapping[str, str]
-    gpus: int
-
-    def has(self, names: tuple[str, ...]) -> bool:
-        return all(name in self.packages for name in names)
-
-
 def look_into(path: str, gpus: bool = True) -> Interpreter | str:
     """The interpreter at a path, or why it cannot be asked; without `gpus` it is not asked for them."""
-    command = [path, "-c", PROBE, *(["gpus"] if gpus else [])]
+    packages = dict.fromkeys(name for each in BACKENDS.values() for name in each.smoke.packages)
+    command = [path, "-c", PROBE, "gpus" if gpus else "cpu", *packages]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         found = json.loads(done.stdout.strip().rpartition("\n")[2])

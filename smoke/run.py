@@ -13,18 +13,15 @@ from pathlib import Path
 from statistics import mean, median
 
 from ..backends import BACKENDS
+from ..backends.smoke_run import Interpreter, SmokeRun
 from ..compiler.plan import Plan
 from ..dsl.job import Job
-from .frameworks import FRAMEWORKS, Framework
-from .interpreter import Interpreter
 from .processes import Line, free_port, guarded, new_mark, run, terminable
 from .shrink import Room, not_exercised, shrunken
 
-#: Variables by which a surrounding job or the user would change what the launcher does.
+#: Variables by which a surrounding job would change what any launcher does.
 FOREIGN = frozenset({
     "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
-    "DATA", "SAVE", "DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "LOAD", "TENSORBOARD_DIR",
-    "DATA_PATH", "DATA_CACHE", "CHECKPOINT_DIR", "TOKENIZER", "MEGATRON_PATH",
 })  # fmt: skip
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Lines of a log that a failure shows, and words that mark the one that matters.
@@ -114,17 +111,19 @@ def smoke(plan: Plan, request: Request) -> Outcome:
             return Outcome(plan, None)
         ended = run(ready.command, ready.environment, request.limit_seconds, mark)
     seconds = ended.lines[-1].seconds if ended.lines else 0.0
-    steps = tuple(steps_of(ended.lines, FRAMEWORKS[plan.target].step))
+    framework = BACKENDS[plan.target].smoke
+    steps = tuple(steps_of(ended.lines, framework.step))
     lost = not_exercised(plan, ready.plan, request.gpus)
     if not request.gpus:
-        lost += FRAMEWORKS[plan.target].replaced(plan.job)
+        lost += framework.replaced(plan.job)
     log = tuple(_telling(ended.lines))
     return Outcome(plan, ready.plan, steps, ended.status, seconds, tuple(lost), log)
 
 
 def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
     """Writes a shrunken plan's files into an empty folder; None when no part of the layout fits."""
-    framework, backend = FRAMEWORKS[plan.target], BACKENDS[plan.target]
+    backend = BACKENDS[plan.target]
+    framework = backend.smoke
     settings = framework.settings(plan.job, folder / "work", request.gpus)
     room = Room(request.processes, request.steps, request.gpus)
     small = shrunken(_held(plan, framework, request.gpus), backend.target, room, settings)
@@ -138,7 +137,7 @@ def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
     return Prepared(small, ("bash", str(folder / backend.entry)), environment)
 
 
-def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
+def _held(plan: Plan, framework: SmokeRun, gpus: bool) -> Plan:
     if gpus:
         return plan
     ones = dict.fromkeys(framework.held(plan.job), 1)
@@ -146,10 +145,12 @@ def _held(plan: Plan, framework: Framework, gpus: bool) -> Plan:
     return plan.model_copy(update={"estimate": plan.estimate.model_copy(update={"layout": layout})})
 
 
-def _environment(framework: Framework, job: Job, request: Request, folder: Path) -> dict[str, str]:
+def _environment(framework: SmokeRun, job: Job, request: Request, folder: Path) -> dict[str, str]:
     """The user's, with `torchrun` and `python` of the chosen interpreter in front, then its other commands,
     such as the ninja that builds DeepSpeed's kernels: another version builds them anew."""
-    inherited = {key: text for key, text in os.environ.items() if key not in FOREIGN}
+    inherited = {
+        key: text for key, text in os.environ.items() if key not in FOREIGN | framework.variables
+    }
     for kind in ("commands", "scratch"):
         (folder / kind).mkdir(exist_ok=True)
     for name, module in (("torchrun", "-m torch.distributed.run "), ("python", "")):
@@ -165,12 +166,9 @@ def _environment(framework: Framework, job: Job, request: Request, folder: Path)
     }
     if request.gpus:
         return inherited | given
-    return (
-        inherited
-        | given
-        | {"CUDA_VISIBLE_DEVICES": ""}
-        | _own(framework.environment(job, folder / "work"), inherited)
-    )
+    own = dict(framework.environment(job, folder / "work"))
+    hidden = {"CUDA_VISIBLE_DEVICES": ""}
+    return inherited | given | hidden | on_cpu(framework, inherited.get("PYTHONPATH")) | own
 
 
 def _path(interpreter: Interpreter, commands: Path, inherited: str) -> str:
@@ -181,11 +179,17 @@ def _path(interpreter: Interpreter, commands: Path, inherited: str) -> str:
     return os.pathsep.join([str(commands), *([] if known else [beside]), inherited])
 
 
-def _own(given: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
-    own = dict(given)
-    if "PYTHONPATH" in own and inherited.get("PYTHONPATH"):
-        own["PYTHONPATH"] += os.pathsep + inherited["PYTHONPATH"]
-    return own
+def on_cpu(framework: SmokeRun, python_path: str | None = None) -> dict[str, str]:
+    """Variables that put a framework's stand-ins for a GPU in place, in front of a `python_path`."""
+    if not framework.stand_ins:
+        return {}
+    folder = str(Path(__file__).with_name("on_cpu"))
+    files = (f"{package}={path}" for package, path in framework.stand_ins.items())
+    return {
+        "PYTHONPATH": os.pathsep.join([folder, *([python_path] if python_path else [])]),
+        "PARC_SMOKE_STAND_INS": os.pathsep.join(files),
+        "TORCHDYNAMO_DISABLE": "1",
+    }
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from ..backend import Backend
 from .emit.files import emit
 from .read.files import facts, read
 from .read.log import read_log
+from .smoke import SMOKE
 from .target import TARGET
 
 BACKEND = Backend(
@@ -15,4 +16,5 @@ BACKEND = Backend(
     facts=facts,
     entry="torchtitan/launch.sh",
     read_log=read_log,
+    smoke=SMOKE,
 )

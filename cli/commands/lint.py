@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NAME = "lint"
 FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
 LEVELS = ("info", "warning", "error", "never")
-FRAMEWORKS = ("megatron", "deepspeed", "torchtitan")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -63,11 +62,12 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def version(text: str) -> tuple[str, str]:
+    from parc.backends import BACKENDS
     from parc.lint.facts.versions import is_version
 
     name, value = pair(text)
-    if name not in FRAMEWORKS:
-        help_text = did_you_mean(name, FRAMEWORKS) or ", ".join(FRAMEWORKS)
+    if name not in BACKENDS:
+        help_text = did_you_mean(name, BACKENDS) or ", ".join(BACKENDS)
         raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
     if not is_version(value):
         raise ArgumentTypeError(f"`{value}` is no version such as 0.19")

@@ -14,6 +14,7 @@ from .. import codes
 from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
 
 if TYPE_CHECKING:
+    from parc.backends.smoke_run import SmokeRun
     from parc.compiler.plan import Plan
     from parc.smoke import Interpreter, Outcome, Request
 
@@ -140,12 +141,13 @@ def _request(
     plan: Plan, interpreters: list[Interpreter], arguments: Namespace
 ) -> Request | Diagnostic:
     """The run of a plan in the first interpreter that has its framework, or what is lacking."""
-    from parc.smoke import FRAMEWORKS, Request
+    from parc.backends import BACKENDS
+    from parc.smoke import Request
 
-    framework = FRAMEWORKS[plan.target]
+    framework = BACKENDS[plan.target].smoke
     able = [each for each in interpreters if each.has(framework.needs(plan.job))]
     if not able:
-        return _lacking(plan, framework.needs(plan.job), interpreters)
+        return _lacking(plan, framework, interpreters)
     reasons = [framework.refuses(plan.job, each) for each in able]
     if None not in reasons:
         message = f"{plan.target} cannot be trained here: {reasons[0]}"
@@ -169,15 +171,13 @@ def _kept(folder: Path, target: str) -> Path:
     return place
 
 
-def _lacking(plan: Plan, needs: tuple[str, ...], interpreters: list[Interpreter]) -> Diagnostic:
-    from parc.smoke import FRAMEWORKS
-
+def _lacking(plan: Plan, framework: SmokeRun, interpreters: list[Interpreter]) -> Diagnostic:
     notes = tuple(Note(f"{each.path} has {_listed(each)}") for each in interpreters)
     return Diagnostic(
         codes.NO_FRAMEWORK,
-        f"{plan.target} needs a Python with {' and '.join(needs)}",
+        f"{plan.target} needs a Python with {' and '.join(framework.needs(plan.job))}",
         notes=notes,
-        help=f"name one with --python, or set one up: {FRAMEWORKS[plan.target].install(plan.job)}",
+        help=f"name one with --python, or set one up: {framework.install(plan.job)}",
     )
 
 

@@ -1,17 +1,21 @@
-"""Run by Python as it starts: lets a framework's first import find its stand-ins beside this file."""
+"""Run by Python as it starts: surrounds a framework's first import with its stand-ins for a GPU."""
 
 from __future__ import annotations
 
+import os
+import runpy
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-#: Package -> the module with its stand-ins.
-STAND_INS = {"torchtitan": "torchtitan_on_cpu", "megatron.core": "megatron_on_cpu"}
+#: In the environment: `package=file` of every framework that has stand-ins, separated as in PATH.
+VARIABLE = "PARC_SMOKE_STAND_INS"
+STAND_INS = dict(
+    item.split("=", 1) for item in os.environ.get(VARIABLE, "").split(os.pathsep) if item
+)
 
 
 class BesideFramework:
@@ -28,12 +32,12 @@ class BesideFramework:
         return None if found is None else _with_stand_ins(found, STAND_INS[name])
 
 
-def _with_stand_ins(spec: ModuleSpec, module_name: str) -> ModuleSpec:
+def _with_stand_ins(spec: ModuleSpec, path: str) -> ModuleSpec:
     loader: Any = spec.loader
     load = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        with import_module(module_name).stand_ins():
+        with runpy.run_path(path)["stand_ins"]():
             load(module)
 
     loader.exec_module = exec_module

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import parc.smoke
-from parc.smoke.assets import write_text
+from parc.backends.torchtitan.smoke import SMOKE, write_text
+from parc.smoke.run import on_cpu
 from tests.acceptance.support import slurm_tools
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.jobs_of_seed import Generated, compile_text
@@ -103,14 +103,12 @@ def test_torchtitan_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> 
         signal=0,
         requeue=0,
     )
-    on_cpu = Path(parc.smoke.__file__).with_name("on_cpu")
     run = submit(
         emulated,
         _compiled(text, "tiny"),
         tmp_path,
         tools="torchtitan-0.2.2",
-        PYTHONPATH=str(on_cpu),
-        TORCHDYNAMO_DISABLE="1",
+        **on_cpu(SMOKE),
         HF_HOME=str(tmp_path / "hub"),
         HF_ASSETS_PATH=str(tmp_path / "assets" / "tokenizer"),
         DATASET_PATH=str(tmp_path / "assets" / "data"),

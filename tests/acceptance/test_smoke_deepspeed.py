@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from parc.smoke import FRAMEWORKS, Prepared
+from parc.backends.deepspeed.smoke import SMOKE
+from parc.smoke import Prepared
 from parc.smoke.guard import MARK, end
 from parc.smoke.processes import Line
 from parc.smoke.run import steps_of
@@ -97,10 +98,7 @@ def test_a_secondary_partition_trains_over_two_nodes(tmp_path: Path) -> None:
             stop(node)
     log = (tmp_path / "0.log").read_text()
     losses = [
-        step.loss
-        for step in steps_of(
-            (Line(0.0, line) for line in log.splitlines()), FRAMEWORKS["deepspeed"].step
-        )
+        step.loss for step in steps_of((Line(0.0, line) for line in log.splitlines()), SMOKE.step)
     ]
     assert statuses == [0, 0] and len(losses) == 8, log[-4000:]
     assert sum(losses[4:]) / 4 < losses[0]
@@ -149,7 +147,7 @@ def _losses(ready: Prepared, last: int | None) -> dict[int, float]:
     assert process.stdout is not None
     for line in process.stdout:
         log.append(line)
-        for step in steps_of([Line(0.0, line)], FRAMEWORKS["deepspeed"].step):
+        for step in steps_of([Line(0.0, line)], SMOKE.step):
             seen[step.number] = step.loss
         if last is not None and seen and max(seen) >= last and not killed:
             # The launcher, torchrun and the ranks, which are sessions of their own. What they said before

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from parc.backends import BACKENDS
+from parc.backends.torchtitan.smoke import write_text
 from parc.compiler.case import Case
 from parc.compiler.pipeline.rank_load import rank_counts
 from parc.compiler.plan import Plan
 from parc.compiler.rules.validity import columns_of
 from parc.compiler.search.stage_placement import place
-from parc.smoke.assets import write_text
 from tests.acceptance.support.jobs_of_seed import Generated
 from tests.acceptance.support.launches import capability, recorded, write
 from tests.acceptance.support.probing import probe

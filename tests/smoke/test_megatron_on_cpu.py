@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy
 import pytest
 
+from parc.backends.megatron.on_cpu import CAPABILITY, places, sample_index, seen
+from parc.backends.megatron.smoke import write_documents
+from parc.backends.smoke_text import LENGTH, TEXTS
 from parc.compiler.plan import Layout
 from parc.smoke import Interpreter, Request, prepare
-from parc.smoke.assets import LENGTH, TEXTS, write_documents
-from parc.smoke.on_cpu.megatron_on_cpu import CAPABILITY, places, sample_index, seen
 from tests.support.sample_plans import LLAMA3_8B, sample_plan
 
 HERE = Interpreter("python", {"torch": "2", "numpy": "2", "psutil": "7"}, 0)
@@ -77,3 +78,5 @@ def test_the_emitted_launcher_starts_the_checkout(
     assert re.search(r"DATA_PATH=.*work/documents", script) and "--mock-data" not in script
     assert ready.environment[CAPABILITY] == "90"
     assert ready.environment["PYTHONPATH"].startswith(str(Path("smoke", "on_cpu").absolute()))
+    stand_ins = Path("backends", "megatron", "on_cpu.py").absolute()
+    assert ready.environment["PARC_SMOKE_STAND_INS"] == f"megatron.core={stand_ins}"

@@ -22,7 +22,7 @@ from parc.backends.torchtitan.options import Options as TitanOptions
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Layout
 from parc.dsl.job import Model, Train
-from parc.smoke import FRAMEWORKS, Interpreter, Request, prepare, smoke, steps_of
+from parc.smoke import Interpreter, Request, prepare, smoke, steps_of
 from parc.smoke.guard import GONE_SECONDS, MARK, marked
 from parc.smoke.layout import cuts
 from parc.smoke.model import LONG_SEQUENCE, PARAMETERS, SEQUENCE, small_model, small_train
@@ -165,7 +165,7 @@ def test_steps_are_read_once_from_every_framework_s_log(target: str) -> None:
         Line(2.0, f"\x1b[32m{LOGS[target]}\x1b[0m"),
         Line(3.0, LOGS[target]),
     ]
-    (step,) = steps_of(lines, FRAMEWORKS[target].step)
+    (step,) = steps_of(lines, BACKENDS[target].smoke.step)
     assert (step.number, step.loss, step.seconds) == (3, 5.12345, 2.0)
 
 

@@ -7,6 +7,7 @@ collectives (PyTorch's fake process group: its arithmetic is real, nothing trave
 from __future__ import annotations
 
 import os
+import runpy
 import sys
 import types
 import warnings
@@ -20,7 +21,10 @@ from torch.overrides import TorchFunctionMode
 #: Stand-ins that `parc smoke` trains with.
 sys.path.append(str(Path(__file__).resolve().parents[3] / "smoke" / "on_cpu"))
 from import_only_triton import import_only_triton
-from megatron_on_cpu import newer_typing
+
+ON_CPU = runpy.run_path(
+    str(Path(__file__).resolve().parents[3] / "backends" / "megatron" / "on_cpu.py")
+)
 
 #: What is there while Megatron-LM is imported.
 IMPORTING = ExitStack()
@@ -49,7 +53,7 @@ def before_import() -> None:
     warnings.simplefilter("ignore")
     os.environ["NO_VCS_VERSION"] = "1"
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    newer_typing()
+    ON_CPU["newer_typing"]()
     IMPORTING.enter_context(import_only_triton())
 
 

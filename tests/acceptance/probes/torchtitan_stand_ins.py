@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,11 @@ from torch.distributed.tensor import DTensor
 
 #: Stand-ins that `parc smoke` trains with.
 sys.path.append(str(Path(__file__).resolve().parents[3] / "smoke" / "on_cpu"))
-import torchtitan_on_cpu
 from import_only_triton import import_only_triton
+
+ON_CPU = runpy.run_path(
+    str(Path(__file__).resolve().parents[3] / "backends" / "torchtitan" / "on_cpu.py")
+)
 
 #: Of the GPU that is stood in for.
 CAPABILITY = [9, 0]
@@ -27,7 +31,7 @@ CAPABILITY = [9, 0]
 def before_import(*kernels: str) -> None:
     """`kernels` are modules that must be imported while triton's stand-in is there."""
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    torchtitan_on_cpu.one_cpu_device(torch)
+    ON_CPU["one_cpu_device"](torch)
     with import_only_triton():
         for name in kernels:
             importlib.import_module(name)

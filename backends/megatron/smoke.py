@@ -1,0 +1,90 @@
+"""Megatron-LM in `parc smoke`: what it needs, its settings for a small run, and its log line of a step."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ...dsl.job import Job
+from ..capability import capability
+from ..smoke_run import Interpreter, SmokeRun
+from ..smoke_text import LENGTH, TEXTS, write_tokens
+from .on_cpu import CAPABILITY
+from .options import Options
+
+#: In the user's environment: a checkout of Megatron-LM.
+ROOT = "MEGATRON_ROOT"
+PACKAGES = ("torch", "numpy", "psutil", "einops")
+#: How Megatron-LM's index says that ids have 16 bits.
+UINT16 = 8
+
+
+def settings(job: Job, folder: Path, gpus: bool) -> Options:
+    given = job.options("megatron")
+    options = given if isinstance(given, Options) else Options()
+    documents = folder / "documents"
+    write_documents(documents)
+    changed = {
+        "path": os.environ.get(ROOT, options.path),
+        "data": str(documents),
+        "split": "1,0,0",
+        "tokenizer": None,
+        "checkpoints": str(folder / "checkpoints"),
+        "log_interval": 1,
+        "eval_iters": 0,
+        "tensorboard": None,
+        "wandb": None,
+    }
+    return options.model_copy(update=changed)
+
+
+def write_documents(prefix: Path) -> None:
+    """`prefix`.bin and .idx, as Megatron-LM's indexed_dataset.py reads them: 16-bit token ids, their
+    documents' lengths and where each begins."""
+    write_tokens(prefix.with_suffix(".bin"))
+    lengths = array("i", [LENGTH] * TEXTS)
+    begins = array("q", range(0, 2 * LENGTH * TEXTS, 2 * LENGTH))
+    documents = array("q", range(TEXTS + 1))
+    head = struct.pack("<9sQBQQ", b"MMIDIDX\0\0", 1, UINT16, TEXTS, TEXTS + 1)
+    arrays = (lengths, begins, documents)
+    prefix.with_suffix(".idx").write_bytes(head + b"".join(each.tobytes() for each in arrays))
+
+
+def refuses(job: Job, interpreter: Interpreter) -> str | None:
+    root = os.environ.get(ROOT)
+    if not root:
+        return f"{ROOT} is not set: training needs pretrain_gpt.py of a checkout of Megatron-LM"
+    if not Path(root, "pretrain_gpt.py").is_file():
+        return f"{ROOT}={root} has no pretrain_gpt.py"
+    return None
+
+
+def replaced(job: Job) -> Iterator[str]:
+    yield "Transformer Engine and apex: Megatron-LM's modules in PyTorch ran, experts one after another"
+    yield "attention kernels: dense attention with the same mask ran; over cp all keys were gathered"
+    yield "checkpoints of zero 2 and 3 (fsdp_dtensor): none was written"
+
+
+def environment(job: Job, folder: Path) -> Mapping[str, str]:
+    """Checks of the GPU's generation are answered as the job's GPUs would."""
+    return {CAPABILITY: str(capability(job))}
+
+
+SMOKE = SmokeRun(
+    packages=(*PACKAGES, "megatron-core"),
+    needs=lambda job: PACKAGES,
+    install=lambda job: f"pip install {' '.join(PACKAGES)}; {ROOT} names a checkout of Megatron-LM",
+    settings=settings,
+    step=re.compile(r"iteration +(\d+)/.*lm loss: ([\d.E+-]+|nan)"),
+    variables=frozenset({
+        "MEGATRON_PATH", "DATA_PATH", "DATA_CACHE", "TOKENIZER", "CHECKPOINT_DIR", "TENSORBOARD_DIR",
+    }),
+    refuses=refuses,
+    replaced=replaced,
+    environment=environment,
+    stand_ins={"megatron.core": Path(__file__).with_name("on_cpu.py")},
+)  # fmt: skip
