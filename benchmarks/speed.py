@@ -194,8 +194,8 @@ def _swept(target: str, space: Any, size: int) -> Swept:
     """Price a space again, and let the solver find its optimum without knowing the sweep's."""
     from parc.compiler.pricing.quantities import price_space
     from parc.compiler.search.solve import solve
-    from parc.compiler.search.space import ORDER
     from parc.compiler.search.sweep import sweep
+    from parc.compiler.variables import ORDER
 
     seconds = []
     for _ in range(SWEEPS):

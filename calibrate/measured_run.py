@@ -12,8 +12,9 @@ from ..backends import BACKENDS
 from ..backends.log import RunLog, Unit
 from ..compiler.case import Case
 from ..compiler.pipeline.even_split import Split, split
-from ..compiler.search.complete_layout import OPEN, complete
+from ..compiler.search.complete_layout import complete
 from ..compiler.search.stage_placement import place
+from ..compiler.variables import FREE
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.job import Cluster, Goal, Job, Model, Train
 from .codes import LAYOUT, OTHER_JOB, UNSTEADY
@@ -81,7 +82,7 @@ def run_of(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> Run:
 def _open(layout: Mapping[str, int]) -> list[str]:
     """What was left to parc's choice. A chunk's recomputed layers only count under full recomputation."""
     quiet = {"nodes"} | ({"recompute_layers"} if layout.get("recompute") in (0, 1, 2) else set())
-    return [name for name in OPEN if name not in layout and name not in quiet]
+    return [name for name in FREE if name not in layout and name not in quiet]
 
 
 def _raise(complaints: Iterable[Diagnostic]) -> None:
@@ -130,7 +131,7 @@ def _own_job(path: str, log: RunLog, job: Job, layout: Mapping[str, int]) -> Job
 
 
 def _train(path: str, log: RunLog, job: Job) -> Train:
-    compiles = BACKENDS[log.target].target.traits.compiles
+    compiles = BACKENDS[log.target].target.traits.kernels.compiles
     said = {name: value for name, value in log.train.items() if name != "compile" or compiles}
     try:
         return Train(**{**job.train.model_dump(), **said})

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
+from .case import Case
 from .plan import Estimate, Layout, Plan, Proof
-from .pricing.estimate import estimate_layout  # here, else loading it later would shadow `estimate`
+from .pricing.estimate import estimate_layout
+from .pricing.quantities import value_of
+from .search.complete_layout import complete
+from .search.explain import binding, no_layout, too_large
+from .search.solve import Solution, solve
+from .search.space import Space
+from .search.stage_placement import place
+from .search.sweep import Swept, objectives, possible, sweep
 from .target import Predicate, Target
-
-if TYPE_CHECKING:
-    from .search.solve import Solution
-    from .search.space import Space
-    from .search.sweep import Swept
+from .variables import ORDER
 
 __all__ = ["Estimate", "Layout", "Plan", "Predicate", "Proof", "Target", "estimate", "plan"]
 
@@ -30,8 +33,6 @@ def plan(job: Job, target: Target) -> Plan:
     Raises JobError when the target cannot express the job, when no layout meets the conditions, and when
     there are more layouts than fit into memory.
     """
-    from .search.explain import too_large
-
     try:
         return _plan(job, target)
     except MemoryError:
@@ -39,13 +40,6 @@ def plan(job: Job, target: Target) -> Plan:
 
 
 def _plan(job: Job, target: Target) -> Plan:
-    from .case import Case
-    from .search.explain import binding, no_layout
-    from .search.solve import solve
-    from .search.space import ORDER, Space
-    from .search.stage_placement import place
-    from .search.sweep import possible, sweep
-
     _refuse(job, target)
     case = Case(job, target)
     space = Space(case)
@@ -53,7 +47,7 @@ def _plan(job: Job, target: Target) -> Plan:
     hope = possible(case, swept.prices).any()
     solution = _decided(swept, solve(space, swept.reached)) if hope else None
     if solution is None:
-        raise JobError([no_layout(space)])
+        raise JobError([no_layout(swept)])
     chosen = {name: solution.layout[name] for name in ORDER}
     ranked = [swept.layout(int(row)) for row in swept.order[: RUNNERS_UP + 1]]
     others = [
@@ -65,7 +59,7 @@ def _plan(job: Job, target: Target) -> Plan:
         estimate=estimate_layout(case, chosen, place(case, chosen)),
         proof=_proof(space, solution),
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
-        binding=binding(space, swept, int(swept.order[0])),
+        binding=binding(swept, int(swept.order[0])),
     )
 
 
@@ -81,9 +75,6 @@ def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
 def _proof(space: Space, solution: Solution) -> Proof:
     """The solver's answer in the unit of the first objective; its bound is off by the solver's gap,
     0 when optimal."""
-    from .pricing.quantities import value_of
-    from .search.sweep import objectives
-
     objective = objectives(space.case)[0]
     value = value_of(space.case, objective.quantity, solution.layout)
     gap = _gap(solution)
@@ -112,10 +103,6 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     Raises JobError with every rule of the framework that the layout breaks,
     and for names that are no variable.
     """
-    from .case import Case
-    from .search.complete_layout import complete
-    from .search.stage_placement import place
-
     _refuse(job, target)
     case = Case(job, target)
     decided = complete(case, layout)

@@ -12,7 +12,8 @@ import numpy as np
 from ..dsl.job import Cluster, Gpu, Job, Model, Train
 from .model import flops, parameters
 from .pipeline.even_split import Split
-from .target import StateBytes, Target, Traits
+from .target import Target
+from .traits import StateBytes, Traits
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Case:
     @property
     def fused(self) -> bool:
         """Whether norm, activation and rope run as fused kernels."""
-        return self.traits.fused or (self.traits.compiles and self.train.compile)
+        return self.traits.kernels.fused or (self.traits.kernels.compiles and self.train.compile)
 
     @property
     def step_tokens(self) -> int:
@@ -95,7 +96,7 @@ class Case:
         """Bytes that a product of weight gradients moves per parameter: it writes 2, or reads and writes the
         sum of the step where that stays on the rank (Megatron-LM's gradient accumulation fusion).
         """
-        fused = self.traits.sum_bytes is None and not self.traits.reduces_each(0)
+        fused = self.traits.kernels.sum_bytes is None and not self.traits.wire.reduces_each(0)
         return 2.0 * self.state(0).gradients if fused else 2.0
 
     @property
@@ -106,7 +107,7 @@ class Case:
     @property
     def input_bytes(self) -> int:
         """Bytes of an element that a linear layer keeps of its input for the backward pass."""
-        return 1 if self.traits.saves_fp8 and "fp8" in self.train.precision else 2
+        return 1 if self.traits.memory.saves_fp8 and "fp8" in self.train.precision else 2
 
     @cached_property
     def half_rate(self) -> float:
@@ -134,15 +135,15 @@ class Case:
 
     def stream_ways(self, tp: Any) -> Any:
         """Ranks that share norm, dropout and residual of a token: tp under sequence parallelism, else 1."""
-        return tp if self.traits.sequence_parallel else np.ones_like(tp)
+        return tp if self.traits.tensor.sequence_parallel else np.ones_like(tp)
 
     def vocab(self, tp: Any) -> Any:
         """Vocabulary as the framework pads it."""
         return (
-            parameters.padded_vocab(self.model, tp, self.traits.vocab_multiple)
-            if self.traits.vocab_multiple > 1
+            parameters.padded_vocab(self.model, tp, self.traits.tensor.vocab_multiple)
+            if self.traits.tensor.vocab_multiple > 1
             else (self.model.vocab)
         )
 
     def state(self, zero: int) -> StateBytes:
-        return self.traits.state(self.job, zero)
+        return self.traits.memory.state(self.job, zero)

@@ -10,7 +10,8 @@ from ..compiler.case import Case
 from ..compiler.plan import OFFLOAD, RECOMPUTE, Estimate, Plan
 from ..compiler.pricing.estimate import ceiling_bytes, columns_of, estimate_layout
 from ..compiler.rules.validity import predicates
-from ..compiler.target import NEUTRAL, Target, holds
+from ..compiler.target import Target, holds
+from ..compiler.variables import NEUTRAL
 from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job

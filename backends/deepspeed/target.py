@@ -9,7 +9,17 @@ import numpy as np
 
 from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import micro_batches, replicas, ways
-from ...compiler.target import StateBytes, Target, Traits
+from ...compiler.target import Target
+from ...compiler.traits import (
+    HostTraits,
+    KernelTraits,
+    MemoryTraits,
+    OverlapTraits,
+    StateBytes,
+    TensorTraits,
+    Traits,
+    WireTraits,
+)
 from ...dsl.job import Job
 from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
 from .options import Options, hugging_face, sums_in_fp32
@@ -113,60 +123,75 @@ def bucket(job: Job, ranks: Any, ways: Any) -> Any:
 
 
 TRAITS = Traits(
-    state=state,
-    # partitioned_param_coordinator.py: before a module's forward and again before its backward pass.
-    gathers=lambda zero: 2 if zero == 3 else 0,
-    # engine.py:3084: stages 2 and 3 reduce after every micro-batch.
-    reduces_each=lambda zero: zero >= 2,
-    selective="feed_forward",
-    context="ulysses",
-    # train.py: fp32 log-softmax, its gradient and that of the loss together (12.06 measured, PyTorch 2.13).
-    logit_bytes=12.0,
-    # pipe/engine.py: pipe_buffers["outputs"] until the backward pass of the micro-batch.
-    keeps_outputs=True,
-    # The same file: pipe_recv_buf and grad_layer, beside pipe_buffers["inputs"] and ["outputs"].
-    receive_buffers=2,
-    # The same list on the last stage, which never empties it: 16-bit logits in each of its two buffers.
-    output_logit_bytes=lambda pp: np.where(pp > 1, 2.0, 0.0),
-    # stage3.py: gradients leave for the reduction in buckets (`buffer_bytes`) as the layer goes.
-    layer_gradient_bytes=0.0,
-    # stage3.py:547: the flat buffer of partitions lies where the optimizer does, and each micro-batch after
-    # the first brings its part to the GPU, adds and puts it back (stage3.py:1489).
-    sums_on_host=lambda zero: zero == 3,
-    # engine.py:1719: gradients travel in the dtype of computation.
-    reduce_bytes=2.0,
-    bucket=bucket,
-    # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
-    # two (16), filled with zeros before (4), narrowed (6).
-    loss_bytes=44.0,
-    # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py). It divides
-    # what transformers' plan for Llama names (configuration_llama.py:49), and that is no embedding.
-    sequence_parallel=False,
-    whole_embedding=True,
-    gathers_logits=True,
-    # stage_1_and_2.py:1516: a bucket is all-reduced, and each rank copies what is its own; BF16_Optimizer's
-    # gradients are too (engine.py:3795).
-    all_reduces=lambda zero: zero in (1, 2),
-    # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
-    overlaps_reduce=False,
-    # utils.py:1016: updated weights are gathered in one piece after the update, and the step waits for them.
-    overlaps_regather=False,
-    # partition_parameters.py:795: weights gathered together are cut out of what came.
-    gather_copy_bytes=4.0,
-    # stage_1_and_2.py:1456, stage3.py:1637: a gradient is copied to a bucket, put together with others of it
-    # (coalesced_collectives.py:122, stage_1_and_2.py:1525) and divided in place.
-    reduce_copy_bytes=12.0,
-    sum_bytes=sum_bytes,
-    # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
-    fused=False,
-    buffers=buffer_bytes,
-    host_seconds=HOST_SECONDS,
-    gap_seconds=GAP_SECONDS,
-    expert_host_seconds=EXPERT_HOST_SECONDS,
-    # Assumed: schedule, loss and logging.
-    micro_batch_overhead=2e-3,
-    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
-    step_overhead=2e-3,
+    memory=MemoryTraits(
+        state=state,
+        selective="feed_forward",
+        # train.py: fp32 log-softmax, its gradient and that of the loss together (12.06 measured, PyTorch
+        # 2.13).
+        logit_bytes=12.0,
+        # pipe/engine.py: pipe_buffers["outputs"] until the backward pass of the micro-batch.
+        keeps_outputs=True,
+        # The same file: pipe_recv_buf and grad_layer, beside pipe_buffers["inputs"] and ["outputs"].
+        receive_buffers=2,
+        # The same list on the last stage, which never empties it: 16-bit logits in each of its two buffers.
+        output_logit_bytes=lambda pp: np.where(pp > 1, 2.0, 0.0),
+        # stage3.py: gradients leave for the reduction in buckets (`buffer_bytes`) as the layer goes.
+        layer_gradient_bytes=0.0,
+        # stage3.py:547: the flat buffer of partitions lies where the optimizer does, and each micro-batch
+        # after the first brings its part to the GPU, adds and puts it back (stage3.py:1489).
+        sums_on_host=lambda zero: zero == 3,
+        buffers=buffer_bytes,
+    ),
+    tensor=TensorTraits(
+        # AutoTP: every rank keeps whole residuals, and gathers whole logits (module_inject/layers.py). It
+        # divides what transformers' plan for Llama names (configuration_llama.py:49), and that is no
+        # embedding.
+        sequence_parallel=False,
+        whole_embedding=True,
+        gathers_logits=True,
+    ),
+    wire=WireTraits(
+        # partitioned_param_coordinator.py: before a module's forward and again before its backward pass.
+        gathers=lambda zero: 2 if zero == 3 else 0,
+        # engine.py:3084: stages 2 and 3 reduce after every micro-batch.
+        reduces_each=lambda zero: zero >= 2,
+        context="ulysses",
+        # engine.py:1719: gradients travel in the dtype of computation.
+        reduce_bytes=2.0,
+        bucket=bucket,
+        # stage_1_and_2.py:1516: a bucket is all-reduced, and each rank copies what is its own;
+        # BF16_Optimizer's gradients are too (engine.py:3795).
+        all_reduces=lambda zero: zero in (1, 2),
+    ),
+    overlap=OverlapTraits(
+        # engine.py:3094: stages 0 and 1 reduce all gradients at once, after the last backward pass.
+        gradient_reduction=False,
+        # utils.py:1016: updated weights are gathered in one piece after the update, and the step waits for
+        # them.
+        updated_weight_gather=False,
+    ),
+    kernels=KernelTraits(
+        # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient
+        # in two (16), filled with zeros before (4), narrowed (6).
+        loss_bytes=44.0,
+        # partition_parameters.py:795: weights gathered together are cut out of what came.
+        gather_copy_bytes=4.0,
+        # stage_1_and_2.py:1456, stage3.py:1637: a gradient is copied to a bucket, put together with others of
+        # it (coalesced_collectives.py:122, stage_1_and_2.py:1525) and divided in place.
+        reduce_copy_bytes=12.0,
+        sum_bytes=sum_bytes,
+        # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
+        fused=False,
+    ),
+    host=HostTraits(
+        host_seconds=HOST_SECONDS,
+        gap_seconds=GAP_SECONDS,
+        expert_host_seconds=EXPERT_HOST_SECONDS,
+        # Assumed: schedule, loss and logging.
+        micro_batch_overhead=2e-3,
+        # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+        step_overhead=2e-3,
+    ),
 )
 
 TARGET = Target(

@@ -15,7 +15,17 @@ from ...compiler.rules.candidate_degrees import (
     virtual_stages,
     ways,
 )
-from ...compiler.target import StateBytes, Target, Traits
+from ...compiler.target import Target
+from ...compiler.traits import (
+    HostTraits,
+    KernelTraits,
+    MemoryTraits,
+    OverlapTraits,
+    StateBytes,
+    TensorTraits,
+    Traits,
+    WireTraits,
+)
 from ...dsl.job import Job, Model
 from .. import extra
 from ..capability import HOPPER, capability
@@ -85,39 +95,51 @@ def query_norm(model: Model) -> int:
 
 
 TRAITS = Traits(
-    state=state,
-    block_norms=query_norm,
-    # Megatron-FSDP gathers a layer before its forward and again before its backward pass.
-    gathers=lambda zero: 2 if zero >= 3 else 0,
-    # megatron_fsdp.py: optim_grads and optim_grads_params reduce-scatter in each backward pass.
-    reduces_each=lambda zero: zero >= 2,
-    selective="core_attention",
-    # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
-    saves_fp8=True,
-    context="ring",
-    # tensor_parallel/layers.py: the input's gather beside the product of its gradient, and the reduction of
-    # that beside the product of the weight's gradient; CUDA_DEVICE_MAX_CONNECTIONS=1 keeps the order.
-    overlaps_tensor_gradients=True,
-    # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
-    logit_bytes=6.0,
-    # megatron_fsdp/param_and_grad_buffer.py: an fp32 bucket per layer, filled from 16-bit gradients.
-    layer_gradient_bytes=6.0,
-    # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
-    reduce_bytes=4.0,
-    # core/distributed/distributed_data_parallel.py: 40 M, or 1 M for each rank of a large group.
-    bucket=lambda job, ranks, ways: np.maximum(40e6, 1e6 * ranks),
-    # tensor_parallel/cross_entropy.py: widened (6), maximum (4), shifted, exponentiated and divided in place
-    # (8 each), summed (4), scaled by the gradient (8), narrowed (6).
-    loss_bytes=52.0,
-    vocab_multiple=128,
-    buffers=workspace_bytes,
-    host_seconds=HOST_SECONDS,
-    gap_seconds=GAP_SECONDS,
-    expert_host_seconds=EXPERT_HOST_SECONDS,
-    # Assumed: schedule, loss and logging.
-    micro_batch_overhead=1e-3,
-    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
-    step_overhead=2e-3,
+    memory=MemoryTraits(
+        state=state,
+        block_norms=query_norm,
+        selective="core_attention",
+        # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
+        saves_fp8=True,
+        # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
+        logit_bytes=6.0,
+        # megatron_fsdp/param_and_grad_buffer.py: an fp32 bucket per layer, filled from 16-bit gradients.
+        layer_gradient_bytes=6.0,
+        buffers=workspace_bytes,
+    ),
+    tensor=TensorTraits(
+        vocab_multiple=128,
+    ),
+    wire=WireTraits(
+        # Megatron-FSDP gathers a layer before its forward and again before its backward pass.
+        gathers=lambda zero: 2 if zero >= 3 else 0,
+        # megatron_fsdp.py: optim_grads and optim_grads_params reduce-scatter in each backward pass.
+        reduces_each=lambda zero: zero >= 2,
+        context="ring",
+        # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
+        reduce_bytes=4.0,
+        # core/distributed/distributed_data_parallel.py: 40 M, or 1 M for each rank of a large group.
+        bucket=lambda job, ranks, ways: np.maximum(40e6, 1e6 * ranks),
+    ),
+    overlap=OverlapTraits(
+        # tensor_parallel/layers.py: the input's gather beside the product of its gradient, and the reduction
+        # of that beside the product of the weight's gradient; CUDA_DEVICE_MAX_CONNECTIONS=1 keeps the order.
+        tensor_parallel_backward=True,
+    ),
+    kernels=KernelTraits(
+        # tensor_parallel/cross_entropy.py: widened (6), maximum (4), shifted, exponentiated and divided in
+        # place (8 each), summed (4), scaled by the gradient (8), narrowed (6).
+        loss_bytes=52.0,
+    ),
+    host=HostTraits(
+        host_seconds=HOST_SECONDS,
+        gap_seconds=GAP_SECONDS,
+        expert_host_seconds=EXPERT_HOST_SECONDS,
+        # Assumed: schedule, loss and logging.
+        micro_batch_overhead=1e-3,
+        # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+        step_overhead=2e-3,
+    ),
 )
 
 

@@ -13,7 +13,15 @@ from ...compiler.rules.candidate_degrees import (
     virtual_stages,
     ways,
 )
-from ...compiler.target import StateBytes, Target, Traits
+from ...compiler.target import Target
+from ...compiler.traits import (
+    HostTraits,
+    KernelTraits,
+    MemoryTraits,
+    StateBytes,
+    Traits,
+    WireTraits,
+)
 from ...dsl.job import Job
 from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
 from .models import family
@@ -70,50 +78,59 @@ def state(job: Job, zero: int) -> StateBytes:
 
 
 TRAITS = Traits(
-    state=state,
-    # Per micro-batch: before forward, and again before backward when freed between (apply_fsdp). A pipeline
-    # gathers once per step.
-    gathers=lambda zero: {2: 1, 3: 2}.get(zero, 0),
-    # train.py:train_step never turns gradient sync off between micro-batches; a pipeline does.
-    reduces_each=lambda zero: zero != 1,
-    # selective_ac_option "op" keeps the outputs of attention, of every other aten.mm, of reduce-scatters
-    # and, in deepseek_v3, of all-to-alls; norms, rope, activation and grouped expert products run again
-    # (distributed/activation_checkpoint.py:95, _op_sac_save_list in each parallelize.py).
-    selective="per_op",
-    # torch rotates by all-gather; 0.2.2 sets another method in validation alone (components/validate.py:207).
-    context="all_gather",
-    # components/loss.py: the backward of log_softmax holds its fp32 output, gradient in and gradient out.
-    # Under tp's loss_parallel: that output, zeros for the gradient, its exponential and their sum
-    # (torch 2.13.0, distributed/tensor/parallel/loss.py).
-    logit_bytes=12.0,
-    local_logit_bytes=16.0,
-    # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
-    keeps_outputs=True,
-    # tensor/parallel/style.py, PrepareModuleInput: the gathered input is what autograd saves.
-    keeps_gathered=True,
-    # fsdp/_fully_shard/_fsdp_collectives.py: 16-bit gradients and the fp32 input of their reduce-scatter.
-    layer_gradient_bytes=6.0,
-    # mixed_precision_reduce can be float32 alone.
-    reduce_bytes=4.0,
-    # torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather_copy_out reads and writes
-    # the gathered weights in 16 bits; foreach_reduce packs 16-bit gradients in the reduce dtype.
-    gather_copy_bytes=4.0,
-    reduce_copy_bytes=6.0,
-    # apply_fsdp: one transformer block is one unit.
-    bucket=lambda job, ranks, ways: parameters.dense_layer(job.model).total / ways,
-    # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient in
-    # two (16), filled with zeros before (4), narrowed (6).
-    loss_bytes=44.0,
-    # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
-    fused=False,
-    compiles=True,
-    host_seconds=HOST_SECONDS,
-    gap_seconds=GAP_SECONDS,
-    expert_host_seconds=EXPERT_HOST_SECONDS,
-    # Assumed: schedule, loss and logging.
-    micro_batch_overhead=1e-3,
-    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
-    step_overhead=2e-3,
+    memory=MemoryTraits(
+        state=state,
+        # selective_ac_option "op" keeps the outputs of attention, of every other aten.mm, of reduce-scatters
+        # and, in deepseek_v3, of all-to-alls; norms, rope, activation and grouped expert products run again
+        # (distributed/activation_checkpoint.py:95, _op_sac_save_list in each parallelize.py).
+        selective="per_op",
+        # components/loss.py: the backward of log_softmax holds its fp32 output, gradient in and gradient out.
+        # Under tp's loss_parallel: that output, zeros for the gradient, its exponential and their sum
+        # (torch 2.13.0, distributed/tensor/parallel/loss.py).
+        logit_bytes=12.0,
+        local_logit_bytes=16.0,
+        # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
+        keeps_outputs=True,
+        # tensor/parallel/style.py, PrepareModuleInput: the gathered input is what autograd saves.
+        keeps_gathered=True,
+        # fsdp/_fully_shard/_fsdp_collectives.py: 16-bit gradients and the fp32 input of their reduce-scatter.
+        layer_gradient_bytes=6.0,
+    ),
+    wire=WireTraits(
+        # Per micro-batch: before forward, and again before backward when freed between (apply_fsdp). A
+        # pipeline gathers once per step.
+        gathers=lambda zero: {2: 1, 3: 2}.get(zero, 0),
+        # train.py:train_step never turns gradient sync off between micro-batches; a pipeline does.
+        reduces_each=lambda zero: zero != 1,
+        # torch rotates by all-gather; 0.2.2 sets another method in validation alone
+        # (components/validate.py:207).
+        context="all_gather",
+        # mixed_precision_reduce can be float32 alone.
+        reduce_bytes=4.0,
+        # apply_fsdp: one transformer block is one unit.
+        bucket=lambda job, ranks, ways: parameters.dense_layer(job.model).total / ways,
+    ),
+    kernels=KernelTraits(
+        # torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather_copy_out reads and
+        # writes the gathered weights in 16 bits; foreach_reduce packs 16-bit gradients in the reduce dtype.
+        gather_copy_bytes=4.0,
+        reduce_copy_bytes=6.0,
+        # torch.nn.functional.cross_entropy in fp32: widened (6), log-softmax in two passes (12), its gradient
+        # in two (16), filled with zeros before (4), narrowed (6).
+        loss_bytes=44.0,
+        # nn.RMSNorm is one kernel; rope and silu are not unless compiled.
+        fused=False,
+        compiles=True,
+    ),
+    host=HostTraits(
+        host_seconds=HOST_SECONDS,
+        gap_seconds=GAP_SECONDS,
+        expert_host_seconds=EXPERT_HOST_SECONDS,
+        # Assumed: schedule, loss and logging.
+        micro_batch_overhead=1e-3,
+        # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+        step_overhead=2e-3,
+    ),
 )
 
 TARGET = Target(

@@ -22,8 +22,8 @@ from parc.compiler.algebra import Arrays, Integers, Term
 from parc.compiler.case import Case
 from parc.compiler.pipeline.rank_load import placed_load
 from parc.compiler.pricing.estimate import columns_of
-from parc.compiler.search.space import ORDER
 from parc.compiler.time import step as speed
+from parc.compiler.variables import ORDER
 from parc.dsl import std_gpu
 
 #: Error below which a row's loss is a square of it: smooth enough to descend, else its size.
@@ -59,8 +59,9 @@ class Parameter:
     def used(self) -> float:
         """The value in use."""
         first = self.owners[0]
-        owner = std_gpu(first) if self.of_gpu else BACKENDS[first].target.traits
-        return float(getattr(owner, self.field))
+        if self.of_gpu:
+            return float(getattr(std_gpu(first), self.field))
+        return float(BACKENDS[first].target.traits.by_name()[self.field])
 
     def current(self) -> int:
         """The value in use, in steps."""
@@ -121,7 +122,7 @@ def _with(case: Case, values: Mapping[Parameter, Floats]) -> Case:
     traits = {it.field: value for it, value in values.items() if not it.of_gpu}
     gpu = case.gpu.model_copy(update=of_gpu)
     job = case.job.model_copy(update={"cluster": case.cluster.model_copy(update={"gpu": gpu})})
-    return Case(job, replace(case.target, traits=replace(case.traits, **traits)))
+    return Case(job, replace(case.target, traits=case.traits.replaced(**traits)))
 
 
 def _parts(setup: Setup, case: Case) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from docs.tables import markdown
 from parc.backends import BACKENDS
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Estimate, Layout, Plan
-from parc.compiler.target import StateBytes
+from parc.compiler.traits import StateBytes
 from parc.dsl import JobError, loads
 from parc.dsl.job import Job
 
@@ -244,7 +244,7 @@ def zero_table() -> list[Sequence[str]]:
         zero, ways = row.zero_stage or 0, row.gpus or 1
         states = [arithmetic(zero)]
         states += [
-            BACKENDS[name].target.traits.state(job, zero)
+            BACKENDS[name].target.traits.memory.state(job, zero)
             for name in ("megatron", "deepspeed", "torchtitan")
         ]
         sizes = [state_bytes(state, 7e9, ways) / GIGA for state in states]

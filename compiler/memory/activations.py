@@ -71,7 +71,7 @@ def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
 
 def _gathered_ways(case: Case, tp: Any) -> Any:
     """Ranks that share a norm's output, as it is kept for the backward pass."""
-    return np.ones_like(tp) if case.traits.keeps_gathered else case.stream_ways(tp)
+    return np.ones_like(tp) if case.traits.memory.keeps_gathered else case.stream_ways(tp)
 
 
 def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:
@@ -110,9 +110,9 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
     """
     none = attention_bytes(case, tp, cp, micro_batch)
     tokens = micro_batch * case.seq_len / cp
-    if case.traits.selective == "core_attention":
+    if case.traits.memory.selective == "core_attention":
         selective = none - score_bytes(case, tp, cp, micro_batch)
-    elif case.traits.selective == "per_op":
+    elif case.traits.memory.selective == "per_op":
         keys = np.maximum(case.model.groups / tp, 1.0)
         wide = (
             2 * case.model.head_size * (2 * case.model.heads / tp + keys)
@@ -134,12 +134,12 @@ def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: b
     """Bytes of a feed-forward half under none or selective recompute (`attention_kept` says what each
     framework drops)."""
     hidden = boundary_bytes(case, tp, tokens)
-    if case.traits.selective == "per_op":
+    if case.traits.memory.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
-        gathered = 2 * tokens * case.model.hidden if case.traits.keeps_gathered else hidden
+        gathered = 2 * tokens * case.model.hidden if case.traits.memory.keeps_gathered else hidden
         selective = gathered + scatters(tp) * hidden + 2 * tokens * inner / tp
         selective = selective + (4 * hidden * case.model.topk if moe else 0)
-    elif case.traits.selective == "feed_forward":
+    elif case.traits.memory.selective == "feed_forward":
         selective = hidden
     else:
         selective = none
@@ -164,7 +164,7 @@ def moe_activation(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -
 @term("KiB", of=("tp", "tokens"))
 def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
     """What is kept of a fully recomputed layer: its input, where the framework puts it."""
-    match case.traits.checkpoints:
+    match case.traits.memory.checkpoints:
         case "divided":
             return 2 * tokens * case.model.hidden / tp / KIB
         case "host":
@@ -176,7 +176,7 @@ def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
 def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
     """A stage's output, where the pipeline keeps it until its gradient arrives: a share on each rank of tp
     (sequence parallelism; DeepSpeed's pipeline partitions what it sends)."""
-    return case.traits.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
+    return case.traits.memory.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
 
 
 @term("KiB", of=("tp", "tokens"))
@@ -188,15 +188,15 @@ def embedding_activation(case: Case, tp: Any, tokens: Any) -> Any:
 @term("KiB", of=("tp", "tokens", "pp"))
 def received(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
     """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""
-    held = np.where(np.asarray(pp) > 1, case.traits.receive_buffers, 0)
+    held = np.where(np.asarray(pp) > 1, case.traits.memory.receive_buffers, 0)
     return held * 2 * tokens * case.model.hidden / tp / KIB
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
 def kept_logits(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
     """The last stage's output for one micro-batch, where the pipeline keeps it beyond its backward pass."""
-    ways = np.ones_like(tp) if case.traits.gathers_logits else tp
-    width = case.traits.output_logit_bytes(np.asarray(pp))
+    ways = np.ones_like(tp) if case.traits.tensor.gathers_logits else tp
+    width = case.traits.memory.output_logit_bytes(np.asarray(pp))
     return width * tokens * case.vocab(tp) / ways / KIB
 
 
@@ -255,11 +255,13 @@ def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
     head, when weights are divided.
     """
     local = case.vocab(tp) / tp
-    seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.gathers_logits else tp)
+    seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.tensor.gathers_logits else tp)
     freed = frees(case, zero)
     weights = np.where(freed, 2.0 * local * case.model.hidden, 0.0)
-    gradient = np.where(freed, case.traits.layer_gradient_bytes * local * case.model.hidden, 0.0)
-    whole, divided = case.traits.logit_bytes, case.traits.local_logit_bytes
+    gradient = np.where(
+        freed, case.traits.memory.layer_gradient_bytes * local * case.model.hidden, 0.0
+    )
+    whole, divided = case.traits.memory.logit_bytes, case.traits.memory.local_logit_bytes
     held = np.where(np.asarray(tp) > 1, whole if divided is None else divided, whole)
     loss = held * tokens * seen
     output = 2 * tokens * case.model.hidden / _gathered_ways(case, tp)

@@ -90,10 +90,10 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
     when weights are divided."""
     layer = layer_parameters(case, tp, expert_ways)
     live = LIVE_LAYERS * layer
-    if case.traits.live_parameters is not None:
+    if case.traits.memory.live_parameters is not None:
         whole = case.model.layers * layer
-        live = np.clip(case.traits.live_parameters, LARGEST_MODULE * layer, whole)
-    alive = 2.0 * live + case.traits.layer_gradient_bytes * layer
+        live = np.clip(case.traits.memory.live_parameters, LARGEST_MODULE * layer, whole)
+    alive = 2.0 * live + case.traits.memory.layer_gradient_bytes * layer
     return np.where(frees(case, zero), alive, 0.0) / KIB
 
 
@@ -101,7 +101,7 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
 def weight_gradient(case: Case, tp: Any) -> Any:
     """Gradient of a block's widest weight, where a framework computes it beside the sum it goes into."""
     width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
-    return case.traits.weight_gradient_bytes * case.model.hidden * width / tp / KIB
+    return case.traits.memory.weight_gradient_bytes * case.model.hidden * width / tp / KIB
 
 
 @term("KiB", of=("tp", "pp"))
@@ -139,7 +139,7 @@ def state_widths(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> d
 
 def summed_on_host(case: Case, zero: Any, offload: Any) -> Any:
     """Whether the sum of gradients lies in host memory."""
-    stages = np.array([bool(case.traits.sums_on_host(stage)) for stage in range(4)])
+    stages = np.array([bool(case.traits.memory.sums_on_host(stage)) for stage in range(4)])
     return (np.asarray(offload) >= 1) & stages[np.asarray(zero)]
 
 

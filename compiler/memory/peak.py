@@ -99,7 +99,7 @@ def ended(x: Algebra, load: Load) -> Any:
 
 def fixed_kib(case: Case) -> int:
     """KiB that no layout changes: context, NCCL, allocator, communication buffers."""
-    return -(-(case.gpu.reserve + case.traits.buffers(case.job)) // KIB)
+    return -(-(case.gpu.reserve + case.traits.memory.buffers(case.job)) // KIB)
 
 
 def rank_memory(x: Algebra, load: Load) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     model, last = case.model, rank == len(placement.blocks) - 1
     dense, moe = placement.held(rank)
     predicted = model.mtp_layers if last else 0
-    norms = case.traits.block_norms(model) * (dense + moe + predicted)
+    norms = case.traits.memory.block_norms(model) * (dense + moe + predicted)
     counts = case.dense_block * dense + Counts(replicated=norms)
     if moe:
         counts = counts + case.moe_block * moe
@@ -37,7 +37,7 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     if rank == 0:
         embedding = parameters.embedding(model, vocab, case.seq_len)
         whole = Counts(replicated=embedding.total)
-        counts = counts + (whole if case.traits.whole_embedding else embedding)
+        counts = counts + (whole if case.traits.tensor.whole_embedding else embedding)
     if last:
         counts = counts + parameters.head(model, vocab) + case.mtp_blocks
         if rank > 0 and (model.tied or model.mtp_layers):

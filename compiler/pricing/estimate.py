@@ -18,22 +18,15 @@ from ..memory.model_states import KIB
 from ..pipeline.even_split import Split, split
 from ..pipeline.rank_load import Load, placed_load
 from ..plan import Estimate, Layout, Stage
-from ..search.space import DERIVED
 from ..time import step
+from ..variables import with_derived
 from .quantities import Prices, quantities
 
 
 def columns_of(case: Case, layout: Mapping[str, int]) -> dict[str, Any]:
     """One-row columns of a layout's decision variables and of everything that derives from them."""
-    columns: dict[str, Any] = {
-        name: np.array([value], dtype=np.int64) for name, value in layout.items()
-    }
-    for name, derived in DERIVED.items():
-        columns[name] = np.asarray(
-            derived.value(case.job, **{source: columns[source] for source in derived.of}),
-            dtype=np.int64,
-        )
-    return columns
+    decided = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
+    return with_derived(case.job, decided)
 
 
 def layout_of(columns: Mapping[str, Any]) -> Layout:

@@ -71,7 +71,7 @@ def recomputed_flops(case: Case, full_layers: Any, recompute: Any) -> Any:
         "core_attention": core,
         "per_op": forward.attention_linear / 2 + forward.dense_ffn / 3,
         "feed_forward": feed_forward,
-    }[case.traits.selective]
+    }[case.traits.memory.selective]
     repeated = full_layers / case.model.layers * layers + np.where(
         np.asarray(recompute) == 1, selective, 0.0
     )

@@ -13,7 +13,8 @@ from ...dsl.expression import VALUES
 from ...dsl.job import Job
 from ..codes import UNDECIDED
 from ..plan import Layout
-from ..target import NEUTRAL, Columns, Predicate, Target, holds
+from ..target import Columns, Predicate, Target, holds
+from ..variables import NEUTRAL
 
 
 def _world(job: Job, gpus: Any, tp: Any, pp: Any, cp: Any) -> Any:

@@ -11,23 +11,20 @@ from ...dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from ..case import Case
 from ..codes import NO_LAYOUT
 from ..rules.validity import WORLD, complaint, predicates, undecided
-from ..target import NEUTRAL, holds
-from .space import DERIVED, ORDER, Space
+from ..target import holds
+from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
+from .space import Space
 from .sweep import fits, sweep
 
-#: Variables that parc fills in when a layout leaves them open.
-OPEN = ("nodes", "vpp", "zero", "dp_shard", "micro_batch", "recompute", "recompute_layers")
-#: Derived variables that a layout may name.
-NAMED = ("dp", "dp_replicate", "microbatches", "gpus")
-#: The last of the variables whose values are words or stages, and a count that no cluster reaches.
-LAST, MOST = {"zero": 3, "recompute": 2, "offload": 2}, 10**7
+#: Variables that a layout may name and that must agree with what they follow from.
+NAMED = tuple(derived.name for derived in DERIVATIONS if derived.named)
 
 
 def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     """All decision variables of a layout. Raises JobError for unknown names, values out of bounds and
     broken rules."""
     _check_names(case, layout)
-    closed = {name: NEUTRAL.get(name, 1) for name in ORDER if name not in OPEN}
+    closed = {each.name: NEUTRAL[each.name] for each in DECISIONS if not each.free}
     space = Space(case, {**closed, **layout})
     if not space.size:
         raise JobError(_complaints(space, layout))
@@ -45,25 +42,24 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
 
 
 def _check_names(case: Case, layout: Mapping[str, int]) -> None:
-    known = (*ORDER, *NAMED)
     errors = [
         Diagnostic(
             UNKNOWN_NAME,
             f"unknown layout variable `{name}`",
-            help=did_you_mean(name, known) or ", ".join(known),
+            help=did_you_mean(name, LARGEST) or ", ".join(LARGEST),
         )
         for name in layout
-        if name not in known
+        if name not in LARGEST
     ]
     errors += [
         Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value}, below {NEUTRAL.get(name, 1)}")
         for name, value in layout.items()
-        if name in known and value < NEUTRAL.get(name, 1)
+        if name in LARGEST and value < NEUTRAL.get(name, 1)
     ]
     errors += [
-        Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value:,}, above {LAST.get(name, MOST):,}")
+        Diagnostic(OUT_OF_BOUNDS, f"`{name}` is {value:,}, above {LARGEST[name]:,}")
         for name, value in layout.items()
-        if name in known and value > LAST.get(name, MOST)
+        if name in LARGEST and value > LARGEST[name]
     ]
     errors = errors or undecided(case.job, case.target, layout)
     if errors:
@@ -74,10 +70,8 @@ def _complaints(space: Space, layout: Mapping[str, int]) -> list[Diagnostic]:
     """The rules that one plain completion of the layout breaks:
     those that speak of what the layout names come first."""
     job = space.case.job
-    columns = {name: np.array([space.domains[name][0]], dtype=np.int64) for name in ORDER}
-    for name, derived in DERIVED.items():
-        value = derived.value(job, **{source: columns[source] for source in derived.of})
-        columns[name] = np.asarray(value, dtype=np.int64)
+    first = {name: np.array([space.domains[name][0]], dtype=np.int64) for name in ORDER}
+    columns = with_derived(job, first)
     broken = [
         rule
         for rule in predicates(space.case.target)

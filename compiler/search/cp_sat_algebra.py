@@ -10,7 +10,8 @@ import numpy as np
 
 from ..algebra import LIMIT, Integers, Term
 from ..target import holds
-from .space import DERIVED, ORDER, Space
+from ..variables import DERIVED, ORDER
+from .space import Space
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

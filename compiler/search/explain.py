@@ -12,8 +12,9 @@ from ...dsl.job import Constraint, Job
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_LARGE, TOO_SLOW
 from ..plan import OFFLOAD, RECOMPUTE
 from ..target import Target
+from ..variables import ORDER
 from .solve import Clash, clash
-from .space import ORDER, Space
+from .space import Space
 from .sweep import (
     Swept,
     admits,
@@ -24,21 +25,20 @@ from .sweep import (
     objectives,
     possible,
     score,
-    sweep,
 )
 
 GIB = 2**30
 
 
-def no_layout(space: Space) -> Diagnostic:
-    """The complaint for a space in which no layout meets the hard conditions."""
+def no_layout(swept: Swept) -> Diagnostic:
+    """The complaint for a priced space in which no layout meets the hard conditions."""
+    space = swept.space
     if not space.size:
         return _no_combination(space)
-    swept = sweep(space)
     if possible(space.case, swept.prices).any():
-        return _contradiction(space, clash(space))
+        return _contradiction(swept, clash(space))
     fit = fits(space.case, swept.prices)
-    return _too_slow(space, swept, fit) if fit.any() else _out_of_memory(space, swept)
+    return _too_slow(swept, fit) if fit.any() else _out_of_memory(swept)
 
 
 def too_large(job: Job, target: Target) -> Diagnostic:
@@ -82,7 +82,8 @@ def _gpus(space: Space) -> str:
     return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
 
 
-def _too_slow(space: Space, swept: Swept, fit: Any) -> Diagnostic:
+def _too_slow(swept: Swept, fit: Any) -> Diagnostic:
+    space = swept.space
     job = space.case.job
     hours, limit = swept.prices.step_ns[fit].min() / 3.6e12, longest_step_ns(space.case) / 3.6e12
     return Diagnostic(
@@ -94,12 +95,13 @@ def _too_slow(space: Space, swept: Swept, fit: Any) -> Diagnostic:
     )
 
 
-def _out_of_memory(space: Space, swept: Swept) -> Diagnostic:
+def _out_of_memory(swept: Swept) -> Diagnostic:
+    space = swept.space
     row = int(np.argmin(swept.prices.memory_kib))
     needed, capacity = swept.prices.memory_kib[row] / 2**20, space.case.gpu.memory / GIB
     job = space.case.job
     if needed * 2**20 <= capacity_kib(space.case):
-        return _out_of_host_memory(space, swept)
+        return _out_of_host_memory(swept)
     return Diagnostic(
         MEMORY,
         f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
@@ -124,7 +126,8 @@ def _more_gpus(space: Space, ratio: float) -> str:
     )
 
 
-def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
+def _out_of_host_memory(swept: Swept) -> Diagnostic:
+    space = swept.space
     kib = swept.prices.host_kib[swept.prices.memory_kib <= capacity_kib(space.case)]
     return Diagnostic(
         MEMORY,
@@ -135,25 +138,26 @@ def _out_of_host_memory(space: Space, swept: Swept) -> Diagnostic:
     )
 
 
-def _contradiction(space: Space, found: Clash) -> Diagnostic:
+def _contradiction(swept: Swept, found: Clash) -> Diagnostic:
     """Conditions of the job that exclude each other; the first is quoted, the others are notes."""
+    case = swept.space.case
     first, *others = found.constraints
     notes = [Note(f"the reason given is: {first.reason}")] if first.reason else []
     notes += [
         Note(f"conflicts with {_quote(other)}{_because(other)}", other.span) for other in others
     ]
     if found.memory:
-        notes.append(Note(f"the GPU has {space.case.gpu.memory / GIB:.1f} GiB"))
+        notes.append(Note(f"the GPU has {case.gpu.memory / GIB:.1f} GiB"))
     many = (
         f"{len(found.constraints)} conditions cannot hold together" if others else "no layout meets"
     )
     subject = f"{many}: " + " and ".join(_quote(each) for each in found.constraints)
     return Diagnostic(
         CONTRADICTION,
-        f"{space.case.target.name}: {subject}" + (" in the GPU's memory" if found.memory else ""),
+        f"{case.target.name}: {subject}" + (" in the GPU's memory" if found.memory else ""),
         first.span,
         notes=tuple(notes),
-        help=_nearest(space, found),
+        help=_nearest(swept, found),
     )
 
 
@@ -170,14 +174,14 @@ def _because(constraint: Constraint) -> str:
     return f" ({constraint.reason})" if constraint.reason else ""
 
 
-def _nearest(space: Space, found: Clash) -> str:
+def _nearest(swept: Swept, found: Clash) -> str:
     """The best layout when one of the clashing conditions is dropped: the one that costs least."""
-    swept = sweep(space)
+    space = swept.space
     hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     options: list[tuple[float, str]] = []
     objective = objectives(space.case)[0]
     for dropped in found.constraints:
-        mask = _feasible(space, swept, [each for each in hard if each is not dropped])
+        mask = _feasible(swept, [each for each in hard if each is not dropped])
         if mask.any():
             scores = np.where(mask, score(objective, swept), np.inf)
             row = int(np.argmin(scores))
@@ -210,23 +214,24 @@ def _measured(name: str, value: float) -> str:
     return f"{name} {shown[name]() if name in shown else f'{100 * value:.1f} %'}"
 
 
-def _feasible(space: Space, swept: Swept, constraints: list[Constraint]) -> Any:
-    mask = np.array(fits(space.case, swept.prices))
+def _feasible(swept: Swept, constraints: list[Constraint]) -> Any:
+    mask = np.array(fits(swept.space.case, swept.prices))
     for constraint in constraints:
         mask = mask & admits(constraint, swept.values)
     return np.broadcast_to(mask, swept.prices.step_ns.shape)
 
 
-def binding(space: Space, swept: Swept, row: int) -> tuple[str, ...]:
+def binding(swept: Swept, row: int) -> tuple[str, ...]:
     """The conditions that hold the best layout, a row of the sweep, back,
     and how much better it would be without each."""
+    space = swept.space
     hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     objective = objectives(space.case)[0]
     scores = score(objective, swept).astype(np.float64)
     best = float(scores[row])
     lines = []
     for dropped in hard:
-        mask = _feasible(space, swept, [each for each in hard if each is not dropped])
+        mask = _feasible(swept, [each for each in hard if each is not dropped])
         lines += _gain(
             f"{_quote(dropped)} ({_place(dropped)})", float(scores[mask].min(initial=np.inf)), best
         )

@@ -13,10 +13,11 @@ import numpy as np
 from ...dsl.job import Constraint
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
+from ..variables import BRANCHING, DERIVED, ORDER
 from .cp_sat import run
 from .cp_sat_algebra import Bounded, Solver, constant
 from .goal_constraints import Conditions, Totals
-from .space import DERIVED, ORDER, Space
+from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slip
 
 #: Seconds after which the search of a space stops without proof.
@@ -129,21 +130,6 @@ def _cp_solver(search: Search) -> Any:
     return solver
 
 
-DECIDED_FIRST = (
-    "nodes",
-    "tp",
-    "pp",
-    "cp",
-    "ep",
-    "etp",
-    "micro_batch",
-    "zero",
-    "dp_shard",
-    "vpp",
-    "recompute",
-)
-
-
 def solve(space: Space, reached: int | None = None) -> Solution | None:
     """The best layout of a space, or None when no layout meets the hard conditions.
     A space without layouts has none.
@@ -199,7 +185,7 @@ def _found(search: Search, solver: Any, status: str) -> Solution:
 def _strategy(search: Search) -> tuple[Any, Any, Any]:
     from ortools.sat.python import cp_model
 
-    live = [name for name in DECIDED_FIRST if len(search.solver.values[name]) > 1]
+    live = [name for name in BRANCHING if len(search.solver.values[name]) > 1]
     variables = [search.solver.variables[name] for name in live]
     return variables, cp_model.CHOOSE_FIRST, cp_model.SELECT_MIN_VALUE
 

@@ -3,7 +3,7 @@ and every combination that the rules allow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,50 +14,8 @@ from ...dsl.job import Job
 from ..algebra import Integers
 from ..case import Case
 from ..rules.validity import predicates
-from ..target import NEUTRAL, Predicate, holds
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A column that follows from others."""
-
-    of: tuple[str, ...]
-    value: Callable[..., Any]
-
-
-DERIVED: dict[str, Derived] = {
-    "gpus": Derived(("nodes",), lambda job, nodes: nodes * job.cluster.gpus_per_node),
-    "dp": Derived(("gpus", "tp", "pp", "cp"), lambda job, gpus, tp, pp, cp: gpus // (tp * pp * cp)),
-    "dp_replicate": Derived(("dp", "dp_shard"), lambda job, dp, dp_shard: dp // dp_shard),
-    "microbatches": Derived(
-        ("micro_batch", "dp"),
-        lambda job, micro_batch, dp: job.train.global_batch // np.maximum(micro_batch * dp, 1),
-    ),
-    "accumulates": Derived(
-        ("microbatches",), lambda job, microbatches: (microbatches > 1).astype(np.int64)
-    ),
-    "tokens": Derived(
-        ("micro_batch", "cp"), lambda job, micro_batch, cp: micro_batch * job.train.seq_len // cp
-    ),
-    "shard": Derived(("dp_shard", "cp"), lambda job, dp_shard, cp: dp_shard * cp),
-    "schedule": Derived(("vpp",), lambda job, vpp: (vpp > 1).astype(np.int64)),
-    "expert_ways": Derived(("ep", "etp"), lambda job, ep, etp: ep * etp),
-    "expert_group": Derived(
-        ("gpus", "pp", "expert_ways"),
-        lambda job, gpus, pp, expert_ways: np.maximum(gpus // (pp * expert_ways), 1),
-    ),
-    "expert_shard": Derived(
-        ("zero", "tp", "shard", "expert_ways"),
-        lambda job, zero, tp, shard, expert_ways: np.where(
-            zero >= 1, np.maximum(tp * shard // expert_ways, 1), 1
-        ),
-    ),
-}
-#: The order in which variables join: those with rules first.
-ORDER = (
-    "nodes", "tp", "pp", "cp", "zero", "dp_shard", "micro_batch", "vpp", "ep", "etp",
-    "recompute", "recompute_layers", "offload", "hpz",
-)  # fmt: skip
+from ..target import Predicate, holds
+from ..variables import DERIVED, NEUTRAL, ORDER
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from ...dsl.job import Constraint, Objective
 from ..algebra import Arrays, Integers
 from ..case import Case
 from ..pricing.quantities import Prices, price_space, quantities
+from ..variables import ORDER
 from .goal_constraints import Totals, minimised
-from .space import ORDER, Space
+from .space import Space
 
 #: A layout must be better by more than one part of so many before a preference yields to it.
 PREFERENCE_PARTS = 100

@@ -61,14 +61,16 @@ def regather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any)
 def _once(case: Case, zero: Any) -> Any:
     """Where weights are divided or updated in shards, but gathered once per step."""
     zero = np.asarray(zero)
-    passes = np.array([case.traits.gathers(stage) for stage in range(4)])[zero]
+    passes = np.array([case.traits.wire.gathers(stage) for stage in range(4)])[zero]
     return (zero >= 1) & (passes == 0)
 
 
 @term("1", of=("zero",))
 def reduces_each(case: Case, zero: Any) -> Any:
     """1 where gradients travel after every micro-batch."""
-    return np.array([bool(case.traits.reduces_each(stage)) for stage in range(4)])[np.asarray(zero)]
+    return np.array([bool(case.traits.wire.reduces_each(stage)) for stage in range(4)])[
+        np.asarray(zero)
+    ]
 
 
 @term("ns/Mi", of=("zero",))
@@ -130,7 +132,10 @@ def step_traffic(x: Algebra, window: Any) -> Any:
     if x.case.model.moe:
         reduced["experts"] = x.times(once, x.term(reduce_experts))
         regathered["experts"] = x.term(regather_experts)
-    rates = ((reduced, traits.overlaps_reduce), (regathered, traits.overlaps_regather))
+    rates = (
+        (reduced, traits.overlap.gradient_reduction),
+        (regathered, traits.overlap.updated_weight_gather),
+    )
     behind = _of_rank(x, [rate for rate, overlaps in rates if overlaps])
     return _of_rank(x, [rate for rate, overlaps in rates if not overlaps]) + _last_open(
         x, behind, window, [rate["common"] for rate, overlaps in rates if overlaps]

@@ -87,7 +87,9 @@ def streamed(case: Case, moved_bytes: Any) -> Any:
 def grouped(case: Case, kind: Any, groups: Any, rows: Any, columns: Any, inner: Any) -> Any:
     """Seconds of equal products, one for each of `groups` experts, each with a start of its own. Their rows
     fill whole tiles, half a tile too many on average."""
-    alone = kind(case, rows + 0.5 * TILE, columns, inner, cast=not case.traits.fused_experts)
+    alone = kind(
+        case, rows + 0.5 * TILE, columns, inner, cast=not case.traits.kernels.fused_experts
+    )
     waves = half_wave(case, inner, case.linear_rate)
     waves = waves if kind is matmul else half_wave(case, columns + rows, case.linear_rate)
     return groups * (alone - waves + case.gpu.kernel_launch) + waves

@@ -150,7 +150,7 @@ def _flash(case: Case, queries: Any, cp: Any, waves: float) -> Any:
     ring; a core takes as many queries at once as rows of a tile; narrow heads wait for exponentials.
     """
     width = flops.score_widths(case.model) / 2
-    parts = cp if case.traits.context == "ring" else 1
+    parts = cp if case.traits.wire.context == "ring" else 1
     keys = flops.keys_seen(case.model, case.seq_len) + BLOCK_KEYS * parts
     narrow = (1 + EXPONENTIAL_WIDTH / width) / (1 + EXPONENTIAL_WIDTH / HEAD_WIDTH)
     filled = queries + waves * case.gpu.sms * case.gpu.tile / TILE
@@ -264,10 +264,10 @@ def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any
 def moe_streams(case: Case, tp: Any, tokens: Any, passes: float, bias_bytes: int) -> Any:
     """Seconds of norm, residual and activation functions, `passes` times, and once of moving token copies to
     their experts or back; experts' biases are added outside their products."""
-    model, fused = case.model, case.traits.fused_experts
+    model, fused = case.model, case.traits.kernels.fused_experts
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
-    moved = PERMUTE_BYTES[case.traits.dispatch] * copies * model.hidden
+    moved = PERMUTE_BYTES[case.traits.wire.dispatch] * copies * model.hidden
     if not fused:
         around = around + activation_bytes(case) * copies * model.expert_width
         moved = moved + (bias_bytes * copies * model.hidden if model.bias else 0)
@@ -280,7 +280,7 @@ def head(case: Case, tp: Any, tokens: Any) -> Any:
     products = matmul(case, tokens, vocab, case.model.hidden, half=True)
     products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)
     return (1 + case.model.mtp_layers) * (
-        products / aligned(vocab) + streamed(case, case.traits.loss_bytes * tokens * vocab)
+        products / aligned(vocab) + streamed(case, case.traits.kernels.loss_bytes * tokens * vocab)
     )
 
 
@@ -304,10 +304,10 @@ def copies(case: Case, zero: Any) -> Any:
 def copied_bytes(case: Case) -> list[float]:
     """Bytes per parameter that those kernels move, by ZeRO stage."""
     traits = case.traits
-    added = traits.sum_bytes or (lambda job, stage: 0.0)
+    added = traits.kernels.sum_bytes or (lambda job, stage: 0.0)
     return [
-        traits.gathers(stage) * traits.gather_copy_bytes
-        + traits.reduces_each(stage) * traits.reduce_copy_bytes
+        traits.wire.gathers(stage) * traits.kernels.gather_copy_bytes
+        + traits.wire.reduces_each(stage) * traits.kernels.reduce_copy_bytes
         + added(case.job, stage)
         for stage in range(4)
     ]

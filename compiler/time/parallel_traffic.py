@@ -13,7 +13,7 @@ import numpy as np
 
 from ..case import Case
 from ..memory import model_states
-from ..target import Bucket
+from ..traits import Bucket
 from . import collectives, kernels, layers
 
 #: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
@@ -45,7 +45,7 @@ def tensor(case: Case, tp: Any, tokens: Any) -> Any:
     around attention, the smaller half (Transformer Engine, userbuffers.md: ring exchange)."""
     message = 2.0 * tokens * case.model.hidden
     seconds = TP_FORWARD * collectives.ring(case.cluster, message, tp, 1)
-    if not case.traits.overlaps_tensor:
+    if not case.traits.overlap.tensor_parallel:
         return seconds
     beside = layers.projections(case, tp, tokens)
     return np.maximum(seconds / np.asarray(tp), seconds - beside)
@@ -60,12 +60,12 @@ def tensor_backward(case: Case, tp: Any, tokens: Any, gradients: Any) -> Any:
     parallelism nothing (Megatron-core, tensor_parallel/layers.py); but they take cores.
     """
     traits = case.traits
-    if traits.overlaps_tensor or not traits.overlaps_tensor_gradients:
+    if traits.overlap.tensor_parallel or not traits.overlap.tensor_parallel_backward:
         return tensor(case, tp, tokens)
     once = collectives.ring(case.cluster, 2.0 * tokens * case.model.hidden, tp, 1)
     behind = 2.0 * once
     beside = np.maximum(behind - gradients, 0.0) + behind * COMMUNICATION_CORES / case.gpu.sms
-    return beside + once if traits.sequence_parallel else beside
+    return beside + once if traits.tensor.sequence_parallel else beside
 
 
 def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
@@ -83,11 +83,11 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
         )
     else:
         keys = 2.0 * np.maximum(model.groups / tp, 1.0) * model.head_size
-    if case.traits.context == "ulysses":
+    if case.traits.wire.context == "ulysses":
         sent = 2.0 * tokens * (2.0 * model.heads * model.head_size / tp + keys)
         return collectives.all_to_all(cluster, sent, cp, tp)
     seconds = collectives.ring(cluster, 2.0 * tokens * cp * keys, cp, tp)
-    if case.traits.context == "all_gather":
+    if case.traits.wire.context == "all_gather":
         return seconds
     hops = np.maximum(cp - 1, 0) * (
         collectives.hop_latency(cluster, np.minimum(cp, 2), tp)
@@ -107,7 +107,7 @@ def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     and gather and scatter of the copies inside etp."""
     token_bytes = 2.0 * tokens * case.model.hidden / tp
     copies_bytes = token_bytes * case.model.topk
-    if case.traits.dispatch == "tokens":
+    if case.traits.wire.dispatch == "tokens":
         once = collectives.dispatched(case.cluster, token_bytes, case.model.topk, ep, etp)
     else:
         once = collectives.all_to_all(case.cluster, copies_bytes, ep, etp)
@@ -123,12 +123,12 @@ def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
     (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
     """
     message = 2.0 * tokens * case.model.hidden
-    if case.traits.whole_boundary:
+    if case.traits.wire.whole_boundary:
         return np.where(
             pp > 1, collectives.point_to_point(case.cluster, message + 0.0 * tp, gpus), 0.0
         )
     seconds = collectives.point_to_point(case.cluster, message / tp, gpus)
-    if not case.traits.sequence_parallel:
+    if not case.traits.tensor.sequence_parallel:
         seconds = seconds + collectives.ring(case.cluster, message, tp, 1)
     return np.where(pp > 1, seconds, 0.0)
 
@@ -136,7 +136,7 @@ def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
 def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offload: Any) -> Any:
     """Seconds per parameter of gathering weights for one micro-batch;
     hpz serves the second gather from the node."""
-    passes = _per_stage(case, zero, lambda stage: case.traits.gathers(stage))
+    passes = _per_stage(case, zero, lambda stage: case.traits.wire.gathers(stage))
     share = _wide_share(case, zero)
     wide = _per_parameter(case, 2.0, size, stride, share)
     near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
@@ -155,16 +155,16 @@ def sum_seconds(case: Case, zero: Any, size: Any, offload: Any) -> Any:
 def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
     """Seconds per parameter of one gradient reduction: reduce-scatter over shards, or all-reduce where
     gradients stay whole or are reduced so, and an all-reduce of the shards over replicas."""
-    width = case.traits.reduce_bytes
+    width = case.traits.wire.reduce_bytes
     scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
-    whole = _per_stage(case, zero, lambda stage: stage == 0 or case.traits.all_reduces(stage))
+    whole = _per_stage(case, zero, lambda stage: stage == 0 or case.traits.wire.all_reduces(stage))
     once = np.where(whole, _all_reduce(case, width, size, stride), scatter)
     return once + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
 
 
 def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
     """Seconds per parameter of gathering updated 16-bit weights once per step (ZeRO 1 and 2)."""
-    bucket = case.traits.gather_bucket or case.traits.bucket
+    bucket = case.traits.wire.gather_bucket or case.traits.wire.bucket
     return _per_parameter(case, 2.0, size, stride, bucket=bucket)
 
 
@@ -188,7 +188,7 @@ def _per_parameter(
     """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
     size = np.maximum(size, 1)
     latency = collectives.ring_latency(case.cluster, size, stride)
-    held = (bucket or case.traits.bucket)(case.job, size, stride)
+    held = (bucket or case.traits.wire.bucket)(case.job, size, stride)
     return _streamed(case, width_bytes, size, stride, share) + latency / held
 
 
@@ -196,7 +196,7 @@ def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
     """The same of an all-reduce: two passes, with the latency of trees."""
     size = np.maximum(size, 1)
     latency = collectives.hop_latency(case.cluster, size, stride) + collectives.START * (size > 1)
-    bucket = case.traits.bucket(case.job, size, stride)
+    bucket = case.traits.wire.bucket(case.job, size, stride)
     return 2.0 * (_streamed(case, width_bytes, size, stride) + latency / bucket)
 
 
@@ -209,7 +209,7 @@ def _streamed(case: Case, width_bytes: float, size: Any, stride: Any, share: Any
 def _wide_share(case: Case, zero: Any) -> Any:
     """Share of a node's ports that a ZeRO stage's collectives reach."""
     each = case.cluster.gpus_per_node
-    ports = min(case.traits.wide_ports or each, each)
+    ports = min(case.traits.wire.wide_ports or each, each)
     return np.where(np.asarray(zero) == 3, ports / each, 1.0)
 
 

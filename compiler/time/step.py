@@ -104,7 +104,7 @@ def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recomput
         "per_op": lambda: layers.projections(case, tp, tokens) / 2
         + kernels.streamed(case, layers.attention_streams(case, tp, tokens)),
         "feed_forward": lambda: 0.0 * tokens * tp,
-    }[case.traits.selective]()
+    }[case.traits.memory.selective]()
     return np.where(recompute == 1, NANO * repeated, 0.0)
 
 
@@ -112,7 +112,9 @@ def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recomput
 def selective_dense(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
     """Selective recompute's repeat in a dense feed-forward half: nothing, one of three products,
     or all of it."""
-    share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[case.traits.selective]
+    share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
+        case.traits.memory.selective
+    ]
     return np.where(recompute == 1, NANO * share * layers.dense_ffn(case, tp, tokens), 0.0)
 
 
@@ -187,7 +189,7 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     parts["tp"] = forward["tp"] + x.term(tensor_backward_attention)
     if kind == "dense":
         parts["tp"] = parts["tp"] + x.term(tensor_backward_dense)
-    if kind == "moe" and x.case.traits.overlaps_experts:
+    if kind == "moe" and x.case.traits.overlap.expert_exchange:
         hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
         shown = x.over(x.times(parts["ep"], 100 - traffic.HIDDEN_EXCHANGE), 100)
         parts["ep"] = shown + beside(x, hidden, parts["compute"])
@@ -211,10 +213,14 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
         busy = busy + repeated["compute"]
         _add(parts, "recompute", sum(repeated.values()))
-    gaps = launches(x, load, _per_layer(traits.gap_seconds, traits.gap_seconds * EXPERT_HALVES))
-    launched = launches(x, load, _per_layer(traits.host_seconds, traits.expert_host_seconds))
+    gaps = launches(
+        x, load, _per_layer(traits.host.gap_seconds, traits.host.gap_seconds * EXPERT_HALVES)
+    )
+    launched = launches(
+        x, load, _per_layer(traits.host.host_seconds, traits.host.expert_host_seconds)
+    )
     _add(parts, "host", gaps)
-    _add(parts, "host", launched if traits.blocking else x.excess(launched, busy + gaps))
+    _add(parts, "host", launched if traits.host.blocking else x.excess(launched, busy + gaps))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     elif load.last:
@@ -222,7 +228,7 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     if load.last:
         _add(parts, "compute", x.term(head_both))
     _add(parts, "compute", laid_out(x, load))
-    _add(parts, "other", x.variable("vpp") * round(traits.micro_batch_overhead * NANO))
+    _add(parts, "other", x.variable("vpp") * round(traits.host.micro_batch_overhead * NANO))
     return parts
 
 
@@ -252,14 +258,18 @@ def slot(x: Algebra, load: Load) -> Parts:
     """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
     parts, traits = rank_work(x, load), x.case.traits
     kinds_of_traffic = (
-        (any(map(traits.gathers, range(4))), traits.overlaps_gather, gathered_traffic),
-        (any(map(traits.reduces_each, range(4))), traits.overlaps_each, reduced_traffic),
+        (any(map(traits.wire.gathers, range(4))), traits.overlap.weight_gather, gathered_traffic),
+        (
+            any(map(traits.wire.reduces_each, range(4))),
+            traits.overlap.micro_batch_reduction,
+            reduced_traffic,
+        ),
     )
     shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
     if shown:
         work = sum(parts.values())
-        if traits.gather_quarters < 4:
-            work = x.over(work * traits.gather_quarters, 4)
+        if traits.overlap.gather_quarters < 4:
+            work = x.over(work * traits.overlap.gather_quarters, 4)
         parts["dp"] = beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
         parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
     return parts
@@ -284,7 +294,7 @@ def step_parts(x: Algebra, work: Parts, others: Any) -> Parts:
     parts["bubble"] = bubble(x, one, others + x.times(pp - 1, handed))
     _add(parts, "dp", step_traffic(x, one))
     parts["optimizer"] = optimizer(x)
-    _add(parts, "other", round(x.case.traits.step_overhead * NANO))
+    _add(parts, "other", round(x.case.traits.host.step_overhead * NANO))
     return parts
 
 

@@ -18,8 +18,8 @@ from parc.compiler.model import flops
 from parc.compiler.pipeline import rank_load
 from parc.compiler.pipeline.even_split import ROLES
 from parc.compiler.pricing import quantities
-from parc.compiler.target import StateBytes
 from parc.compiler.time import collectives, gradient_sync, kernels, layers, parallel_traffic, step
+from parc.compiler.traits import StateBytes
 from parc.dsl import std_model
 from parc.dsl.job import Job
 from tests.support.compiled_examples import EXAMPLES
@@ -113,7 +113,7 @@ def _state(job: Job) -> str:
     for name, backend in BACKENDS.items():
         stages = backend.target.domains(job).get("zero", (0,))
         rows += [
-            (f"`{name}`", str(zero), *_bytes(backend.target.traits.state(job, zero)))
+            (f"`{name}`", str(zero), *_bytes(backend.target.traits.memory.state(job, zero)))
             for zero in stages
         ]
     kinds = ("weights", "gradients", "optimizer", "second copy", "together", "more in the update")
@@ -211,19 +211,19 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "bucket": ("parameters in one collective of gradients or weights among 64 ranks", _million),
     "gather_bucket": ("parameters in one gathering of updated weights, where it differs", _or_same),
     "all_reduces": ("gradients reduced whole though divided, at ZeRO 0, 1, 2, 3", _stages),
-    "overlaps_reduce": ("the step's reduction runs beside the backward pass", _plain),
-    "overlaps_tensor": ("tensor-parallel collectives run beside their products", _plain),
-    "overlaps_tensor_gradients": (
+    "gradient_reduction": ("the step's reduction runs beside the backward pass", _plain),
+    "tensor_parallel": ("tensor-parallel collectives run beside their products", _plain),
+    "tensor_parallel_backward": (
         "backward, those around a half-layer's first products run beside their gradients",
         _plain,
     ),
-    "overlaps_experts": ("dispatch and combine run beside another micro-batch's work", _plain),
+    "expert_exchange": ("dispatch and combine run beside another micro-batch's work", _plain),
     "dispatch": ("dispatch and combine send a token's", _word),
     "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),
-    "overlaps_gather": ("weights for a micro-batch are gathered beside its work", _plain),
+    "weight_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "gather_quarters": ("quarters of a micro-batch's work that they run beside", _plain),
-    "overlaps_each": ("reductions of a micro-batch run beside its work", _plain),
-    "overlaps_regather": ("the step's gathering of updated weights too", _plain),
+    "micro_batch_reduction": ("reductions of a micro-batch run beside its work", _plain),
+    "updated_weight_gather": ("the step's gathering of updated weights too", _plain),
     "sums_on_host": (
         "with offload, gradients are summed on the host at ZeRO 0, 1, 2, 3",
         _stages,
@@ -265,7 +265,7 @@ OF_JOB: dict[str, Callable[[Any, Job], Any]] = {
 def _traits(job: Job) -> str:
     rows = []
     for field, (words, say) in SAID.items():
-        values = [getattr(backend.target.traits, field) for backend in BACKENDS.values()]
+        values = [backend.target.traits.by_name()[field] for backend in BACKENDS.values()]
         rows.append(
             (
                 words,

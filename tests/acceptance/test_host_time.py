@@ -34,5 +34,5 @@ def test_a_layer_takes_the_host_about_as_long_as_priced(framework: str, tmp_path
     print(
         f"{framework}: forward {1e3 * seconds['forward']:.2f} ms, backward {1e3 * seconds['backward']:.2f} ms"
     )
-    priced = BACKENDS[framework].target.traits.host_seconds
+    priced = BACKENDS[framework].target.traits.host.host_seconds
     assert LEAST * priced < sum(seconds.values()) / UNITS < MOST * priced

@@ -59,10 +59,10 @@ def test_gradients_and_weights_travel_as_priced(target: str, zero: int, tmp_path
     plan, elements = sent(target, zero, tmp_path)
     traits, each = BACKENDS[target].target.traits, total(plan.job.model)
     microbatches = STEPS * plan.layout.microbatches
-    reduced = each * (microbatches if traits.reduces_each(zero) else STEPS)
-    whole = zero == 0 or traits.all_reduces(zero)
-    gathered = each * (traits.gathers(zero) * microbatches or STEPS * (zero > 0))
-    kind = {2.0: "bfloat16", 4.0: "float32"}[traits.reduce_bytes]
+    reduced = each * (microbatches if traits.wire.reduces_each(zero) else STEPS)
+    whole = zero == 0 or traits.wire.all_reduces(zero)
+    gathered = each * (traits.wire.gathers(zero) * microbatches or STEPS * (zero > 0))
+    kind = {2.0: "bfloat16", 4.0: "float32"}[traits.wire.reduce_bytes]
     little = LITTLE * reduced
     assert elements.pop(f"all_reduce {kind}", 0) == pytest.approx(reduced * whole, abs=little)
     scattered = elements.pop(f"reduce_scatter {kind}", 0)

@@ -16,8 +16,7 @@ from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.plan import Estimate
 from parc.compiler.pricing.estimate import estimate_layout
-from parc.compiler.search.space import ORDER
-from parc.compiler.target import NEUTRAL
+from parc.compiler.variables import NEUTRAL, ORDER
 from parc.dsl.job import Train
 from tests.support import sample_plans
 from tests.support.sample_plans import GPT3_175B
@@ -62,7 +61,7 @@ def korthikanti(name: str, paper: bool) -> Estimate:
         "megatron", gpu=sample_plans.A100, model=model, train=train, nodes=(pp,)
     )
     target = BACKENDS["megatron"].target
-    traits = replace(target.traits, sequence_parallel=paper)
+    traits = target.traits.replaced(sequence_parallel=paper)
     layout = {**NEUTRAL, "nodes": pp, "tp": 8, "pp": pp, "vpp": vpp, "micro_batch": micro_batch}
     layout["recompute"] = int(paper)
     case = Case(job, replace(target, traits=traits))

@@ -66,10 +66,10 @@ def test_zero_3_of_2021_reaches_one_port_of_a_node(gpus_per_node: str) -> None:
     """However many GPUs a node has: what all its ports carry is divided by as many."""
     sharded = {"gpus_per_node": gpus_per_node, "zero_stage": "3", "tp": "1", "dp": "128"}
     case = setup_of(row(source="SC21 Table 2", mbs="4", **sharded)).case
-    assert case.traits.wide_ports == 1
+    assert case.traits.wire.wide_ports == 1
 
     def seconds(ports: int | None) -> float:
-        traits = replace(case.traits, wide_ports=ports)
+        traits = case.traits.replaced(wide_ports=ports)
         target = replace(case.target, traits=traits)
         return float(reduce_seconds(Case(case.job, target), 3, 128, 1, 1))
 
@@ -233,4 +233,7 @@ def test_nanotron_sums_in_fp32_beside_16_bit_gradients(
         state.weights + state.gradients + state.optimizer / (8 if state.optimizer_sharded else 1)
     )
     assert setup.framework == "nanotron" and found == bytes_per_parameter
-    assert setup.case.traits.overlaps_reduce == beside and setup.case.traits.all_reduces(1)
+    assert (
+        setup.case.traits.overlap.gradient_reduction == beside
+        and setup.case.traits.wire.all_reduces(1)
+    )

@@ -13,9 +13,9 @@ from parc.compiler.pricing.quantities import price
 from parc.compiler.rules.validity import predicates
 from parc.compiler.search.cp_sat import run
 from parc.compiler.search.solve import Search
-from parc.compiler.search.space import ORDER
 from parc.compiler.search.sweep import objectives, score
 from parc.compiler.target import holds
+from parc.compiler.variables import ORDER
 from tests.support.compiled_examples import EXAMPLES, compiled
 from tests.support.solver_and_sweep import Answers, answered, example
 

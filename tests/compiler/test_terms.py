@@ -19,9 +19,10 @@ from parc.compiler.pipeline import rank_load
 from parc.compiler.pricing import quantities
 from parc.compiler.search.cp_sat import run
 from parc.compiler.search.cp_sat_algebra import Bounded, Solver, constant
-from parc.compiler.search.space import ORDER, Space
+from parc.compiler.search.space import Space
 from parc.compiler.time import collectives, gradient_sync, step
 from parc.compiler.time import parallel_traffic as traffic
+from parc.compiler.variables import ORDER
 from parc.dsl.job import Cluster
 from tests.support import sample_plans
 from tests.support.solver_and_sweep import LATENT, TARGETS, job_of, target_of
@@ -163,9 +164,9 @@ def test_backward_collectives_run_beside_gradients() -> None:
     cores = 2 * once * traffic.COMMUNICATION_CORES / case.gpu.sms
     assert traffic.tensor_backward(case, 4, 8192, 1.0) == pytest.approx(once + cores)
     assert traffic.tensor_backward(case, 4, 8192, 0.0) == pytest.approx(3 * once + cores)
-    alone = replace(case.target, traits=replace(case.traits, sequence_parallel=False))
+    alone = replace(case.target, traits=case.traits.replaced(sequence_parallel=False))
     assert traffic.tensor_backward(Case(job, alone), 4, 8192, 1.0) == pytest.approx(cores)
-    plain = replace(case.target, traits=replace(case.traits, overlaps_tensor_gradients=False))
+    plain = replace(case.target, traits=case.traits.replaced(tensor_parallel_backward=False))
     assert traffic.tensor_backward(Case(job, plain), 4, 8192, 1.0) == pytest.approx(2 * once)
 
 

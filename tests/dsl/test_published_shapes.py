@@ -16,8 +16,8 @@ from parc.compiler.case import Case
 from parc.compiler.memory.model_states import state_widths
 from parc.compiler.plan import Estimate
 from parc.compiler.pricing.estimate import estimate_layout
-from parc.compiler.search.space import ORDER
-from parc.compiler.target import NEUTRAL, StateBytes
+from parc.compiler.traits import StateBytes
+from parc.compiler.variables import NEUTRAL, ORDER
 from parc.dsl import std_cluster, std_gpu
 from parc.dsl.job import Job, Model, TargetSpec, Train
 
@@ -63,7 +63,7 @@ def case(gpt: Model, gpus: int, batch: int) -> Case:
         dropout=0.1,
     )
     spec = TargetSpec(name="megatron", options=target.options())
-    traits = replace(target.traits, sequence_parallel=False, overlaps_reduce=False)
+    traits = target.traits.replaced(sequence_parallel=False, gradient_reduction=False)
     job = Job(
         name=gpt.name, path="", digest="", model=gpt, cluster=cluster, train=train, targets=(spec,)
     )
@@ -195,7 +195,7 @@ def paper_state(job: Job, zero: int) -> StateBytes:
 
 def widths(traits_state: object, zero: int) -> dict[str, float]:
     base = case(GPT_6B, 8, 32)
-    traits = replace(base.traits, state=traits_state)
+    traits = base.traits.replaced(state=traits_state)
     asked = Case(base.job, replace(base.target, traits=traits))
     return {name: float(value) for name, value in state_widths(asked, zero, 4, 0, 1).items()}
 
@@ -227,4 +227,4 @@ def test_zero_divides_7b_over_four_gpus(zero: int, on_paper: float, in_truth: fl
     """The table of guides with 2 + 2 + 8 bytes per parameter, and what DeepSpeed holds: 12 bytes of optimizer
     states, and from stage 1 on fp32 gradients."""
     assert gigabytes(widths(paper_state, zero)) == on_paper
-    assert gigabytes(widths(BACKENDS["deepspeed"].target.traits.state, zero)) == in_truth
+    assert gigabytes(widths(BACKENDS["deepspeed"].target.traits.memory.state, zero)) == in_truth

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import pytest
 
 import parc
 from benchmarks.accuracy import guide
 from docs.tables import cost_model, filled, renew, shown
-from parc.compiler.target import Traits
+from parc.backends import BACKENDS
 from tests.support.compiled_examples import EXAMPLES, ROOT, compiled
 
+MEGATRON = BACKENDS["megatron"].target.traits
 DOCUMENT = ROOT / "docs" / "cost-model.md"
 
 
@@ -23,7 +24,15 @@ def test_tables_are_up_to_date(update: bool) -> None:
 
 
 def test_every_trait_is_shown() -> None:
-    assert set(cost_model.SAID) == {field.name for field in fields(Traits)} - {"state"}
+    assert set(cost_model.SAID) == set(MEGATRON.by_name()) - {"state"}
+
+
+def test_no_two_groups_of_traits_share_a_name() -> None:
+    names = [name for group in vars(MEGATRON).values() for name in vars(group)]
+    assert len(names) == len(set(names))
+    with pytest.raises(TypeError, match="nonsense"):
+        MEGATRON.replaced(nonsense=1)
+    assert MEGATRON.replaced(fused=False).kernels.fused is False
 
 
 def test_every_constant_says_whose_number_it_is() -> None:

@@ -10,9 +10,10 @@ import parc
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.search.solve import Solution, solve
-from parc.compiler.search.space import ORDER, Space
+from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, sweep
 from parc.compiler.target import Target
+from parc.compiler.variables import ORDER
 from parc.dsl import loads
 from parc.dsl.job import Job
 from tests.support.compiled_examples import EXAMPLES

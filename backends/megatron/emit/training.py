@@ -99,7 +99,7 @@ def _vocabulary(plan: Plan) -> list[Flag]:
     options, vocab = plan.options, plan.job.model.vocab
     if not options.tokenizer:
         return [flag("--tokenizer-type", "NullTokenizer"), flag("--vocab-size", vocab)]
-    multiple = TRAITS.vocab_multiple * plan.layout.tp
+    multiple = TRAITS.tensor.vocab_multiple * plan.layout.tp
     padded = -(-vocab // multiple) * multiple
     return [
         flag("--tokenizer-type", options.tokenizer_type),

@@ -12,8 +12,7 @@ import numpy as np
 from benchmarks.accuracy.setups.setup import Asked, case_of
 from parc.compiler.plan import Estimate
 from parc.compiler.pricing.estimate import estimate_layout
-from parc.compiler.search.space import ORDER
-from parc.compiler.target import NEUTRAL
+from parc.compiler.variables import NEUTRAL, ORDER
 from parc.dsl import std_cluster, std_model
 from parc.dsl.job import Train
 

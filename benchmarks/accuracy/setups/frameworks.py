@@ -53,16 +53,16 @@ FLAT = (("gather_copy_bytes", 0.0), ("reduce_copy_bytes", 0.0))
 #: models are Megatron-LM's, which divides the token table over tp.
 OF_2022 = (
     ("whole_embedding", False),
-    ("overlaps_reduce", False),
-    ("overlaps_regather", False),
-    ("overlaps_each", False),
+    ("gradient_reduction", False),
+    ("updated_weight_gather", False),
+    ("micro_batch_reduction", False),
     ("gather_quarters", 3),
     ("wide_ports", 1),
     *FLAT,
 )
 #: Before reductions beside the products of weight gradients (megatron/mpu/layers.py), and before gradient
 #: accumulation fusion, which came with sequence parallelism.
-IN_THE_OPEN = (("overlaps_tensor_gradients", False),)
+IN_THE_OPEN = (("tensor_parallel_backward", False),)
 OF_2021 = (*OF_2022, *IN_THE_OPEN, ("sum_bytes", in_16_bits))
 
 
@@ -83,7 +83,7 @@ def gathers_divided(zero: int) -> int:
 
 
 #: Tensor-parallel collectives in pieces beside their products (Transformer Engine, user buffers).
-PIECES = (("overlaps_tensor", True),)
+PIECES = (("tensor_parallel", True),)
 #: One kernel for the loss (Transformer Engine, cross_entropy.py): 16-bit logits read twice, their gradient
 #: written in their place and scaled, at 0.42 of other kernels' bandwidth (SimuMax, configs/system,
 #: b200_bf16_ceperm.json: ce_fusion 0.28 of peak for 0.67).
@@ -96,7 +96,7 @@ EAGER_MEGATRON = (
     ("fused", False),
     ("sum_bytes", in_fp32),
     ("all_reduces", reduces_whole),
-    ("overlaps_regather", False),
+    ("updated_weight_gather", False),
     ("logit_bytes", 10.0),
 )
 #: Found in the source's name, else in the place and the notes.
@@ -143,7 +143,7 @@ FRAMEWORKS = (
         "torchtitan",
         traits=(
             ("reduce_bytes", 2.0),
-            ("overlaps_regather", False),
+            ("updated_weight_gather", False),
             ("gather_bucket", owned),
         ),
     ),
@@ -235,7 +235,7 @@ RECIPES = (
         r".*(GB[23]00 mxfp8 (?!Kimi)|B300 mxfp8 Qwen3-30B)",
         (
             *FLEX,
-            ("overlaps_experts", True),
+            ("expert_exchange", True),
             ("fused_experts", True),
             ("host_seconds", 0.0),
             ("expert_host_seconds", 0.0),

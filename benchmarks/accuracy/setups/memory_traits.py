@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.accuracy.setups.frameworks import Framework
-from parc.compiler.target import StateBytes
+from parc.compiler.traits import StateBytes
 from parc.dsl.job import Job
 
 Traits = tuple[tuple[str, Any], ...]
@@ -147,7 +147,7 @@ def traits_of(row: Row, framework: Framework) -> Traits:
     if framework.name == "nanotron":
         # trainer.py: without ZeRO DistributedDataParallel reduces beside the backward pass, with it the sums
         # are reduced after, and whole.
-        beside = ("overlaps_reduce", row.zero_stage == 0)
+        beside = ("gradient_reduction", row.zero_stage == 0)
         several = (row.dp or 1) * (row.cp or 1) > 1
         return (("state", nanotron if several else summed_in_fp32), beside)
     if framework.name == "OneFlow":

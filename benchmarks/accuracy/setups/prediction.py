@@ -20,9 +20,10 @@ from parc.compiler.pipeline.rank_load import possible
 from parc.compiler.plan import Estimate
 from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.pricing.quantities import price
-from parc.compiler.search.space import DERIVED, ORDER
 from parc.compiler.search.sweep import fits
-from parc.compiler.target import StateBytes, holds
+from parc.compiler.target import holds
+from parc.compiler.traits import StateBytes
+from parc.compiler.variables import DERIVED, ORDER
 from parc.dsl.job import Job
 
 #: What torch's allocator reserves beyond what it has allocated at most, as a share of activations and all
@@ -119,7 +120,7 @@ def _cached(setup: Setup, layout: Mapping[str, int]) -> Estimate:
         )
 
     target = setup.case.target
-    target = replace(target, traits=replace(target.traits, state=state))
+    target = replace(target, traits=target.traits.replaced(state=state))
     return _estimate(replace(setup, case=Case(setup.case.job, target)), layout)
 
 

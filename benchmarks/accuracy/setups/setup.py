@@ -206,7 +206,7 @@ def case_of(asked: Asked) -> Case:
     """One case for all rows that ask for the same. Raises Unusable for a precision that the GPU lacks."""
     target = BACKENDS[asked.target].target
     if asked.traits:
-        target = replace(target, traits=replace(target.traits, **dict(asked.traits)))
+        target = replace(target, traits=target.traits.replaced(**dict(asked.traits)))
     spec = TargetSpec(name=asked.target, options=target.options())
     job = Job(
         name=asked.model.name,

@@ -145,16 +145,18 @@ def test_sums_in_16_bits_when_asked() -> None:
     rule = next(rule for rule in TARGET.predicates if rule.name == "accumulate")
     job = sample_job("deepspeed", Options(accumulate="compute"))
     assert holds(rule, job, {"zero": 0, "microbatches": 8})
-    assert TARGET.traits.state(job, 1).gradients == 2.0
-    assert TARGET.traits.state(sample_job("deepspeed"), 1).gradients == 4.0
+    assert TARGET.traits.memory.state(job, 1).gradients == 2.0
+    assert TARGET.traits.memory.state(sample_job("deepspeed"), 1).gradients == 4.0
 
 
 def test_fp32_sums_travel_in_16_bits_as_one_tensor() -> None:
     """BF16_Optimizer at stage 1, not ZeRO 2; and not for fp16, whose stage 1 is ZeRO's own."""
     train = Train(seq_len=4096, global_batch=128, tokens=10**12, precision="fp16")
     half = sample_job("deepspeed", train=train)
-    steps = [TARGET.traits.state(sample_job("deepspeed"), zero).step_whole for zero in range(4)]
-    assert steps == [0.0, 2.0, 0.0, 0.0] and TARGET.traits.state(half, 1).step_whole == 0.0
+    steps = [
+        TARGET.traits.memory.state(sample_job("deepspeed"), zero).step_whole for zero in range(4)
+    ]
+    assert steps == [0.0, 2.0, 0.0, 0.0] and TARGET.traits.memory.state(half, 1).step_whole == 0.0
 
 
 def test_gradients_and_weights_are_copied_around() -> None:
@@ -168,7 +170,7 @@ def test_gradients_and_weights_are_copied_around() -> None:
 def test_gradients_are_all_reduced_but_at_stage_3() -> None:
     case = Case(sample_job("deepspeed"), TARGET)
     stages = np.arange(4)
-    traits = replace(TARGET.traits, all_reduces=lambda zero: False)
+    traits = TARGET.traits.replaced(all_reduces=lambda zero: False)
     divided = Case(case.job, replace(TARGET, traits=traits))
     whole, parts = (reduce_seconds(each, stages, 8, 1, 1) for each in (case, divided))
     assert whole[[0, 3]].tolist() == parts[[0, 3]].tolist()

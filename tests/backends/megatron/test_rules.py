@@ -10,7 +10,8 @@ import pytest
 from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
 from parc.backends.megatron.target import domains
-from parc.compiler.target import NEUTRAL, Predicate, holds
+from parc.compiler.target import Predicate, holds
+from parc.compiler.variables import NEUTRAL
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job, Train
 from tests.support import sample_plans

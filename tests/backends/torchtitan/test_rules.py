@@ -7,7 +7,8 @@ import pytest
 
 from parc.backends.torchtitan import BACKEND
 from parc.backends.torchtitan.options import Options
-from parc.compiler.target import NEUTRAL, Predicate, holds
+from parc.compiler.target import Predicate, holds
+from parc.compiler.variables import NEUTRAL
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job, Model, Train
 from tests.support import sample_plans
@@ -252,7 +253,7 @@ def test_what_torchtitan_has_is_not_refused(model, gpu):
 def test_states_take_sixteen_bytes_in_shards():
     def total(zero: int, shards: int, nodes=8) -> float:
         job = job_of() if nodes > 1 else sample_plans.sample_job("torchtitan", gpus_per_node=1)
-        state = TARGET.traits.state(job, zero)
+        state = TARGET.traits.memory.state(job, zero)
         kinds = ("weights", "gradients", "optimizer")
         ways = {kind: shards if getattr(state, f"{kind}_sharded") else 1 for kind in kinds}
         return state.gathered + sum(getattr(state, kind) / ways[kind] for kind in kinds)

@@ -13,7 +13,7 @@ from parc.compiler.memory import activations, model_states
 from parc.compiler.pipeline import rank_load
 from parc.compiler.pipeline.even_split import Split, ranks_of
 from parc.compiler.plan import Layout
-from parc.compiler.target import StateBytes
+from parc.compiler.traits import StateBytes
 from parc.dsl.job import Model, Train
 from tests.support import sample_plans
 from tests.support.sample_plans import GPT3_175B, LLAMA3_8B, MIXTRAL_8X7B
@@ -112,7 +112,7 @@ def test_states_are_those_of_the_zero_paper(zero: int, gigabytes: float) -> None
         return StateBytes(2.0, 2.0, 12.0, stage >= 3, stage >= 2, stage >= 1)
 
     case = case_of(LLAMA3_8B)
-    case = Case(case.job, replace(MEGATRON, traits=replace(MEGATRON.traits, state=state)))
+    case = Case(case.job, replace(MEGATRON, traits=MEGATRON.traits.replaced(state=state)))
     widths = model_states.state_widths(case, zero, 64, 0, 1)
     assert 7.5 * float(sum(widths.values())) == pytest.approx(gigabytes, rel=0.005)
 
@@ -171,7 +171,7 @@ def test_interleaving_holds_its_known_share_more() -> None:
 
 def placed(case: Case, layout: Layout) -> tuple[Split, dict[str, int]]:
     from parc.compiler.pricing.estimate import columns_of
-    from parc.compiler.search.space import ORDER
+    from parc.compiler.variables import ORDER
 
     values = {name: getattr(layout, name) for name in ORDER}
     columns = {name: int(np.ravel(value)[0]) for name, value in columns_of(case, values).items()}
@@ -195,7 +195,7 @@ def test_the_terms_of_a_stage_by_hand() -> None:
     kept = 2 * (6 * 4096 + 4096 // 2 + 3 * 14336) + 4 * 32
     assert found["activations"] == pytest.approx(3 * 8 * 4096 * kept / 2, rel=1e-3)
     assert found["logits"] == 0
-    assert found["buffers"] == case.gpu.reserve + case.traits.buffers(case.job)
+    assert found["buffers"] == case.gpu.reserve + case.traits.memory.buffers(case.job)
 
 
 def test_only_the_last_rank_holds_logits() -> None:
@@ -207,7 +207,7 @@ def test_only_the_last_rank_holds_logits() -> None:
     assert tokens.cp == 1
     sequence = 2048 * tokens.micro_batch
     expected = (
-        MEGATRON.traits.logit_bytes * sequence * 32000 / 2
+        MEGATRON.traits.memory.logit_bytes * sequence * 32000 / 2
         + 4 * sequence * job_of().model.hidden / 2
     )
     found = estimate(job_of(), MEGATRON, {"pp": 4, "tp": 2, "micro_batch": 1}).stages[-1]

@@ -17,9 +17,10 @@ from parc.compiler.pricing.estimate import (
     stages,
 )
 from parc.compiler.search.complete_layout import complete
-from parc.compiler.search.space import ORDER, Space
+from parc.compiler.search.space import Space
 from parc.compiler.search.stage_placement import place
 from parc.compiler.search.sweep import sweep
+from parc.compiler.variables import ORDER
 from tests.support.compiled_examples import EXAMPLES
 from tests.support.solver_and_sweep import DENSE, LATENT, answered, example, job_of, target_of
 

@@ -1,0 +1,212 @@
+"""How a framework spends memory and time where frameworks differ: facts that its backend declares with their
+sources, in groups that the cost model's chapters read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from ..dsl.job import Job, Model
+
+#: `bucket(job, ranks, ways)`: parameters that one collective of gradients or weights carries on a rank, among
+#: `ranks` data-parallel ranks, where tensor or expert parallelism divides the parameters by `ways`.
+Bucket = Callable[[Job, Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class StateBytes:
+    """Bytes per parameter of one rank, each kept whole or divided by the shard group.
+
+    `gathered` is a second, whole copy in compute precision that stays for the step (FSDP2 without reshard).
+    `gradients_stay` is true where gradients are buffers that live as long as the run; else the backward pass
+    allocates them and the update frees them. `step` is allocated during the update only, divided as the
+    optimizer state is; `step_whole` is allocated during the update only, undivided.
+    """
+
+    weights: float
+    gradients: float
+    optimizer: float
+    weights_sharded: bool
+    gradients_sharded: bool
+    optimizer_sharded: bool
+    gathered: float = 0.0
+    gradients_stay: bool = True
+    step: float = 0.0
+    step_whole: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryTraits:
+    """What stays allocated on a rank, and for how long."""
+
+    state: Callable[[Job, int], StateBytes]
+    """`state(job, zero)`: bytes per parameter of weights, gradients and optimizer state at a ZeRO stage."""
+    selective: Literal["core_attention", "per_op", "feed_forward"]
+    """What `recompute = selective` drops and repeats (see `memory/activations.py`)."""
+    checkpoints: Literal["whole", "divided", "host"] = "whole"
+    """Where the inputs of fully recomputed layers stay: whole on each rank, divided over tp, or in host
+    memory."""
+    logit_bytes: float
+    """Bytes held per logit at the loss: every copy in its dtype, the gradient included."""
+    local_logit_bytes: float | None = None
+    """Bytes held per logit at the loss where tp divides the vocabulary; None where equal to `logit_bytes`."""
+    live_parameters: float | None = None
+    """Gathered parameters alive at once under ZeRO 3 where weights are gathered by module; None where they
+    are gathered by layer."""
+    layer_gradient_bytes: float
+    """Bytes per parameter of one layer's whole gradient before it is reduced, where weights are gathered."""
+    weight_gradient_bytes: float = 0.0
+    """Bytes per parameter of the gradient of one weight that is computed apart from the sum of the step."""
+    sums_on_host: Callable[[int], bool] = lambda zero: False
+    """Whether an offloaded optimizer keeps the sum of a step's gradients in host memory, by ZeRO stage."""
+    keeps_outputs: bool = False
+    """A pipeline stage keeps its output until the gradient of the output arrives."""
+    receive_buffers: int = 0
+    """Activation-sized buffers of a pipeline rank for sending and receiving, in addition to the activations
+    of micro-batches in flight."""
+    output_logit_bytes: Callable[[Any], Any] = lambda pp: 0.0 * pp
+    """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps the output
+    of two micro-batches until it needs their buffers again."""
+    keeps_gathered: bool = False
+    """Inputs that tp gathers along the sequence are kept for the backward pass, not gathered again."""
+    saves_fp8: bool = False
+    """In fp8, linear layers save their inputs in 8 bits."""
+    block_norms: Callable[[Model], int] = lambda model: 0
+    """Parameters of norms that each block has in addition to the model's own."""
+    buffers: Callable[[Job], int] = lambda job: 0
+    """Fixed communication buffers, bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorTraits:
+    """What tensor parallelism divides and what every one of its ranks holds whole."""
+
+    sequence_parallel: bool = True
+    """Norms, dropout and residuals are divided over tp along the sequence."""
+    vocab_multiple: int = 1
+    """The vocabulary is padded to a multiple of this times tp."""
+    whole_embedding: bool = False
+    """Every rank holds the whole token table."""
+    gathers_logits: bool = False
+    """Every rank holds the logits of the whole vocabulary."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WireTraits:
+    """What travels between ranks: how often, in how many bytes, by which collective."""
+
+    gathers: Callable[[int], int]
+    """All-gathers of weights per micro-batch at a ZeRO stage: 0, 1 or 2."""
+    reduces_each: Callable[[int], bool]
+    """Whether gradients are reduced after every micro-batch instead of once per step, by ZeRO stage."""
+    all_reduces: Callable[[int], bool] = lambda zero: False
+    """Whether gradients are all-reduced whole at a ZeRO stage that divides them or their update."""
+    reduce_bytes: float
+    """Bytes per gradient element on the wire."""
+    bucket: Bucket = lambda job, ranks, ways: 40e6
+    """Parameters per collective of gradients or weights."""
+    gather_bucket: Bucket | None = None
+    """Parameters per collective of the step's gather of updated weights; None where equal to `bucket`."""
+    wide_ports: int | None = None
+    """Network ports of a node that the collectives of ZeRO 3 reach; None for all."""
+    context: Literal["ring", "all_gather", "ulysses"]
+    """How context parallelism exchanges keys and values."""
+    dispatch: Literal["copies", "tokens"] = "copies"
+    """What expert dispatch and combine send: a token once for each of its experts ("copies"), or once to each
+    rank, and once to each fast domain, that has any of them ("tokens")."""
+    whole_boundary: bool = False
+    """Without sequence parallelism every rank of tp sends all activations to the next pipeline stage, not
+    its share of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverlapTraits:
+    """Which traffic runs concurrently with computation; all other traffic is exposed."""
+
+    gradient_reduction: bool = True
+    """The step's gradient reduction overlaps the backward pass of the last micro-batch."""
+    micro_batch_reduction: bool = True
+    """Gradient reductions after every micro-batch overlap the computation."""
+    weight_gather: bool = True
+    """Weight gathers of a micro-batch overlap the computation."""
+    gather_quarters: int = 4
+    """Quarters of a micro-batch's work that weight gathers can overlap."""
+    updated_weight_gather: bool = True
+    """The step's gather of updated weights overlaps the forward pass of the first micro-batch."""
+    tensor_parallel: bool = False
+    """Tensor-parallel collectives travel in pieces, concurrently with the products that need or make them."""
+    tensor_parallel_backward: bool = False
+    """Tensor-parallel collectives of the backward pass overlap the gradients of a half-layer's first
+    products."""
+    expert_exchange: bool = False
+    """Expert dispatch and combine of one micro-batch overlap the work of another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelTraits:
+    """What the kernels of a framework fuse, and the bytes that its own copies move through GPU memory."""
+
+    fused: bool = True
+    """Norm, activation and rotary-embedding kernels are fused."""
+    compiles: bool = False
+    """`train.compile` fuses norm, activation and rotary-embedding kernels."""
+    fused_experts: bool = False
+    """Grouped expert products apply activation, bias and casts to fp8 themselves."""
+    loss_bytes: float
+    """Bytes that the loss moves per logit, forward and backward."""
+    gather_copy_bytes: float = 0.0
+    """Bytes moved per parameter to lay out the weights that one gather brought."""
+    reduce_copy_bytes: float = 0.0
+    """Bytes moved per parameter to lay out gradients for one reduction after a micro-batch."""
+    sum_bytes: Callable[[Job, int], float] | None = None
+    """`sum_bytes(job, zero)`: bytes moved per parameter to add a micro-batch's gradient to the step's sum;
+    None where the products of weight gradients accumulate (Megatron-LM since 2022)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostTraits:
+    """Seconds that the host takes, and gaps in which the GPU waits for its next kernel."""
+
+    host_seconds: float = 0.0
+    """Host work to launch one forward half-layer (attention or feed-forward), seconds."""
+    expert_host_seconds: float = 0.0
+    """Host work to launch the experts of one forward layer, router and dispatch included, seconds."""
+    gap_seconds: float = 0.0
+    """GPU time between the kernels of one forward half-layer, whatever their size, seconds."""
+    blocking: bool = False
+    """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1): the host's time adds to the GPU's."""
+    micro_batch_overhead: float = 0.0
+    """Host work per micro-batch and virtual stage, seconds."""
+    step_overhead: float = 0.0
+    """Time per step outside forward, backward and optimizer (data, logging, gradient norm), seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """How a framework spends memory and time. No two groups have a field of the same name."""
+
+    memory: MemoryTraits
+    tensor: TensorTraits = field(default_factory=TensorTraits)
+    wire: WireTraits
+    overlap: OverlapTraits = field(default_factory=OverlapTraits)
+    kernels: KernelTraits
+    host: HostTraits = field(default_factory=HostTraits)
+
+    def by_name(self) -> dict[str, Any]:
+        """Every trait under the name of its field, whichever group has it."""
+        return {name: value for group in vars(self).values() for name, value in vars(group).items()}
+
+    def replaced(self, **values: Any) -> Traits:
+        """These traits with other values of some groups' fields, each by its own name, whichever group has
+        it. Raises TypeError for a name that no group has."""
+        groups = {}
+        for group in fields(self):
+            old = getattr(self, group.name)
+            named = {
+                each.name: values.pop(each.name) for each in fields(old) if each.name in values
+            }
+            groups[group.name] = replace(old, **named)
+        if values:
+            raise TypeError(f"no trait is called {', '.join(values)}")
+        return Traits(**groups)
