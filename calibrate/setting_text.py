@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..dsl.schema import Rule
+from ..dsl.schema import SettingType
 from ..dsl.units import UNITS, exact
 
 #: Units to try for each dimension, the first that says the value in few digits wins.
@@ -21,15 +21,15 @@ NICE: dict[str, tuple[str, ...]] = {
 SHORT = 7
 
 
-def written(rule: Rule, value: Any) -> str:
+def written(field: SettingType, value: Any) -> str:
     """As the language reads it back to the same value; `none` for a setting that is left out."""
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f'"{value}"' if rule.kind == "text" else value
-    return quantity(str(rule.dimension), value)
+        return f'"{value}"' if field.kind == "text" else value
+    return quantity(str(field.dimension), value)
 
 
 def quantity(dimension: str, value: float) -> str:

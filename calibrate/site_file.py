@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from ..dsl.job import Cluster, Job
 from ..dsl.library import std_entries
-from ..dsl.schema import rules
+from ..dsl.schema import setting_types
 from ..dsl.standard import std_cluster, std_gpu
 from .fit import PARAMETERS, Finding, value_in, with_values
 from .setting_text import written
@@ -78,7 +78,7 @@ def _block(
     kind: str, name: str, value: BaseModel, told: Mapping[str, Finding], extra: Mapping[str, str]
 ) -> str:
     """One definition: what differs from the nearest one of the standard library, or all of it."""
-    known = rules(type(value))
+    known = setting_types(type(value))
     base, changed = _nearest(kind, value)
     settings = dict(extra)
     if base is None and isinstance(value, Cluster):

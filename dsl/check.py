@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from . import codes
 from .diagnostics import Diagnostic, JobError, Note, Source, did_you_mean
 from .evaluation.assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
+from .evaluation.consistency import CHECKS
 from .evaluation.imports import BLOCKS, Loader
 from .evaluation.overrides import Targets, path_help, read_overrides
-from .evaluation.rules import RULES
 from .job import Job
 from .report import Enough, Report, wrong
 from .syntax.sources import MAX_BYTES, decode, read
@@ -63,7 +63,7 @@ def _check(source: Source, data: bytes, overrides: Sequence[str], targets: Targe
     except Enough:
         message = f"more than {MAX_COMPLAINTS} complaints: only the first are shown"
         report.diagnostics[MAX_COMPLAINTS:] = [Diagnostic(codes.TOO_LARGE, message)]
-    complaints = _told(report.diagnostics, loader.broken, source)
+    complaints = _without_consequences(report.diagnostics, loader.broken, source)
     if complaints or job is None:
         raise JobError(complaints)
     return job
@@ -76,14 +76,16 @@ def _read(
     changes = read_overrides(overrides, targets, report)
     loader.let_changes = {name: setting.value for name, setting in changes.lets.items()}
     file, scope = loader.scope(source, data, source.name)
-    checker = Checker(report, file, scope, changes, targets, frozenset(loader.meant))
-    _tell_unknown_lets(checker)
+    checker = Checker(report, file, scope, changes, targets, frozenset(loader.misspelt))
+    _report_unknown_lets(checker)
     _sort_blocks(checker)
     job = _job(checker, source.name, _digest(loader.texts, overrides))
     return job.with_spans(checker.spans) if job else None
 
 
-def _told(diagnostics: list[Diagnostic], broken: bool, source: Source) -> list[Diagnostic]:
+def _without_consequences(
+    diagnostics: list[Diagnostic], broken: bool, source: Source
+) -> list[Diagnostic]:
     """Each complaint once, in the order of the text, without what a syntax error may have caused."""
     if broken:
         diagnostics = [d for d in diagnostics if d.code not in _FOLLOWING]
@@ -105,7 +107,7 @@ def _digest(texts: list[bytes], overrides: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _tell_unknown_lets(checker: Checker) -> None:
+def _report_unknown_lets(checker: Checker) -> None:
     known = checker.scope.lets
     for name, setting in checker.overrides.lets.items():
         if name not in known:
@@ -127,7 +129,7 @@ def _sort_blocks(checker: Checker) -> None:
             first = next((other for other in same if _doubles(block, other)), None)
             if first is None:
                 same.append(block)
-            elif not _told_by_name(block, first):
+            elif not _reported_by_name(block, first):
                 notes = (Note("first one here", first.head),)
                 message = f"a job has one `{_title(block)}` block"
                 checker.report.add(codes.DUPLICATE, message, block.head, None, notes)
@@ -142,7 +144,7 @@ def _same_name(block: Block, other: Block) -> bool:
     return bool(block.name and other.name and block.name.name == other.name.name)
 
 
-def _told_by_name(block: Block, other: Block) -> bool:
+def _reported_by_name(block: Block, other: Block) -> bool:
     """Names of blocks that others can speak of are checked where they are registered."""
     return block.kind.name in ("model", "cluster", "launch") and _same_name(block, other)
 
@@ -178,8 +180,8 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
         report.add(codes.EMPTY, f"`{path}` holds no blocks", None, help)
         return None
     parts = parts_of(checker)
-    for rule in RULES:
-        report.extend(rule(parts))
+    for check in CHECKS:
+        report.extend(check(parts))
     goal = goal_of(checker, parts)
     targets, launch = targets_of(checker), launch_of(checker)
     read_gpus(checker)

@@ -12,7 +12,7 @@ from .diagnostics import JobError, Source
 from .evaluation.evaluate import TRUTH, Constant, evaluate
 from .evaluation.scope import Definition, unknown_name
 from .syntax.parser import parse
-from .syntax.tree import Block, Let, Statement, Word
+from .syntax.tree import Block, Identifier, Let, Statement
 
 #: A definition of the library begins at the start of a line.
 _HEAD = re.compile(r"^(model|gpu|cluster|let)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
@@ -34,10 +34,10 @@ class StdEntry:
 class Library:
     """The names of the standard library, as its own files see them: without `std.`."""
 
-    def lookup(self, word: Word) -> Constant:
-        entry = _index().get(("let", word.name))
+    def lookup(self, identifier: Identifier) -> Constant:
+        entry = _index().get(("let", identifier.name))
         if entry is None:
-            raise unknown_name(word, [*self.known("let"), *TRUTH])
+            raise unknown_name(identifier, [*self.known("let"), *TRUTH])
         return _constant(entry)
 
     def find(self, kind: str, name: str) -> Definition | None:

@@ -20,7 +20,7 @@ def wrong(
 
 
 #: Raised for what follows from an error that has been told already.
-def already_told() -> JobError:
+def already_reported() -> JobError:
     return JobError([])
 
 

@@ -30,7 +30,7 @@ _HEAD_FIELDS = {"name", "kind"}
 
 
 @dataclass(frozen=True)
-class Rule:
+class SettingType:
     """What one setting takes. `limits` are pydantic's names of bounds with their values."""
 
     key: str
@@ -45,23 +45,23 @@ class Rule:
 
 
 @functools.cache
-def rules(of: type[BaseModel]) -> dict[str, Rule]:
+def setting_types(of: type[BaseModel]) -> dict[str, SettingType]:
     """The settings of a block by key, in the order in which its class declares them."""
     hints = typing.get_type_hints(of, include_extras=True)
     return {
-        key: _rule(key, hints[key], info)
+        key: _setting_type(key, hints[key], info)
         for key, info in of.model_fields.items()
         if key not in _HEAD_FIELDS
     }
 
 
-def _rule(key: str, hint: Any, info: FieldInfo) -> Rule:
+def _setting_type(key: str, hint: Any, info: FieldInfo) -> SettingType:
     core, metadata, optional = _unwrap(hint)
     units = [item.dimension for item in metadata if isinstance(item, Unit)]
     docs = [item.text for item in metadata if isinstance(item, Doc)]
     kind, words = _kind(core)
     required = info.default is PydanticUndefined and info.default_factory is None
-    return Rule(
+    return SettingType(
         key=key,
         kind=kind,
         dimension=dimension(units[0]) if units else NUMBER,

@@ -12,9 +12,9 @@ from .evaluation.scope import Scope
 from .job import Cluster, Gpu, Model
 from .library import STD
 from .report import Report
-from .syntax.tree import File, Word
+from .syntax.tree import File, Identifier
 
-Behind = TypeVar("Behind")
+Built = TypeVar("Built")
 
 
 def std_model(name: str) -> Model:
@@ -40,12 +40,12 @@ def std_cluster(name: str) -> Cluster:
 
 def _gathered(kind: str, name: str) -> tuple[Report, Gathered]:
     source = Source("std", f"std.{name}")
-    word = Word(source.text, Span(source, 0, len(source.text)))
+    identifier = Identifier(source.text, Span(source, 0, len(source.text)))
     report = Report()
-    return report, gather(find_definition(kind, word, STD), {}, report)
+    return report, gather(find_definition(kind, identifier, STD), {}, report)
 
 
-def _sound(built: Behind | None, report: Report) -> Behind:
+def _sound(built: Built | None, report: Report) -> Built:
     if built is None or report.diagnostics:
         raise JobError(report.diagnostics)
     return built

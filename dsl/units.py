@@ -62,7 +62,7 @@ def _axis(name: str) -> Dimension:
     return Dimension(tuple(int(axis == name) for axis in AXES))
 
 
-_SAID = {
+_IN_WORDS = {
     "1": "a bare number", "token": "tokens", "sequence": "sequences", "B": "bytes", "s": "a time",
     "B/s": "a bandwidth (bytes per time)", "FLOP/s": "a compute rate (FLOP per time)",
     "FLOP": "work (FLOP)", "J": "energy", "J/s": "power", "$": "money", "$/s": "a price (money per time)",
@@ -75,9 +75,9 @@ _EXAMPLES = {
 }  # fmt: skip
 
 
-def said(measured: Dimension) -> str:
+def in_words(measured: Dimension) -> str:
     """A dimension in words."""
-    return _SAID.get(str(measured), f"a value in {measured}")
+    return _IN_WORDS.get(str(measured), f"a value in {measured}")
 
 
 def example(wanted: Dimension) -> str | None:

@@ -12,10 +12,10 @@ from docs.tables import markdown
 from parc.dsl.codes import CODES
 from parc.dsl.evaluation.evaluate import plain
 from parc.dsl.expression import QUANTITIES, VALUES, VARIABLES
-from parc.dsl.schema import CLASSES, Rule, rules
-from parc.dsl.units import dimension, said
+from parc.dsl.schema import CLASSES, SettingType, setting_types
+from parc.dsl.units import dimension, in_words
 
-#: What a value looks like, by the kind of a rule; numbers name their dimension instead.
+#: What a value looks like, by the kind of a setting; numbers name their dimension instead.
 _KINDS = {
     "truth": "`true` or `false`",
     "text": "text",
@@ -42,41 +42,42 @@ def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
 
 def _block(of: type[BaseModel]) -> str:
     rows = [
-        (f"`{rule.key}`", _value(rule), _default(rule), rule.doc) for rule in rules(of).values()
+        (f"`{field.key}`", _value(field), _default(field), field.doc)
+        for field in setting_types(of).values()
     ]
     return markdown(("setting", "value", "default", "meaning"), rows)
 
 
-def _value(rule: Rule) -> str:
-    if rule.kind == "word":
-        return ", ".join(f"`{_word(word)}`" for word in rule.words)
-    if rule.kind in _KINDS:
-        return _KINDS[rule.kind]
-    measured = "whole number" if rule.kind == "whole" else "number"
-    if not rule.dimension.bare:
-        measured = said(rule.dimension)
-    bounds = [f"{_BOUNDS[name]} {plain(bound)}" for name, bound in rule.limits]
-    return ", ".join([measured, *(bounds if rule.dimension.without_counts().bare else [])])
+def _value(field: SettingType) -> str:
+    if field.kind == "word":
+        return ", ".join(f"`{_word(word)}`" for word in field.words)
+    if field.kind in _KINDS:
+        return _KINDS[field.kind]
+    measured = "whole number" if field.kind == "whole" else "number"
+    if not field.dimension.bare:
+        measured = in_words(field.dimension)
+    bounds = [f"{_BOUNDS[name]} {plain(bound)}" for name, bound in field.limits]
+    return ", ".join([measured, *(bounds if field.dimension.without_counts().bare else [])])
 
 
-def _default(rule: Rule) -> str:
-    if rule.required:
+def _default(field: SettingType) -> str:
+    if field.required:
         return "**required**"
-    if rule.default is None or rule.default in ((), {}):
+    if field.default is None or field.default in ((), {}):
         return ""
-    return f"`{_written(rule, rule.default)}`"
+    return f"`{_written(field, field.default)}`"
 
 
-def _written(rule: Rule, value: Any) -> str:
+def _written(field: SettingType, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f'"{value}"' if rule.kind == "text" else _word(value)
+        return f'"{value}"' if field.kind == "text" else _word(value)
     if isinstance(value, tuple):
         return "[" + ", ".join(f'"{item}"' for item in value) + "]"
-    if str(rule.dimension) == "s":
+    if str(field.dimension) == "s":
         return _duration(value)
-    unit, size = _SHOWN.get(str(rule.dimension), ("", 1))
+    unit, size = _SHOWN.get(str(field.dimension), ("", 1))
     number = value / size if unit else value
     shown = plain(int(number) if float(number).is_integer() else number).replace(",", "")
     return f"{shown} {unit}".rstrip()
@@ -145,7 +146,7 @@ def _variables() -> str:
 
 def _quantities() -> str:
     rows = [
-        (f"`{name}`", said(dimension(spelled)), _MEANINGS[name])
+        (f"`{name}`", in_words(dimension(spelled)), _MEANINGS[name])
         for name, spelled in QUANTITIES.items()
     ]
     return markdown(("quantity", "value", "meaning"), rows)

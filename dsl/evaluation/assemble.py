@@ -8,16 +8,16 @@ from typing import Any
 from .. import codes
 from ..diagnostics import Note, Span, did_you_mean
 from ..job import Cluster, Goal, Gpu, Launch, Model, TargetSpec, Train
-from ..report import Report, already_told, wrong
-from ..schema import rules
-from ..syntax.tree import Block, Clause, File, Setting, Word
+from ..report import Report, already_reported, wrong
+from ..schema import setting_types
+from ..syntax.tree import Block, Clause, File, Identifier, Setting
 from ..units import Measure
 from .blocks import Gathered, Located, build, find_definition, gather, read_settings
+from .consistency import Parts
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
 from .goal import Context, read_goal
 from .overrides import Overrides, Targets
-from .rules import Parts
 from .scope import Definition, Scope
 
 Path = tuple[str, ...]
@@ -27,7 +27,7 @@ Path = tuple[str, ...]
 class Checker:
     """One job while it is checked: its own blocks by kind, what surrounds them, what was found.
 
-    `meant` names blocks that stand in the file under a misspelt name: these are not told as missing.
+    `misspelt` names blocks that stand in the file under a misspelt name: these are not told as missing.
     """
 
     report: Report
@@ -35,7 +35,7 @@ class Checker:
     scope: Scope
     overrides: Overrides
     targets: Targets
-    meant: frozenset[str] = frozenset()
+    misspelt: frozenset[str] = frozenset()
     blocks: dict[str, list[Block]] = field(default_factory=dict)
     spans: dict[Path, Span] = field(default_factory=dict)
     given: set[Path] = field(default_factory=set)
@@ -90,7 +90,7 @@ def _gathered(checker: Checker, kind: str, required: bool = True) -> Gathered | 
             block = gather(definition, checker.changes(kind), checker.report)
             checker.place((kind,), block)
             return block
-        if required and kind not in checker.meant:
+        if required and kind not in checker.misspelt:
             last = checker.file.statements[-1]
             end = last.head if isinstance(last, Block) else last.span
             raise wrong(codes.MISSING_BLOCK, f"the job has no `{kind}` block", end, _HOW.get(kind))
@@ -132,7 +132,7 @@ def cluster_of(block: Gathered, checker: Checker) -> Cluster | None:
 
 def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
     node = chosen.setting.value
-    if not isinstance(node, Word):
+    if not isinstance(node, Identifier):
         message = f"`gpu` takes the name of a gpu, found `{node.span.text}`"
         raise wrong(codes.WRONG_KIND, message, node.span, "such as `gpu = std.h100_sxm`")
     definition = find_definition("gpu", node, chosen.names)
@@ -170,15 +170,15 @@ def _train(checker: Checker) -> Train | None:
 
 def _batch(batch: Located, seq_len: int | None) -> int:
     """The sequences of a step; a batch said in tokens is divided by the sequence length."""
-    node, rule = batch.setting.value, rules(Train)["global_batch"]
+    node, expected = batch.setting.value, setting_types(Train)["global_batch"]
     value = evaluate(node, batch.names.lookup)
     if not isinstance(value, Measure):
         message = f"`global_batch` takes sequences or tokens, found `{node.span.text}`"
         raise wrong(codes.WRONG_KIND, message, node.span)
     if str(value.dimension) != "token":
-        return whole(fitting(value, node, rule), node, rule)
+        return whole(fitting(value, node, expected), node, expected)
     if not seq_len or seq_len < 0:
-        raise already_told()
+        raise already_reported()
     if value.value % seq_len:
         tokens = plain(value.value)
         near = max(1, round(value.value / seq_len))
@@ -210,7 +210,7 @@ def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:
         if block.name is not None:
             with checker.report.catching():
                 found += _target(block, block.name, checker)
-    if not checker.blocks.get("target") and "target" not in checker.meant:
+    if not checker.blocks.get("target") and "target" not in checker.misspelt:
         last = checker.file.statements[-1]
         known = ", ".join(checker.targets)
         help = f"say `target NAME {{ }}`, such as one of {known}" if known else None
@@ -223,11 +223,11 @@ def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:
     return tuple(found)
 
 
-def _target(block: Block, word: Word, checker: Checker) -> list[TargetSpec]:
-    name, known = word.name, checker.targets
+def _target(block: Block, identifier: Identifier, checker: Checker) -> list[TargetSpec]:
+    name, known = identifier.name, checker.targets
     if name not in known:
         help = did_you_mean(name, known) or f"targets are {', '.join(known)}"
-        raise wrong(codes.UNKNOWN_NAME, f"unknown target `{name}`", word.span, help)
+        raise wrong(codes.UNKNOWN_NAME, f"unknown target `{name}`", identifier.span, help)
     gathered = gather(
         Definition(block, checker.scope), checker.changes("target", name), checker.report
     )
@@ -250,7 +250,7 @@ def goal_of(checker: Checker, parts: Parts) -> Goal:
         checker.spans[("goal",)] = block.head
         for item in block.items:
             if isinstance(item, Setting):
-                _tell_setting(item, checker.report)
+                _report_setting(item, checker.report)
             else:
                 clauses.append(item)
     changes = checker.overrides.clauses
@@ -265,7 +265,7 @@ def _is_objective(clause: Clause) -> bool:
     return clause.keyword.name in ("maximize", "minimize")
 
 
-def _tell_setting(item: Setting, report: Report) -> None:
+def _report_setting(item: Setting, report: Report) -> None:
     message = f"`{' '.join(item.span.text.split())}` is no line of a goal"
     help = f"a condition is `require {item.key.name} == {item.value.span.text}`"
     report.add(codes.MISPLACED, message, item.span, help)

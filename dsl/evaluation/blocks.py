@@ -13,13 +13,13 @@ from .. import codes
 from ..diagnostics import Note, Span, did_you_mean
 from ..library import STD
 from ..report import Report, wrong
-from ..schema import Rule, rules
-from ..syntax.tree import Block, Clause, Collection, Setting, Word
+from ..schema import SettingType, setting_types
+from ..syntax.tree import Block, Clause, Collection, Identifier, Setting
 from .evaluate import plain
 from .fields import read
 from .scope import Definition, Names
 
-Behind = TypeVar("Behind", bound=BaseModel)
+Built = TypeVar("Built", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,18 @@ class Gathered:
     whole: bool = True
 
 
-def find_definition(kind: str, word: Word, names: Names) -> Definition:
+def find_definition(kind: str, identifier: Identifier, names: Names) -> Definition:
     """The block that a name speaks of; `std.` names the standard library."""
-    of_std = word.name.startswith("std.")
-    name = word.name.removeprefix("std.")
+    of_std = identifier.name.startswith("std.")
+    name = identifier.name.removeprefix("std.")
     found = STD.find(kind, name) if of_std else names.find(kind, name)
     if found is None:
         known = [*names.known(kind), *(f"std.{known}" for known in STD.known(kind))]
         same = f"std.{name}"
-        help = f"did you mean `{same}`?" if same in known else did_you_mean(word.name, known)
-        raise wrong(codes.UNKNOWN_NAME, f"unknown {kind} `{word.name}`", word.span, help)
+        help = f"did you mean `{same}`?" if same in known else did_you_mean(identifier.name, known)
+        raise wrong(
+            codes.UNKNOWN_NAME, f"unknown {kind} `{identifier.name}`", identifier.span, help
+        )
     return found
 
 
@@ -121,11 +123,11 @@ def read_settings(
     block: Gathered, of: type[BaseModel], report: Report, without: Iterable[str] = ()
 ) -> Values:
     """Every setting as its field wants it; unknown ones are told, those in `without` left to the caller."""
-    known = rules(of)
+    known = setting_types(of)
     values = Values({}, set(block.broken))
     for key, located in block.settings.items():
         if key not in known:
-            _tell_unknown(key, located.setting, block, known, report)
+            _report_unknown(key, located.setting, block, known, report)
         elif key not in without:
             values.failed.add(key)
             with report.catching():
@@ -134,8 +136,8 @@ def read_settings(
     return values
 
 
-def _tell_unknown(
-    key: str, setting: Setting, block: Gathered, known: Mapping[str, Rule], report: Report
+def _report_unknown(
+    key: str, setting: Setting, block: Gathered, known: Mapping[str, SettingType], report: Report
 ) -> None:
     help = did_you_mean(key, known)
     if help is None and len(known) <= 12:
@@ -145,25 +147,25 @@ def _tell_unknown(
 
 
 def build(
-    block: Gathered, of: type[Behind], values: Values, report: Report, **given: Any
-) -> Behind | None:
+    block: Gathered, of: type[Built], values: Values, report: Report, **given: Any
+) -> Built | None:
     """The object behind a block, or None after telling what is missing or out of bounds."""
     try:
         made = of(**values.found, **given)
     except ValidationError as error:
-        _tell_invalid(error.errors(), block, of, values, report)
+        _report_invalid(error.errors(), block, of, values, report)
         return None
     return made if block.whole and not values.failed else None
 
 
-def _tell_invalid(
+def _report_invalid(
     errors: list[ErrorDetails],
     block: Gathered,
     of: type[BaseModel],
     values: Values,
     report: Report,
 ) -> None:
-    known = rules(of)
+    known = setting_types(of)
     missing = [str(error["loc"][0]) for error in errors if error["type"] == "missing"]
     missing = [key for key in missing if key not in values.failed]
     if missing and block.whole:

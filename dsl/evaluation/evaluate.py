@@ -15,6 +15,7 @@ from ..syntax.tree import (
     Collection,
     Comparison,
     Function,
+    Identifier,
     Map,
     Membership,
     Node,
@@ -22,9 +23,8 @@ from ..syntax.tree import (
     Range,
     Text,
     Unary,
-    Word,
 )
-from ..units import NUMBER, Dimension, Measure, alike, example, measure, said
+from ..units import NUMBER, Dimension, Measure, alike, example, in_words, measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Members:
 
 
 Constant = Measure | bool | str | Interval | Members
-Lookup = Callable[[Word], Constant]
+Lookup = Callable[[Identifier], Constant]
 
 #: Words that are constants everywhere.
 TRUTH = {"true": True, "false": False}
@@ -57,7 +57,7 @@ class Measured(Protocol):
     def zero(self) -> bool: ...
 
 
-def said_of(constant: Constant) -> str:
+def kind_of(constant: Constant) -> str:
     """What kind of value a constant is, in words."""
     match constant:
         case bool():
@@ -68,7 +68,7 @@ def said_of(constant: Constant) -> str:
             return "a range"
         case Members():
             return "a set"
-    return said(constant.dimension)
+    return in_words(constant.dimension)
 
 
 def evaluate(node: Node, lookup: Lookup) -> Constant:
@@ -78,7 +78,7 @@ def evaluate(node: Node, lookup: Lookup) -> Constant:
             return measure(text, span)
         case Text(value):
             return value
-        case Word(name):
+        case Identifier(name):
             return TRUTH[name] if name in TRUTH else lookup(node)
         case Unary("not", operand):
             return not truth(operand, lookup)
@@ -107,14 +107,14 @@ def evaluate(node: Node, lookup: Lookup) -> Constant:
 def number(node: Node, lookup: Lookup) -> Measure:
     value = evaluate(node, lookup)
     if not isinstance(value, Measure):
-        raise wrong(codes.WRONG_KIND, f"expected a number, found {said_of(value)}", node.span)
+        raise wrong(codes.WRONG_KIND, f"expected a number, found {kind_of(value)}", node.span)
     return value
 
 
 def truth(node: Node, lookup: Lookup) -> bool:
     value = evaluate(node, lookup)
     if not isinstance(value, bool):
-        raise wrong(codes.WRONG_KIND, f"expected true or false, found {said_of(value)}", node.span)
+        raise wrong(codes.WRONG_KIND, f"expected true or false, found {kind_of(value)}", node.span)
     return value
 
 
@@ -144,10 +144,10 @@ def agree(op: str, left: Measured, right: Measured, left_span: Span, right_span:
         return right.dimension if left.zero else left.dimension
     if not alike(left.dimension, right.dimension):
         verb = _VERBS.get(op, "compare {0} with {1}").format(
-            said(left.dimension), said(right.dimension)
+            in_words(left.dimension), in_words(right.dimension)
         )
         notes = tuple(
-            Note(f"`{span.text}` is {said(measured.dimension)}")
+            Note(f"`{span.text}` is {in_words(measured.dimension)}")
             for span, measured in ((left_span, left), (right_span, right))
         )
         span = Span(left_span.source, left_span.start, max(left_span.end, right_span.end))
@@ -166,7 +166,7 @@ def combined(op: str, left: Measured, right: Measured, node: Binary) -> Dimensio
     if op == "**":
         for side, span in ((left, node.left.span), (right, node.right.span)):
             if not side.dimension.bare:
-                message = f"`**` needs bare numbers, found {said(side.dimension)}"
+                message = f"`**` needs bare numbers, found {in_words(side.dimension)}"
                 raise wrong(codes.WRONG_DIMENSION, message, span)
         return NUMBER
     return agree(op, left, right, node.left.span, node.right.span)
@@ -253,7 +253,7 @@ def _holds(op: str, left: Constant, right: Constant, left_span: Span, right_span
             return _COMPARE[op](left.value, right.value)
         return (left.value == right.value) == (op == "==")
     if type(left) is not type(right) or op in _COMPARE:
-        message = f"cannot compare {said_of(left)} with {said_of(right)} by `{op}`"
+        message = f"cannot compare {kind_of(left)} with {kind_of(right)} by `{op}`"
         raise wrong(codes.WRONG_KIND, message, left_span.to(right_span))
     return (left == right) == (op == "==")
 
@@ -265,7 +265,7 @@ def _contained(node: Membership, item: Constant, collection: Constant) -> bool:
             return any(_holds("==", item, member, *spans) for member in items)
         case Interval(low, high):
             return _holds("<=", low, item, *spans) and _holds("<=", item, high, *spans)
-    message = f"`in` needs a set or a range, found {said_of(collection)}"
+    message = f"`in` needs a set or a range, found {kind_of(collection)}"
     raise wrong(codes.WRONG_KIND, message, node.collection.span)
 
 
@@ -288,7 +288,7 @@ def called(node: Function, args: Sequence[Measured]) -> Dimension:
         shared = agree(node.name, result, arg, node.args[0].span, part.span)
         result = Measure(1, shared)
     if node.name == "log2" and not result.dimension.bare:
-        message = f"`log2` needs a bare number, found {said(result.dimension)}"
+        message = f"`log2` needs a bare number, found {in_words(result.dimension)}"
         raise wrong(codes.WRONG_DIMENSION, message, node.span)
     return result.dimension
 

@@ -9,10 +9,10 @@ from typing import Any
 from .. import codes
 from ..diagnostics import JobError, did_you_mean
 from ..report import wrong
-from ..schema import Rule
-from ..syntax.tree import Collection, Map, Node, Number, Setting, Text, Word
-from ..units import Measure, example, fits, said
-from .evaluate import Interval, Members, evaluate, plain, said_of
+from ..schema import SettingType
+from ..syntax.tree import Collection, Identifier, Map, Node, Number, Setting, Text
+from ..units import Measure, example, fits, in_words
+from .evaluate import Interval, Members, evaluate, kind_of, plain
 from .scope import Names
 
 #: Choices that a range may stand for, and how large one may be.
@@ -20,148 +20,148 @@ MAX_CHOICES = 4096
 MAX_CHOICE = 10**6
 
 
-def read(node: Node, rule: Rule, names: Names) -> Any:
+def read(node: Node, field: SettingType, names: Names) -> Any:
     """The value of a setting; raises `JobError` with the position of what is wrong in it."""
     if (
-        rule.optional
-        and isinstance(node, Word)
+        field.optional
+        and isinstance(node, Identifier)
         and node.name == "none"
-        and "none" not in rule.words
+        and "none" not in field.words
     ):
         return None
-    return _READERS[rule.kind](node, rule, names)
+    return _READERS[field.kind](node, field, names)
 
 
-def measured(node: Node, rule: Rule, names: Names) -> Measure:
+def measured(node: Node, field: SettingType, names: Names) -> Measure:
     """A number of the dimension that a field wants."""
     value = evaluate(node, names.lookup)
     if not isinstance(value, Measure):
-        raise _wrong_kind(node, rule, said(rule.dimension), said_of(value))
-    return fitting(value, node, rule)
+        raise _wrong_kind(node, field, in_words(field.dimension), kind_of(value))
+    return fitting(value, node, field)
 
 
-def fitting(value: Measure, node: Node, rule: Rule) -> Measure:
-    if fits(value.dimension, rule.dimension) or value.zero:
+def fitting(value: Measure, node: Node, field: SettingType) -> Measure:
+    if fits(value.dimension, field.dimension) or value.zero:
         return value
-    given = said(value.dimension)
-    message = f"`{rule.key}` takes {said(rule.dimension)}, but `{_text(node)}` is {given}"
-    raise wrong(codes.WRONG_DIMENSION, message, node.span, _dimension_help(value, node, rule))
+    given = in_words(value.dimension)
+    message = f"`{field.key}` takes {in_words(field.dimension)}, but `{_text(node)}` is {given}"
+    raise wrong(codes.WRONG_DIMENSION, message, node.span, _dimension_help(value, node, field))
 
 
-def _dimension_help(value: Measure, node: Node, rule: Rule) -> str | None:
-    wanted, given = str(rule.dimension), str(value.dimension)
+def _dimension_help(value: Measure, node: Node, field: SettingType) -> str | None:
+    wanted, given = str(field.dimension), str(value.dimension)
     text = _text(node)
-    if rule.dimension.without_counts().bare and re.fullmatch(r"[0-9._]+ ?B", text):
+    if field.dimension.without_counts().bare and re.fullmatch(r"[0-9._]+ ?B", text):
         return f"B is bytes; for 10^9 write `{text[:-1].rstrip()}G`"
     if wanted == f"{given}/s":
         return f"per second it is `{text}/s`"
     if given == f"{wanted}/s" and text.endswith("/s"):
         return f"write `{text.removesuffix('/s')}`"
-    if wanted == "s" and isinstance(rule.default, float) and rule.default < 1:
+    if wanted == "s" and isinstance(field.default, float) and field.default < 1:
         return "write it like `5 us`"
-    return example(rule.dimension)
+    return example(field.dimension)
 
 
 def _text(node: Node) -> str:
     return " ".join(node.span.text.split())
 
 
-def _wrong_kind(node: Node, rule: Rule, wanted: str, found: str) -> JobError:
-    message = f"`{rule.key}` takes {wanted}, but `{_text(node)}` is {found}"
+def _wrong_kind(node: Node, field: SettingType, wanted: str, found: str) -> JobError:
+    message = f"`{field.key}` takes {wanted}, but `{_text(node)}` is {found}"
     return wrong(codes.WRONG_KIND, message, node.span)
 
 
-def _number(node: Node, rule: Rule, names: Names) -> float:
-    return float(measured(node, rule, names).value)
+def _number(node: Node, field: SettingType, names: Names) -> float:
+    return float(measured(node, field, names).value)
 
 
-def _whole(node: Node, rule: Rule, names: Names) -> int:
-    return whole(measured(node, rule, names), node, rule)
+def _whole(node: Node, field: SettingType, names: Names) -> int:
+    return whole(measured(node, field, names), node, field)
 
 
-def whole(value: Measure, node: Node, rule: Rule) -> int:
+def whole(value: Measure, node: Node, field: SettingType) -> int:
     """A whole number; bytes are rounded, all else must be whole as it stands."""
     if (
         isinstance(value.value, float)
         and not value.value.is_integer()
-        and str(rule.dimension) != "B"
+        and str(field.dimension) != "B"
     ):
-        message = f"`{rule.key}` takes a whole number, but `{_text(node)}` is {plain(value.value)}"
+        message = f"`{field.key}` takes a whole number, but `{_text(node)}` is {plain(value.value)}"
         raise wrong(codes.WRONG_KIND, message, node.span)
     return round(value.value)
 
 
-def _truth(node: Node, rule: Rule, names: Names) -> bool:
+def _truth(node: Node, field: SettingType, names: Names) -> bool:
     try:
         value = evaluate(node, names.lookup)
     except JobError as error:
-        if isinstance(node, Word) and error.diagnostics:
-            raise _wrong_kind(node, rule, "`true` or `false`", "neither") from None
+        if isinstance(node, Identifier) and error.diagnostics:
+            raise _wrong_kind(node, field, "`true` or `false`", "neither") from None
         raise
     if not isinstance(value, bool):
-        raise _wrong_kind(node, rule, "`true` or `false`", said_of(value))
+        raise _wrong_kind(node, field, "`true` or `false`", kind_of(value))
     return value
 
 
-def _word(node: Node, rule: Rule, names: Names) -> str:
-    if _text(node) in rule.words:
+def _word(node: Node, field: SettingType, names: Names) -> str:
+    if _text(node) in field.words:
         return _text(node)
-    known = ", ".join(f"`{word}`" for word in rule.words)
+    known = ", ".join(f"`{word}`" for word in field.words)
     try:
         value = evaluate(node, names.lookup)
     except JobError as error:
-        if error.diagnostics and isinstance(node, Word | Number):
-            raise _unknown_word(node, rule, known) from None
+        if error.diagnostics and isinstance(node, Identifier | Number):
+            raise _unknown_word(node, field, known) from None
         raise
     if not isinstance(value, str):
-        raise _wrong_kind(node, rule, f"one of {known}", said_of(value))
-    if value not in rule.words:
-        raise _unknown_word(node, rule, known)
+        raise _wrong_kind(node, field, f"one of {known}", kind_of(value))
+    if value not in field.words:
+        raise _unknown_word(node, field, known)
     return value
 
 
-def _unknown_word(node: Node, rule: Rule, known: str) -> JobError:
+def _unknown_word(node: Node, field: SettingType, known: str) -> JobError:
     text = _text(node)
-    message = f"`{rule.key}` does not know `{text}`"
-    help = did_you_mean(text.strip('"'), rule.words) or f"it is one of {known}"
+    message = f"`{field.key}` does not know `{text}`"
+    help = did_you_mean(text.strip('"'), field.words) or f"it is one of {known}"
     return wrong(codes.UNKNOWN_WORD, message, node.span, help)
 
 
-def _string(node: Node, rule: Rule, names: Names) -> str:
+def _string(node: Node, field: SettingType, names: Names) -> str:
     try:
         value = evaluate(node, names.lookup)
     except JobError as error:
-        if isinstance(node, Word) and error.diagnostics:
+        if isinstance(node, Identifier) and error.diagnostics:
             help = f'text stands in double quotes: `"{node.name}"`'
             message = f"unknown name `{node.name}`"
             raise wrong(codes.UNKNOWN_NAME, message, node.span, help) from None
         raise
     if not isinstance(value, str):
-        raise _wrong_kind(node, rule, "text", said_of(value))
+        raise _wrong_kind(node, field, "text", kind_of(value))
     return value
 
 
-def _choices(node: Node, rule: Rule, names: Names) -> tuple[int, ...]:
-    found = _chosen(node, rule, names)
+def _choices(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
+    found = _chosen(node, field, names)
     least, most = found[0], found[-1]
     for wrongly, bound, word in (
         (least < 1, least, "at least 1"),
         (most > MAX_CHOICE, most, f"at most {MAX_CHOICE:,}"),
     ):
         if wrongly:
-            message = f"`{rule.key}` is {plain(bound)}, must be {word}"
+            message = f"`{field.key}` is {plain(bound)}, must be {word}"
             raise wrong(codes.OUT_OF_BOUNDS, message, node.span)
     return found
 
 
-def _chosen(node: Node, rule: Rule, names: Names) -> tuple[int, ...]:
+def _chosen(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
     """The values to choose from, rising."""
     value = evaluate(node, names.lookup)
     match value:
         case Measure():
-            return (whole(fitting(value, node, rule), node, rule),)
+            return (whole(fitting(value, node, field), node, field),)
         case Interval(low, high):
-            bounds = [whole(fitting(bound, node, rule), node, rule) for bound in (low, high)]
+            bounds = [whole(fitting(bound, node, field), node, field) for bound in (low, high)]
             if bounds[1] - bounds[0] >= MAX_CHOICES:
                 count = f"{bounds[1] - bounds[0] + 1:,} values"
                 message = f"`{_text(node)}` holds {count}, at most {MAX_CHOICES:,} fit"
@@ -169,14 +169,14 @@ def _chosen(node: Node, rule: Rule, names: Names) -> tuple[int, ...]:
                 raise wrong(codes.BAD_RANGE, message, node.span, help)
             return tuple(range(bounds[0], bounds[1] + 1))
         case Members(items) if all(isinstance(item, Measure) for item in items):
-            return _distinct([item for item in items if isinstance(item, Measure)], node, rule)
-    raise _wrong_kind(node, rule, "a number, a range or a set of numbers", said_of(value))
+            return _distinct([item for item in items if isinstance(item, Measure)], node, field)
+    raise _wrong_kind(node, field, "a number, a range or a set of numbers", kind_of(value))
 
 
-def _distinct(items: list[Measure], node: Node, rule: Rule) -> tuple[int, ...]:
+def _distinct(items: list[Measure], node: Node, field: SettingType) -> tuple[int, ...]:
     if not items:
-        raise wrong(codes.BAD_RANGE, f"`{rule.key}` has no value to choose from", node.span)
-    values = sorted(whole(fitting(item, node, rule), node, rule) for item in items)
+        raise wrong(codes.BAD_RANGE, f"`{field.key}` has no value to choose from", node.span)
+    values = sorted(whole(fitting(item, node, field), node, field) for item in items)
     for value, following in zip(values, values[1:], strict=False):
         if value == following:
             message = f"{plain(value)} stands twice in the set"
@@ -184,47 +184,47 @@ def _distinct(items: list[Measure], node: Node, rule: Rule) -> tuple[int, ...]:
     return tuple(values)
 
 
-def _strings(node: Node, rule: Rule, names: Names) -> tuple[str, ...]:
+def _strings(node: Node, field: SettingType, names: Names) -> tuple[str, ...]:
     if isinstance(node, Text):
         help = f"write `[{node.span.text}]`"
-        raise wrong(codes.WRONG_KIND, f"`{rule.key}` takes a list of texts", node.span, help)
+        raise wrong(codes.WRONG_KIND, f"`{field.key}` takes a list of texts", node.span, help)
     if not isinstance(node, Collection):
         value = evaluate(node, names.lookup)
         if isinstance(value, Members) and all(isinstance(item, str) for item in value.items):
             return tuple(str(item) for item in value.items)
-        raise _wrong_kind(node, rule, "a list of texts", said_of(value))
-    return tuple(_string(item, rule, names) for item in node.items)
+        raise _wrong_kind(node, field, "a list of texts", kind_of(value))
+    return tuple(_string(item, field, names) for item in node.items)
 
 
-def _table(node: Node, rule: Rule, names: Names) -> dict[str, str | int | bool]:
+def _table(node: Node, field: SettingType, names: Names) -> dict[str, str | int | bool]:
     if isinstance(node, Collection) and not node.items:
         return {}
     if not isinstance(node, Map):
-        help = f"write `{rule.key} = {{ name = value; ... }}`"
-        raise wrong(codes.WRONG_KIND, f"`{rule.key}` takes a table of settings", node.span, help)
+        help = f"write `{field.key} = {{ name = value; ... }}`"
+        raise wrong(codes.WRONG_KIND, f"`{field.key}` takes a table of settings", node.span, help)
     found: dict[str, str | int | bool] = {}
     for setting in node.settings:
         key = setting.key.name
         if key in found:
             raise wrong(codes.DUPLICATE, f"`{key}` is given twice", setting.key.span)
-        found[key] = _entry(setting, rule, names)
+        found[key] = _entry(setting, field, names)
     return found
 
 
-def _entry(setting: Setting, rule: Rule, names: Names) -> str | int | bool:
+def _entry(setting: Setting, field: SettingType, names: Names) -> str | int | bool:
     value = evaluate(setting.value, names.lookup)
     match value:
         case bool() | str():
             return value
         case Measure(number) if value.dimension.bare:
-            return whole(Measure(number), setting.value, rule)
+            return whole(Measure(number), setting.value, field)
     message = (
-        f"`{setting.key.name}` is text, a whole number, true or false, but this is {said_of(value)}"
+        f"`{setting.key.name}` is text, a whole number, true or false, but this is {kind_of(value)}"
     )
     raise wrong(codes.WRONG_KIND, message, setting.value.span)
 
 
-_READERS: dict[str, Callable[[Node, Rule, Names], Any]] = {
+_READERS: dict[str, Callable[[Node, SettingType, Names], Any]] = {
     "number": _number,
     "whole": _whole,
     "truth": _truth,

@@ -11,24 +11,24 @@ from .. import codes
 from ..diagnostics import JobError, Span, did_you_mean
 from ..expression import QUANTITIES, VALUES, VARIABLES, Call, Const, Expression, Member, Name, names
 from ..job import Constraint, Goal, Objective
-from ..report import Report, already_told, wrong
-from ..schema import rules
+from ..report import Report, already_reported, wrong
+from ..schema import setting_types
 from ..syntax.tree import (
     Binary,
     Clause,
     Collection,
     Comparison,
     Function,
+    Identifier,
     Membership,
     Node,
     Number,
     Range,
     Text,
     Unary,
-    Word,
-    words,
+    identifiers,
 )
-from ..units import NUMBER, Dimension, Measure, dimension, said
+from ..units import NUMBER, Dimension, Measure, dimension, in_words
 from .evaluate import (
     Constant,
     Interval,
@@ -39,7 +39,7 @@ from .evaluate import (
     combined,
     evaluate,
     interval,
-    said_of,
+    kind_of,
 )
 from .scope import Names
 
@@ -49,7 +49,7 @@ _MAX_CHAIN = 8
 
 
 @dataclass(frozen=True)
-class Term:
+class Resolved:
     """A resolved expression; `constant` is its value where it speaks of no decision."""
 
     expression: Expression
@@ -73,31 +73,33 @@ class Context:
     blocks: Mapping[str, BaseModel | None]
     memory_bytes: int | None
 
-    def lookup(self, word: Word) -> Constant:
-        head, *path = word.name.split(".")
+    def lookup(self, identifier: Identifier) -> Constant:
+        head, *path = identifier.name.split(".")
         if not path or head not in self.blocks:
-            return self._constant(word)
+            return self._constant(identifier)
         owner: object = self.blocks[head]
         for step in path[:-1]:
             owner = getattr(owner, step, None)
         if self.blocks[head] is None:
-            raise already_told()
-        return _setting(owner, path[-1], word)
+            raise already_reported()
+        return _setting(owner, path[-1], identifier)
 
-    def _constant(self, word: Word) -> Constant:
+    def _constant(self, identifier: Identifier) -> Constant:
         try:
-            return self.names.lookup(word)
+            return self.names.lookup(identifier)
         except JobError as error:
-            near = did_you_mean(word.name, (*VARIABLES, *QUANTITIES))
-            told = [replace(d, help=d.help or near) for d in error.diagnostics]
-            raise JobError(told) from None
+            near = did_you_mean(identifier.name, (*VARIABLES, *QUANTITIES))
+            helped = [replace(d, help=d.help or near) for d in error.diagnostics]
+            raise JobError(helped) from None
 
 
-def _setting(owner: object, key: str, word: Word) -> Constant:
-    known = rules(type(owner)) if isinstance(owner, BaseModel) else {}
+def _setting(owner: object, key: str, identifier: Identifier) -> Constant:
+    known = setting_types(type(owner)) if isinstance(owner, BaseModel) else {}
     if key not in known:
         help = did_you_mean(key, known)
-        raise wrong(codes.UNKNOWN_NAME, f"unknown setting `{word.name}`", word.span, help)
+        raise wrong(
+            codes.UNKNOWN_NAME, f"unknown setting `{identifier.name}`", identifier.span, help
+        )
     value = getattr(owner, key)
     if isinstance(value, bool | str):
         return value
@@ -105,8 +107,10 @@ def _setting(owner: object, key: str, word: Word) -> Constant:
         return Measure(value, known[key].dimension)
     if known[key].kind == "choices":
         help = f"the chosen value is `{key}`"
-        raise wrong(codes.WRONG_KIND, f"`{word.name}` is a choice", word.span, help)
-    raise wrong(codes.WRONG_KIND, f"`{word.name}` has no value to calculate with", word.span)
+        raise wrong(codes.WRONG_KIND, f"`{identifier.name}` is a choice", identifier.span, help)
+    raise wrong(
+        codes.WRONG_KIND, f"`{identifier.name}` has no value to calculate with", identifier.span
+    )
 
 
 def read_goal(clauses: list[Clause], context: Context, report: Report) -> Goal:
@@ -143,7 +147,7 @@ def _objective(clause: Clause) -> str:
     if clause.reason:
         raise wrong(codes.MISPLACED, f"`{direction}` takes no reason", clause.reason.span)
     known = ", ".join(QUANTITIES)
-    if not isinstance(node, Word):
+    if not isinstance(node, Identifier):
         message = f"`{direction}` takes one quantity, found an expression"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, f"quantities are {known}")
     if node.name not in QUANTITIES:
@@ -154,18 +158,20 @@ def _objective(clause: Clause) -> str:
 
 
 def _condition(node: Node, context: Context) -> Expression:
-    term = _resolve(node, context)
-    if not term.condition:
-        message = f"`{_text(node.span)}` is {said(term.dimension)}, no condition"
+    resolved = _resolve(node, context)
+    if not resolved.condition:
+        message = f"`{_text(node.span)}` is {in_words(resolved.dimension)}, no condition"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, "compare it with something")
-    if not names(term.expression):
+    if not names(resolved.expression):
         verdict = (
-            "true" if isinstance(term.expression, Const) and term.expression.value else "false"
+            "true"
+            if isinstance(resolved.expression, Const) and resolved.expression.value
+            else "false"
         )
         message = f"`{_text(node.span)}` is always {verdict}: it speaks of no decision or quantity"
         help = f"decisions are {', '.join(VARIABLES)}; quantities are {', '.join(QUANTITIES)}"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, help)
-    return term.expression
+    return resolved.expression
 
 
 def _text(span: Span) -> str:
@@ -174,66 +180,68 @@ def _text(span: Span) -> str:
 
 def _free(node: Node) -> bool:
     """Whether an expression speaks of no decision and no quantity."""
-    return not any(word.name in VARIABLES or word.name in QUANTITIES for word in words(node))
+    return not any(word.name in VARIABLES or word.name in QUANTITIES for word in identifiers(node))
 
 
-def _resolve(node: Node, context: Context) -> Term:
+def _resolve(node: Node, context: Context) -> Resolved:
     if _free(node):
         return _constant(node, context)
     match node:
-        case Word(name):
+        case Identifier(name):
             measured = dimension(QUANTITIES[name]) if name in QUANTITIES else NUMBER
-            return Term(Name(name), measured)
+            return Resolved(Name(name), measured)
         case Unary("not", operand):
-            return Term(Call("not", (_truth(operand, context),)), NUMBER, condition=True)
+            return Resolved(Call("not", (_truth(operand, context),)), NUMBER, condition=True)
         case Unary(_, operand):
             inner = _number(operand, context)
-            return Term(Call("neg", (inner.expression,)), inner.dimension)
+            return Resolved(Call("neg", (inner.expression,)), inner.dimension)
         case Binary("and" | "or" as op, left, right):
             sides = _truth(left, context), _truth(right, context)
-            return Term(Call(op, sides), NUMBER, condition=True)
+            return Resolved(Call(op, sides), NUMBER, condition=True)
         case Binary(op, left, right):
             first, second = _number(left, context), _number(right, context)
             expression = Call(op, (first.expression, second.expression))
-            return Term(expression, combined(op, first, second, node))
+            return Resolved(expression, combined(op, first, second, node))
         case Comparison():
             return _comparison(node, context)
         case Membership():
             return _membership(node, context)
         case Function(name, args):
             check_call(node)
-            terms = [_number(arg, context) for arg in args]
-            return Term(Call(name, tuple(t.expression for t in terms)), called(node, terms))
+            operands = [_number(arg, context) for arg in args]
+            return Resolved(
+                Call(name, tuple(t.expression for t in operands)), called(node, operands)
+            )
     raise wrong(codes.WRONG_KIND, "a range or set stands only after `in`", node.span)
 
 
-def _constant(node: Node, context: Context) -> Term:
+def _constant(node: Node, context: Context) -> Resolved:
     value = evaluate(node, context.lookup)
     match value:
         case bool():
-            return Term(Const(float(value)), NUMBER, condition=True)
+            return Resolved(Const(float(value)), NUMBER, condition=True)
         case Measure(number, measured):
-            return Term(Const(number), measured, constant=value)
-    message = f"expected a number or a condition, found {said_of(value)}"
+            return Resolved(Const(number), measured, constant=value)
+    message = f"expected a number or a condition, found {kind_of(value)}"
     raise wrong(codes.WRONG_KIND, message, node.span)
 
 
-def _number(node: Node, context: Context) -> Term:
-    term = _resolve(node, context)
-    if term.condition:
+def _number(node: Node, context: Context) -> Resolved:
+    resolved = _resolve(node, context)
+    if resolved.condition:
         raise wrong(codes.WRONG_KIND, f"`{_text(node.span)}` is a condition, no number", node.span)
-    return term
+    return resolved
 
 
 def _truth(node: Node, context: Context) -> Expression:
-    term = _resolve(node, context)
-    if not term.condition:
-        message = f"`{_text(node.span)}` is {said(term.dimension)}, no condition"
+    resolved = _resolve(node, context)
+    if not resolved.condition:
+        message = f"`{_text(node.span)}` is {in_words(resolved.dimension)}, no condition"
         raise wrong(codes.NOT_A_CONDITION, message, node.span)
-    return term.expression
+    return resolved.expression
 
 
-def _comparison(node: Comparison, context: Context) -> Term:
+def _comparison(node: Comparison, context: Context) -> Resolved:
     if len(node.ops) > _MAX_CHAIN:
         message = f"{len(node.ops)} comparisons in a row, at most {_MAX_CHAIN} are read"
         raise wrong(codes.TOO_LARGE, message, node.span)
@@ -242,7 +250,7 @@ def _comparison(node: Comparison, context: Context) -> Term:
         link = _compared(op, left, right, context)
         result = link if result is None else Call("and", (result, link))
     assert result is not None
-    return Term(result, NUMBER, condition=True)
+    return Resolved(result, NUMBER, condition=True)
 
 
 def _compared(op: str, left: Node, right: Node, context: Context) -> Expression:
@@ -252,48 +260,48 @@ def _compared(op: str, left: Node, right: Node, context: Context) -> Expression:
     return Call(op, (first.expression, second.expression))
 
 
-def _operand(node: Node, other: Node, context: Context) -> Term:
+def _operand(node: Node, other: Node, context: Context) -> Resolved:
     """One side of a comparison; beside `recompute` and its like it is one of their words."""
-    if isinstance(other, Word) and other.name in VALUES:
+    if isinstance(other, Identifier) and other.name in VALUES:
         return _word(node, other.name)
     return _number(node, context)
 
 
-def _word(node: Node, variable: str) -> Term:
+def _word(node: Node, variable: str) -> Resolved:
     known = VALUES[variable]
-    if isinstance(node, Word | Text | Number):
-        text = {Word: "name", Text: "value", Number: "text"}[type(node)]
+    if isinstance(node, Identifier | Text | Number):
+        text = {Identifier: "name", Text: "value", Number: "text"}[type(node)]
         value = known.get(getattr(node, text))
         if value is not None:
-            return Term(Const(value), NUMBER, constant=Measure(value))
+            return Resolved(Const(value), NUMBER, constant=Measure(value))
     listed = ", ".join(f"`{word}`" for word in known)
     help = did_you_mean(_text(node.span), known) or f"it is one of {listed}"
     message = f"`{variable}` does not know `{_text(node.span)}`"
     raise wrong(codes.UNKNOWN_WORD, message, node.span, help)
 
 
-def _as_share(term: Term, other: Term, context: Context) -> Term:
+def _as_share(resolved: Resolved, other: Resolved, context: Context) -> Resolved:
     """A percentage beside bytes is that share of the GPU's memory."""
-    if term.constant is None or not term.constant.share or str(other.dimension) != "B":
-        return term
+    if resolved.constant is None or not resolved.constant.share or str(other.dimension) != "B":
+        return resolved
     if context.memory_bytes is None:
-        raise already_told()
-    value = Measure(term.constant.value * context.memory_bytes, other.dimension)
-    return Term(Const(value.value), value.dimension, constant=value)
+        raise already_reported()
+    value = Measure(resolved.constant.value * context.memory_bytes, other.dimension)
+    return Resolved(Const(value.value), value.dimension, constant=value)
 
 
-def _membership(node: Membership, context: Context) -> Term:
+def _membership(node: Membership, context: Context) -> Resolved:
     item, collection = node.item, node.collection
-    if isinstance(item, Word) and item.name in VALUES and isinstance(collection, Collection):
+    if isinstance(item, Identifier) and item.name in VALUES and isinstance(collection, Collection):
         found = [_word(member, item.name) for member in collection.items]
         return _member(node, _number(item, context), found, context)
-    term = _number(item, context)
+    resolved = _number(item, context)
     if not _free(collection):
         message = "the ends of a range and the members of a set are constants"
         raise wrong(codes.WRONG_KIND, message, collection.span, "compare with `<=` and `>=`")
     if isinstance(collection, Collection):
-        terms = [_constant(member, context) for member in collection.items]
-        return _member(node, term, terms, context)
+        operands = [_constant(member, context) for member in collection.items]
+        return _member(node, resolved, operands, context)
     value = (
         interval(collection, context.lookup)
         if isinstance(collection, Range)
@@ -301,19 +309,21 @@ def _membership(node: Membership, context: Context) -> Term:
     )
     match value:
         case Interval():
-            return _between(node, term, value, context)
+            return _between(node, resolved, value, context)
         case Members(items) if all(isinstance(member, Measure) for member in items):
             numbers = [member for member in items if isinstance(member, Measure)]
-            return _member(node, term, [_of(member) for member in numbers], context)
-    message = f"`in` needs a set or a range, found {said_of(value)}"
+            return _member(node, resolved, [_of(member) for member in numbers], context)
+    message = f"`in` needs a set or a range, found {kind_of(value)}"
     raise wrong(codes.WRONG_KIND, message, collection.span)
 
 
-def _of(value: Measure) -> Term:
-    return Term(Const(value.value), value.dimension, constant=value)
+def _of(value: Measure) -> Resolved:
+    return Resolved(Const(value.value), value.dimension, constant=value)
 
 
-def _member(node: Membership, item: Term, members: list[Term], context: Context) -> Term:
+def _member(
+    node: Membership, item: Resolved, members: list[Resolved], context: Context
+) -> Resolved:
     if not members:
         raise wrong(codes.BAD_RANGE, "the set is empty", node.collection.span)
     values: list[float] = []
@@ -324,10 +334,10 @@ def _member(node: Membership, item: Term, members: list[Term], context: Context)
         agree("in", item, shared, node.item.span, node.collection.span)
         values.append(shared.constant.value)
     expression = Member(item.expression, tuple(values), node.negated)
-    return Term(expression, NUMBER, condition=True)
+    return Resolved(expression, NUMBER, condition=True)
 
 
-def _between(node: Membership, item: Term, value: Interval, context: Context) -> Term:
+def _between(node: Membership, item: Resolved, value: Interval, context: Context) -> Resolved:
     """A range over decisions is written out; over quantities, or too long, it is two comparisons."""
     low, high = (_as_share(_of(bound), item, context) for bound in (value.low, value.high))
     for bound in (low, high):
@@ -336,9 +346,9 @@ def _between(node: Membership, item: Term, value: Interval, context: Context) ->
     if names(item.expression) <= set(VARIABLES) and ends[1] - ends[0] < _MAX_MEMBERS:
         if isinstance(ends[0], int) and isinstance(ends[1], int):
             members = tuple(float(member) for member in range(ends[0], ends[1] + 1))
-            return Term(Member(item.expression, members, node.negated), NUMBER, condition=True)
+            return Resolved(Member(item.expression, members, node.negated), NUMBER, condition=True)
         raise wrong(codes.BAD_RANGE, "the range has no whole ends", node.collection.span)
     above = Call(">=", (item.expression, low.expression))
     below = Call("<=", (item.expression, high.expression))
     both: Expression = Call("and", (above, below))
-    return Term(Call("not", (both,)) if node.negated else both, NUMBER, condition=True)
+    return Resolved(Call("not", (both,)) if node.negated else both, NUMBER, condition=True)

@@ -25,14 +25,14 @@ _MAX_CHAIN = 32
 class Loader:
     """Reads files; keeps their texts for the digest and the complaints for the report.
 
-    `broken` says that a text could not be read wholly, `meant` which blocks stand there misspelt.
+    `broken` says that a text could not be read wholly, `misspelt` which blocks stand there misspelt.
     """
 
     report: Report
     let_changes: Mapping[str, Node] = field(default_factory=dict)
     texts: list[bytes] = field(default_factory=list)
     broken: bool = False
-    meant: set[str] = field(default_factory=set)
+    misspelt: set[str] = field(default_factory=set)
     _scopes: dict[str, Scope] = field(default_factory=dict)
     _chain: list[str] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class Loader:
                 scope.add_block(statement, self.report)
             case Block(kind) if kind.name not in BLOCKS:
                 near = did_you_mean(kind.name, BLOCKS)
-                self.meant |= {block for block in BLOCKS if near and f"`{block}`" in near}
+                self.misspelt |= {block for block in BLOCKS if near and f"`{block}`" in near}
                 help = near or f"blocks are {', '.join(BLOCKS)}"
                 self.report.add(
                     codes.UNKNOWN_BLOCK, f"unknown block `{kind.name}`", kind.span, help

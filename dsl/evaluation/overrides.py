@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from .. import codes
 from ..diagnostics import Source, Span, did_you_mean
 from ..report import Report, wrong
-from ..schema import CLASSES, Rule, rules
+from ..schema import CLASSES, SettingType, setting_types
 from ..syntax.parser import parse
-from ..syntax.tree import Clause, Setting, Text, Word
+from ..syntax.tree import Clause, Identifier, Setting, Text
 from .goal import CLAUSES
 
 Targets = Mapping[str, type[BaseModel]]
@@ -56,21 +56,21 @@ def _read(
     words = tuple(path.strip().split("."))
     place = Span(source, start, start + len(path))
     value_at = end - len(raw.lstrip())
-    rule = _rule(words, place, targets)
-    if rule and rule.kind == "text" and not _quoted(raw, rule):
+    expected = _expected(words, place, targets)
+    if expected and expected.kind == "text" and not _quoted(raw, expected):
         value = Text(raw.strip(), Span(source, value_at, end))
-        setting = Setting(Word(words[-1], place), value, whole)
+        setting = Setting(Identifier(words[-1], place), value, whole)
     else:
         parsed = _parsed(source, start, end, report)
         if parsed is None:
             return
-        setting = Setting(Word(words[-1], place), parsed.value, whole)
+        setting = Setting(Identifier(words[-1], place), parsed.value, whole)
     _file(words, setting, found)
 
 
-def _quoted(raw: str, rule: Rule) -> bool:
+def _quoted(raw: str, expected: SettingType) -> bool:
     text = raw.strip()
-    return text.startswith('"') or (rule.optional and text == "none")
+    return text.startswith('"') or (expected.optional and text == "none")
 
 
 def _parsed(source: Source, start: int, end: int, report: Report) -> Setting | None:
@@ -94,8 +94,8 @@ def _file(words: tuple[str, ...], setting: Setting, found: Overrides) -> None:
         found.settings.setdefault(words[:-1], {})[words[-1]] = setting
 
 
-def _rule(words: tuple[str, ...], place: Span, targets: Targets) -> Rule | None:
-    """The rule of the setting that a path names, None for constants and clauses; raises `JobError`."""
+def _expected(words: tuple[str, ...], place: Span, targets: Targets) -> SettingType | None:
+    """The type of the setting that a path names, None for constants and clauses; raises `JobError`."""
     match words:
         case (_,):
             return None
@@ -117,13 +117,13 @@ def _rule(words: tuple[str, ...], place: Span, targets: Targets) -> Rule | None:
 
 def path_help(key: str) -> str | None:
     """Help text naming the path of a setting that was given without its block."""
-    found = [f"{block}.{key}" for block in _BLOCKS if key in rules(CLASSES[block])]
-    found += [f"cluster.gpu.{key}"] if key in rules(CLASSES["gpu"]) else []
+    found = [f"{block}.{key}" for block in _BLOCKS if key in setting_types(CLASSES[block])]
+    found += [f"cluster.gpu.{key}"] if key in setting_types(CLASSES["gpu"]) else []
     return f"did you mean `{found[0]}`?" if found else None
 
 
-def _known(key: str, of: type[BaseModel], place: Span) -> Rule:
-    known = rules(of)
+def _known(key: str, of: type[BaseModel], place: Span) -> SettingType:
+    known = setting_types(of)
     if key not in known:
         raise _unknown(key, known, place, "setting")
     return known[key]

@@ -9,8 +9,8 @@ from typing import Protocol
 from .. import codes
 from ..diagnostics import JobError, Note, Span, did_you_mean
 from ..expression import QUANTITIES, VARIABLES
-from ..report import Report, already_told, wrong
-from ..syntax.tree import Block, Let, Node, Word, words
+from ..report import Report, already_reported, wrong
+from ..syntax.tree import Block, Identifier, Let, Node, identifiers
 from .evaluate import FUNCTIONS, TRUTH, Constant, evaluate
 
 #: Names that a constant may not take, because goals or values use them.
@@ -20,7 +20,7 @@ RESERVED = frozenset((*VARIABLES, *QUANTITIES, *TRUTH, *FUNCTIONS, "std", "none"
 class Names(Protocol):
     """Where a block's names are looked up: the file that it stands in."""
 
-    def lookup(self, word: Word) -> Constant:
+    def lookup(self, identifier: Identifier) -> Constant:
         """The value of a constant; raises `JobError`."""
         ...
 
@@ -51,12 +51,12 @@ class Scope:
     visible: dict[tuple[str, str], Definition] = field(default_factory=dict)
     imports: list[Scope] = field(default_factory=list)
 
-    def lookup(self, word: Word) -> Constant:
-        if word.name not in self.values:
-            raise unknown_name(word, [*self.values, *TRUTH])
-        value = self.values[word.name]
+    def lookup(self, identifier: Identifier) -> Constant:
+        if identifier.name not in self.values:
+            raise unknown_name(identifier, [*self.values, *TRUTH])
+        value = self.values[identifier.name]
         if value is None:
-            raise already_told()
+            raise already_reported()
         return value
 
     def find(self, kind: str, name: str) -> Definition | None:
@@ -103,9 +103,9 @@ def _duplicate(what: str, span: Span, first: Span, report: Report) -> None:
     report.add(codes.DUPLICATE, f"{what} is defined twice", span, "give one another name", notes)
 
 
-def unknown_name(word: Word, known: Iterable[str], what: str = "name") -> JobError:
-    help = did_you_mean(word.name, known)
-    return wrong(codes.UNKNOWN_NAME, f"unknown {what} `{word.name}`", word.span, help)
+def unknown_name(identifier: Identifier, known: Iterable[str], what: str = "name") -> JobError:
+    help = did_you_mean(identifier.name, known)
+    return wrong(codes.UNKNOWN_NAME, f"unknown {what} `{identifier.name}`", identifier.span, help)
 
 
 def resolve_lets(scope: Scope, changes: Mapping[str, Node], report: Report) -> None:
@@ -122,7 +122,9 @@ def _in_order(
     nodes: dict[str, Node], lets: dict[str, Let], scope: Scope, report: Report
 ) -> list[str]:
     """The names, each after those that it needs. Those that need a circle get no value, circles are told."""
-    needs = {name: [w.name for w in words(node) if w.name in nodes] for name, node in nodes.items()}
+    needs = {
+        name: [w.name for w in identifiers(node) if w.name in nodes] for name, node in nodes.items()
+    }
     missing = {name: len(needed) for name, needed in needs.items()}
     users: dict[str, list[str]] = {name: [] for name in nodes}
     for name, needed in needs.items():

@@ -24,6 +24,7 @@ from .tree import (
     Comparison,
     File,
     Function,
+    Identifier,
     Import,
     Let,
     Map,
@@ -35,7 +36,6 @@ from .tree import (
     Statement,
     Text,
     Unary,
-    Word,
     depth,
 )
 
@@ -133,8 +133,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         span: Span = child.span
         return span
 
-    def _word(self, token: Token) -> Word:
-        return Word(str(token), self._of(token))
+    def _identifier(self, token: Token) -> Identifier:
+        return Identifier(str(token), self._of(token))
 
     def _text(self, token: Token) -> Text:
         span = self._of(token)
@@ -154,7 +154,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         return Import(self._text(children[1]), self._span(children))
 
     def let(self, children: list[Any]) -> Let:
-        return Let(self._word(children[1]), children[3], self._span(children))
+        return Let(self._identifier(children[1]), children[3], self._span(children))
 
     def block(self, children: list[Any]) -> Block:
         head, body = children
@@ -162,27 +162,27 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         for before, token in zip(head.children, head.children[1:], strict=False):
             if token.type == "NAME":
                 names["base" if before.type == "FROM" else "name"] = token
-        kind, name, base = (token and self._word(token) for token in names.values())
+        kind, name, base = (token and self._identifier(token) for token in names.values())
         items = tuple(child for child in body.children if not isinstance(child, Token))
         return Block(kind, name, base, items, self._of(head), self._span(children))
 
     def setting(self, children: list[Any]) -> Setting:
-        return Setting(self._word(children[0]), children[2], self._span(children))
+        return Setting(self._identifier(children[0]), children[2], self._span(children))
 
     def quoted(self, children: list[Any]) -> Setting:
         key = self._text(children[0])
-        return Setting(Word(key.value, key.span), children[2], self._span(children))
+        return Setting(Identifier(key.value, key.span), children[2], self._span(children))
 
     def clause(self, children: list[Any]) -> Clause:
         reason = self._text(children[3]) if len(children) > 3 else None
-        return Clause(self._word(children[0]), children[1], reason, self._span(children))
+        return Clause(self._identifier(children[0]), children[1], reason, self._span(children))
 
     def map(self, children: list[Any]) -> Map:
         settings = tuple(child for child in children if isinstance(child, Setting))
         return Map(settings, self._span(children))
 
-    def word(self, children: list[Any]) -> Word:
-        return self._word(children[0])
+    def identifier(self, children: list[Any]) -> Identifier:
+        return self._identifier(children[0])
 
     def number(self, children: list[Any]) -> Number:
         return Number(str(children[0]).rstrip(), self._of(children[0]))

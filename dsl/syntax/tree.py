@@ -24,7 +24,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Identifier:
     """A name, dotted or not."""
 
     name: str
@@ -103,7 +103,7 @@ class Map:
 Node = (
     Number
     | Text
-    | Word
+    | Identifier
     | Unary
     | Binary
     | Comparison
@@ -117,7 +117,7 @@ Node = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    key: Word
+    key: Identifier
     value: Node
     span: Span
 
@@ -126,7 +126,7 @@ class Setting:
 class Clause:
     """A line of `goal`: `require tp <= 8 : "stay in the node"`. `condition.span` leaves the reason out."""
 
-    keyword: Word
+    keyword: Identifier
     condition: Node
     reason: Text | None
     span: Span
@@ -136,9 +136,9 @@ class Clause:
 class Block:
     """`kind name from base { items }`. `head` is everything before the brace."""
 
-    kind: Word
-    name: Word | None
-    base: Word | None
+    kind: Identifier
+    name: Identifier | None
+    base: Identifier | None
     items: tuple[Setting | Clause, ...]
     head: Span
     span: Span
@@ -146,7 +146,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    name: Word
+    name: Identifier
     value: Node
     span: Span
 
@@ -184,13 +184,13 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def words(node: Node) -> list[Word]:
+def identifiers(node: Node) -> list[Identifier]:
     """Every name that an expression speaks of, from left to right, without recursion."""
-    found: list[Word] = []
+    found: list[Identifier] = []
     waiting = [node]
     while waiting:
         current = waiting.pop()
-        if isinstance(current, Word):
+        if isinstance(current, Identifier):
             found.append(current)
         waiting.extend(reversed(children(current)))
     return found

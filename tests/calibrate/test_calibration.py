@@ -16,7 +16,7 @@ from parc.calibrate import is_ours
 from parc.calibrate.fit import PARAMETERS
 from parc.calibrate.setting_text import quantity
 from parc.dsl.library import std_entries
-from parc.dsl.schema import rules
+from parc.dsl.schema import setting_types
 from parc.dsl.standard import std_cluster, std_gpu
 from tests.support import simulated_logs
 from tests.support.paths import ROOT
@@ -147,7 +147,7 @@ def test_every_number_of_the_library_is_written_as_it_is(tmp_path: Path) -> None
         if entry.kind == "model":
             continue
         value = std_gpu(entry.name) if entry.kind == "gpu" else std_cluster(entry.name)
-        for key, rule in rules(type(value)).items():
+        for key, rule in setting_types(type(value)).items():
             number = getattr(value, key)
             if isinstance(number, float) and str(rule.dimension) != "1":
                 assert read_back(quantity(str(rule.dimension), number)) == number

@@ -14,7 +14,7 @@ from parc.backends import BACKENDS
 from parc.dsl.diagnostics import Source
 from parc.dsl.evaluation.fields import read
 from parc.dsl.evaluation.scope import Scope
-from parc.dsl.schema import CLASSES, rules
+from parc.dsl.schema import CLASSES, setting_types
 from parc.dsl.syntax.parser import parse
 from parc.dsl.syntax.tree import Setting
 from tests.support.paths import ROOT
@@ -62,7 +62,7 @@ def test_defaults_read_back(name: str) -> None:
     """A default in the reference may be copied into a job and means what the field's default is."""
     table = tables(TARGETS)[name].splitlines()[2:]
     shown = {row.split("`")[1]: row for row in table}
-    for key, rule in rules(SETTINGS[name]).items():
+    for key, rule in setting_types(SETTINGS[name]).items():
         default = shown[key].split(" | ")[2].strip("`")
         if rule.default is None or rule.default in ((), {}):
             assert default in ("", "**required**")

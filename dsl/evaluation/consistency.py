@@ -202,7 +202,7 @@ def domain_fits_nodes(parts: Parts) -> Complaints:
         yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "pod_gpus"))
 
 
-RULES: tuple[Callable[[Parts], Complaints], ...] = (
+CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
     heads_divide_hidden,
     kv_heads_divide_heads,
     experts_agree,
