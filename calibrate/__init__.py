@@ -1,4 +1,4 @@
-"""Logs of real runs -> the few parameters of their cluster, and a `.par` file that says them."""
+"""Logs of real runs -> the few parameters of their cluster, and a `.par` file that states them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs and their job -> parameters, errors before and after, and why the result cannot be trusted, if so."""
+"""Logs and their job -> fitted parameters, errors before and after, and why the result cannot be trusted."""
 
 from __future__ import annotations
 
@@ -11,64 +11,71 @@ from statistics import median
 from ..dsl.diagnostics import Diagnostic, JobError, Note
 from ..dsl.job import Job
 from .codes import CONTRADICTORY, TOO_FEW
-from .fit import Finding, fit, predicted_seconds
-from .measured_run import Run, run_of
+from .fit import FittedParameter, fit, predicted_seconds
+from .measured_run import MeasuredRun, measured_run
 from .reading import counted, read_logs
 from .site_file import prior
 
-#: Different runs without which nothing is fitted: one would be met exactly, and tell of nothing.
+#: Different runs without which nothing is fitted: one run is met exactly by many values.
 FEWEST_RUNS = 2
-#: Two runs of one layout contradict each other beyond this share, or this many of their own deviations.
+#: Two runs of one layout contradict each other when they differ by more than this share of a step, and by
+#: more than this many of their own standard deviations.
 NOISE, DEVIATIONS = 0.05, 3.0
-#: Error of a run after fitting beyond which it does not belong to the others.
+#: Residual error of a run, as a share of its step, beyond which it does not belong to the others.
 UNEXPLAINED = 0.15
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One run: error of the prediction with the parameters as they were, and as fitted (shares)."""
+    """One run: predicted over measured time, less 1, with the prior parameters and with the fitted ones."""
 
-    run: Run
+    run: MeasuredRun
     before: float
     after: float
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """`complaints` say why nothing should be written; then `findings` may be empty."""
+    """`different` counts layouts and batches. With `complaints` nothing should be written, and `parameters`
+    may be empty."""
 
     job: Job
     compared: tuple[Compared, ...]
     different: int
-    findings: tuple[Finding, ...]
+    parameters: tuple[FittedParameter, ...]
     complaints: tuple[Diagnostic, ...]
 
 
 def calibrate(
     job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int]]
 ) -> Calibration:
-    """`layouts` gives by log what it leaves open, under "" for all of them.
+    """Fits the parameters of the job's cluster to the logs at `paths`.
 
-    Raises JobError for logs that cannot be used: unreadable, of another framework or job, without a layout.
+    `layouts` gives degrees by log, those of all logs under "". Raises JobError for logs that cannot be used:
+    unreadable, of another framework or job, without a layout.
     """
     runs = _runs(job, paths, layouts)
-    known = prior(job)
+    before = prior(job)
     groups = _groups(runs)
     complaints = [*_too_few(groups, len(runs)), *_contradicting(groups)]
-    findings = tuple(fit([_typical(group) for group in groups], known)) if not complaints else ()
-    fitted = {found.parameter.name: found.value for found in findings} or known
-    compared = tuple(Compared(run, _error(run, known), _error(run, fitted)) for run in runs)
-    if findings:
-        complaints += [*_untold(findings), *_unexplained(compared)]
-    return Calibration(job, compared, len(groups), findings, tuple(complaints))
+    parameters = (
+        tuple(fit([_median_run(group) for group in groups], before)) if not complaints else ()
+    )
+    after = {found.parameter.name: found.value for found in parameters} or before
+    compared = tuple(Compared(run, _error(run, before), _error(run, after)) for run in runs)
+    if parameters:
+        complaints += [*_nothing_identifiable(parameters), *_unexplained(compared)]
+    return Calibration(job, compared, len(groups), parameters, tuple(complaints))
 
 
-def _runs(job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int]]) -> list[Run]:
-    runs: list[Run] = []
+def _runs(
+    job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int]]
+) -> list[MeasuredRun]:
+    runs: list[MeasuredRun] = []
     complaints: list[Diagnostic] = []
     for path, log in zip(paths, read_logs(job, paths), strict=True):
         try:
-            runs.append(run_of(path, log, job, layouts.get(path, layouts.get("", {}))))
+            runs.append(measured_run(path, log, job, layouts.get(path, layouts.get("", {}))))
         except JobError as error:
             complaints += error.diagnostics
     if complaints:
@@ -76,22 +83,22 @@ def _runs(job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int
     return runs
 
 
-def _groups(runs: Sequence[Run]) -> list[list[Run]]:
+def _groups(runs: Sequence[MeasuredRun]) -> list[list[MeasuredRun]]:
     """Runs of one layout and batch together."""
-    groups: dict[tuple[object, ...], list[Run]] = {}
+    groups: dict[tuple[object, ...], list[MeasuredRun]] = {}
     for run in runs:
         groups.setdefault(run.key, []).append(run)
     return list(groups.values())
 
 
-def _typical(group: Sequence[Run]) -> Run:
+def _median_run(group: Sequence[MeasuredRun]) -> MeasuredRun:
     """Several runs of one layout as one, at their median time."""
-    seconds = median(run.measured.seconds for run in group)
-    return replace(group[0], measured=replace(group[0].measured, seconds=seconds))
+    seconds = median(run.steps.seconds for run in group)
+    return replace(group[0], steps=replace(group[0].steps, seconds=seconds))
 
 
-def _error(run: Run, values: Mapping[str, float]) -> float:
-    return predicted_seconds(run, values) / run.measured.seconds - 1
+def _error(run: MeasuredRun, values: Mapping[str, float]) -> float:
+    return predicted_seconds(run, values) / run.steps.seconds - 1
 
 
 def _too_few(groups: Sequence[object], runs: int) -> list[Diagnostic]:
@@ -107,24 +114,24 @@ def _too_few(groups: Sequence[object], runs: int) -> list[Diagnostic]:
     return [Diagnostic(TOO_FEW, message, help=help)]
 
 
-def _contradicting(groups: Sequence[Sequence[Run]]) -> list[Diagnostic]:
-    """Runs of one layout whose times differ by more than their own noise."""
+def _contradicting(groups: Sequence[Sequence[MeasuredRun]]) -> list[Diagnostic]:
+    """A complaint for each two runs of one layout whose times differ by more than their noise."""
     found = []
     for one, other in (pair for group in groups for pair in combinations(group, 2)):
-        noise = max(NOISE, DEVIATIONS * hypot(one.measured.spread, other.measured.spread))
-        times = sorted((one.measured.seconds, other.measured.seconds))
+        noise = max(NOISE, DEVIATIONS * hypot(one.steps.spread, other.steps.spread))
+        times = sorted((one.steps.seconds, other.steps.seconds))
         if times[1] / times[0] - 1 > noise:
             message = (
-                f"`{one.path}` and `{other.path}` ran the same layout in {one.measured.seconds:.4g} s "
-                f"and {other.measured.seconds:.4g} s"
+                f"`{one.path}` and `{other.path}` ran the same layout in {one.steps.seconds:.4g} s "
+                f"and {other.steps.seconds:.4g} s"
             )
             help = f"find out which is wrong; {noise:.0%} apart would pass for noise"
             found.append(Diagnostic(CONTRADICTORY, message, help=help))
     return found
 
 
-def _untold(findings: Sequence[Finding]) -> list[Diagnostic]:
-    if any(found.told for found in findings):
+def _nothing_identifiable(parameters: Sequence[FittedParameter]) -> list[Diagnostic]:
+    if any(found.identifiable for found in parameters):
         return []
     message = "the runs tell of no parameter: something else decides their time"
     help = "measure larger models or micro-batches, and layouts that differ in tp, pp or nodes"

@@ -1,4 +1,4 @@
-"""The codes of complaints about logs and what they tell: PAR790 to PAR799. A code is never reused."""
+"""The codes of complaints about logs and fits: PAR790 to PAR799. A code is never reused."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Measured runs -> the few parameters of their cluster that the runs tell of.
+"""Measured runs and prior values -> the few parameters of their cluster, fitted where the runs identify them.
 
-Maximum a posteriori in logarithms: the squares of log(predicted / measured), in units of what formulas and
-clocks leave open, plus the squares of log(parameter / prior), in units of how far such a parameter usually
-is from its published value. So a run moves what it tells of, and nothing else.
+Maximum a posteriori in logarithms: the sum of squares of log(predicted / measured), in standard deviations of
+formulas and clocks, plus the sum of squares of log(parameter / prior), in prior standard deviations. Both are
+least squares, so a parameter moves only as far as the runs outweigh its prior (Tarantola, Inverse Problem
+Theory, 2005, chapter 3).
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ from numpy.typing import NDArray
 
 from ..compiler.pricing.estimate import columns_of, time_by_part
 from ..dsl.job import Job
-from .measured_run import Run
+from .measured_run import MeasuredRun
 
 Floats = NDArray[np.float64]
+#: Parameters by name, each a share of a peak between 0 and 1.
 Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a cluster or its GPU: a share of a peak. `usual` is the standard deviation of its
+    """One number of a cluster or its GPU: a share of a peak. `prior_std` is the standard deviation of its
     logarithm around the published value, from one cluster to the next; assumed, not measured."""
 
     name: str
     owner: Literal["gpu", "cluster"]
-    usual: float
+    prior_std: float
 
 
 PARAMETERS = (
@@ -40,33 +42,35 @@ PARAMETERS = (
     Parameter("link_efficiency", "gpu", 0.2),
     Parameter("network_efficiency", "cluster", 0.3),
 )
-#: What the formulas leave open from one layout to the next, as a share of a step.
-FORMULA = 0.03
-#: A parameter is told of when the runs halve what is unknown of it.
-TOLD = 0.5
-#: A share of a peak is no less and no more.
+#: Standard deviation of the formulas' own error from one layout to the next, as a share of a step.
+FORMULA_STD = 0.03
+#: A parameter is identifiable when its posterior standard deviation is at most this share of its prior one.
+IDENTIFIABLE = 0.5
+#: Bounds of every parameter: a share of a peak.
 LOWEST, HIGHEST = 0.02, 1.0
-#: Finite difference, in logarithms.
+#: Half the interval of the central differences of the Jacobian, in logarithms.
 STEP = 0.02
 ITERATIONS = 20
+#: Shares of a Gauss-Newton step that are tried until one lowers the loss.
 DAMPING = (1.0, 0.5, 0.25, 0.1)
-#: Decrease of the loss, in squares of standard deviations, that is not worth a step.
-SMALL = 1e-3
+#: The smallest decrease of the loss, in squares of standard deviations, that goes on iterating.
+TOLERANCE = 1e-3
+#: Significant digits of a fitted value.
 DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One parameter: before, after, and what is unknown of it (standard deviation of its logarithm).
+class FittedParameter:
+    """One parameter before and after the fit; one that is not identifiable keeps its prior value.
 
-    `told` says whether the runs tell of it; one that they do not tell of keeps its prior.
+    `posterior_std` is the standard deviation of the parameter's logarithm, given the runs.
     """
 
     parameter: Parameter
     prior: float
     value: float
-    unknown: float
-    told: bool
+    posterior_std: float
+    identifiable: bool
 
 
 def value_in(job: Job, parameter: Parameter) -> float:
@@ -85,7 +89,7 @@ def with_values(job: Job, values: Values) -> Job:
     return job.model_copy(update={"cluster": cluster})
 
 
-def predicted_seconds(run: Run, values: Values) -> float:
+def predicted_seconds(run: MeasuredRun, values: Values) -> float:
     """Seconds of a step of the run's layout, priced as `parc estimate` prices it."""
     case = replace(run.case, job=with_values(run.job, values))
     parts = time_by_part(case, columns_of(case, run.layout), run.placement)
@@ -93,117 +97,127 @@ def predicted_seconds(run: Run, values: Values) -> float:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """The problem: runs, the prior of every parameter, and which parameters may move."""
+class LeastSquares:
+    """The problem: runs, the prior value of every parameter, and the parameters that are free.
 
-    runs: Sequence[Run]
+    A point is `log_ratios`, log(parameter / prior) of each free parameter: shape (free,), zero at the prior.
+    """
+
+    runs: Sequence[MeasuredRun]
     prior: Values
-    moving: tuple[Parameter, ...]
+    free: tuple[Parameter, ...]
 
     @cached_property
-    def certainty(self) -> Floats:
-        """One over the standard deviation of each run's residual."""
-        spread = [run.measured.spread / math.sqrt(run.measured.reports) for run in self.runs]
-        return np.array([1 / math.hypot(FORMULA, each) for each in spread])
+    def weights(self) -> Floats:
+        """One over the standard deviation of each run's log(predicted / measured): shape (runs,)."""
+        clocks = [run.steps.spread / math.sqrt(run.steps.reports) for run in self.runs]
+        return np.array([1 / math.hypot(FORMULA_STD, clock) for clock in clocks])
 
     @cached_property
-    def usual(self) -> Floats:
-        return np.array([parameter.usual for parameter in self.moving])
+    def prior_std(self) -> Floats:
+        """Shape (free,)."""
+        return np.array([parameter.prior_std for parameter in self.free])
 
-    def values(self, moved: Floats) -> dict[str, float]:
-        """All parameters, those that move at exp(moved) times their prior."""
-        shifts = {p.name: float(shift) for p, shift in zip(self.moving, moved, strict=True)}
+    def values(self, log_ratios: Floats) -> dict[str, float]:
+        """All parameters, the free ones at exp(log_ratios) times their prior value."""
+        shifts = {p.name: float(shift) for p, shift in zip(self.free, log_ratios, strict=True)}
         return {name: value * math.exp(shifts.get(name, 0.0)) for name, value in self.prior.items()}
 
-    def residuals(self, moved: Floats) -> Floats:
-        values = self.values(moved)
-        errors = [math.log(predicted_seconds(r, values) / r.measured.seconds) for r in self.runs]
-        return np.array(errors) * self.certainty
+    def residuals(self, log_ratios: Floats) -> Floats:
+        """log(predicted / measured) of each run, in standard deviations: shape (runs,)."""
+        values = self.values(log_ratios)
+        errors = [math.log(predicted_seconds(run, values) / run.steps.seconds) for run in self.runs]
+        return np.array(errors) * self.weights
 
-    def slopes(self, moved: Floats) -> Floats:
-        """Change of each residual with each parameter's logarithm."""
+    def jacobian(self, log_ratios: Floats) -> Floats:
+        """Derivative of each residual by each log ratio, by central differences: shape (runs, free)."""
         columns = []
-        for index in range(len(self.moving)):
-            shift = np.zeros(len(self.moving))
+        for index in range(len(self.free)):
+            shift = np.zeros(len(self.free))
             shift[index] = STEP
-            columns.append(
-                (self.residuals(moved + shift) - self.residuals(moved - shift)) / (2 * STEP)
-            )
-        return np.array(columns).reshape(len(self.moving), len(self.runs)).T
+            above, below = self.residuals(log_ratios + shift), self.residuals(log_ratios - shift)
+            columns.append((above - below) / (2 * STEP))
+        return np.array(columns).reshape(len(self.free), len(self.runs)).T
 
-    def loss(self, residuals: Floats, moved: Floats) -> float:
-        return float(np.sum(residuals**2) + np.sum((moved / self.usual) ** 2))
+    def loss(self, residuals: Floats, log_ratios: Floats) -> float:
+        return float(np.sum(residuals**2) + np.sum((log_ratios / self.prior_std) ** 2))
 
-    def unknown(self, slopes: Floats) -> Floats:
-        """Standard deviation of each moving parameter's logarithm, given the runs."""
-        return np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes + np.diag(self.usual**-2))))
+    def precision(self, jacobian: Floats) -> Floats:
+        """Inverse of the posterior covariance, linearised (Gauss-Newton): shape (free, free)."""
+        return jacobian.T @ jacobian + np.diag(self.prior_std**-2)
+
+    def posterior_std(self, jacobian: Floats) -> Floats:
+        """Standard deviation of each log ratio, given the runs: shape (free,)."""
+        return np.sqrt(np.diag(np.linalg.inv(self.precision(jacobian))))
 
     def solve(self) -> Floats:
-        """Damped Gauss-Newton from the prior, within the bounds of a share."""
+        """Log ratios of least loss: damped Gauss-Newton from the prior, within the bounds of a share."""
         low, high = self._bounds()
-        moved = np.zeros(len(self.moving))
-        residuals = self.residuals(moved)
+        best = np.zeros(len(self.free))
+        residuals = self.residuals(best)
         for _ in range(ITERATIONS):
-            slopes, best = self.slopes(moved), self.loss(residuals, moved)
-            push = slopes.T @ residuals + moved / self.usual**2
-            step = np.linalg.solve(slopes.T @ slopes + np.diag(self.usual**-2), push)
+            jacobian, loss = self.jacobian(best), self.loss(residuals, best)
+            gradient = jacobian.T @ residuals + best / self.prior_std**2
+            step = np.linalg.solve(self.precision(jacobian), gradient)
             for damping in DAMPING:
-                tried = np.clip(moved - damping * step, low, high)
+                tried = np.clip(best - damping * step, low, high)
                 found = self.residuals(tried)
-                if self.loss(found, tried) < best - SMALL:
-                    moved, residuals = tried, found
+                if self.loss(found, tried) < loss - TOLERANCE:
+                    best, residuals = tried, found
                     break
             else:
                 break
-        return moved
+        return best
 
     def _bounds(self) -> tuple[Floats, Floats]:
-        priors = np.array([self.prior[parameter.name] for parameter in self.moving])
+        priors = np.array([self.prior[parameter.name] for parameter in self.free])
         return np.log(LOWEST / priors), np.log(HIGHEST / priors)
 
 
-def fit(runs: Sequence[Run], prior: Values) -> list[Finding]:
-    """Every parameter. Fewer move than there are runs, so that residuals are left to judge by."""
-    everything = Fit(runs, prior, PARAMETERS)
-    moving = _told(everything, everything.slopes(np.zeros(len(PARAMETERS))))
-    while moving:
-        problem = Fit(runs, prior, moving)
-        moved = problem.solve()
-        slopes = problem.slopes(moved)
-        if _told(problem, slopes) == moving:
-            return _findings(problem, moved, problem.unknown(slopes))
-        moving = _told(problem, slopes)
-    return _findings(Fit(runs, prior, ()), np.zeros(0), np.zeros(0))
+def fit(runs: Sequence[MeasuredRun], prior: Values) -> list[FittedParameter]:
+    """Every parameter. Fewer are free than there are runs, so that residuals are left to judge by."""
+    everything = LeastSquares(runs, prior, PARAMETERS)
+    free = _identifiable(everything, everything.jacobian(np.zeros(len(PARAMETERS))))
+    while free:
+        problem = LeastSquares(runs, prior, free)
+        best = problem.solve()
+        jacobian = problem.jacobian(best)
+        if _identifiable(problem, jacobian) == free:
+            return _fitted(problem, best, problem.posterior_std(jacobian))
+        free = _identifiable(problem, jacobian)
+    return _fitted(LeastSquares(runs, prior, ()), np.zeros(0), np.zeros(0))
 
 
-def _told(problem: Fit, slopes: Floats) -> tuple[Parameter, ...]:
-    """The moving parameters less, one by one, the one that the runs tell least of."""
-    moving = problem.moving
-    while moving:
-        columns = [problem.moving.index(each) for each in moving]
-        part = replace(problem, moving=moving)
-        shares = part.unknown(slopes[:, columns]) / part.usual
-        if len(moving) < len(problem.runs) and max(shares) <= TOLD:
+def _identifiable(problem: LeastSquares, jacobian: Floats) -> tuple[Parameter, ...]:
+    """The free parameters less, one by one, the one whose prior the runs narrow least."""
+    free = problem.free
+    while free:
+        columns = [problem.free.index(each) for each in free]
+        part = replace(problem, free=free)
+        shares = part.posterior_std(jacobian[:, columns]) / part.prior_std
+        if len(free) < len(problem.runs) and max(shares) <= IDENTIFIABLE:
             break
         worst = int(np.argmax(shares))
-        moving = (*moving[:worst], *moving[worst + 1 :])
-    return moving
+        free = (*free[:worst], *free[worst + 1 :])
+    return free
 
 
-def _findings(problem: Fit, moved: Floats, unknown: Floats) -> list[Finding]:
-    spread = dict(zip((p.name for p in problem.moving), unknown, strict=True))
-    values = problem.values(moved)
+def _fitted(
+    problem: LeastSquares, log_ratios: Floats, posterior_std: Floats
+) -> list[FittedParameter]:
+    deviations = dict(zip((p.name for p in problem.free), posterior_std, strict=True))
+    values = problem.values(log_ratios)
     return [
-        Finding(
+        FittedParameter(
             parameter=each,
             prior=problem.prior[each.name],
             value=(
                 float(f"{values[each.name]:.{DIGITS}g}")
-                if each.name in spread
+                if each.name in deviations
                 else problem.prior[each.name]
             ),
-            unknown=float(spread.get(each.name, each.usual)),
-            told=each.name in spread,
+            posterior_std=float(deviations.get(each.name, each.prior_std)),
+            identifiable=each.name in deviations,
         )
         for each in PARAMETERS
     ]

@@ -1,10 +1,9 @@
-"""A log, its job and what the user says of its layout -> a measured run with its layout complete."""
+"""A log, its job and the layout that the user gives -> a measured run with its layout complete."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -18,9 +17,9 @@ from ..compiler.variables import FREE
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.job import Cluster, Goal, Job, Model, Train
 from .codes import LAYOUT, OTHER_JOB, UNSTEADY
-from .steady_state import FEWEST, Steady, steady
+from .steady_state import FEWEST, SteadyState, steady_state
 
-#: Share by which the tokens of a step, as a log's rounded figures give them, may differ from the job's.
+#: Share by which the tokens of a step by a log's rounded figures may differ from the job's.
 ROUNDING = 0.03
 #: Spread of a run's steps beyond which they have no steady state.
 UNSTEADY_SPREAD = 0.15
@@ -28,21 +27,21 @@ UNSTEADY_SPREAD = 0.15
 MOST_GPUS = 10**6
 #: Seconds of the longest step that is believed.
 LONGEST = 1e6
-#: Settings of a model that a mixture of experts states in another way.
+#: Settings of a model that a log of a mixture of experts states in another way.
 DENSE_ONLY = {"ffn"}
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """A measured run. `job` is the user's with the batch, length and GPUs of the run, `filled` what parc
-    chose of the layout because neither log nor user told."""
+class MeasuredRun:
+    """A run and the steady state of its steps. `job` is the user's with the batch, length and GPUs that ran;
+    `layout` holds every decision by name, `filled` names those that neither log nor user gave."""
 
     path: str
     job: Job
     target: str
     layout: Mapping[str, int]
     placement: Split
-    measured: Steady
+    steps: SteadyState
     filled: tuple[str, ...]
 
     @property
@@ -50,39 +49,42 @@ class Run:
         return Case(self.job, BACKENDS[self.target].target)
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """Equal for runs of one layout and batch: these should take the same time."""
         train = self.job.train
         batch = (train.seq_len, train.global_batch, train.precision, train.compile)
         return (self.target, *batch, *sorted(self.layout.items()))
 
 
-def run_of(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> Run:
-    """Raises JobError with all that keeps the log from being used."""
+def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> MeasuredRun:
+    """The run that a log describes; `given` holds degrees that the log leaves open.
+
+    Raises JobError with every reason why the log cannot be used.
+    """
     _raise(_clashes(path, log, job, given))
     layout = {**log.assumed, **log.layout, **given}
-    own = _own_job(path, log, job, layout)
-    case = Case(own, BACKENDS[log.target].target)
+    ran = _job_that_ran(path, log, job, layout)
+    case = Case(ran, BACKENDS[log.target].target)
     try:
         decided = complete(case, {k: v for k, v in layout.items() if k not in ("gpus", "nodes")})
     except JobError as error:
         raise JobError([_of(path, found) for found in error.diagnostics]) from None
-    even = split(own.model, decided["pp"], decided["vpp"])
-    return Run(
+    even = split(ran.model, decided["pp"], decided["vpp"])
+    return MeasuredRun(
         path=path,
-        job=own,
+        job=ran,
         target=log.target,
         layout=decided,
         placement=place(case, decided) if log.uneven else even,
-        measured=_measured(path, log, own),
+        steps=_steady_state(path, log, ran),
         filled=tuple(name for name in _open(layout) if len(case.domains.get(name, ())) > 1),
     )
 
 
 def _open(layout: Mapping[str, int]) -> list[str]:
-    """What was left to parc's choice. A chunk's recomputed layers only count under full recomputation."""
-    quiet = {"nodes"} | ({"recompute_layers"} if layout.get("recompute") in (0, 1, 2) else set())
-    return [name for name in FREE if name not in layout and name not in quiet]
+    """Decisions left to parc. The recomputed layers of a chunk only matter under full recomputation."""
+    known = {"recompute_layers"} if layout.get("recompute") in (0, 1, 2) else set()
+    return [name for name in FREE if name not in {*layout, "nodes", *known}]
 
 
 def _raise(complaints: Iterable[Diagnostic]) -> None:
@@ -103,38 +105,38 @@ def _clashes(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> Iter
         yield Diagnostic(LAYOUT, f"`{path}` holds several runs: {clash}", help=help)
     for name, value in given.items():
         if name in log.layout and log.layout[name] != value:
-            said = f"`{path}` ran with {name} {log.layout[name]}, --layout says {value}"
-            yield Diagnostic(LAYOUT, said, help="leave out what the log says itself")
+            message = f"`{path}` ran with {name} {log.layout[name]}, --layout says {value}"
+            yield Diagnostic(LAYOUT, message, help="leave out what the log says itself")
     for name, value in log.model.items():
         expected = _size(job.model, name)
         if value != expected and not (job.model.moe and name in DENSE_ONLY):
-            said = f"`{path}` is of a model with {name} {value}, the job's has {expected}"
-            yield Diagnostic(OTHER_JOB, said, job.span("model", name))
+            message = f"`{path}` is of a model with {name} {value}, the job's has {expected}"
+            yield Diagnostic(OTHER_JOB, message, job.span("model", name))
 
 
 def _size(model: Model, name: str) -> int:
     return model.groups if name == "kv_heads" else int(getattr(model, name))
 
 
-def _own_job(path: str, log: RunLog, job: Job, layout: Mapping[str, int]) -> Job:
-    """The user's job with what the log says of batch and length, on the GPUs of the run; without its goal."""
+def _job_that_ran(path: str, log: RunLog, job: Job, layout: Mapping[str, int]) -> Job:
+    """The user's job with the log's batch and length, on the GPUs of the run; without its goal."""
     cluster, train = _cluster(path, job, layout), _train(path, log, job)
-    own = job.model_copy(update={"goal": Goal(), "cluster": cluster, "train": train})
-    expected = own.train.global_batch * own.train.seq_len
+    ran = job.model_copy(update={"goal": Goal(), "cluster": cluster, "train": train})
+    expected = ran.train.global_batch * ran.train.seq_len
     if log.step_tokens and abs(log.step_tokens / expected - 1) > ROUNDING:
         message = f"`{path}` has about {log.step_tokens:,.0f} tokens a step, the job {expected:,}"
         help = "set train.global_batch and train.seq_len to what ran, with --set"
         raise JobError(
             [Diagnostic(OTHER_JOB, message, job.span("train", "global_batch"), help=help)]
         )
-    return own
+    return ran
 
 
 def _train(path: str, log: RunLog, job: Job) -> Train:
     compiles = BACKENDS[log.target].target.traits.kernels.compiles
-    said = {name: value for name, value in log.train.items() if name != "compile" or compiles}
+    logged = {name: value for name, value in log.train.items() if name != "compile" or compiles}
     try:
-        return Train(**{**job.train.model_dump(), **said})
+        return Train(**{**job.train.model_dump(), **logged})
     except ValidationError as error:
         wrong = error.errors()[0]
         message = f"`{path}` has an impossible {wrong['loc'][0]}: {wrong['input']}"
@@ -163,7 +165,7 @@ def _cluster(path: str, job: Job, layout: Mapping[str, int]) -> Cluster:
     return cluster.model_copy(update={"nodes": (gpus // cluster.gpus_per_node,)})
 
 
-#: Seconds of a step from how a log states its speed.
+#: Seconds of a step from each unit in which a log states its speed.
 SECONDS: Mapping[Unit, Callable[[Job, float], float]] = {
     "seconds": lambda job, value: value,
     "sequences/s": lambda job, value: job.train.global_batch / value,
@@ -177,10 +179,10 @@ def _gpus(job: Job) -> int:
     return job.cluster.nodes[0] * job.cluster.gpus_per_node
 
 
-def _measured(path: str, log: RunLog, job: Job) -> Steady:
+def _steady_state(path: str, log: RunLog, job: Job) -> SteadyState:
     seconds = SECONDS[log.unit]
     timed = [(pace.step, seconds(job, pace.value)) for pace in log.paces if pace.value > 0]
-    found = steady([(step, time) for step, time in timed if 0 < time <= LONGEST])
+    found = steady_state([(step, time) for step, time in timed if 0 < time <= LONGEST])
     if found is None:
         message = f"`{path}` reports {len(log.paces)} steps, too few after the warm-up"
         help = f"at least {FEWEST} are needed beyond it: run longer, or report more often"

@@ -1,15 +1,16 @@
-"""A value of a job -> the text that a `.par` file says it with, exactly."""
+"""A value of a job -> the text that stands for exactly this value in a `.par` file."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from ..dsl.schema import SettingType
 from ..dsl.units import UNITS, exact
 
-#: Units to try for each dimension, the first that says the value in few digits wins.
-NICE: dict[str, tuple[str, ...]] = {
+#: What a setting of a GPU or a cluster may be; numbers in base units.
+SettingValue = bool | str | float | None
+#: Units to try for each dimension; the first in which the value has few digits is used.
+UNITS_TO_TRY: dict[str, tuple[str, ...]] = {
     "B": ("GiB", "MiB", "GB", "KiB", "B"),
     "B/s": ("TB/s", "GB/s", "Gb/s", "MB/s"),
     "FLOP/s": ("TFLOP/s", "GFLOP/s"),
@@ -17,27 +18,29 @@ NICE: dict[str, tuple[str, ...]] = {
     "J/s": ("W",),
     "$/s": ("$/h", "$/d"),
 }
-#: Characters of a number that reads well.
+#: Characters of a number with few digits.
 SHORT = 7
 
 
-def written(field: SettingType, value: Any) -> str:
-    """As the language reads it back to the same value; `none` for a setting that is left out."""
+def setting_text(field: SettingType, value: SettingValue) -> str:
+    """Text that the language reads back to the same value; `none` for a setting that is left out."""
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return f'"{value}"' if field.kind == "text" else value
-    return quantity(str(field.dimension), value)
+    return quantity_text(str(field.dimension), value)
 
 
-def quantity(dimension: str, value: float) -> str:
-    """A number with the unit that says it best."""
-    if dimension not in NICE:
+def quantity_text(dimension: str, value: float) -> str:
+    """A number in base units, in the first unit in which it is short and exact; else in base units."""
+    if dimension not in UNITS_TO_TRY:
         return _digits(value)
     texts = [
-        (f"{_digits(number)}", unit) for unit in NICE[dimension] if (number := _in(unit, value))
+        (f"{_digits(number)}", unit)
+        for unit in UNITS_TO_TRY[dimension]
+        if (number := _in(unit, value))
     ]
     good = [pair for pair in texts if len(pair[0]) <= SHORT and _reads(*pair, value)]
     base = (_digits(value), dimension.replace("J/s", "W"))
@@ -54,7 +57,7 @@ def _factor(unit: str) -> Fraction:
 
 
 def _in(unit: str, value: float) -> float:
-    """The value in a unit, cut to the digits that read well."""
+    """The value in a unit, rounded to nine significant digits."""
     return float(f"{float(Fraction(value) / _factor(unit)):.9g}")
 
 

@@ -16,7 +16,7 @@ import parc
 from benchmarks.accuracy.rows.csv_rows import Row
 from parc.backends import BACKENDS
 from parc.calibrate.measured_run import SECONDS
-from parc.calibrate.steady_state import steady
+from parc.calibrate.steady_state import steady_state
 from parc.compiler.plan import Plan, Proof
 from parc.dsl import Job, loads
 
@@ -162,7 +162,7 @@ def outcome(job: Job, code: int, text: str) -> Outcome:
     if code or log is None:
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
         return Outcome(failure=f"exit code {code}: {last.strip()[:200]}")
-    found = steady([(pace.step, SECONDS[log.unit](job, pace.value)) for pace in log.paces])
+    found = steady_state([(pace.step, SECONDS[log.unit](job, pace.value)) for pace in log.paces])
     peak = re.findall(r"^peak_bytes (\d{1,15})$", text, re.MULTILINE)
     if found is None:
         return Outcome(failure=f"{len(log.paces)} steps are too few")

@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> int:
     complain(result.complaints)
     changed = False
     if not result.complaints:
-        text = site_text(job, result.findings, arguments.output.name, summary(result))
+        text = site_text(job, result.parameters, arguments.output.name, summary(result))
         changed = replace(arguments.output, text)
     if arguments.json:
         say_json(calibration_json(result, str(arguments.output), changed))

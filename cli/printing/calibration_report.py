@@ -1,4 +1,4 @@
-"""A calibration as a person reads it, as JSON, and as the comment of the file that it writes."""
+"""A calibration -> text for a person, JSON, and the comment of the file that it writes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def calibration_text(result: Calibration, output: str, changed: bool) -> str:
     """Runs with their errors, parameters, and what to do with the file."""
     lines = [_counts(result), "", *_columns([_HEAD, *map(_run_row, result.compared)])]
     lines += [f"  {line}" for line in _filled(result.compared)]
-    if result.findings:
+    if result.parameters:
         lines += ["", *_columns([("parameter", "before", "fitted"), *_parameter_rows(result)])]
     end = f"{output} is not written" if result.complaints else _use(result, output, changed)
     return "\n".join([*lines, "", end])
 
 
 def _use(result: Calibration, output: str, changed: bool) -> str:
-    """What became of the file, and how the job takes it up when it does not yet."""
+    """Whether the file changed, and how to import it where the job does not yet."""
     job = result.job
     state = "written" if changed else "nothing to change"
-    if all(value_in(job, found.parameter) == found.value for found in result.findings):
+    if all(value_in(job, found.parameter) == found.value for found in result.parameters):
         return f"{output}: {state}; the job uses it"
     cluster, _ = definition_names(job, output)
     path = os.path.relpath(output, os.path.dirname(os.path.abspath(job.path)))
@@ -52,12 +52,12 @@ def _counts(result: Calibration) -> str:
 
 
 def _run_row(compared: Compared) -> tuple[str, ...]:
-    measured = compared.run.measured
+    steps = compared.run.steps
     return (
         compared.run.path,
         layout_text(layout_that_ran(compared)),
-        str(measured.reports),
-        f"{measured.seconds:.4g} s ± {100 * measured.spread:.1f} %",
+        str(steps.reports),
+        f"{steps.seconds:.4g} s ± {100 * steps.spread:.1f} %",
         _percent(compared.before),
         _percent(compared.after),
     )
@@ -68,7 +68,7 @@ def _percent(share: float) -> str:
 
 
 def _filled(runs: Sequence[Compared]) -> list[str]:
-    """What parc chose of a layout because nobody said it."""
+    """One line for each run of whose layout parc chose a part, since neither log nor user gave it."""
     return [
         f"{each.run.path} does not say {', '.join(each.run.filled)}: parc's choice is assumed"
         for each in runs
@@ -77,12 +77,12 @@ def _filled(runs: Sequence[Compared]) -> list[str]:
 
 
 def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
-    for found in result.findings:
-        told = f"{found.value:g} ± {100 * found.unknown:.0f} %"
+    for found in result.parameters:
+        fitted = f"{found.value:g} ± {100 * found.posterior_std:.0f} %"
         yield (
             found.parameter.name,
             f"{found.prior:g}",
-            told if found.told else "kept: the runs do not tell",
+            fitted if found.identifiable else "kept: the runs do not tell",
         )
 
 
@@ -96,12 +96,13 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def summary(result: Calibration) -> list[str]:
-    """The runs behind a file, for its comment: the same for the same logs, whatever the job imports."""
+    """The comment of the file: its runs with their errors. The same logs give the same text, whatever the job
+    imports."""
     rows = [("run", "step", "before", "after")]
     rows += [
         (
             PurePath(each.run.path).name,
-            f"{each.run.measured.seconds:.4g} s",
+            f"{each.run.steps.seconds:.4g} s",
             _percent(each.before),
             _percent(each.after),
         )
@@ -122,11 +123,11 @@ def calibration_json(result: Calibration, output: str, changed: bool) -> dict[st
                     "of": found.parameter.owner,
                     "before": found.prior,
                     "fitted": found.value,
-                    "unknown": found.unknown,
-                    "told": found.told,
+                    "unknown": found.posterior_std,
+                    "told": found.identifiable,
                 }
             )
-            for found in result.findings
+            for found in result.parameters
         ],
         "complaints": [complaint.to_json() for complaint in result.complaints],
         "output": output,
@@ -142,10 +143,10 @@ def _run_json(compared: Compared) -> dict[str, Any]:
             "target": run.target,
             "layout": layout_that_ran(compared).model_dump(),
             "filled": list(run.filled),
-            "step_seconds": run.measured.seconds,
-            "spread": run.measured.spread,
-            "reports": run.measured.reports,
-            "dropped": run.measured.dropped,
+            "step_seconds": run.steps.seconds,
+            "spread": run.steps.spread,
+            "reports": run.steps.reports,
+            "dropped": run.steps.dropped,
             "error_before": compared.before,
             "error_after": compared.after,
         }

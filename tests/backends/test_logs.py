@@ -6,7 +6,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.log import Pace, RunLog
-from parc.calibrate.steady_state import steady
+from parc.calibrate.steady_state import steady_state
 from tests.support.paths import CASES
 from tests.support.simulated_logs import RUNS, log_text
 
@@ -163,16 +163,18 @@ def test_absurd_numbers_do_not_break_a_reader(target: str) -> None:
 
 
 def test_the_steady_time_leaves_out_what_is_not_steady() -> None:
-    found = steady([(1, 90.0), (2, 20.0), *((step, 10.0) for step in range(3, 20)), (20, 55.0)])
+    found = steady_state(
+        [(1, 90.0), (2, 20.0), *((step, 10.0) for step in range(3, 20)), (20, 55.0)]
+    )
     assert found is not None and found.seconds == 10.0 and found.spread == 0.0
     assert found.dropped == 4 and found.reports == 16
 
 
 def test_a_restart_warms_up_again() -> None:
     steps = [(step, 10.0) for step in range(1, 11)] + [(6, 80.0), (7, 40.0), (8, 10.0)]
-    found = steady(steps)
+    found = steady_state(steps)
     assert found is not None and found.dropped == 5 and found.spread == 0.0
 
 
 def test_too_few_steps_are_none() -> None:
-    assert steady([(step, 1.0) for step in range(1, 5)]) is None and steady([]) is None
+    assert steady_state([(step, 1.0) for step in range(1, 5)]) is None and steady_state([]) is None

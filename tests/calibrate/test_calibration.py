@@ -14,7 +14,7 @@ import parc
 from parc.__main__ import main
 from parc.calibrate import is_ours
 from parc.calibrate.fit import PARAMETERS
-from parc.calibrate.setting_text import quantity
+from parc.calibrate.setting_text import quantity_text
 from parc.dsl.library import std_entries
 from parc.dsl.schema import setting_types
 from parc.dsl.standard import std_cluster, std_gpu
@@ -150,7 +150,7 @@ def test_every_number_of_the_library_is_written_as_it_is(tmp_path: Path) -> None
         for key, rule in setting_types(type(value)).items():
             number = getattr(value, key)
             if isinstance(number, float) and str(rule.dimension) != "1":
-                assert read_back(quantity(str(rule.dimension), number)) == number
+                assert read_back(quantity_text(str(rule.dimension), number)) == number
 
 
 def read_back(text: str) -> float:
@@ -168,7 +168,7 @@ def test_the_page_names_what_is_fitted() -> None:
     assert list(rows) == [each.name for each in PARAMETERS]
     for each in PARAMETERS:
         owner = "the GPU" if each.owner == "gpu" else "the cluster"
-        assert rows[each.name].endswith(f"| {owner} | {100 * each.usual:.0f} % |")
+        assert rows[each.name].endswith(f"| {owner} | {100 * each.prior_std:.0f} % |")
 
 
 def test_mutilated_logs_are_complained_of_or_used(calibrate: Calibrate) -> None:

@@ -13,8 +13,8 @@ import parc
 from parc.backends import BACKENDS
 from parc.backends.deepspeed.emit.files import layout_facts
 from parc.calibrate.fit import predicted_seconds
-from parc.calibrate.measured_run import Run
-from parc.calibrate.steady_state import Steady
+from parc.calibrate.measured_run import MeasuredRun
+from parc.calibrate.steady_state import SteadyState
 from parc.commands.estimate import layout
 from parc.compiler.case import Case
 from parc.compiler.pipeline.even_split import split
@@ -84,8 +84,10 @@ def true_seconds(ran: Ran, folder: Path, values: Mapping[str, float]) -> float:
     layout = complete(case, said)
     even = split(case.model, layout["pp"], layout["vpp"])
     placement = even if ran.target == "megatron" else place(case, layout)
-    nothing = Steady(1.0, 0.0, 1, 0)
-    return predicted_seconds(Run("", job, ran.target, layout, placement, nothing, ()), values)
+    nothing = SteadyState(1.0, 0.0, 1, 0)
+    return predicted_seconds(
+        MeasuredRun("", job, ran.target, layout, placement, nothing, ()), values
+    )
 
 
 def noisy(seconds: float, noise: float, seed: int, count: int = 30) -> list[float]:
