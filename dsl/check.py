@@ -17,10 +17,10 @@ from .report import Enough, Report, wrong
 from .syntax.sources import MAX_BYTES, decode, read
 from .syntax.tree import Block
 
-#: More complaints about one job than anyone reads.
+#: Complaints about one job after which reading ends.
 MAX_COMPLAINTS = 100
-#: Complaints that a text that could not be read may have caused.
-_FOLLOWING = {
+#: Complaints that a syntax error or an unreadable import may have caused.
+_CONSEQUENCES = {
     codes.UNKNOWN_NAME,
     codes.MISSING_BLOCK,
     codes.MISSING_SETTING,
@@ -35,8 +35,8 @@ def load(
 ) -> Job:
     """The job that a file describes.
 
-    `overrides` are texts such as "train.seq_len=4096"; `targets` gives the class behind each
-    `target NAME` block. Raises `JobError` with every complaint.
+    `overrides` are texts such as "train.seq_len=4096"; `targets` gives the class of the
+    options of each `target NAME` block. Raises `JobError` with every complaint.
     """
     name = os.fspath(path)
     source, data = read(name, name)
@@ -46,7 +46,10 @@ def load(
 def loads(
     text: str, name: str = "job.par", overrides: Sequence[str] = (), targets: Targets | None = None
 ) -> Job:
-    """As `load`, for a text; imports are relative to the folder of `name`."""
+    """The job that a text describes; its imports are relative to the folder of `name`.
+
+    `overrides` and `targets` as for `load`. Raises `JobError` with every complaint.
+    """
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         message = f"`{name}` has {len(data):,} bytes, at most {MAX_BYTES:,} are read"
@@ -88,7 +91,7 @@ def _without_consequences(
 ) -> list[Diagnostic]:
     """Each complaint once, in the order of the text, without what a syntax error may have caused."""
     if broken:
-        diagnostics = [d for d in diagnostics if d.code not in _FOLLOWING]
+        diagnostics = [d for d in diagnostics if d.code not in _CONSEQUENCES]
 
     def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
         span = diagnostic.span
@@ -121,7 +124,7 @@ _ONCE = ("model", "cluster", "train", "goal", "launch")
 
 
 def _sort_blocks(checker: Checker) -> None:
-    """Groups the file's own blocks by kind, and tells those that are doubled or whose heads are wrong."""
+    """Groups the file's own blocks by kind, and reports duplicates and wrong heads."""
     for block in checker.file.statements:
         if isinstance(block, Block) and block.kind.name in BLOCKS:
             same = checker.blocks.setdefault(block.kind.name, [])
@@ -145,7 +148,7 @@ def _same_name(block: Block, other: Block) -> bool:
 
 
 def _reported_by_name(block: Block, other: Block) -> bool:
-    """Names of blocks that others can speak of are checked where they are registered."""
+    """Whether `Scope.add_block` reports the duplicate already: two named blocks that others can refer to."""
     return block.kind.name in ("model", "cluster", "launch") and _same_name(block, other)
 
 

@@ -1,6 +1,6 @@
 """A user's condition after names, units and `let`s are resolved: a tree over decisions and quantities.
 
-The checker (`check.py`) builds it, the compiler evaluates it over arrays or posts it to the solver.
+`evaluation/goal.py` builds it, the compiler evaluates it over arrays or posts it to the solver.
 Every constant is a plain number in base units (bytes, seconds, $ and so on); `full`, `none`, ... have
 become numbers (`VALUES`), and `memory <= 92%` has become bytes.
 """
@@ -27,7 +27,7 @@ QUANTITIES = {
     "days": "s", "cost": "$", "energy": "J", "bubble": "1",
 }  # fmt: skip
 
-#: Words that stand for a value of a variable.
+#: Words for the values of a variable.
 VALUES: dict[str, dict[str, int]] = {
     "recompute": {"none": 0, "selective": 1, "full": 2},
     "offload": {"none": 0, "optimizer": 1, "all": 2},
@@ -77,7 +77,7 @@ _FOLDS = {"min": np.minimum, "max": np.maximum}
 
 
 def names(expression: Expression) -> frozenset[str]:
-    """The variables and quantities an expression speaks of."""
+    """The variables and quantities that an expression contains."""
     match expression:
         case Name(name):
             return frozenset({name})
@@ -89,7 +89,10 @@ def names(expression: Expression) -> frozenset[str]:
 
 
 def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
-    """The value of an expression; `values` maps each name to a number or to equally long numpy arrays."""
+    """The value of an expression: a number, or an array where names are arrays.
+
+    `values` maps each name to a number or to an array, all of one shape.
+    """
     match expression:
         case Const(value):
             return value

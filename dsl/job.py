@@ -289,7 +289,7 @@ class Goal:
 
 
 class Launch(Frozen):
-    """How the job is started: the fields of `launch slurm { ... }`. What is None is left to the site."""
+    """How the job is started: the fields of `launch slurm { ... }`. The site decides what is None."""
 
     kind: Literal["slurm"] = "slurm"
     job_name: Annotated[str | None, Doc("the job file's name unless given")] = None
@@ -328,7 +328,7 @@ class TargetSpec(Frozen):
 
 
 class Job(Frozen):
-    """Everything a job file says. `span(path)` finds where it said it."""
+    """Everything that a job file states; `span(path)` finds a setting in the text."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -355,7 +355,7 @@ class Job(Frozen):
         return self
 
     def span(self, *path: str) -> Span | None:
-        """Where a setting stands, such as `span("train", "seq_len")`; its block when it was defaulted."""
+        """Position of a setting, such as `span("train", "seq_len")`; of its block if it is defaulted."""
         while path:
             if path in self._spans:
                 return self._spans[path]

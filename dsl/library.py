@@ -14,7 +14,7 @@ from .evaluation.scope import Definition, unknown_name
 from .syntax.parser import parse
 from .syntax.tree import Block, Identifier, Let, Statement
 
-#: A definition of the library begins at the start of a line.
+#: The head of a definition, at the start of a line.
 _HEAD = re.compile(r"^(model|gpu|cluster|let)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ class StdEntry:
 
 
 class Library:
-    """The names of the standard library, as its own files see them: without `std.`."""
+    """The names of the standard library as its own files write them, without `std.`."""
 
     def lookup(self, identifier: Identifier) -> Constant:
         entry = _index().get(("let", identifier.name))
@@ -52,7 +52,7 @@ STD = Library()
 
 
 def std_entries() -> list[StdEntry]:
-    """What the standard library offers, file by file, in the order in which it stands there."""
+    """The entries of the standard library, file by file, in the order of the text."""
     return [entry for entry in _index().values() if entry.kind != "let"]
 
 

@@ -19,8 +19,8 @@ def wrong(
     return JobError([Diagnostic(code, message, span, notes=notes, help=help)])
 
 
-#: Raised for what follows from an error that has been told already.
 def already_reported() -> JobError:
+    """An exception for what follows from an error that is in the report already."""
     return JobError([])
 
 

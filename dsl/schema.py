@@ -1,4 +1,4 @@
-"""The settings of a block, read from the pydantic class behind it: kind, dimension, words, limits, doc."""
+"""The pydantic class of a block -> the type of each of its settings: kind, dimension, words, limits, doc."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .units import NUMBER, Dimension, dimension
 
 Kind = Literal["whole", "number", "truth", "word", "text", "choices", "texts", "table", "gpu"]
 
-#: The class behind each block; those behind targets come with the backends.
+#: The class of each block; those of targets come with the backends.
 CLASSES: dict[str, type[BaseModel]] = {
     "model": Model,
     "gpu": Gpu,
@@ -25,13 +25,13 @@ CLASSES: dict[str, type[BaseModel]] = {
     "train": Train,
     "launch": Launch,
 }
-#: Fields that a block's head gives.
+#: Fields that the head of a block gives.
 _HEAD_FIELDS = {"name", "kind"}
 
 
 @dataclass(frozen=True)
 class SettingType:
-    """What one setting takes. `limits` are pydantic's names of bounds with their values."""
+    """What one setting takes. `limits` are pydantic's names of bounds (ge, gt, le, lt) with their values."""
 
     key: str
     kind: Kind

@@ -1,4 +1,4 @@
-"""One definition of the standard library by its name -> the object behind it."""
+"""The name of one definition of the standard library -> its `Model`, `Gpu` or `Cluster`."""
 
 from __future__ import annotations
 

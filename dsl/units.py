@@ -36,7 +36,7 @@ class Dimension:
         return not any(self.powers)
 
     def without_counts(self) -> Dimension:
-        """Tokens and sequences are counts: they count as bare numbers where nothing else is asked."""
+        """The dimension with tokens and sequences, which are counts, taken as bare numbers."""
         return Dimension((0, 0, *self.powers[2:]))
 
 
@@ -87,12 +87,12 @@ def example(wanted: Dimension) -> str | None:
 
 
 def fits(given: Dimension, wanted: Dimension) -> bool:
-    """Whether a value may stand where a dimension is wanted: a bare number does for tokens or sequences."""
+    """Whether a value may be used where a dimension is wanted: a bare number may for tokens or sequences."""
     return given == wanted or (given.bare and wanted.without_counts().bare)
 
 
 def alike(left: Dimension, right: Dimension) -> bool:
-    """Whether two values may be added or compared; a bare count may meet tokens or sequences."""
+    """Whether two values may be added or compared; a bare number may be combined with tokens or sequences."""
     if left == right:
         return True
     counted = left.powers[:2], right.powers[:2]
@@ -132,7 +132,7 @@ def _units() -> dict[str, _Unit]:
 #: Every unit and suffix by its spelling. `K` and `Ki` alone are plain multipliers.
 UNITS: dict[str, _Unit] = _units()
 
-#: Units long enough to be meant by a similar word.
+#: Units long enough for "did you mean"; a single letter is similar to too much.
 _LONG = tuple(unit for unit in UNITS if len(unit) > 1)
 
 #: What people write instead.
@@ -154,7 +154,7 @@ _MAX_DIGITS, _MAX_EXPONENT = 60, 100
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number in base units. `share` marks a percentage, which may stand for a share of something."""
+    """A number in base units. `share` marks a percentage, which may mean a share of another value."""
 
     value: int | float
     dimension: Dimension = NUMBER
@@ -162,7 +162,7 @@ class Measure:
 
     @property
     def zero(self) -> bool:
-        """Nothing is nothing in every unit."""
+        """A bare zero, which has every unit."""
         return self.value == 0 and self.dimension.bare
 
 

@@ -25,9 +25,9 @@ Path = tuple[str, ...]
 
 @dataclass
 class Checker:
-    """One job while it is checked: its own blocks by kind, what surrounds them, what was found.
+    """One job while it is checked: its own blocks by kind, the names and changes that apply, what was found.
 
-    `misspelt` names blocks that stand in the file under a misspelt name: these are not told as missing.
+    `misspelt` holds kinds of blocks that the file spells wrong: these are not reported as missing.
     """
 
     report: Report
@@ -45,7 +45,7 @@ class Checker:
         return {key: Located(setting, self.scope) for key, setting in settings.items()}
 
     def place(self, path: Path, block: Gathered) -> None:
-        """Remembers where a block and its settings stand."""
+        """Remembers the positions of a block and its settings."""
         self.spans[path] = block.head
         for key, located in block.settings.items():
             self.spans[*path, key] = located.setting.span
@@ -60,7 +60,7 @@ class Checker:
 
 
 def parts_of(checker: Checker) -> Parts:
-    """Model, cluster and train; a part is None when it is missing or cannot be built, which is told."""
+    """Model, cluster and train; a part is None, and reported, when it is missing or cannot be built."""
     model, cluster, train = _model(checker), _cluster(checker), _train(checker)
     return Parts(model, cluster, train, checker.span, lambda *path: path in checker.given)
 
@@ -169,7 +169,7 @@ def _train(checker: Checker) -> Train | None:
 
 
 def _batch(batch: Located, seq_len: int | None) -> int:
-    """The sequences of a step; a batch said in tokens is divided by the sequence length."""
+    """The sequences of a step; a batch given in tokens is divided by the sequence length."""
     node, expected = batch.setting.value, setting_types(Train)["global_batch"]
     value = evaluate(node, batch.names.lookup)
     if not isinstance(value, Measure):

@@ -1,4 +1,4 @@
-"""Blocks -> the objects behind them: bases unrolled, changes laid over, every setting read and bounded."""
+"""Blocks -> pydantic objects: bases unrolled, changes applied, every setting read and checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Built = TypeVar("Built", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Located:
-    """A setting, and the file's names that its value speaks in."""
+    """A setting, and the names of the file in which it is written."""
 
     setting: Setting
     names: Names
@@ -32,9 +32,9 @@ class Located:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A block with the settings of its bases and all changes; `title` is how messages call it.
+    """A block with the settings of its bases and all changes; `title` is its name in messages.
 
-    `broken` names settings that stand there in a form that is none; `whole` is false without the base.
+    `broken` holds keys that are written as a clause instead of a setting; `whole` is false without the base.
     """
 
     title: str
@@ -46,7 +46,7 @@ class Gathered:
 
 
 def find_definition(kind: str, identifier: Identifier, names: Names) -> Definition:
-    """The block that a name speaks of; `std.` names the standard library."""
+    """The block that an identifier names, `std.` in the standard library. Raises `JobError` if unknown."""
     of_std = identifier.name.startswith("std.")
     name = identifier.name.removeprefix("std.")
     found = STD.find(kind, name) if of_std else names.find(kind, name)
@@ -61,7 +61,7 @@ def find_definition(kind: str, identifier: Identifier, names: Names) -> Definiti
 
 
 def gather(definition: Definition, changes: Mapping[str, Located], report: Report) -> Gathered:
-    """Unrolls `from`: the base's settings first, then what each derived block and --set change."""
+    """Unrolls `from`: settings of the base, over them those of each derived block, over them --set."""
     chain = [definition]
     with report.catching():
         _follow(chain)
@@ -122,7 +122,7 @@ class Values:
 def read_settings(
     block: Gathered, of: type[BaseModel], report: Report, without: Iterable[str] = ()
 ) -> Values:
-    """Every setting as its field wants it; unknown ones are told, those in `without` left to the caller."""
+    """Every setting as the type of its field; unknown ones are reported, those in `without` not read."""
     known = setting_types(of)
     values = Values({}, set(block.broken))
     for key, located in block.settings.items():
@@ -149,7 +149,7 @@ def _report_unknown(
 def build(
     block: Gathered, of: type[Built], values: Values, report: Report, **given: Any
 ) -> Built | None:
-    """The object behind a block, or None after telling what is missing or out of bounds."""
+    """The object of a block, or None after reporting what is missing or out of bounds."""
     try:
         made = of(**values.found, **given)
     except ValidationError as error:

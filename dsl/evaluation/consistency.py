@@ -1,4 +1,4 @@
-"""What must agree within a job whatever the framework: one small function per rule, listed at the end."""
+"""The parts of a job -> what disagrees within or between them, whatever the framework; `CHECKS` lists all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .evaluate import plain
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a job that could be built; `span` says where a setting stands, `given` whether it does."""
+    """The parts of a job that could be built; `span` finds a setting in the text, `given` if it is there."""
 
     model: Model | None
     cluster: Cluster | None

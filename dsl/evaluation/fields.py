@@ -1,4 +1,4 @@
-"""The value of one setting as the field behind it wants it: a number in base units, a word, text, a table."""
+"""The expression of one setting -> a value of its field's type: number in base units, word, text, table."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..units import Measure, example, fits, in_words
 from .evaluate import Interval, Members, evaluate, kind_of, plain
 from .scope import Names
 
-#: Choices that a range may stand for, and how large one may be.
+#: The most choices of a range or set, and the largest one.
 MAX_CHOICES = 4096
 MAX_CHOICE = 10**6
 
 
 def read(node: Node, field: SettingType, names: Names) -> Any:
-    """The value of a setting; raises `JobError` with the position of what is wrong in it."""
+    """The value of a setting, in base units. Raises `JobError` at the position of what is wrong in it."""
     if (
         field.optional
         and isinstance(node, Identifier)
@@ -33,7 +33,7 @@ def read(node: Node, field: SettingType, names: Names) -> Any:
 
 
 def measured(node: Node, field: SettingType, names: Names) -> Measure:
-    """A number of the dimension that a field wants."""
+    """A number of the dimension that a field takes. Raises `JobError` for another kind or dimension."""
     value = evaluate(node, names.lookup)
     if not isinstance(value, Measure):
         raise _wrong_kind(node, field, in_words(field.dimension), kind_of(value))
@@ -80,7 +80,7 @@ def _whole(node: Node, field: SettingType, names: Names) -> int:
 
 
 def whole(value: Measure, node: Node, field: SettingType) -> int:
-    """A whole number; bytes are rounded, all else must be whole as it stands."""
+    """A whole number; bytes are rounded, anything else must be whole already."""
     if (
         isinstance(value.value, float)
         and not value.value.is_integer()
@@ -155,7 +155,7 @@ def _choices(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
 
 
 def _chosen(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
-    """The values to choose from, rising."""
+    """The values to choose from, in ascending order."""
     value = evaluate(node, names.lookup)
     match value:
         case Measure():

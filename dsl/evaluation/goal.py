@@ -50,7 +50,7 @@ _MAX_CHAIN = 8
 
 @dataclass(frozen=True)
 class Resolved:
-    """A resolved expression; `constant` is its value where it speaks of no decision."""
+    """A resolved expression; `constant` is its value where it contains no decision and no quantity."""
 
     expression: Expression
     dimension: Dimension
@@ -64,9 +64,9 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Context:
-    """What a goal may speak of besides decisions: constants, and settings of the job by dotted name.
+    """What a goal may refer to other than decisions: constants, and settings of the job by dotted name.
 
-    A block that could not be built is None; what needs it is left alone.
+    A block that could not be built is None; references to it are not reported again.
     """
 
     names: Names
@@ -114,7 +114,7 @@ def _setting(owner: object, key: str, identifier: Identifier) -> Constant:
 
 
 def read_goal(clauses: list[Clause], context: Context, report: Report) -> Goal:
-    """All clauses in the order of the file; each broken one is told and left out."""
+    """All clauses in the order of the file; each broken one is reported and left out."""
     objectives: list[Objective] = []
     constraints: list[Constraint] = []
     for clause in clauses:
@@ -179,7 +179,7 @@ def _text(span: Span) -> str:
 
 
 def _free(node: Node) -> bool:
-    """Whether an expression speaks of no decision and no quantity."""
+    """Whether an expression contains no decision and no quantity."""
     return not any(word.name in VARIABLES or word.name in QUANTITIES for word in identifiers(node))
 
 
@@ -261,7 +261,7 @@ def _compared(op: str, left: Node, right: Node, context: Context) -> Expression:
 
 
 def _operand(node: Node, other: Node, context: Context) -> Resolved:
-    """One side of a comparison; beside `recompute` and its like it is one of their words."""
+    """One side of a comparison. Compared with a variable that has words (`VALUES`), it is one of them."""
     if isinstance(other, Identifier) and other.name in VALUES:
         return _word(node, other.name)
     return _number(node, context)
@@ -281,7 +281,7 @@ def _word(node: Node, variable: str) -> Resolved:
 
 
 def _as_share(resolved: Resolved, other: Resolved, context: Context) -> Resolved:
-    """A percentage beside bytes is that share of the GPU's memory."""
+    """A percentage compared with bytes becomes that share of the GPU's memory, in bytes."""
     if resolved.constant is None or not resolved.constant.share or str(other.dimension) != "B":
         return resolved
     if context.memory_bytes is None:
@@ -338,7 +338,7 @@ def _member(
 
 
 def _between(node: Membership, item: Resolved, value: Interval, context: Context) -> Resolved:
-    """A range over decisions is written out; over quantities, or too long, it is two comparisons."""
+    """A range of decisions is written out as a set; of quantities, or if too long, it is two comparisons."""
     low, high = (_as_share(_of(bound), item, context) for bound in (value.low, value.high))
     for bound in (low, high):
         agree("in", item, bound, node.item.span, node.collection.span)

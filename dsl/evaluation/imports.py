@@ -17,7 +17,7 @@ from .scope import Scope, resolve_lets
 #: Blocks of the language, and those that a file may offer to others.
 BLOCKS = ("model", "gpu", "cluster", "train", "goal", "target", "launch")
 SHARED = ("model", "gpu", "cluster", "launch")
-#: Files that import each other in a row.
+#: Longest chain of files of which each imports the next.
 _MAX_CHAIN = 32
 
 
@@ -25,7 +25,8 @@ _MAX_CHAIN = 32
 class Loader:
     """Reads files; keeps their texts for the digest and the complaints for the report.
 
-    `broken` says that a text could not be read wholly, `misspelt` which blocks stand there misspelt.
+    `broken` is whether a text could not be read completely; `misspelt` holds kinds of blocks that one spells
+    wrong.
     """
 
     report: Report

@@ -16,13 +16,13 @@ from ..syntax.tree import Clause, Identifier, Setting, Text
 from .goal import CLAUSES
 
 Targets = Mapping[str, type[BaseModel]]
-#: Blocks whose settings a path may name, besides `target.NAME` and `goal`.
+#: Blocks whose settings a path may name; `target.NAME` and `goal` are read apart.
 _BLOCKS = ("model", "cluster", "train", "launch")
 
 
 @dataclass
 class Overrides:
-    """Changes to constants, to settings (by block and key) and to the goal. The last of a path counts."""
+    """Changes to constants, to settings (by block and key) and to the goal; the last of a path counts."""
 
     lets: dict[str, Setting] = field(default_factory=dict)
     settings: dict[tuple[str, ...], dict[str, Setting]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ RESERVED = frozenset((*VARIABLES, *QUANTITIES, *TRUTH, *FUNCTIONS, "std", "none"
 
 
 class Names(Protocol):
-    """Where a block's names are looked up: the file that it stands in."""
+    """Where the names of a block are looked up: the file that contains it."""
 
     def lookup(self, identifier: Identifier) -> Constant:
         """The value of a constant; raises `JobError`."""
@@ -35,7 +35,7 @@ class Names(Protocol):
 
 @dataclass(frozen=True)
 class Definition:
-    """A block, and the file's names that it speaks in."""
+    """A block, and the names of the file that contains it."""
 
     block: Block
     names: Names
@@ -87,7 +87,7 @@ class Scope:
             self.lets[name] = let
 
     def add_block(self, block: Block, report: Report) -> None:
-        """Registers a named block; only those can be spoken of."""
+        """Registers a block under its name; one without a name cannot be referred to."""
         if block.name is None:
             return
         key = (block.kind.name, block.name.name)
@@ -121,7 +121,7 @@ def resolve_lets(scope: Scope, changes: Mapping[str, Node], report: Report) -> N
 def _in_order(
     nodes: dict[str, Node], lets: dict[str, Let], scope: Scope, report: Report
 ) -> list[str]:
-    """The names, each after those that it needs. Those that need a circle get no value, circles are told."""
+    """The names, each after those that it needs; circles are reported, names in or after one get no value."""
     needs = {
         name: [w.name for w in identifiers(node) if w.name in nodes] for name, node in nodes.items()
     }
@@ -157,7 +157,7 @@ def _circles(stuck: list[str], needs: Mapping[str, list[str]]) -> Iterator[list[
             yield [*walked[walked.index(name) :], name]
 
 
-#: Names of a circle that are told.
+#: The most names of a circle that a message lists.
 _SHOWN = 6
 
 

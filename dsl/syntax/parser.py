@@ -1,4 +1,4 @@
-"""Text -> syntax tree, with every syntax error that can be told apart."""
+"""Text -> syntax tree, and every syntax error that does not follow from another."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from .tree import (
 
 #: Deeper expressions are refused, so that walking one never exhausts Python's stack.
 MAX_DEPTH = 60
-#: Syntax errors told at once.
+#: The most syntax errors reported at once.
 MAX_ERRORS = 10
 
 
 def parse(source: Source, start: int = 0, end: int | None = None) -> tuple[File, list[Diagnostic]]:
-    """The tree of a text, or of a stretch of it, and its syntax errors; what they touch is left out."""
+    """The tree of a text, or of a stretch of it, and its syntax errors; broken statements are left out."""
     end = len(source.text) if end is None else end
     report = Report()
     tree = _tree(source, start, source.text[start:end], report)

@@ -11,7 +11,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from .. import codes
 from ..diagnostics import Diagnostic, Note, Source, Span
 
-#: Terminals of the grammar in words, in the order in which they are told.
+#: Terminals of the grammar in words, in the order in which messages list them.
 _WORDS = {
     "NUMBER": "a value",
     "NAME": "a name",
@@ -26,7 +26,7 @@ _WORDS = {
     "RBRACE": "`}`",
     "COMPARE": "an operator",
 }
-#: Terminals that begin a value; one word stands for them all.
+#: Terminals that begin a value; messages name them all by "a value".
 _VALUE_STARTS = {"NAME", "STRING", "LBRACE"}
 
 _CHARACTER_HELP = {
@@ -117,7 +117,7 @@ _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
 def _open_brackets(text: str, position: int) -> list[int]:
-    """Where the brackets that are open at a position stand, outermost first."""
+    """Positions of the brackets that are open at a position, outermost first."""
     stack: list[int] = []
     for match in _SCAN.finditer(text, 0, position):
         if match[0] in ("(", "[", "{"):

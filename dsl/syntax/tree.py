@@ -1,4 +1,4 @@
-"""What a job file says, as written: small frozen nodes with spans. Comments stay in the source text."""
+"""The syntax tree of a job file: small frozen nodes with spans. Comments are not part of it."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def identifiers(node: Node) -> list[Identifier]:
-    """Every name that an expression speaks of, from left to right, without recursion."""
+    """Every name in an expression, from left to right, without recursion."""
     found: list[Identifier] = []
     waiting = [node]
     while waiting:
