@@ -126,7 +126,7 @@ def _with(case: Case, values: Mapping[Parameter, Floats]) -> Case:
 
 
 def _parts(setup: Setup, case: Case) -> dict[str, Any]:
-    """Nanoseconds of a step by part, as compiler/estimate.py adds them up, for arrays of rates."""
+    """Nanoseconds of a step by part, as compiler/pricing/estimate.py adds them up, for arrays of rates."""
     columns = columns_of(case, {name: setup.layout[name] for name in ORDER})
     one = {name: int(np.ravel(column)[0]) for name, column in columns.items()}
     placement = placement_of(setup, one["vpp"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+
 import pytest
 
 import parc
@@ -21,6 +24,16 @@ def test_tables_are_up_to_date(update: bool) -> None:
     document = DOCUMENT.read_text()
     assert document == filled(document, tables)
     assert set(shown(document)) == {*tables, "accuracy", "ranking"}
+
+
+def test_its_chapters_are_the_rooms_of_the_compiler() -> None:
+    """In the order in which pyproject.toml names the packages."""
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
+        "packages"
+    ]
+    rooms = [name[len("parc.compiler.") :].title() for name in packages if "compiler." in name]
+    chapters = re.findall(r"^## (.*)$", DOCUMENT.read_text(), re.MULTILINE)
+    assert [chapter for chapter in chapters if chapter in rooms] == rooms
 
 
 def test_every_trait_is_shown() -> None:

@@ -16,9 +16,12 @@ from parc.dsl.syntax.parser import parse
 from tests.support import simulated_logs
 from tests.support.paths import ROOT
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 #: Commands that a reader runs once, to set up; they are not run here.
 SETUP = ("make ", "git ", "pip ", "cd ")
+#: Folders of the tree, and how a module in one of them is named.
+ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
+PATH = re.compile(rf"(?<![\w/.-])(?:{'|'.join(ROOMS)})/[\w/*.-]*\.py\b")
 TIMING = re.compile(r"\b\d+\.\d\d s\b")
 ALL_BLOCKS = ("model", "cluster", "train")
 
@@ -40,6 +43,12 @@ def fences(text: str) -> list[Fence]:
 
 def fenced(path: Path, language: str) -> list[Fence]:
     return [fence for fence in fences(path.read_text()) if fence.language == language]
+
+
+def written(room: str) -> list[Path]:
+    """The documents and modules below a folder that people write."""
+    files = [*(ROOT / room).rglob("*.md"), *(ROOT / room).rglob("*.py")]
+    return [file for file in files if "golden" not in file.parts]
 
 
 def steps(block: str) -> list[tuple[str, str]]:
@@ -110,6 +119,16 @@ def test_jobs_can_be_read(path: Path, tmp_path: Path) -> None:
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_files_that_are_named_exist() -> None:
+    """A path below one of the tree's folders, in a document, a comment or a text; NAME is any name."""
+    named = {
+        path.replace("NAME", "*")
+        for file in [*ROOT.glob("*.md"), *(file for room in ROOMS for file in written(room))]
+        for path in PATH.findall(file.read_text())
+    }
+    assert [path for path in sorted(named) if not any(ROOT.glob(path))] == []
 
 
 def test_the_readme_lists_every_target_and_example() -> None:
