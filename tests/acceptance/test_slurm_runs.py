@@ -131,20 +131,30 @@ def test_two_jobs_at_once_do_not_meet(emulated: Cluster, tmp_path: Path) -> None
     assert len(ports) == 2
 
 
+#: Node 1 fails as soon as node 0 runs.
+FAILS = """\
+#!/usr/bin/env bash
+runs="${BASH_SOURCE[0]}.runs"
+if ((NODE_RANK == 0)); then
+    touch "$runs"
+    sleep 600
+fi
+until [[ -e $runs ]]; do sleep 0.1; done
+date +'failing at %Y-%m-%dT%H:%M:%S'
+exit 7
+"""
+
+
 def test_a_failing_rank_ends_the_job_with_its_code(emulated: Cluster, tmp_path: Path) -> None:
     """The other node would have gone on for minutes; SLURM's own clock says how long it did.
 
-    A rank that fails while another's shell still starts may end it before it listens: 143 is then highest.
+    It fails once the other one runs: a shell that is ended before it listens to TERM answers 143, and the
+    highest status of all is the job's.
     """
     job = deepspeed(steps=3)
     entry = "deepspeed/launch.sh"
-    fails = (
-        "#!/usr/bin/env bash\n"
-        "if ((NODE_RANK == 1)); then sleep 3; date +'failing at %Y-%m-%dT%H:%M:%S'; exit 7; fi\nsleep 600\n"
-    )
-    run = submit(
-        emulated, Generated("tiny", "", job.plan, {**job.files, entry: fails}, ()), tmp_path
-    )
+    failing = Generated("tiny", "", job.plan, {**job.files, entry: FAILS}, ())
+    run = submit(emulated, failing, tmp_path)
     assert run.wait_for(ENDED, END_SECONDS) == "FAILED"
     (failed,) = re.findall(r"failing at (\S+)", run.log)
     ended = datetime.fromisoformat(run.fields()["EndTime"])

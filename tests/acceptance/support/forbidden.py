@@ -118,7 +118,9 @@ def forbidden(name: str, seed: int, each: int) -> Iterator[Forbidden]:
             if found.get(key, 0) < each and rules[0] in BACKENDS[target].target.predicates:
                 found[key] = found.get(key, 0) + 1
                 drawn = f"{rules[0].code}-{place}-{number}"
-                yield Forbidden(rules[0], Generated(drawn, "", plan, _files(plan), ()))
+                # The framework is not asked about a rule that is stricter than its own.
+                files = {} if rules[0].stricter else _files(plan)
+                yield Forbidden(rules[0], Generated(drawn, "", plan, files, ()))
 
 
 def forced(target: str, name: str, model: Model, layout: Layout, **train: Any) -> Forbidden:
@@ -173,6 +175,7 @@ def _broken(plan: Plan) -> list[Predicate]:
 
 def _files(plan: Plan) -> dict[str, str]:
     """What would be written if the rules were not asked."""
-    with patch(f"parc.backends.{plan.target}.emit.problems", lambda *arguments: []):
-        files: dict[str, str] = BACKENDS[plan.target].emit(plan)
+    emit = BACKENDS[plan.target].emit
+    with patch(f"{emit.__module__}.problems", lambda *arguments: []):
+        files: dict[str, str] = emit(plan)
     return files
