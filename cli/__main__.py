@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 FINE, FINDINGS, WRONG, INTERRUPTED = 0, 1, 2, 130
-#: New objects between two searches for unreachable ones. At Python's own 700 they take a tenth of a command,
-#: most of it over modules that stay.
+#: New objects between two garbage collections. With Python's default of 700, collections take a tenth of the
+#: time of a command, most of it over modules, which stay.
 OBJECTS = 200_000
 
 
@@ -47,27 +47,28 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse itself exits with 2 on wrong usage."""
-    pressed: list[int] = []
+    signals: list[int] = []
     try:
-        with _interruptions(pressed):
+        with _interruptions(signals):
             return _run(argv)
     except BrokenPipeError:
-        # The reader has gone, as in `parc std | head`: what is still buffered must not fail at exit.
+        # The reader of a pipe has closed it, as in `parc std | head`: flushing at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except BaseException as error:
-        if not pressed and not isinstance(error, KeyboardInterrupt):
+        if not signals and not isinstance(error, KeyboardInterrupt):
             raise
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
 @contextmanager
-def _interruptions(pressed: list[int]) -> Iterator[None]:
-    """Note Ctrl-C: a library that is just being loaded turns KeyboardInterrupt into an error of its own."""
+def _interruptions(signals: list[int]) -> Iterator[None]:
+    """Records Ctrl-C in `signals`: a library that is interrupted while it loads may raise an ImportError
+    in place of KeyboardInterrupt."""
 
     def note(number: int, frame: object) -> NoReturn:
-        pressed.append(number)
+        signals.append(number)
         raise KeyboardInterrupt
 
     before = signal.getsignal(signal.SIGINT)
@@ -82,7 +83,7 @@ def _interruptions(pressed: list[int]) -> Iterator[None]:
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """What stands behind `--` of `parc lint` and `parc import` belongs to the scripts."""
+    """Arguments of parc, and those after `--`, which `parc lint` and `parc import` pass to the scripts."""
     if "--" not in argv or argv[0] not in ("lint", "import"):
         return argv, ()
     index = argv.index("--")
@@ -90,7 +91,7 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """The imports take long enough to be interrupted, so they belong to the run."""
+    """Parses and runs; imports here, not at the top, since loading takes long enough to be interrupted."""
     gc.set_threshold(OBJECTS)
     from parc.dsl.diagnostics import JobError
 
@@ -102,9 +103,9 @@ def _run(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
         return code
     except JobError as error:
-        from parc.printing.terminal import complain
+        from parc.printing.terminal import print_diagnostics
 
-        complain(error.diagnostics)
+        print_diagnostics(error.diagnostics)
         return WRONG
 
 

@@ -56,19 +56,19 @@ def estimate(job: Job, layout: Mapping[str, int], target: str) -> Estimate:
 
 @dataclass(frozen=True)
 class Planned:
-    """What became of a job: plans, the best first, and why the other targets have none."""
+    """A job with its plans, the best first, and by name the complaints of targets without a plan."""
 
     job: Job
     plans: tuple[Plan, ...]
     complaints: tuple[tuple[str, Diagnostic], ...] = ()
 
     def diagnostics(self) -> list[Diagnostic]:
-        """The complaints; mere warnings while some target has a plan."""
+        """The complaints; as warnings where at least one target has a plan."""
         return softened((complaint for _, complaint in self.complaints), bool(self.plans))
 
 
 def softened(complaints: Iterable[Diagnostic], soft: bool) -> list[Diagnostic]:
-    """The complaints, as warnings when `soft`: one target's trouble while another does its work."""
+    """The complaints, as warnings when `soft`: where another target succeeded."""
     return [
         replace(complaint, severity="warning") if soft else complaint for complaint in complaints
     ]
@@ -98,7 +98,7 @@ def plan_targets(
 
 
 def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
-    """The job's targets, or those of them that are wanted."""
+    """The names of the job's targets, or those that are wanted. Raises `JobError` for one that it lacks."""
     known = [spec.name for spec in job.targets]
     chosen = list(dict.fromkeys(wanted or known))
     unknown = [

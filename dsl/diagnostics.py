@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 Severity = Literal["error", "warning", "info"]
 
@@ -71,7 +71,7 @@ class Diagnostic:
     def __str__(self) -> str:
         return render(self)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "code": self.code,
             "severity": self.severity,
@@ -143,7 +143,7 @@ def _shown(character: str) -> str:
     return " " if character == "\t" else "\N{REPLACEMENT CHARACTER}"
 
 
-def _position(span: Span | None) -> dict[str, Any]:
+def _position(span: Span | None) -> dict[str, object]:
     if span is None:
         return {"path": None, "line": None, "column": None}
     return {"path": span.source.name, "line": span.line, "column": span.column}

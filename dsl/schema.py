@@ -6,7 +6,7 @@ import functools
 import types
 import typing
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -39,7 +39,7 @@ class SettingType:
     words: tuple[str, ...]
     optional: bool
     required: bool
-    default: Any
+    default: object
     limits: tuple[tuple[str, float], ...]
     doc: str
 
@@ -55,7 +55,7 @@ def setting_types(of: type[BaseModel]) -> dict[str, SettingType]:
     }
 
 
-def _setting_type(key: str, hint: Any, info: FieldInfo) -> SettingType:
+def _setting_type(key: str, hint: object, info: FieldInfo) -> SettingType:
     core, metadata, optional = _unwrap(hint)
     units = [item.dimension for item in metadata if isinstance(item, Unit)]
     docs = [item.text for item in metadata if isinstance(item, Doc)]
@@ -76,9 +76,9 @@ def _setting_type(key: str, hint: Any, info: FieldInfo) -> SettingType:
     )
 
 
-def _unwrap(hint: Any) -> tuple[Any, list[Any], bool]:
+def _unwrap(hint: object) -> tuple[object, list[object], bool]:
     """The bare type, the metadata of every layer around it (outermost first), and whether None is allowed."""
-    metadata: list[Any] = []
+    metadata: list[object] = []
     optional = False
     while True:
         origin = get_origin(hint)
@@ -93,8 +93,14 @@ def _unwrap(hint: Any) -> tuple[Any, list[Any], bool]:
             return hint, metadata, optional
 
 
-def _kind(core: Any) -> tuple[Kind, tuple[str, ...]]:
-    plain: dict[Any, Kind] = {int: "whole", float: "number", bool: "truth", str: "text", Gpu: "gpu"}
+def _kind(core: object) -> tuple[Kind, tuple[str, ...]]:
+    plain: dict[object, Kind] = {
+        int: "whole",
+        float: "number",
+        bool: "truth",
+        str: "text",
+        Gpu: "gpu",
+    }
     if core in plain:
         return plain[core], ()
     origin, args = get_origin(core), get_args(core)
@@ -107,9 +113,9 @@ def _kind(core: Any) -> tuple[Kind, tuple[str, ...]]:
     raise TypeError(f"the language has no setting of type {core}")
 
 
-def _limits(metadata: list[Any]) -> tuple[tuple[str, float], ...]:
+def _limits(metadata: list[object]) -> tuple[tuple[str, float], ...]:
     """Bounds by pydantic's names (ge, gt, le, lt), from plain metadata and from `Field`."""
-    found: list[Any] = []
+    found: list[object] = []
     for item in metadata:
         found += item.metadata if isinstance(item, FieldInfo) else [item]
     return tuple(

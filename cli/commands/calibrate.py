@@ -52,22 +52,22 @@ def run(arguments: Namespace) -> int:
     from parc.calibrate import calibrate, is_ours, site_text
 
     from ..printing.calibration_report import calibration_json, calibration_text, summary
-    from ..printing.terminal import complain, progress, say, say_json
+    from ..printing.terminal import print_diagnostics, print_json, print_text, progress
     from ..writing.single_file import refuse, replace
 
     refuse(arguments.output, is_ours, arguments.force)
     layouts = _layouts(arguments)
     with progress("calibrating"):
         result = calibrate(job, arguments.log, layouts)
-    complain(result.complaints)
+    print_diagnostics(result.complaints)
     changed = False
     if not result.complaints:
         text = site_text(job, result.parameters, arguments.output.name, summary(result))
         changed = replace(arguments.output, text)
     if arguments.json:
-        say_json(calibration_json(result, str(arguments.output), changed))
+        print_json(calibration_json(result, str(arguments.output), changed))
     else:
-        say(calibration_text(result, str(arguments.output), changed))
+        print_text(calibration_text(result, str(arguments.output), changed))
     return 1 if result.complaints else 0
 
 

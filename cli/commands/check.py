@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
-from ..printing.terminal import complain, say, say_json
+from ..printing.terminal import print_diagnostics, print_json, print_text
 from .job_arguments import add_json, add_overrides
 
 if TYPE_CHECKING:
@@ -34,15 +34,15 @@ def run(arguments: Namespace) -> int:
             refusals, code = list(error.diagnostics), 2
         found += refusals
         if not refusals and not arguments.json:
-            say(f"{path}: fine")
-    complain(found)
+            print_text(f"{path}: fine")
+    print_diagnostics(found)
     if arguments.json:
-        say_json([diagnostic.to_json() for diagnostic in found])
+        print_json([diagnostic.to_json() for diagnostic in found])
     return code
 
 
 def _refusals(job: Job) -> list[Diagnostic]:
-    """What targets cannot run at all, whatever the layout."""
+    """Complaints of targets that cannot run the job in any layout."""
     from parc.backends import BACKENDS
 
     return [found for spec in job.targets for found in BACKENDS[spec.name].target.refuses(job)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
-from ..printing.terminal import complain, progress, say, say_json
+from ..printing.terminal import print_diagnostics, print_json, print_text, progress
 from .job_arguments import add_json, add_overrides, add_targets, load_jobs, output_path
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ NAME = "compile"
 
 @dataclass
 class _Result:
-    """What all jobs together write; each of several jobs has a part, its subfolder."""
+    """What all jobs write together; each of several jobs has a part, which is its subfolder."""
 
     planned: list[Planned] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
     result = _Result()
     for job in jobs:
         planned, emitted = emit(plan_targets(job, targets, progress))
-        complain(planned.diagnostics())
+        print_diagnostics(planned.diagnostics())
         part = f"{job.name}/" if len(jobs) > 1 else ""
         files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
         result.planned.append(planned)
@@ -105,7 +105,7 @@ def _report(arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[C
     dry = arguments.check or arguments.diff
     if arguments.json:
         changed = [{"path": change.path, "kind": change.kind} for change in wanted]
-        say_json(
+        print_json(
             {"jobs": [planned_json(one) for one in planned], "written": not dry, "changes": changed}
         )
         return
@@ -114,13 +114,13 @@ def _report(arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[C
         return
     if not dry:
         for one in planned:
-            say(plans_text(one))
-            say("")
+            print_text(plans_text(one))
+            print_text("")
     verbs = (
         ("would add", "would change", "would remove") if dry else ("added", "changed", "removed")
     )
     names = dict(zip(("add", "change", "remove"), verbs, strict=True))
     for change in wanted:
-        say(f"{names[change.kind]} {arguments.output / change.path}")
+        print_text(f"{names[change.kind]} {arguments.output / change.path}")
     if not wanted:
-        say(f"{arguments.output}: nothing to change")
+        print_text(f"{arguments.output}: nothing to change")

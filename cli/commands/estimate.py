@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> int:
     from ..api import softened, target_names
     from ..printing.plan_json import estimate_json, job_json
     from ..printing.plan_text import estimate_text
-    from ..printing.terminal import complain, say, say_json
+    from ..printing.terminal import print_diagnostics, print_json, print_text
 
     prices, complaints = {}, []
     for target in target_names(job, arguments.target):
@@ -68,13 +68,15 @@ def run(arguments: Namespace) -> int:
         except JobError as error:
             complaints += [_named(job, target, found) for found in error.diagnostics]
     complaints = softened(complaints, bool(prices))
-    complain(complaints)
+    print_diagnostics(complaints)
     if arguments.json:
         priced = [{"target": name, **estimate_json(price)} for name, price in prices.items()]
         broken = [complaint.to_json() for complaint in complaints]
-        say_json({"job": job_json(job), "estimates": priced, "broken": broken})
+        print_json({"job": job_json(job), "estimates": priced, "broken": broken})
     elif prices:
-        say("\n\n".join(estimate_text(job, target, price) for target, price in prices.items()))
+        print_text(
+            "\n\n".join(estimate_text(job, target, price) for target, price in prices.items())
+        )
     return 0 if prices else 1
 
 

@@ -38,7 +38,7 @@ def add_json(parser: ArgumentParser) -> None:
 
 
 def output_path(text: str) -> Path:
-    """Where to write; an empty text, as of a variable that is not set, would mean the current folder."""
+    """A path to write to. An empty text, as from an unset variable, would be the current folder: refused."""
     if not text:
         raise ArgumentTypeError("the path is empty")
     return Path(text)

@@ -21,12 +21,12 @@ def run(arguments: Namespace) -> int:
     from ..api import plan_targets
     from ..printing.plan_json import planned_json
     from ..printing.plan_text import plans_text
-    from ..printing.terminal import complain, progress, say, say_json
+    from ..printing.terminal import print_diagnostics, print_json, print_text, progress
 
     planned = plan_targets(job, arguments.target, progress)
-    complain(planned.diagnostics())
+    print_diagnostics(planned.diagnostics())
     if arguments.json:
-        say_json(planned_json(planned))
+        print_json(planned_json(planned))
     elif planned.plans:
-        say(plans_text(planned))
+        print_text(plans_text(planned))
     return 0 if planned.plans else 1

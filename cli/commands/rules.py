@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from ..printing.terminal import say, say_json
+from ..printing.terminal import print_json, print_text
 from .job_arguments import add_json
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ NAME = "rules"
 
 
 @dataclass(frozen=True)
-class Rule:
-    """`origin` is who complains: language, commands, compiler, all or one target, a launcher, or lint.
+class ListedRule:
+    """`origin` is what checks it: language, commands, compiler, all or one target, a launcher, or lint.
 
-    `stricter` says why parc refuses what the framework would start; empty where it refuses it too.
+    `stricter` is why parc refuses what the framework would start; empty where the framework refuses it too.
     """
 
     code: str
@@ -38,19 +38,19 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     rules = sorted(all_rules(), key=lambda rule: (rule.code, rule.origin))
     if arguments.json:
-        say_json([asdict(rule) for rule in rules])
+        print_json([asdict(rule) for rule in rules])
         return 0
     for rule in rules:
-        say(f"{rule.code}  {rule.origin:<11}  {rule.name}: {rule.text}")
+        print_text(f"{rule.code}  {rule.origin:<11}  {rule.name}: {rule.text}")
         if rule.source:
-            say(f"{'':8}{'':11}  {rule.source}")
+            print_text(f"{'':8}{'':11}  {rule.source}")
         if rule.stricter:
-            say(f"{'':8}{'':11}  stricter: {rule.stricter}")
+            print_text(f"{'':8}{'':11}  stricter: {rule.stricter}")
     return 0
 
 
-def all_rules() -> Iterator[Rule]:
-    """Every complaint that parc can make, once for each origin."""
+def all_rules() -> Iterator[ListedRule]:
+    """Every complaint that parc can make, once for each origin, in no order."""
     from parc.backends import BACKENDS, LAUNCHERS
     from parc.calibrate.codes import CODES as CALIBRATION
     from parc.compiler.codes import CODES as COMPILER
@@ -70,22 +70,22 @@ def all_rules() -> Iterator[Rule]:
     for name, launcher in LAUNCHERS.items():
         yield from _listed(launcher.codes, name, launcher.manual)
     for rule in LINT:
-        yield Rule(rule.code, rule.name, "lint", rule.title, rule.source)
+        yield ListedRule(rule.code, rule.name, "lint", rule.title, rule.source)
 
 
-def _of_target(target: Target, origin: str) -> Iterator[Rule]:
+def _of_target(target: Target, origin: str) -> Iterator[ListedRule]:
     yield from _enforced(target.predicates, origin)
     for refusal in target.refusals:
-        yield Rule(refusal.code, refusal.name, origin, refusal.title, "")
+        yield ListedRule(refusal.code, refusal.name, origin, refusal.title, "")
     yield from _listed(target.codes, origin)
 
 
-def _enforced(predicates: Iterable[Predicate], origin: str) -> Iterator[Rule]:
+def _enforced(predicates: Iterable[Predicate], origin: str) -> Iterator[ListedRule]:
     for predicate in predicates:
         text, source = predicate.title, predicate.source
-        yield Rule(predicate.code, predicate.name, origin, text, source, predicate.stricter)
+        yield ListedRule(predicate.code, predicate.name, origin, text, source, predicate.stricter)
 
 
-def _listed(codes: Codes, origin: str, source: str = "") -> Iterator[Rule]:
+def _listed(codes: Codes, origin: str, source: str = "") -> Iterator[ListedRule]:
     for code, (name, title) in codes.items():
-        yield Rule(code, name, origin, title, source)
+        yield ListedRule(code, name, origin, title, source)

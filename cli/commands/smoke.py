@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> int:
     job = load_job(arguments)
     from ..api import plan_targets, softened
     from ..printing.smoke_report import outcome_json, outcome_text
-    from ..printing.terminal import complain, progress, say, say_json
+    from ..printing.terminal import print_diagnostics, print_json, print_text, progress
 
     _refuse_used(arguments.keep)
     interpreters = _interpreters([*arguments.python, sys.executable], gpus=not arguments.cpu)
@@ -87,11 +87,11 @@ def run(arguments: Namespace) -> int:
             continue
         outcomes.append(outcome)
         if not arguments.json:
-            say(outcome_text(outcome))
-    complain(softened(complaints, bool(outcomes) and not arguments.target))
+            print_text(outcome_text(outcome))
+    print_diagnostics(softened(complaints, bool(outcomes) and not arguments.target))
     if arguments.json:
-        told = [complaint.to_json() for complaint in complaints]
-        say_json({"runs": [outcome_json(outcome) for outcome in outcomes], "not_run": told})
+        not_run = [complaint.to_json() for complaint in complaints]
+        print_json({"runs": [outcome_json(outcome) for outcome in outcomes], "not_run": not_run})
     if not outcomes:
         return 2 if planned.plans else 1
     return 0 if all(outcome.good for outcome in outcomes) else 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .. import codes
-from ..printing.terminal import say, say_json
+from ..printing.terminal import print_json, print_text
 from .job_arguments import add_json
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ def run(arguments: Namespace) -> int:
     if arguments.name is not None:
         entries = _named(entries, arguments.name.removeprefix("std."))
     if arguments.json:
-        say_json([_json(entry) for entry in entries])
+        print_json([_json(entry) for entry in entries])
     elif arguments.name is not None:
-        say("\n\n".join(_text(entry) for entry in entries))
+        print_text("\n\n".join(_text(entry) for entry in entries))
     else:
         width = max(len(entry.name) for entry in entries)
         for entry in entries:
-            say(f"{entry.kind:<8} {entry.name:<{width}}  {entry.doc}")
+            print_text(f"{entry.kind:<8} {entry.name:<{width}}  {entry.doc}")
     return 0
 
 
@@ -50,7 +50,7 @@ def _named(entries: list[StdEntry], name: str) -> list[StdEntry]:
 
 
 def _text(entry: StdEntry) -> str:
-    """The definition as it stands in its file; what follows its brace is the next one's comment."""
+    """The text of a definition; after its closing brace comes the comment of the next one."""
     text = entry.source.text[entry.start : entry.end]
     return text[: text.rindex("}") + 1]
 

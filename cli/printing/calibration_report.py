@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Any
 
 from parc.calibrate import Calibration, Compared, definition_names
 from parc.calibrate.fit import value_in
 from parc.compiler.plan import Layout
 from parc.compiler.pricing.estimate import columns_of, layout_of
 
-from .plan_json import job_json, rounded
+from .plan_json import JsonObject, job_json, rounded
 from .plan_text import layout_text
 
 
@@ -111,7 +110,7 @@ def summary(result: Calibration) -> list[str]:
     return ["Errors of the predicted step, before and after:", *_columns(rows)]
 
 
-def calibration_json(result: Calibration, output: str, changed: bool) -> dict[str, Any]:
+def calibration_json(result: Calibration, output: str, changed: bool) -> JsonObject:
     return {
         "job": job_json(result.job),
         "runs": [_run_json(each) for each in result.compared],
@@ -135,9 +134,9 @@ def calibration_json(result: Calibration, output: str, changed: bool) -> dict[st
     }
 
 
-def _run_json(compared: Compared) -> dict[str, Any]:
+def _run_json(compared: Compared) -> JsonObject:
     run = compared.run
-    value: dict[str, Any] = rounded(
+    return rounded(
         {
             "path": run.path,
             "target": run.target,
@@ -151,4 +150,3 @@ def _run_json(compared: Compared) -> dict[str, Any]:
             "error_after": compared.after,
         }
     )
-    return value

@@ -1,11 +1,11 @@
-"""Plans as JSON: what `plan.json` and `--json` say of them."""
+"""Plans -> JSON, for `plan.json` and `--json`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import PurePath
-from typing import Any
 
 from parc.compiler.plan import Estimate, Plan
 from parc.dsl.job import Job
@@ -15,6 +15,8 @@ from ..api import Planned
 #: Digits kept of a predicted number: more of them would differ between machines.
 DIGITS = 6
 
+JsonObject = dict[str, object]
+
 
 def lock(planned: Planned, files: dict[str, str]) -> str:
     """The text of `plan.json`: plans, refusals and the sha256 of each file; no times, so it never varies."""
@@ -22,7 +24,7 @@ def lock(planned: Planned, files: dict[str, str]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def planned_json(planned: Planned) -> dict[str, Any]:
+def planned_json(planned: Planned) -> JsonObject:
     """A job's plans, the best first."""
     return {
         "parc": version("parc-compiler"),
@@ -36,7 +38,7 @@ def planned_json(planned: Planned) -> dict[str, Any]:
     }
 
 
-def job_json(job: Job) -> dict[str, Any]:
+def job_json(job: Job) -> JsonObject:
     return {
         "name": job.name,
         "file": PurePath(job.path).name,
@@ -48,7 +50,7 @@ def job_json(job: Job) -> dict[str, Any]:
     }
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
+def plan_json(plan: Plan) -> JsonObject:
     proof = plan.proof.model_dump(exclude={"seconds"})
     return {
         "target": plan.target,
@@ -59,28 +61,35 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    value: dict[str, Any] = rounded(estimate.model_dump())
-    value["memory_bytes"] = estimate.memory_bytes
-    value["out_of_memory"] = rounded(estimate.out_of_memory)
-    value["mfu_band"] = rounded(estimate.mfu_band)
-    value["gpus"] = estimate.layout.gpus
-    return value
+def estimate_json(estimate: Estimate) -> JsonObject:
+    return rounded(
+        {
+            **estimate.model_dump(),
+            "memory_bytes": estimate.memory_bytes,
+            "out_of_memory": estimate.out_of_memory,
+            "mfu_band": estimate.mfu_band,
+            "gpus": estimate.layout.gpus,
+        }
+    )
 
 
-def rounded(value: Any) -> Any:
-    """The same value with every float cut to `DIGITS` significant digits."""
+def rounded(values: Mapping[str, object]) -> JsonObject:
+    """The same values with every float in them rounded to `DIGITS` significant digits."""
+    return {key: _rounded(value) for key, value in values.items()}
+
+
+def _rounded(value: object) -> object:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
+        return rounded(value)
     if isinstance(value, (list, tuple)):
-        return [rounded(item) for item in value]
+        return [_rounded(item) for item in value]
     return value
 
 
-def _summary(estimate: Estimate) -> dict[str, Any]:
-    value: dict[str, Any] = rounded(
+def _summary(estimate: Estimate) -> JsonObject:
+    return rounded(
         {
             "layout": estimate.layout.model_dump(exclude_defaults=True),
             "step_seconds": estimate.step_seconds,
@@ -89,4 +98,3 @@ def _summary(estimate: Estimate) -> dict[str, Any]:
             "out_of_memory": estimate.out_of_memory,
         }
     )
-    return value

@@ -1,4 +1,4 @@
-"""Plans as a person reads them: the layout in one line, where memory and time go, and the proof."""
+"""Plans -> text for a person: the layout in one line, the terms of memory and time, and the proof."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 BAR = 31
-#: Columns of what stands before a bar.
+#: Columns of the text to the left of a bar.
 USED = 30
 SHADES = "█▓▒░"
-#: Terms named after a bar; the smaller rest is summed as "other".
+#: The most terms that are named to the right of a bar; the others are summed as "other".
 NAMED = 6
 
 

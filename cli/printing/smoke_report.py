@@ -1,13 +1,12 @@
-"""What became of a smoke run, as a person reads it and as JSON."""
+"""The outcome of a smoke run -> text for a person, and JSON."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from parc.compiler.model.parameters import total
 from parc.smoke import Outcome
 from parc.smoke.shrink import words
 
+from .plan_json import JsonObject
 from .plan_text import layout_text
 
 
@@ -37,7 +36,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def verdict(outcome: Outcome) -> str:
-    """In one line, the first thing that went wrong."""
+    """One line: the first failure, or how the loss fell."""
     processes = outcome.after.layout.gpus if outcome.after else 0
     took = f"{processes} process{'es' if processes > 1 else ''}, {outcome.seconds:.0f} s"
     logged, wanted = len(outcome.steps), outcome.wanted
@@ -52,7 +51,7 @@ def verdict(outcome: Outcome) -> str:
     return f"loss {moved} from {first:.3f} to {last:.3f}, the mean of the last half ({took})"
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: Outcome) -> JsonObject:
     small = outcome.after
     return {
         "target": outcome.before.target,

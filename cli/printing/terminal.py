@@ -1,4 +1,4 @@
-"""Where text goes: results to stdout, diagnostics and progress to stderr, colour only on a terminal."""
+"""Results to stdout, diagnostics and progress to stderr; colour only on a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from parc.dsl.diagnostics import Diagnostic, render
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 
 
-def complain(diagnostics: Iterable[Diagnostic]) -> None:
+def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics to stderr, a blank line between two."""
     if not (found := list(dict.fromkeys(diagnostics))):
         return
@@ -30,7 +30,7 @@ def complain(diagnostics: Iterable[Diagnostic]) -> None:
         console.print(*([""] if index else []), _styled(diagnostic), sep="\n")
 
 
-def say(text: str | Text) -> None:
+def print_text(text: str | Text) -> None:
     """Print a result to stdout."""
     if isinstance(text, str) or not _coloured(sys.stdout):
         print(text)
@@ -38,12 +38,13 @@ def say(text: str | Text) -> None:
         _console(sys.stdout).print(text)
 
 
-def say_json(value: Any) -> None:
+def print_json(value: object) -> None:
+    """Print a result as indented JSON to stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def progress(what: str) -> AbstractContextManager[object]:
-    """A spinner on stderr while something takes its time."""
+    """A spinner with this text on stderr while the context lasts; nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
         return nullcontext()
     return _console(sys.stderr).status(what)

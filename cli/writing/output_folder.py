@@ -1,4 +1,4 @@
-"""The output folder: what would change in it, and changing it all at once or not at all.
+"""An output folder and its new files -> the changes, made all at once or not at all.
 
 `plan.json` lists each file that parc wrote with its sha256, so parc removes what it no longer
 writes and leaves the rest alone.
@@ -55,9 +55,9 @@ def manifest(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def changes(folder: Path, files: Mapping[str, str], parts: Iterable[str] = ("",)) -> list[Change]:
-    """What writing `files` into `folder` would do; `parts`, such as "job/", are where a `plan.json` lies.
+    """What writing `files` into `folder` would change; each of `parts`, such as "job/", has a `plan.json`.
 
-    Raises `JobError` where the folder cannot be read or holds a foreign file under a needed name.
+    Raises `JobError` where the folder cannot be read, or holds a file of someone else under a needed name.
     """
     try:
         _refuse_file(folder)
@@ -97,7 +97,7 @@ def _refuse_file(folder: Path) -> None:
 
 
 def _owned(folder: Path, part: str) -> dict[str, str]:
-    """Files that an earlier run wrote, with their sha256."""
+    """Files that an earlier run wrote, with their sha256; empty for the manifest itself."""
     path = folder / part / MANIFEST
     if not path.exists():
         return {}
@@ -132,7 +132,7 @@ def _change(folder: Path, path: str, after: bytes, owned: Mapping[str, str]) -> 
 
 
 def _removal(folder: Path, path: str, digest: str) -> Change | None:
-    """A file of an earlier run goes, unless someone has edited it since."""
+    """The removal of a file of an earlier run, unless someone has edited it since."""
     place = folder / path
     if not place.is_file() or _sha256(before := place.read_bytes()) != digest:
         return None
@@ -155,7 +155,7 @@ def _unwritable(folder: Path, error: OSError) -> Diagnostic:
 
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """A temporary folder inside `folder`, so on its file system. Folders that stay empty go with it."""
+    """A temporary folder inside `folder`, thus on its file system; removed after, with new empty folders."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -217,7 +217,7 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the renames are done; only the main thread may say so."""
+    """Delays Ctrl-C until the renames are done; only the main thread may set signal handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

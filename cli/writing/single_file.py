@@ -1,4 +1,4 @@
-"""One output file: written whole or not at all, and never over what someone else wrote."""
+"""A path and a text -> the file, written whole or not at all; a file that parc did not write is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def refuse(path: Path, is_ours: Callable[[str], bool], force: bool) -> None:
 
 
 def replace(path: Path, text: str) -> bool:
-    """Makes `text` the file's content; False where it already is. Raises JobError with the old file whole."""
+    """Makes `text` the content of a file; False if it already is. Raises JobError and keeps the old file."""
     place = Path(os.path.realpath(path))
     try:
         if place.exists() and place.read_bytes() == text.encode():
@@ -41,7 +41,7 @@ def replace(path: Path, text: str) -> bool:
 
 
 def _swap(place: Path, text: str) -> None:
-    """Through a temporary file beside it, which a rename puts in its place."""
+    """Writes a temporary file in the same folder and renames it to `place`; its mode is kept."""
     number, name = tempfile.mkstemp(prefix=".parc-", dir=place.parent)
     try:
         with os.fdopen(number, "wb") as file:

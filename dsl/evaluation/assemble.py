@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from .. import codes
 from ..diagnostics import Note, Span, did_you_mean
@@ -168,7 +167,7 @@ def _train(checker: Checker) -> Train | None:
     return build(block, Train, values, checker.report)
 
 
-def _batch(batch: Located, seq_len: int | None) -> int:
+def _batch(batch: Located, seq_len: object) -> int:
     """The sequences of a step; a batch given in tokens is divided by the sequence length."""
     node, expected = batch.setting.value, setting_types(Train)["global_batch"]
     value = evaluate(node, batch.names.lookup)
@@ -177,7 +176,7 @@ def _batch(batch: Located, seq_len: int | None) -> int:
         raise wrong(codes.WRONG_KIND, message, node.span)
     if str(value.dimension) != "token":
         return whole(fitting(value, node, expected), node, expected)
-    if not seq_len or seq_len < 0:
+    if not isinstance(seq_len, int) or seq_len < 1:
         raise already_reported()
     if value.value % seq_len:
         tokens = plain(value.value)
@@ -256,7 +255,7 @@ def goal_of(checker: Checker, parts: Parts) -> Goal:
     changes = checker.overrides.clauses
     if any(_is_objective(clause) for clause in changes):
         clauses = [clause for clause in clauses if not _is_objective(clause)]
-    blocks: dict[str, Any] = {"model": parts.model, "cluster": parts.cluster, "train": parts.train}
+    blocks = {"model": parts.model, "cluster": parts.cluster, "train": parts.train}
     memory = parts.cluster.gpu.memory if parts.cluster else None
     return read_goal(clauses + changes, Context(checker.scope, blocks, memory), checker.report)
 

@@ -115,7 +115,7 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
 class Values:
     """What could be read of a block, and the keys that were given but could not."""
 
-    found: dict[str, Any]
+    found: dict[str, object]
     failed: set[str]
 
 
@@ -147,7 +147,7 @@ def _report_unknown(
 
 
 def build(
-    block: Gathered, of: type[Built], values: Values, report: Report, **given: Any
+    block: Gathered, of: type[Built], values: Values, report: Report, **given: str
 ) -> Built | None:
     """The object of a block, or None after reporting what is missing or out of bounds."""
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from .. import codes
 from ..diagnostics import JobError, did_you_mean
@@ -20,7 +19,7 @@ MAX_CHOICES = 4096
 MAX_CHOICE = 10**6
 
 
-def read(node: Node, field: SettingType, names: Names) -> Any:
+def read(node: Node, field: SettingType, names: Names) -> object:
     """The value of a setting, in base units. Raises `JobError` at the position of what is wrong in it."""
     if (
         field.optional
@@ -224,7 +223,7 @@ def _entry(setting: Setting, field: SettingType, names: Names) -> str | int | bo
     raise wrong(codes.WRONG_KIND, message, setting.value.span)
 
 
-_READERS: dict[str, Callable[[Node, SettingType, Names], Any]] = {
+_READERS: dict[str, Callable[[Node, SettingType, Names], object]] = {
     "number": _number,
     "whole": _whole,
     "truth": _truth,

@@ -110,6 +110,9 @@ def _shallow(statement: Statement, report: Report) -> bool:
     return not deep
 
 
+#: What Lark passes to the method of a rule: its tokens, and what the methods of its sub-rules returned.
+Children = list[Any]
+
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 
 
@@ -120,7 +123,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         super().__init__(visit_tokens=False)
         self.source, self.offset, self.report = source, offset, report
 
-    def _span(self, children: list[Any]) -> Span:
+    def _span(self, children: Children) -> Span:
         first, last = self._of(children[0]), self._of(children[-1])
         return first.to(last)
 
@@ -147,16 +150,16 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
         return Text(re.sub(r"\\(.)", unescape, token[1:-1]), span)
 
-    def start(self, children: list[Any]) -> tuple[Statement, ...]:
+    def start(self, children: Children) -> tuple[Statement, ...]:
         return tuple(child for child in children if not isinstance(child, Token))
 
-    def use(self, children: list[Any]) -> Import:
+    def use(self, children: Children) -> Import:
         return Import(self._text(children[1]), self._span(children))
 
-    def let(self, children: list[Any]) -> Let:
+    def let(self, children: Children) -> Let:
         return Let(self._identifier(children[1]), children[3], self._span(children))
 
-    def block(self, children: list[Any]) -> Block:
+    def block(self, children: Children) -> Block:
         head, body = children
         names = {"kind": head.children[0], "name": None, "base": None}
         for before, token in zip(head.children, head.children[1:], strict=False):
@@ -166,59 +169,59 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         items = tuple(child for child in body.children if not isinstance(child, Token))
         return Block(kind, name, base, items, self._of(head), self._span(children))
 
-    def setting(self, children: list[Any]) -> Setting:
+    def setting(self, children: Children) -> Setting:
         return Setting(self._identifier(children[0]), children[2], self._span(children))
 
-    def quoted(self, children: list[Any]) -> Setting:
+    def quoted(self, children: Children) -> Setting:
         key = self._text(children[0])
         return Setting(Identifier(key.value, key.span), children[2], self._span(children))
 
-    def clause(self, children: list[Any]) -> Clause:
+    def clause(self, children: Children) -> Clause:
         reason = self._text(children[3]) if len(children) > 3 else None
         return Clause(self._identifier(children[0]), children[1], reason, self._span(children))
 
-    def map(self, children: list[Any]) -> Map:
+    def map(self, children: Children) -> Map:
         settings = tuple(child for child in children if isinstance(child, Setting))
         return Map(settings, self._span(children))
 
-    def identifier(self, children: list[Any]) -> Identifier:
+    def identifier(self, children: Children) -> Identifier:
         return self._identifier(children[0])
 
-    def number(self, children: list[Any]) -> Number:
+    def number(self, children: Children) -> Number:
         return Number(str(children[0]).rstrip(), self._of(children[0]))
 
-    def text(self, children: list[Any]) -> Text:
+    def text(self, children: Children) -> Text:
         return self._text(children[0])
 
-    def unary(self, children: list[Any]) -> Unary:
+    def unary(self, children: Children) -> Unary:
         return Unary(str(children[0]), children[1], self._span(children))
 
-    def binary(self, children: list[Any]) -> Binary:
+    def binary(self, children: Children) -> Binary:
         left, op, right = children
         return Binary(str(op), left, right, self._span(children))
 
-    def range(self, children: list[Any]) -> Range:
+    def range(self, children: Children) -> Range:
         return Range(children[0], children[2], self._span(children))
 
-    def comparison(self, children: list[Any]) -> Comparison:
+    def comparison(self, children: Children) -> Comparison:
         ops = tuple(str(op) for op in children[1::2])
         return Comparison(tuple(children[::2]), ops, self._span(children))
 
-    def membership(self, children: list[Any]) -> Membership:
+    def membership(self, children: Children) -> Membership:
         return Membership(children[0], children[-1], len(children) == 4, self._span(children))
 
-    def group(self, children: list[Any]) -> Node:
+    def group(self, children: Children) -> Node:
         inner: Node = replace(children[1], span=self._span(children))
         return inner
 
-    def _items(self, children: list[Any]) -> tuple[Node, ...]:
+    def _items(self, children: Children) -> tuple[Node, ...]:
         return tuple(child for child in children if not isinstance(child, Token))
 
-    def call(self, children: list[Any]) -> Function:
+    def call(self, children: Children) -> Function:
         return Function(str(children[0]), self._items(children), self._span(children))
 
-    def row(self, children: list[Any]) -> Collection:
+    def row(self, children: Children) -> Collection:
         return Collection("[", self._items(children), self._span(children))
 
-    def members(self, children: list[Any]) -> Collection:
+    def members(self, children: Children) -> Collection:
         return Collection("{", self._items(children), self._span(children))
