@@ -119,7 +119,8 @@ def _layers(setup: Setup, case: Case, count: int) -> dict[str, Any]:
 
 def _with(case: Case, values: Mapping[Parameter, Floats]) -> Case:
     of_gpu = {it.field: value for it, value in values.items() if it.of_gpu}
-    traits = {it.field: value for it, value in values.items() if not it.of_gpu}
+    # Arrays stand for the numbers that the fields hold: the cost terms are numpy.
+    traits: dict[str, Any] = {it.field: value for it, value in values.items() if not it.of_gpu}
     gpu = case.gpu.model_copy(update=of_gpu)
     job = case.job.model_copy(update={"cluster": case.cluster.model_copy(update={"gpu": gpu})})
     return Case(job, replace(case.target, traits=case.traits.replaced(**traits)))

@@ -193,7 +193,7 @@ def _verdict(run: Scored, each: Advice) -> str:
 
 def advised() -> list[Advice]:
     """The recommended layouts, those that appear twice once."""
-    found = {}
+    found: dict[tuple[object, ...], Row] = {}
     for _, row in rows(accuracy.DATA):
         if isinstance(row, Row) and row.source == "guide: recommended layouts":
             key = (row.model, row.tp, row.pp, row.cp or 1, row.gpus, row.precision or "bf16")
@@ -201,9 +201,9 @@ def advised() -> list[Advice]:
     return [advice(row) for row in (*found.values(), row_of(PAPER))]
 
 
-def layouts_table() -> list[Sequence[str]]:
+def layouts_table() -> list[tuple[str, ...]]:
     """The rows below HEAD."""
-    table = []
+    table: list[tuple[str, ...]] = []
     for each in advised():
         guided = priced(each.guided) if each.guided else each.error
         asked = f"{each.row.model} on {each.row.gpus:,} GPUs, {each.row.precision or 'bf16'}"
@@ -220,21 +220,23 @@ ZERO_HEAD = ("ZeRO", "the guide", "2 + 2 + 8 bytes", "Megatron-LM", "DeepSpeed",
 def state_bytes(state: StateBytes, parameters: float, ways: int) -> float:
     """Bytes on one of `ways` ranks."""
     return parameters * sum(
-        getattr(state, kind) / (ways if getattr(state, f"{kind}_sharded") else 1)
+        float(getattr(state, kind)) / (ways if getattr(state, f"{kind}_sharded") else 1)
         for kind in ARITHMETIC
     )
 
 
 def arithmetic(zero: int) -> StateBytes:
     return StateBytes(
-        **ARITHMETIC,
+        weights=ARITHMETIC["weights"],
+        gradients=ARITHMETIC["gradients"],
+        optimizer=ARITHMETIC["optimizer"],
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
     )
 
 
-def zero_table() -> list[Sequence[str]]:
+def zero_table() -> list[tuple[str, ...]]:
     """States of 7 billion parameters on 4 GPUs, GB per GPU, in the guide's bytes and in each framework's."""
     job = job_of(next(each.row for each in advised() if each.row.model == "7B"), "megatron")
     table = []

@@ -169,7 +169,8 @@ def smooth(found: Sequence[Row]) -> Iterator[tuple[float, dict[Profile, float]]]
 def polynomial(found: Sequence[Row], degree: int) -> tuple[int, dict[Profile, float]]:
     """Layer times smoothed in the logarithms of micro-batch and tp, each width by itself, and of how many
     numbers they are made."""
-    profiled, curve, numbers = layer_seconds(found), {}, 0
+    curve: dict[Profile, float] = {}
+    profiled, numbers = layer_seconds(found), 0
     for hidden in sorted({it.hidden for it in profiled}):
         of_width = [it for it in profiled if it.hidden == hidden]
         sizes, ways = np.log2([[it.micro_batch, it.tp] for it in of_width]).T

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -52,7 +53,7 @@ class TorchClock:
     def _random(self, *size: int) -> torch.Tensor:
         return torch.randn(*size, dtype=torch.bfloat16, device=self.device)
 
-    def _seconds(self, kernel, repeats: int | None = None) -> float:
+    def _seconds(self, kernel: Callable[[], object], repeats: int | None = None) -> float:
         count = repeats or self.repeats
         for _ in range(3):
             kernel()
@@ -68,7 +69,7 @@ class TorchClock:
             kernel()
         last.record()
         self._wait()
-        return first.elapsed_time(last) / 1e3 / count
+        return float(first.elapsed_time(last)) / 1e3 / count
 
     def _wait(self) -> None:
         if self.device == "cuda":
@@ -156,5 +157,5 @@ def train(
 
 
 if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[1:11]]
-    train(numbers[:6], *numbers[6:10], sys.argv[11])
+    *sizes, seq_len, batch, microbatches, steps = (int(word) for word in sys.argv[1:11])
+    train(sizes, seq_len, batch, microbatches, steps, sys.argv[11])

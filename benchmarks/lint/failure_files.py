@@ -311,7 +311,7 @@ def _torchtitan_files(facts: Facts) -> Files:
 
 def _registered(numbers: dict[str, int]) -> str:
     heads = numbers.get("heads", 64)
-    arguments = {
+    arguments: dict[str, int | str] = {
         "dim": heads * 128,
         "n_layers": numbers.get("layers", 48),
         "n_heads": heads,

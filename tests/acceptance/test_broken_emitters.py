@@ -113,8 +113,9 @@ def broken(job: Generated, name: str, change: tuple[str, str, str, str]) -> Gene
 def cases(target: str, job: Generated, folder: Path) -> list[dict[str, Any]]:
     if target == "megatron":
         return [test_megatron_accepts.case_of(job, folder, build=False)]
-    module = test_deepspeed_accepts if target == "deepspeed" else test_torchtitan_accepts
-    return module.cases_of(job, folder)[:1]
+    if target == "deepspeed":
+        return test_deepspeed_accepts.cases_of(job, folder)[:1]
+    return test_torchtitan_accepts.cases_of(job, folder)[:1]
 
 
 @pytest.mark.parametrize("target", PROBES)

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.accuracy import accuracy, fit
 from benchmarks.accuracy.fit_by_descent import Fit, Point, Sample, loss_of, sample_of, seconds_at
 from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import setup_of
 from tests.support.measured_rows import GOOD, row, write
 
 FIT = Fit(fit.PARAMETERS)
@@ -28,8 +29,7 @@ def planted(point: Point) -> dict[str, list[Sample]]:
     found = {}
     for source, attention, micro_batches in (("one", "flash", "4 16"), ("two", "unfused", "2 16")):
         setups = [
-            fit.setup_of(row(mbs=each, vpp="1", attention=attention))
-            for each in micro_batches.split()
+            setup_of(row(mbs=each, vpp="1", attention=attention)) for each in micro_batches.split()
         ]
         plain = [sample_of(setup, 1.0, fit.PARAMETERS) for setup in setups]
         found[source] = [
@@ -49,7 +49,7 @@ def test_a_planted_efficiency_comes_back_from_another_start() -> None:
 
 def test_many_values_of_a_parameter_price_as_each_alone_does() -> None:
     """The array of rates gives what accuracy.py predicts."""
-    setup = fit.setup_of(row(mbs="2", vpp="1"))
+    setup = setup_of(row(mbs="2", vpp="1"))
     sample = sample_of(setup, 1.0, fit.PARAMETERS)
     own = [float(USED[number]) for number in sample.concerned]
     several = np.array([own, [each + 1 for each in own]])

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.lint import lint_score
 from benchmarks.lint.score_cells import FACT_OF, verdict
-from parc.reading.facts import Unknown
+from parc.reading.facts import Unknown, Value
 
 SCRIPT = """#!/bin/bash
 torchrun --nproc_per_node 8 --nnodes $1 pretrain_gpt.py --num-layers 24 --hidden-size 1024 \\
@@ -78,11 +78,11 @@ CELLS = [
 
 
 @pytest.mark.parametrize("name, wanted, answer, judged", CELLS)
-def test_cells(name: str, wanted: str, answer: object, judged: str) -> None:
-    assert verdict(name, wanted, {FACT_OF.get(name, name): answer})[1] == judged  # type: ignore[dict-item]
+def test_cells(name: str, wanted: str, answer: Value | Unknown, judged: str) -> None:
+    assert verdict(name, wanted, {FACT_OF.get(name, name): answer})[1] == judged
 
 
 def test_shards_of_torchtitan() -> None:
-    told = {"dp_replicate": 1, "dp_shard": -1, "dp": Unknown("?")}
+    told: dict[str, Value | Unknown] = {"dp_replicate": 1, "dp_shard": -1, "dp": Unknown("?")}
     assert verdict("dp", "replicate 1 x shard -1", told)[1] == "right"
     assert verdict("dp", "replicate 2 x shard -1", told)[1] == "wrong"

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,11 @@ class Ran:
         self.code, self.out, self.err = code, out, err
 
     @property
-    def json(self) -> dict:
-        return json.loads(self.out)
+    def json(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self.out)
+        return document
 
-    def parameter(self, name: str) -> dict:
+    def parameter(self, name: str) -> dict[str, Any]:
         return next(each for each in self.json["parameters"] if each["name"] == name)
 
 

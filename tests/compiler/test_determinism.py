@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from tests.support.compiled_examples import EXAMPLES, ROOT
+from tests.support.compiled_examples import EXAMPLES
+from tests.support.paths import ROOT
 
 PLAN = """
 import sys, json, parc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -318,7 +318,7 @@ def test_the_algebras_agree(expression: Expression, seed: int) -> None:
 
 def test_bounds_of_sums_and_products() -> None:
     one, two = Bounded(0, 2, 5), Bounded(0, -1, 3)
-    sums = reduce(lambda left, right: left + right, (one, two, 4))
+    sums = one + two + 4
     assert (sums.low, sums.high) == (5, 12)
     assert ((one - two).low, (one - two).high) == (-1, 6)
     assert ((1 - one).low, (1 - one).high) == (-4, -1)

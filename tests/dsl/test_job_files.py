@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from parc.dsl import JobError, load, loads, std_cluster, std_entries, std_gpu, std_model
 from parc.dsl.diagnostics import Source
+from parc.dsl.job import Cluster, Gpu, Model
 from parc.dsl.library import Library
 from parc.dsl.syntax.parser import parse
 from parc.dsl.syntax.tree import Block, Setting, depth
@@ -201,7 +203,11 @@ def test_tree_has_spans_and_order() -> None:
 
 @pytest.mark.parametrize("entry", std_entries(), ids=lambda entry: f"{entry.kind}-{entry.name}")
 def test_the_standard_library_reads(entry: Any) -> None:
-    by_kind = {"model": std_model, "gpu": std_gpu, "cluster": std_cluster}
+    by_kind: dict[str, Callable[[str], Model | Gpu | Cluster]] = {
+        "model": std_model,
+        "gpu": std_gpu,
+        "cluster": std_cluster,
+    }
     assert by_kind[entry.kind](entry.name).name == entry.name
     assert entry.doc and entry.file.endswith(".par")
 

@@ -1,7 +1,7 @@
 """The standard library: every entry loads, and every number names a source that the file's header lists."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
@@ -9,6 +9,7 @@ import pytest
 
 import parc.dsl
 from parc.dsl import std_cluster, std_entries, std_gpu, std_model
+from parc.dsl.job import Cluster, Gpu, Model
 
 LIBRARY = sorted((Path(parc.dsl.__file__).parent / "std").glob("*.par"))
 LABEL = re.compile(r"\[([a-z0-9-]+)\]")
@@ -27,7 +28,11 @@ ASKED = {
         llama3_8b llama3_70b llama3_405b mixtral_8x7b mixtral_8x22b deepseek_v2 deepseek_v3
         qwen3_8b qwen3_32b qwen3_30b_a3b qwen3_235b_a22b""",
 }
-LOADERS = {"gpu": std_gpu, "cluster": std_cluster, "model": std_model}
+LOADERS: dict[str, Callable[[str], Model | Gpu | Cluster]] = {
+    "gpu": std_gpu,
+    "cluster": std_cluster,
+    "model": std_model,
+}
 ENTRIES = [(entry.kind, entry.name) for entry in std_entries()]
 GPUS = [name for kind, name in ENTRIES if kind == "gpu"]
 #: FLOP per byte of GPUs beyond the usual: an H20's matrix rate is cut, an L40S has no HBM.

@@ -11,7 +11,8 @@ import parc
 from benchmarks.accuracy import guide
 from docs.tables import cost_model, filled, renew, shown
 from parc.backends import BACKENDS
-from tests.support.compiled_examples import EXAMPLES, ROOT, compiled
+from tests.support.compiled_examples import EXAMPLES, compiled
+from tests.support.paths import ROOT
 
 MEGATRON = BACKENDS["megatron"].target.traits
 DOCUMENT = ROOT / "docs" / "cost-model.md"

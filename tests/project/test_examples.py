@@ -13,7 +13,8 @@ import pytest
 from parc.api import Planned, emit
 from parc.backends import BACKENDS, LAUNCHERS
 from parc.compiler.plan import Plan
-from tests.support.compiled_examples import EXAMPLES, ROOT, Compiled, compiled
+from tests.support.compiled_examples import EXAMPLES, Compiled, compiled
+from tests.support.paths import ROOT
 
 GOLDEN = ROOT / "tests" / "golden"
 every_example = pytest.mark.parametrize("example", EXAMPLES)
@@ -115,13 +116,13 @@ def test_facts_hold_the_numbers_of_the_plan(example: str) -> None:
 def test_scripts_are_clean_bash(example: str, tmp_path: Path) -> None:
     scripts = files_of(compiled(example), ".sh", ".sbatch")
     assert scripts
-    paths = []
+    paths: list[Path] = []
     for name, text in scripts.items():
         assert text.startswith("#!/usr/bin/env bash\n") and "set -euo pipefail" in text
         paths.append(tmp_path / name.replace("/", "-"))
         paths[-1].write_text(text)
         subprocess.run(["bash", "-n", paths[-1]], check=True)
-    command = ["shellcheck", "--severity=warning", "--shell=bash", *paths]
+    command = ["shellcheck", "--severity=warning", "--shell=bash", *map(str, paths)]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from parc.reading.command_options import launcher_options, options
+from collections.abc import Callable, Sequence
+
+from parc.reading.bash.values import Word
+from parc.reading.command_options import Options, launcher_options, options
 from parc.reading.facts import Unknown
 from tests.support.bash_launches import command
 
 
-def of(arguments: str, read=options):
+def of(arguments: str, read: Callable[[Word, Sequence[Word]], Options] = options) -> Options:
     words = command(f"torchrun {arguments}")
     return read(words[0], words[1:])
 

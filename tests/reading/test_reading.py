@@ -66,7 +66,7 @@ def test_launchers(text: str) -> None:
     assert shape(text) == SHAPES[text]
 
 
-ARGUMENTS = {
+ARGUMENTS: dict[str, dict[str, object]] = {
     "--model-parallel-size 4": {"tp": 4},
     "--tensor_model_parallel_size=2 --sequence_parallel true": {"tp": 2, "sequence_parallel": True},
     "--sequence_parallel false": {"sequence_parallel": False},

@@ -22,7 +22,7 @@ from parc.backends.torchtitan.options import Options as TitanOptions
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Layout
 from parc.dsl.job import Model, Train
-from parc.smoke import Interpreter, Request, prepare, smoke, steps_of
+from parc.smoke import Interpreter, Outcome, Request, prepare, smoke, steps_of
 from parc.smoke.guard import GONE_SECONDS, MARK, marked
 from parc.smoke.layout import cuts
 from parc.smoke.model import LONG_SEQUENCE, PARAMETERS, SEQUENCE, small_model, small_train
@@ -189,7 +189,9 @@ def fake_python(folder: Path, steps: int, slope: float, end: str) -> Interpreter
     return Interpreter(str(python), HERE.packages, 0)
 
 
-def trained(folder: Path, steps: int = 4, slope: float = 0.5, end: str = "", limit: float = 60.0):
+def trained(
+    folder: Path, steps: int = 4, slope: float = 0.5, end: str = "", limit: float = 60.0
+) -> Outcome:
     plan = sample_plan("deepspeed", layout=Layout(dp_shard=8, zero=1, microbatches=16))
     return smoke(plan, Request(fake_python(folder, steps, slope, end), 2, 4, limit_seconds=limit))
 
@@ -264,7 +266,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from tests.smoke.test_smoke import trained
+from tests.smoke.test_shrunk_runs import trained
 trained(Path({folder!r}), end="time.sleep(600)")
 """
 
@@ -287,7 +289,7 @@ def test_a_signal_leaves_nothing(number: int, traced: Path) -> None:
 def wait_for_the_guard(folder: Path) -> None:
     """It ends the processes first, then removes the folders."""
     until = time.monotonic() + GONE_SECONDS
-    while (left(folder) or list((folder / "scratch").iterdir())) and time.monotonic() < until:
+    while (left(folder) or any((folder / "scratch").iterdir())) and time.monotonic() < until:
         time.sleep(0.1)
 
 
@@ -337,7 +339,7 @@ JOB = "examples/gpt_125m.par"
 
 
 def test_the_report_as_json_and_the_files_that_are_kept(
-    monkeypatch, capsys, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.chdir(ROOT)
     python = fake_python(tmp_path, 8, 0.1, "")

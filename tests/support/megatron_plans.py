@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
 from parc.compiler.plan import Layout, Plan
-from parc.dsl.job import Model, Train
+from parc.dsl.job import Gpu, Model
 from tests.support import sample_plans
 from tests.support.bash_launches import command
+from tests.support.sample_plans import train_of
 
 DENSE = sample_plans.LLAMA3_8B
 MOE = sample_plans.MIXTRAL_8X7B
 
 
-def with_model(model: Model, **changes) -> Model:
+def with_model(model: Model, **changes: object) -> Model:
     return model.model_copy(update=changes)
 
 
 def plan_of(
-    model=DENSE, layout=sample_plans.DP8, options=None, split=None, gpu=sample_plans.H100, **train
+    model: Model = DENSE,
+    layout: Layout = sample_plans.DP8,
+    options: Options | None = None,
+    split: Sequence[Sequence[int]] | None = None,
+    gpu: Gpu = sample_plans.H100,
+    **train: object,
 ) -> Plan:
     sequences = layout.micro_batch * layout.microbatches * layout.dp
-    settings = {"seq_len": 4096, "global_batch": sequences, "steps": 10_000} | train
     return sample_plans.sample_plan(
         "megatron",
         options or Options(),
         model=model,
         layout=layout,
-        train=Train(**settings),
+        train=train_of(**{"global_batch": sequences, "steps": 10_000, **train}),
         gpu=gpu,
         split=split,
     )

@@ -164,6 +164,11 @@ DEEPSEEK_V3 = Model(
 DP8 = Layout(dp_shard=8, zero=1, microbatches=16)
 
 
+def train_of(**settings: object) -> Train:
+    """A `Train` of 128 sequences of 4,096 tokens and 100 steps, with what is given instead or besides."""
+    return Train.model_validate({"seq_len": 4096, "global_batch": 128, "steps": 100, **settings})
+
+
 def sample_job(
     target: str,
     options: Any = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TypedDict, Unpack
 
 import parc
 from parc.backends import BACKENDS
@@ -43,6 +44,17 @@ def block(title: str, settings: Mapping[str, object]) -> str:
     return f"{title} {{\n{lines}}}\n"
 
 
+class Parts(TypedDict, total=False):
+    """What `text_of` takes besides the goal."""
+
+    target: str
+    model: Mapping[str, object]
+    gpu: str
+    memory: str
+    cluster: Mapping[str, object]
+    train: Mapping[str, object]
+
+
 def text_of(
     goal: str = "",
     *,
@@ -63,7 +75,7 @@ def text_of(
     )
 
 
-def job_of(goal: str = "", **parts: object) -> Job:
+def job_of(goal: str = "", **parts: Unpack[Parts]) -> Job:
     return read(text_of(goal, **parts))
 
 

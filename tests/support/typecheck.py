@@ -1,4 +1,5 @@
-"""Runs mypy over parc as it is installed: a tree of links laid out by pyproject.toml's package-dir."""
+"""Runs mypy over parc as it is installed, the tests, the benchmarks and what builds the docs: a tree of links
+laid out by pyproject.toml's package-dir."""
 
 from __future__ import annotations
 
@@ -7,23 +8,36 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.paths import ROOT
+from tests.support.paths import GOLDEN, ROOT
+
+#: Folders of programs for a framework's own interpreter, which import one another by their bare names.
+PROGRAMS = ("tests/acceptance/probes", "smoke/on_cpu")
 
 
-def link_packages(tree: Path) -> None:
+def links() -> Iterator[tuple[str, Path]]:
+    """Paths in the tree, and the files and folders of this repository that stand there."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     for package, folder in settings["package-dir"].items():
-        target = tree / package.replace(".", "/")
-        target.mkdir(parents=True, exist_ok=True)
         for source in [*(ROOT / folder).glob("*.py"), *(ROOT / folder).glob("py.typed")]:
-            (target / source.name).symlink_to(source)
+            yield f"{package.replace('.', '/')}/{source.name}", source
+    for folder in ("tests", "benchmarks", "docs"):
+        for source in (ROOT / folder).rglob("*.py"):
+            if not source.is_relative_to(GOLDEN):
+                yield str(source.relative_to(ROOT)), source
+    for folder in PROGRAMS:
+        for source in (ROOT / folder).glob("*.py"):
+            yield source.name, source
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        link_packages(Path(folder))
+        for name, source in links():
+            place = Path(folder) / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(source)
         command = [sys.executable, "-m", "mypy", f"--config-file={ROOT / 'pyproject.toml'}"]
         command += [f"--cache-dir={ROOT / '.mypy_cache'}", *sys.argv[1:]]
         return subprocess.run(

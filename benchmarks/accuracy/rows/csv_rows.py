@@ -120,7 +120,7 @@ WORDS = {"recompute", "precision", "attention", "flops_convention"}
 NEEDED = ("source", "model", "gpu", "gpus", "tp", "pp", "seq_len", "gbs")
 
 
-def row_of(record: Mapping[str | None, Any]) -> Row:
+def row_of(record: Mapping[str, Any] | Mapping[str | None, Any]) -> Row:
     """Raises Unusable for fields that are no numbers, impossible numbers, and lines of another
     length."""
     if None in record or any(value is None for value in record.values()):

@@ -16,9 +16,8 @@ def _sums(case: Case, convention: flops.Convention) -> tuple[float, float, float
     """Forward FLOP of one step: of all layers, of their attention cores alone, of head and MTP."""
     parts = flops.forward(case.model, case.seq_len, convention=convention)
     layers = parts.attention_linear + parts.attention_core + parts.dense_ffn + parts.moe_ffn
-    return tuple(
-        case.step_tokens * part for part in (layers, parts.attention_core, parts.head + parts.mtp)
-    )
+    tokens = case.step_tokens
+    return tokens * layers, tokens * parts.attention_core, tokens * (parts.head + parts.mtp)
 
 
 def model_full(case: Case, row: Row) -> float:

@@ -35,7 +35,7 @@ def of_megatron(layers: int) -> Model:
         tensor_parallel.random.CudaRNGStatesTracker.fork = lambda self, name=None: nullcontext()
         # Unfused attention makes its buffer on this device. The stand-ins say 0, as CUDA does, and a
         # TorchFunctionMode of theirs turns that into the CPU: it would run at every call, and be timed.
-        torch.cuda.current_device = lambda: "cpu"  # type: ignore[assignment,return-value]
+        torch.cuda.current_device = lambda: "cpu"
     config = TransformerConfig(
         num_layers=layers,
         hidden_size=HIDDEN,

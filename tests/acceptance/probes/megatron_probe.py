@@ -147,8 +147,8 @@ def _begin_schedule(args: Any, config: Any, count: int) -> None:
     config.pipeline_dtype = config.params_dtype
     parts = [torch.nn.Module() for _ in range(chunks)]
     for part in parts:
-        part.config, part.model_type = config, None  # type: ignore[assignment]
-        part.set_input_tensor = lambda tensor: None  # type: ignore[assignment,union-attr]
+        part.config, part.model_type = config, None
+        part.set_input_tensor = lambda tensor: None
     try:
         with stand_ins.WithoutGpu("cpu"):
             schedules.forward_backward_pipelining_with_interleaving(

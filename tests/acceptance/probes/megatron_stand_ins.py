@@ -97,5 +97,5 @@ def gpu(major: int, minor: int) -> None:
     torch.cuda.get_device_properties = lambda *arguments, **named: properties
     torch.cuda.current_device = lambda: 0
     torch.cuda.device_count = lambda: 8
-    torch.cuda.Stream = lambda *arguments, **named: None  # type: ignore[assignment,misc]
-    torch.cuda.Event = lambda *arguments, **named: None  # type: ignore[assignment,misc]
+    torch.cuda.Stream = lambda *arguments, **named: None
+    torch.cuda.Event = lambda *arguments, **named: None

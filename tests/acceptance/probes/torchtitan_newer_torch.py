@@ -34,7 +34,9 @@ def shards_of_annotated_parameters() -> None:
     def sharded(self: Any, parameter: Any, placement: Any, dimension: int) -> Any:
         annotation = getattr(parameter, ANNOTATION, None)
         if self.mesh_info.is_spmd_mesh and annotation is not None:
-            parameter, self.is_dtensor = _as_dtensor(parameter, *annotation, self.mesh_info), True
+            layout, whole = annotation
+            parameter = _as_dtensor(parameter, layout, whole, self.mesh_info)
+            self.is_dtensor = True
         return shard(self, parameter, placement, dimension)
 
     Module._spmd_distribute_state, FSDPParam._init_sharding_spec = annotated, sharded

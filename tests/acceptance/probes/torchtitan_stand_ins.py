@@ -40,20 +40,21 @@ def before_import(*kernels: str) -> None:
 def answer_capability() -> None:
     """Modules hold the question under their own names."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("torchtitan.") and hasattr(module, "has_cuda_capability"):
-            module.has_cuda_capability = lambda *least: tuple(CAPABILITY) >= least
+        if name.startswith("torchtitan.") and "has_cuda_capability" in vars(module):
+            vars(module)["has_cuda_capability"] = lambda *least: tuple(CAPABILITY) >= least
 
 
 def stay_on_meta(models: type, *initial: str) -> None:
     """Parameters keep their shapes and placements and take no memory; methods `initial` set no values."""
-    torch.nn.Module.to_empty = lambda self, *, device, recurse=True: self  # type: ignore[assignment]
+    torch.nn.Module.to_empty = lambda self, *, device, recurse=True: self
     for kind in (models, *_below(models)):
         for name in set(initial) & set(vars(kind)):
             setattr(kind, name, lambda self, *arguments, **named: None)
 
 
-def _below(kind: type) -> list[Any]:
-    return [each for child in kind.__subclasses__() for each in (child, *_below(child))]
+def _below(kind: type) -> list[type]:
+    children: list[type] = kind.__subclasses__()
+    return [each for child in children for each in (child, *_below(child))]
 
 
 def play(world: int, rank: int) -> None:

@@ -4,11 +4,14 @@ when it leaves its process group.
 The log is a JSON object, `operation dtype` -> elements of the whole tensors, summed over calls.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import runpy
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 
 #: Functions of torch.distributed, later names of PyTorch 2.13 among them, and what they do.
@@ -20,24 +23,24 @@ OPERATIONS = {
 }  # fmt: skip
 
 
-def record(path):
+def record(path: str) -> None:
     import torch
     import torch.distributed as distributed
 
-    elements = Counter()
+    elements: Counter[str] = Counter()
 
-    def flat(values):
+    def flat(values: Iterable[object]) -> Iterator[object]:
         for value in values:
             yield from flat(value) if isinstance(value, (list, tuple)) else [value]
 
-    def watched(name):
+    def watched(name: str) -> None:
         call = getattr(distributed, name)
 
         @wraps(call)
-        def calling(*args, **options):
+        def calling(*args: object, **options: object) -> object:
             # Input or output, whichever is whole.
             given = (*args, *options.values())
-            sizes = {}
+            sizes: dict[str, int] = {}
             for value in given:
                 tensors = [each for each in flat([value]) if isinstance(each, torch.Tensor)]
                 for tensor in tensors[:1]:
@@ -50,9 +53,9 @@ def record(path):
 
         setattr(distributed, name, calling)
 
-    def ending(end):
+    def ending(end: Callable[..., object]) -> Callable[..., object]:
         @wraps(end)
-        def writing(*args, **options):
+        def writing(*args: object, **options: object) -> object:
             with open(path, "w") as log:
                 json.dump(elements, log)
             return end(*args, **options)
@@ -65,7 +68,7 @@ def record(path):
     distributed.destroy_process_group = ending(distributed.destroy_process_group)
 
 
-def next_one():
+def next_one() -> None:
     """Python runs the first file of this name alone; another, further on the path, stands in for a GPU."""
     here = os.path.dirname(__file__)
     for place in sys.path[sys.path.index(here) + 1 :]:

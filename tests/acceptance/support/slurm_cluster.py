@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +81,7 @@ def cluster(folder: Path, nodes: int, gpus: int, cores: int) -> Iterator[Cluster
         (folder / name).mkdir(parents=True)
     slurm = _configure(folder, nodes, gpus, cores)
     socket_path = folder / "munge.socket"
-    daemons = []
+    daemons: list[subprocess.Popen[bytes]] = []
     with named(nodes, folder):
         try:
             daemons.append(_munged(folder, socket_path))
@@ -112,7 +113,7 @@ def _end_jobs(slurm: Slurm) -> None:
         time.sleep(0.3)
 
 
-def _munged(folder: Path, socket_path: Path) -> object:
+def _munged(folder: Path, socket_path: Path) -> subprocess.Popen[bytes]:
     key = folder / "munge.key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o600)

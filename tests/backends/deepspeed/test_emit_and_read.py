@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import subprocess
 from collections.abc import Mapping
@@ -79,10 +80,9 @@ def test_files(name: str, model: str) -> None:
 def assert_names_resolve(script: str) -> None:
     """Every name that is used is a builtin, imported, defined or bound; every import is used."""
     tree = ast.parse(script)
-    loaded, bound, imported = set(), set(dir(__builtins__) or ()), set()
-    bound |= set(__builtins__ if isinstance(__builtins__, dict) else dir(__builtins__)) | {
-        "__file__"
-    }
+    loaded: set[str] = set()
+    imported: set[str] = set()
+    bound = {*dir(builtins), "__file__"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
@@ -150,7 +150,10 @@ def test_configuration_says_the_layout() -> None:
 
 
 def test_extra_keys_enter_sections() -> None:
-    extra = {"zero_optimization.reduce_bucket_size": 5, "comms_logger.enabled": True}
+    extra: dict[str, str | int | float | bool] = {
+        "zero_optimization.reduce_bucket_size": 5,
+        "comms_logger.enabled": True,
+    }
     config = json.loads(
         BACKEND.emit(fit("zero3", options=Options(extra=extra)))["deepspeed/ds_config.json"]
     )

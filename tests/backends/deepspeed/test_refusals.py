@@ -26,6 +26,7 @@ from tests.support.sample_plans import (
     V100,
     sample_job,
     sample_plan,
+    train_of,
 )
 
 
@@ -189,14 +190,13 @@ def refused(**given: Any) -> list[str]:
 
 
 def test_refusals() -> None:
-    train = {"seq_len": 4096, "global_batch": 128, "tokens": 10**12}
     assert refused() == []
     assert refused(model=MIXTRAL_8X7B) == ["PAR420"]
     assert refused(model=DEEPSEEK_V3) == ["PAR356", "PAR420", "PAR421"]
-    assert refused(train=Train(**train, precision="fp8")) == ["PAR359"]
-    assert refused(train=Train(**train, optimizer="muon")) == ["PAR321"]
+    assert refused(train=train_of(precision="fp8")) == ["PAR359"]
+    assert refused(train=train_of(optimizer="muon")) == ["PAR321"]
     assert refused(gpu=TPU_V5P) == ["PAR320"]
-    assert refused(gpu=V100, train=Train(**train, precision="fp16")) == []
+    assert refused(gpu=V100, train=train_of(precision="fp16")) == []
     assert refused(options=Options(extra={"grad_clip": 1.0})) == ["PAR407"]
     assert refused(options=Options(extra={"zero_optimization.stage": 2})) == ["PAR330"]
     assert refused(options=Options(extra={"optimizer.params.eps": 1e-6})) == ["PAR330"]

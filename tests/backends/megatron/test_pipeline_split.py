@@ -58,7 +58,7 @@ def unrolled(text: str) -> str:
         [[3], [1]],
     ],
 )
-def test_layer_split_means_the_plan(split):
+def test_layer_split_means_the_plan(split: list[list[int]]) -> None:
     pp, vpp, layers = len(split), len(split[0]), sum(map(sum, split))
     layout = Layout(pp=pp, vpp=vpp, dp_shard=2, zero=1, microbatches=4 * pp)
     plan = plan_of(with_model(DENSE, layers=layers), layout, split=split)
@@ -66,7 +66,7 @@ def test_layer_split_means_the_plan(split):
     assert BACKEND.read(BACKEND.emit(plan)).value("vpp") == vpp
 
 
-def test_prediction_layers_stand_before_the_loss():
+def test_prediction_layers_stand_before_the_loss() -> None:
     split = [[5], [4], [4], [3]]
     model = with_model(sample_plans.DEEPSEEK_V3, layers=16, mtp_layers=2)
     plan = plan_of(model, Layout(pp=4, dp_shard=2, zero=1, microbatches=8), split=split)
@@ -77,6 +77,6 @@ def test_prediction_layers_stand_before_the_loss():
     assert "--pipeline-model-parallel-layout Et*5|t*3|t*4|t*4m*2L" in " ".join(arguments(plan))
 
 
-def test_stage_count():
+def test_stage_count() -> None:
     assert stage_count("Et*7|(t*8|)*14t*7L") == 16
     assert stage_count("E|t|L") == 3

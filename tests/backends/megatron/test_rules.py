@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from parc.backends.megatron import BACKEND
@@ -13,15 +15,17 @@ from parc.backends.megatron.target import domains
 from parc.compiler.target import Predicate, holds
 from parc.compiler.variables import NEUTRAL
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Job, Train
+from parc.dsl.job import Gpu, Job, Model
 from tests.support import sample_plans
-from tests.support.megatron_plans import DENSE, MOE, PLANS, plan_of, with_model
+from tests.support.megatron_plans import DENSE, MOE, PLANS, with_model
+from tests.support.sample_plans import train_of
 
+IntArray = npt.NDArray[np.int64]
 PREDICATES = {predicate.name: predicate for predicate in BACKEND.target.predicates}
 
 
-def job_of(model=DENSE, seq_len=4096, **train) -> Job:
-    settings = Train(seq_len=seq_len, global_batch=128, steps=100, **train)
+def job_of(model: Model = DENSE, **train: object) -> Job:
+    settings = train_of(**train)
     return sample_plans.sample_job("megatron", Options(), model=model, train=settings, nodes=(8,))
 
 
@@ -61,13 +65,13 @@ RULES = {
 }
 
 
-def test_every_rule_has_a_case():
+def test_every_rule_has_a_case() -> None:
     assert set(RULES) == set(PREDICATES)
     assert len(PREDICATES) == len(BACKEND.target.predicates)
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rule(name):
+def test_rule(name: str) -> None:
     job, passing, failing = RULES[name]
     predicate = PREDICATES[name]
     assert bool(holds(predicate, job, passing))
@@ -80,7 +84,7 @@ def test_rule(name):
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rule_is_vectorised(name):
+def test_rule_is_vectorised(name: str) -> None:
     """Arrays give what one layout at a time gives."""
     predicate, job = PREDICATES[name], RULES[name][0]
     columns = random_columns(predicate, random.Random(7))
@@ -89,19 +93,23 @@ def test_rule_is_vectorised(name):
     assert together.tolist() == alone
 
 
-def random_columns(predicate: Predicate, source: random.Random) -> dict[str, np.ndarray]:
-    choices = {"zero": range(4), "recompute": range(3), "gpus": (8, 64, 96)}
+def random_columns(predicate: Predicate, source: random.Random) -> dict[str, IntArray]:
+    choices: Mapping[str, Sequence[int]] = {
+        "zero": range(4),
+        "recompute": range(3),
+        "gpus": (8, 64, 96),
+    }
     return {
         name: np.array([source.choice(choices.get(name, (1, 2, 3, 4, 8, 12))) for _ in range(60)])
         for name in predicate.of
     }
 
 
-def transposed(columns):
+def transposed(columns: Mapping[str, IntArray]) -> list[dict[str, int]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def test_sequence_parts_serve_both_tensor_and_context_ranks():
+def test_sequence_parts_serve_both_tensor_and_context_ranks() -> None:
     """Sequence parallelism wants equal parts for tp * cp ranks, balanced context ranks two parts each."""
     for length in (1, 24, 60, 4096, 4100, 4104):
         job = job_of(seq_len=length)
@@ -112,13 +120,13 @@ def test_sequence_parts_serve_both_tensor_and_context_ranks():
                 assert bool(holds(PREDICATES["seq-split"], job, {"tp": tp, "cp": cp})) == allowed
 
 
-def test_predicates_know_the_variables_and_stay_small():
+def test_predicates_know_the_variables_and_stay_small() -> None:
     known = {*NEUTRAL, "dp", "microbatches", "gpus", "nodes"}
     for predicate in BACKEND.target.predicates:
         assert set(predicate.of) <= known and len(predicate.of) <= 4
 
 
-def test_domains_of_a_dense_job():
+def test_domains_of_a_dense_job() -> None:
     found = domains(job_of())
     assert found["tp"] == (1, 2, 4, 8)
     assert found["pp"] == (1, 2, 4, 8, 16, 32)
@@ -129,7 +137,7 @@ def test_domains_of_a_dense_job():
     assert set(found) == set(NEUTRAL) - {"offload", "hpz"}
 
 
-def test_domains_of_other_jobs():
+def test_domains_of_other_jobs() -> None:
     deepseek = domains(job_of(sample_plans.DEEPSEEK_V3))
     assert deepseek["ep"] == (1, 2, 4, 8, 16, 32, 64) and deepseek["etp"] == deepseek["tp"]
     assert domains(job_of(optimizer="muon"))["zero"] == (0,)
@@ -155,20 +163,21 @@ def test_domains_of_other_jobs():
         (with_model(sample_plans.GPT_125M, mtp_layers=1), {}, sample_plans.H100, "PAR329"),
     ],
 )
-def test_refusals(model, train, gpu, code):
-    plan = plan_of(model, gpu=gpu, **train)
+def test_refusals(model: Model, train: dict[str, object], gpu: Gpu, code: str) -> None:
+    settings = train_of(**train)
+    plan = sample_plans.sample_plan("megatron", Options(), model=model, train=settings, gpu=gpu)
     assert [found.code for found in BACKEND.target.refuses(plan.job)] == [code]
     with pytest.raises(JobError, match=code):
         BACKEND.emit(plan)
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_plans_of_the_emitter_tests_are_legal(name):
+def test_plans_of_the_emitter_tests_are_legal(name: str) -> None:
     layout, job = PLANS[name].layout, PLANS[name].job
     columns = {**layout.model_dump(), "dp": layout.dp, "gpus": layout.gpus}
     assert [rule.name for rule in PREDICATES.values() if not holds(rule, job, columns)] == []
 
 
-def test_nothing_is_refused_without_reason():
+def test_nothing_is_refused_without_reason() -> None:
     for plan in PLANS.values():
         assert BACKEND.target.refuses(plan.job) == []

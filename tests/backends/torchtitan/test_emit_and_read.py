@@ -7,7 +7,10 @@ import os
 import re
 import subprocess
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import black
 import pytest
@@ -19,10 +22,12 @@ from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.schema import SECTIONS
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Model, Train
+from parc.dsl.job import Gpu, Model, Train
 from parc.reading.facts import Unknown
 from tests.support import sample_plans
 from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, LLAMA3_405B, MIXTRAL_8X7B, QWEN3_8B
+
+Emitted = tuple[Plan, dict[str, str]]
 
 LLAMA_13B = Model(name="llama_13b", layers=40, hidden=5120, heads=40, ffn=13824, vocab=32000)
 TIED = Model(name="tied", layers=4, hidden=128, heads=8, ffn=512, vocab=1000, tied=True)
@@ -33,7 +38,13 @@ FP8 = Train(seq_len=8192, global_batch=16, steps=100, precision="fp8", compile=T
 
 
 def plan(
-    model=LLAMA3_8B, options=None, *, train=None, gpu=sample_plans.H100, split=None, **layout
+    model: Model = LLAMA3_8B,
+    options: Options | None = None,
+    *,
+    train: Train | None = None,
+    gpu: Gpu = sample_plans.H100,
+    split: Sequence[Sequence[int]] | None = None,
+    **layout: int,
 ) -> Plan:
     return sample_plans.sample_plan(
         "torchtitan",
@@ -74,23 +85,23 @@ PLANS = {
 
 
 @pytest.fixture(params=PLANS)
-def emitted(request) -> tuple[Plan, dict[str, str]]:
+def emitted(request: pytest.FixtureRequest) -> Emitted:
     chosen = PLANS[request.param]
     return chosen, BACKEND.emit(chosen)
 
 
-def toml_of(chosen: Plan) -> dict:
+def toml_of(chosen: Plan) -> dict[str, Any]:
     return tomllib.loads(BACKEND.emit(chosen)["torchtitan/train.toml"])
 
 
-def test_reading_gives_the_plan_back(emitted):
+def test_reading_gives_the_plan_back(emitted: Emitted) -> None:
     chosen, files = emitted
     config = BACKEND.read(files)
     assert config.values() == BACKEND.facts(chosen)
     assert config.unread == ()
 
 
-def test_facts_point_at_their_lines(emitted):
+def test_facts_point_at_their_lines(emitted: Emitted) -> None:
     _, files = emitted
     for fact in BACKEND.read(files).facts:
         assert 1 <= fact.line <= files[fact.path].count("\n")
@@ -98,15 +109,15 @@ def test_facts_point_at_their_lines(emitted):
     assert "tensor_parallel_degree" in files["torchtitan/train.toml"].splitlines()[line - 1]
 
 
-def test_emitting_twice_gives_the_same_bytes(emitted):
+def test_emitting_twice_gives_the_same_bytes(emitted: Emitted) -> None:
     chosen, files = emitted
     assert BACKEND.emit(chosen) == files
 
 
-def test_toml_has_only_keys_of_the_release(emitted):
+def test_toml_has_only_keys_of_the_release(emitted: Emitted) -> None:
     chosen, _ = emitted
 
-    def names(table, path=()):
+    def names(table: Mapping[str, object], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
         for key, value in table.items():
             if isinstance(value, dict):
                 yield from names(value, (*path, key))
@@ -117,24 +128,21 @@ def test_toml_has_only_keys_of_the_release(emitted):
         assert key in SECTIONS[section], f"{section}.{key}"
 
 
-def test_every_degree_is_explicit_and_fills_the_world(emitted):
+def test_every_degree_is_explicit_and_fills_the_world(emitted: Emitted) -> None:
     chosen, _ = emitted
     degrees = toml_of(chosen)["parallelism"]
-    keys = ("data_parallel_replicate", "data_parallel_shard", "tensor_parallel")
-    keys += ("context_parallel", "pipeline_parallel")
-    product = 1
-    for key in keys:
-        product *= degrees[f"{key}_degree"]
-    assert product == chosen.layout.gpus
+    keys = ("data_parallel_replicate", "data_parallel_shard", "tensor_parallel", "context_parallel",
+            "pipeline_parallel")  # fmt: skip
+    assert prod(degrees[f"{key}_degree"] for key in keys) == chosen.layout.gpus
 
 
-def test_module_is_black_stable_and_parses(emitted):
+def test_module_is_black_stable_and_parses(emitted: Emitted) -> None:
     text = emitted[1]["torchtitan/parc_model.py"]
     ast.parse(text)
     assert black.format_str(text, mode=black.Mode()) == text
 
 
-def test_every_python_and_toml_name_is_registered_alike(emitted):
+def test_every_python_and_toml_name_is_registered_alike(emitted: Emitted) -> None:
     chosen, files = emitted
     flavor = toml_of(chosen)["model"]["flavor"]
     assert f'["{flavor}"]' in files["torchtitan/parc_model.py"]
@@ -143,7 +151,7 @@ def test_every_python_and_toml_name_is_registered_alike(emitted):
 @pytest.mark.parametrize(
     "tool", [["bash", "-n"], ["shellcheck", "-S", "warning"]], ids=lambda t: t[0]
 )
-def test_launch_script_is_clean(tool, tmp_path):
+def test_launch_script_is_clean(tool: list[str], tmp_path: Path) -> None:
     for name, chosen in PLANS.items():
         path = tmp_path / f"{name}.sh"
         path.write_text(BACKEND.emit(chosen)["torchtitan/launch.sh"])
@@ -151,7 +159,9 @@ def test_launch_script_is_clean(tool, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def launched(chosen: Plan, folder: Path, *words: str, **environment: str):
+def launched(
+    chosen: Plan, folder: Path, *words: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Runs the emitted script with a torchrun that prints its words and PYTHONPATH."""
     (folder / "bin").mkdir()
     stub = folder / "bin" / "torchrun"
@@ -168,7 +178,7 @@ def launched(chosen: Plan, folder: Path, *words: str, **environment: str):
     )
 
 
-def test_launch_script_passes_paths_and_arguments(tmp_path):
+def test_launch_script_passes_paths_and_arguments(tmp_path: Path) -> None:
     done = launched(PLANS["fsdp"], tmp_path, "--training.steps=10", DUMP_FOLDER="/a b")
     words = done.stdout.splitlines()
     assert words[0] == str(tmp_path)
@@ -177,7 +187,7 @@ def test_launch_script_passes_paths_and_arguments(tmp_path):
     assert f"{tmp_path}/train.toml" in words
 
 
-def test_launch_script_refuses_another_shape(tmp_path):
+def test_launch_script_refuses_another_shape(tmp_path: Path) -> None:
     done = launched(PLANS["hsdp"], tmp_path)
     assert done.returncode == 2
     assert "needs 4 nodes of 8 GPUs, not NNODES=1" in done.stderr
@@ -193,16 +203,16 @@ def llama3_width(hidden: int, multiple_of: int, multiplier: float) -> int:
 
 
 @pytest.mark.parametrize("hidden", [1, 64, 4096, 5120, 8192, 16384, 12288, 999_999])
-def test_feed_forward_width_is_exact(hidden):
+def test_feed_forward_width_is_exact(hidden: int) -> None:
     for ffn in [1, 2, 3, 200, 690, 11008, 13824, 14336, 28672, 53248, 10**6 + 3, 9_999_991]:
         assert llama3_width(hidden, 1, ffn_multiplier(hidden, ffn)) == ffn
 
 
 @pytest.mark.parametrize("name", ["fsdp", "pipeline", "pipeline_405b"])
-def test_emitted_width_is_the_job_s(name):
+def test_emitted_width_is_the_job_s(name: str) -> None:
     chosen = PLANS[name]
     module = BACKEND.emit(chosen)["torchtitan/parc_model.py"]
-    multiplier = float(re.search(r"ffn_dim_multiplier=([\d.]+)", module)[1])
+    (multiplier,) = map(float, re.findall(r"ffn_dim_multiplier=([\d.]+)", module))
     assert "multiple_of=1," in module
     assert llama3_width(chosen.job.model.hidden, 1, multiplier) == chosen.job.model.ffn
 
@@ -219,11 +229,13 @@ DEALT = [
 
 
 @pytest.mark.parametrize("layers, per_stage, first, last, split", DEALT)
-def test_layers_are_dealt_as_torchtitan_does(layers, per_stage, first, last, split):
+def test_layers_are_dealt_as_torchtitan_does(
+    layers: int, per_stage: int, first: int, last: int, split: tuple[int, ...] | None
+) -> None:
     assert deal(layers, per_stage, first, last) == split
 
 
-def test_simplest_spelling_of_a_split():
+def test_simplest_spelling_of_a_split() -> None:
     assert counted((7, *(8,) * 14, 7)) == Counted(8, 1, 1)
     assert counted((4,) * 8) == Counted(4, 0, 0)
     assert counted((3, 4, 4, 4, 5, 5, 4, 3)) is None
@@ -234,7 +246,7 @@ def test_simplest_spelling_of_a_split():
     ]
 
 
-def test_stages_stand_in_the_order_of_the_model():
+def test_stages_stand_in_the_order_of_the_model() -> None:
     parts = toml_of(PLANS["interleaved_uneven"])["parallelism"]["module_fqns_per_model_part"]
     layers = [[name for name in part if name.startswith("layers.")] for part in parts]
     assert [len(part) for part in layers] == [3, 4, 4, 4, 5, 5, 4, 3]
@@ -242,7 +254,7 @@ def test_stages_stand_in_the_order_of_the_model():
     assert parts[0][0] == "tok_embeddings" and parts[-1][-2:] == ["norm", "output"]
 
 
-def test_batches_with_and_without_a_pipeline():
+def test_batches_with_and_without_a_pipeline() -> None:
     accumulated = toml_of(PLANS["fsdp_kept"])
     assert accumulated["training"]["local_batch_size"] == 2
     assert accumulated["training"]["global_batch_size"] == 2 * 8 * 2
@@ -257,11 +269,11 @@ def test_batches_with_and_without_a_pipeline():
     "name, policy",
     [("single", None), ("pipeline", "never"), ("fsdp_kept", "never"), ("fsdp", "always")],
 )
-def test_zero_stage_is_the_reshard_policy(name, policy):
+def test_zero_stage_is_the_reshard_policy(name: str, policy: str | None) -> None:
     assert toml_of(PLANS[name])["parallelism"].get("fsdp_reshard_after_forward") == policy
 
 
-def test_precision_and_schedule():
+def test_precision_and_schedule() -> None:
     settings = toml_of(PLANS["fp8"])
     assert settings["model"]["converters"] == ["quantize.linear.float8"]
     assert settings["quantize"]["linear"]["float8"]["recipe_name"] == "rowwise"
@@ -286,13 +298,13 @@ def test_precision_and_schedule():
     assert mixed["quantize"]["grouped_mm"]["mx"] == {"fqns": ["experts"]}
 
 
-def test_older_gpus_take_no_grouped_products():
+def test_older_gpus_take_no_grouped_products() -> None:
     ampere = plan(MIXTRAL_8X7B, gpu=sample_plans.A100, dp_shard=8, ep=8, zero=3, microbatches=2)
     assert "use_grouped_mm=False" in BACKEND.emit(ampere)["torchtitan/parc_model.py"]
     assert "use_grouped_mm=True" in BACKEND.emit(PLANS["mixtral"])["torchtitan/parc_model.py"]
 
 
-def test_options_reach_the_files():
+def test_options_reach_the_files() -> None:
     options = Options(
         dataset="c4_test",
         data='/data/"c4"',
@@ -316,7 +328,7 @@ def test_options_reach_the_files():
     "name, code",
     [("parallelism.tensor_parallel_degree", "PAR330"), ("comm.train_timeout_second", "PAR365")],
 )
-def test_extra_settings_are_checked(name, code):
+def test_extra_settings_are_checked(name: str, code: str) -> None:
     with pytest.raises(JobError) as refused:
         BACKEND.emit(plan(LLAMA3_8B, Options(extra={name: 2}), dp_shard=8, zero=3, microbatches=2))
     assert [diagnostic.code for diagnostic in refused.value.diagnostics] == [code]
@@ -334,7 +346,7 @@ tensor_parallel_degree = "two"
 """
 
 
-def test_reader_says_unknown_instead_of_guessing():
+def test_reader_says_unknown_instead_of_guessing() -> None:
     values = BACKEND.read({"train.toml": FOREIGN}).values()
     unknown = {name for name, value in values.items() if isinstance(value, Unknown)}
     assert unknown >= {
@@ -356,7 +368,7 @@ def test_reader_says_unknown_instead_of_guessing():
     assert "nodes" not in values
 
 
-def test_rest_of_the_world_goes_to_the_shards():
+def test_rest_of_the_world_goes_to_the_shards() -> None:
     text = FOREIGN.replace('"two"', "2")
     script = (
         "torchrun --nnodes=4 --nproc_per_node 8 -m torchtitan.train --job.config_file train.toml\n"
@@ -371,6 +383,6 @@ def test_rest_of_the_world_goes_to_the_shards():
     assert values["zero"] == 3
 
 
-def test_unreadable_files_are_named():
+def test_unreadable_files_are_named() -> None:
     config = BACKEND.read({"a.toml": "[", "b.py": "(", "c.sh": "echo", "d.toml": "[training]\n"})
     assert {unread.path for unread in config.unread} == {"a.toml", "b.py", "c.sh"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from pathlib import Path
 
 import black
 import pytest
@@ -14,17 +16,26 @@ from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.schema import PYTHON_SECTIONS
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Train
+from parc.dsl.job import Model, Train
 from parc.reading.facts import Unknown
 from tests.support import sample_plans
 from tests.support.paths import CASES
 from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B
 
+Emitted = tuple[Plan, dict[str, str]]
+
 FOLDER = CASES / "torchtitan_python"
 JOB = "torchtitan/parc_job.py"
 
 
-def plan(model=LLAMA3_8B, train=None, split=None, *, extra=None, **layout) -> Plan:
+def plan(
+    model: Model = LLAMA3_8B,
+    train: Train | None = None,
+    split: Sequence[Sequence[int]] | None = None,
+    *,
+    extra: dict[str, str | int | float | bool] | None = None,
+    **layout: int,
+) -> Plan:
     options = Options(version="0.3", extra=extra or {})
     chosen = Layout(**layout)
     return sample_plans.sample_plan(
@@ -65,12 +76,12 @@ PLANS = {
 
 
 @pytest.fixture(params=PLANS)
-def emitted(request) -> tuple[Plan, dict[str, str]]:
+def emitted(request: pytest.FixtureRequest) -> Emitted:
     chosen = PLANS[request.param]
     return chosen, BACKEND.emit(chosen)
 
 
-def test_reading_gives_the_plan_back(emitted):
+def test_reading_gives_the_plan_back(emitted: Emitted) -> None:
     chosen, files = emitted
     assert set(files) == {JOB, "torchtitan/launch.sh"}
     config = BACKEND.read(files)
@@ -78,7 +89,7 @@ def test_reading_gives_the_plan_back(emitted):
     assert config.unread == ()
 
 
-def test_facts_point_at_their_lines(emitted):
+def test_facts_point_at_their_lines(emitted: Emitted) -> None:
     _, files = emitted
     lines = files[JOB].splitlines()
     found = {fact.name: fact for fact in BACKEND.read(files).facts}
@@ -87,7 +98,7 @@ def test_facts_point_at_their_lines(emitted):
     assert "activation_checkpoint" in lines[found["recompute"].line - 1]
 
 
-def test_the_module_is_black_stable_and_emitted_alike_twice(emitted):
+def test_the_module_is_black_stable_and_emitted_alike_twice(emitted: Emitted) -> None:
     chosen, files = emitted
     assert black.format_str(files[JOB], mode=black.Mode()) == files[JOB]
     assert BACKEND.emit(chosen) == files
@@ -98,15 +109,18 @@ def called(tree: ast.Module) -> dict[str, ast.Call]:
     train = next(
         node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "train"
     )
-    (returned,) = [node for node in train.body if isinstance(node, ast.Return)]
+    (returned,) = [node.value for node in train.body if isinstance(node, ast.Return)]
+    assert isinstance(returned, ast.Call)
     return {
         keyword.arg: keyword.value
-        for keyword in returned.value.keywords
-        if isinstance(keyword.value, ast.Call)
+        for keyword in returned.keywords
+        if keyword.arg and isinstance(keyword.value, ast.Call)
     }
 
 
-def test_sections_hold_fields_of_the_release_and_only_public_names_are_used(emitted):
+def test_sections_hold_fields_of_the_release_and_only_public_names_are_used(
+    emitted: Emitted,
+) -> None:
     _, files = emitted
     tree = ast.parse(files[JOB])
     for section, call in called(tree).items():
@@ -122,17 +136,18 @@ def test_sections_hold_fields_of_the_release_and_only_public_names_are_used(emit
     assert imported <= used and not any(name.startswith("_") for name in imported)
 
 
-def test_cuda_graphs_are_off_where_they_cannot_capture(emitted):
+def test_cuda_graphs_are_off_where_they_cannot_capture(emitted: Emitted) -> None:
     chosen, files = emitted
     needed = chosen.layout.pp > 1 or chosen.layout.ep > 1
     assert ("disable_cuda_graphs=True" in files[JOB]) == needed
 
 
-def test_the_need_of_a_later_pytorch_is_said(emitted):
-    assert "later than 2.13" in ast.get_docstring(ast.parse(emitted[1][JOB])).replace("\n", " ")
+def test_the_need_of_a_later_pytorch_is_said(emitted: Emitted) -> None:
+    text = ast.get_docstring(ast.parse(emitted[1][JOB])) or ""
+    assert "later than 2.13" in text.replace("\n", " ")
 
 
-def test_the_launcher_names_the_module_and_takes_paths_from_the_environment():
+def test_the_launcher_names_the_module_and_takes_paths_from_the_environment() -> None:
     files = BACKEND.emit(PLANS["fsdp"])
     assert "--module parc_job" in files["torchtitan/launch.sh"]
     assert "train.toml" not in files["torchtitan/launch.sh"]
@@ -140,11 +155,11 @@ def test_the_launcher_names_the_module_and_takes_paths_from_the_environment():
         assert f'os.environ.get("{variable}"' in files[JOB]
 
 
-def test_stages_name_the_output_matrix_as_the_release_does():
+def test_stages_name_the_output_matrix_as_the_release_does() -> None:
     assert '"norm", "lm_head"' in BACKEND.emit(PLANS["interleaved"])[JOB]
 
 
-def test_shared_experts_are_one_feed_forward_beside_the_routed_ones():
+def test_shared_experts_are_one_feed_forward_beside_the_routed_ones() -> None:
     text = BACKEND.emit(PLANS["shared_experts"])[JOB]
     assert f"SHARED_FFN = {2 * 14336}" in text and "hidden_dim=SHARED_FFN" in text
     assert "shared_experts" not in BACKEND.emit(PLANS["experts"])[JOB]
@@ -164,25 +179,25 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_the_release_lacks_is_refused(code):
+def test_what_the_release_lacks_is_refused(code: str) -> None:
     with pytest.raises(JobError) as refused:
         BACKEND.emit(REFUSED[code])
     assert code in {diagnostic.code for diagnostic in refused.value.diagnostics}
 
 
-def test_what_0_2_lacks_is_not():
+def test_what_0_2_lacks_is_not() -> None:
     """Experts in a pipeline or selectively recomputed, tied embeddings over shards."""
-    for model, layout in (
-        (MIXTRAL_8X7B, {"dp_shard": 8, "pp": 2, "zero": 1, "microbatches": 8}),
-        (LLAMA3_8B.model_copy(update={"tied": True}), {"dp_shard": 8, "zero": 3}),
-        (MIXTRAL_8X7B, {"dp_shard": 16, "ep": 8, "zero": 2, "recompute": 1}),
+    for new in (
+        plan(MIXTRAL_8X7B, dp_shard=8, pp=2, zero=1, microbatches=8),
+        plan(LLAMA3_8B.model_copy(update={"tied": True}), dp_shard=8, zero=3),
+        plan(MIXTRAL_8X7B, dp_shard=16, ep=8, zero=2, recompute=1),
     ):
         old = sample_plans.sample_plan(
-            "torchtitan", Options(), model=model, layout=Layout(**layout)
+            "torchtitan", Options(), model=new.job.model, layout=new.layout
         )
         with pytest.raises(JobError):
             BACKEND.emit(old)
-        BACKEND.emit(plan(model, **layout))
+        BACKEND.emit(new)
 
 
 FOREIGN = """
@@ -197,14 +212,14 @@ def other():
 """
 
 
-def test_what_is_computed_is_unknown_and_what_is_left_out_is_the_default():
+def test_what_is_computed_is_unknown_and_what_is_left_out_is_the_default() -> None:
     values = BACKEND.read({"job.py": FOREIGN}).values()
     assert isinstance(values["micro_batch"], Unknown) and isinstance(values["layers"], Unknown)
     assert values["seq_len"] == 2048 and values["tp"] == 1 and values["recompute"] == "selective"
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.par")), ids=lambda path: path.stem)
-def test_whole_files(path, update):
+def test_whole_files(path: Path, update: bool) -> None:
     """A job and the configuration beside it, without its provenance, which names the version of parc."""
     (made,) = parc.compile(parc.load(path))
     text = BACKEND.emit(made)[JOB].partition("\n")[2]

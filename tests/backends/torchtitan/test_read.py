@@ -7,7 +7,7 @@ import pytest
 from parc.backends.launch_files import read_jobs
 from tests.reading.test_reading import values
 
-TOMLS = {
+TOMLS: dict[str, dict[str, object]] = {
     "[training]\nbatch_size = 2\ndata_parallel_degree = -1\ntensor_parallel_degree = 4\n"
     "[experimental]\npipeline_parallel_degree = 2": {
         "micro_batch": 2,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from parc.backends.torchtitan import BACKEND
@@ -10,23 +13,28 @@ from parc.backends.torchtitan.options import Options
 from parc.compiler.target import Predicate, holds
 from parc.compiler.variables import NEUTRAL
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Job, Model, Train
+from parc.dsl.job import Gpu, Job, Model
 from tests.support import sample_plans
-from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B
+from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B, train_of
 
+Release = Literal["0.2.2", "0.3"]
 TARGET = BACKEND.target
 PREDICATES = {predicate.name: predicate for predicate in TARGET.predicates}
 LATENT = DEEPSEEK_V3.model_copy(update={"mtp_layers": 0})
 
 
-def changed(model: Model, **fields) -> Model:
+def changed(model: Model, **fields: object) -> Model:
     return model.model_copy(update=fields)
 
 
-def job_of(model=LLAMA3_8B, options=None, gpu=sample_plans.H100, seq_len=4096, **train) -> Job:
-    settings = Train(seq_len=seq_len, global_batch=128, steps=100, **train)
+def job_of(
+    model: Model = LLAMA3_8B,
+    options: Options | None = None,
+    gpu: Gpu = sample_plans.H100,
+    **train: object,
+) -> Job:
     return sample_plans.sample_job(
-        "torchtitan", options, model=model, train=settings, gpu=gpu, nodes=(8,)
+        "torchtitan", options, model=model, train=train_of(**train), gpu=gpu, nodes=(8,)
     )
 
 
@@ -98,12 +106,12 @@ RULES = {
 }
 
 
-def test_every_rule_has_its_cases():
+def test_every_rule_has_its_cases() -> None:
     assert set(RULES) == set(PREDICATES)
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rule_lets_through_and_refuses(name):
+def test_rule_lets_through_and_refuses(name: str) -> None:
     job, good, bad = RULES[name]
     rule = PREDICATES[name]
     assert set(rule.of) == set(good) == set(bad) and len(rule.of) <= 5
@@ -114,23 +122,31 @@ def test_rule_lets_through_and_refuses(name):
     assert any(str(value) in message for value in bad.values())
 
 
-def test_0_3_takes_the_loss_in_eight_parts():
+def test_0_3_takes_the_loss_in_eight_parts() -> None:
     rule = PREDICATES["seq-split"]
-    for seq_len, version, fits in (
+    cases: list[tuple[int, Release, bool]] = [
         (4104, "0.3", True),
         (4100, "0.3", False),
         (4100, "0.2.2", True),
-    ):
+    ]
+    for seq_len, version, fits in cases:
         job = job_of(options=Options(version=version), seq_len=seq_len)
         assert bool(holds(rule, job, {"tp": 2, "cp": 1})) == fits
 
 
-def test_0_3_divides_experts_by_width_where_ranks_outnumber_them():
+def test_0_3_divides_experts_by_width_where_ranks_outnumber_them() -> None:
     """Also where replicas or tp make them so; 0.2.2 does with ep alone."""
     rule = PREDICATES["expert-shards"]
     twelve = changed(MIXTRAL_8X7B, experts=12)
 
-    def fits(version, model=MIXTRAL_8X7B, tp=1, ep=1, dp_replicate=1, dp_shard=1):
+    def fits(
+        version: Release,
+        model: Model = MIXTRAL_8X7B,
+        tp: int = 1,
+        ep: int = 1,
+        dp_replicate: int = 1,
+        dp_shard: int = 1,
+    ) -> bool:
         columns = {"tp": tp, "cp": 1, "ep": ep, "dp_replicate": dp_replicate, "dp_shard": dp_shard}
         return bool(holds(rule, job_of(model, Options(version=version)), columns))
 
@@ -144,7 +160,7 @@ def test_0_3_divides_experts_by_width_where_ranks_outnumber_them():
     )
 
 
-def columns_of(rule: Predicate, job: Job) -> dict[str, np.ndarray]:
+def columns_of(rule: Predicate, job: Job) -> dict[str, npt.NDArray[np.int64]]:
     """All combinations of a rule's variables over the target's own domains."""
     choices = {**{name: (value,) for name, value in NEUTRAL.items()}, **TARGET.domains(job)}
     choices["microbatches"] = (1, 3, 4, 8, 9)
@@ -156,7 +172,7 @@ def columns_of(rule: Predicate, job: Job) -> dict[str, np.ndarray]:
     "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT], ids=lambda model: model.name
 )
 @pytest.mark.parametrize("name", RULES)
-def test_rule_says_the_same_of_arrays_and_of_single_layouts(name, model):
+def test_rule_says_the_same_of_arrays_and_of_single_layouts(name: str, model: Model) -> None:
     rule, job = PREDICATES[name], job_of(model)
     columns = columns_of(rule, job)
     whole = np.broadcast_to(holds(rule, job, columns), columns[rule.of[0]].shape)
@@ -165,7 +181,7 @@ def test_rule_says_the_same_of_arrays_and_of_single_layouts(name, model):
         assert bool(holds(rule, job, single)) == whole[index]
 
 
-def test_zero_stage_follows_from_shards_and_pipeline():
+def test_zero_stage_follows_from_shards_and_pipeline() -> None:
     rule, job = PREDICATES["zero-fsdp"], job_of()
     allowed = {
         (pp, shard): [
@@ -179,7 +195,7 @@ def test_zero_stage_follows_from_shards_and_pipeline():
     assert allowed == {(1, 1): [0], (2, 1): [0], (1, 8): [2, 3], (2, 8): [1]}
 
 
-def test_domains_hold_what_the_model_divides_by():
+def test_domains_hold_what_the_model_divides_by() -> None:
     dense = TARGET.domains(job_of())
     assert dense["tp"] == (1, 2, 4, 8) and dense["ep"] == dense["etp"] == (1,)
     assert dense["cp"] == (1, 2, 4) and max(dense["pp"]) == 32 and 4 in dense["vpp"]
@@ -213,13 +229,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_torchtitan_lacks_is_refused_with_a_cure(code):
+def test_what_torchtitan_lacks_is_refused_with_a_cure(code: str) -> None:
     found = TARGET.refuses(REFUSED[code])
     assert [diagnostic.code for diagnostic in found] == [code]
     assert found[0].help and not found[0].message[0].isupper()
 
 
-def test_a_router_leaves_a_token_its_experts():
+def test_a_router_leaves_a_token_its_experts() -> None:
     """DeepSeek-V3 has 256 experts, of which a token visits 8."""
     few = Options(router_groups=64, router_limited_groups=1)
     assert [found.code for found in TARGET.refuses(job_of(LATENT, few))] == ["PAR363"]
@@ -227,11 +243,11 @@ def test_a_router_leaves_a_token_its_experts():
     assert TARGET.refuses(job_of(LATENT, enough)) == []
 
 
-def test_every_refusal_has_its_case():
+def test_every_refusal_has_its_case() -> None:
     assert {refusal.code for refusal in TARGET.refusals} == set(REFUSED)
 
 
-def test_a_gpt_is_refused_for_all_its_reasons_and_never_emitted():
+def test_a_gpt_is_refused_for_all_its_reasons_and_never_emitted() -> None:
     plan = sample_plans.sample_plan("torchtitan", model=GPT)
     reasons = TARGET.refuses(plan.job)
     assert {d.code for d in reasons} == {"PAR322", "PAR351", "PAR352", "PAR353"}
@@ -246,17 +262,18 @@ def test_a_gpt_is_refused_for_all_its_reasons_and_never_emitted():
 @pytest.mark.parametrize(
     "gpu", [sample_plans.A100, sample_plans.H100, sample_plans.MI300X], ids=lambda gpu: gpu.name
 )
-def test_what_torchtitan_has_is_not_refused(model, gpu):
+def test_what_torchtitan_has_is_not_refused(model: Model, gpu: Gpu) -> None:
     assert TARGET.refuses(job_of(model, gpu=gpu)) == []
 
 
-def test_states_take_sixteen_bytes_in_shards():
-    def total(zero: int, shards: int, nodes=8) -> float:
+def test_states_take_sixteen_bytes_in_shards() -> None:
+    def total(zero: int, shards: int, nodes: int = 8) -> float:
         job = job_of() if nodes > 1 else sample_plans.sample_job("torchtitan", gpus_per_node=1)
         state = TARGET.traits.memory.state(job, zero)
         kinds = ("weights", "gradients", "optimizer")
         ways = {kind: shards if getattr(state, f"{kind}_sharded") else 1 for kind in kinds}
-        return state.gathered + sum(getattr(state, kind) / ways[kind] for kind in kinds)
+        held = sum(float(getattr(state, kind)) / ways[kind] for kind in kinds)
+        return state.gathered + held
 
     assert total(3, 8) == 16 / 8
     assert total(2, 8) == 16 / 8 + 2

@@ -14,17 +14,17 @@ from parc.compiler.pipeline import rank_load
 from parc.compiler.pipeline.even_split import Split, ranks_of
 from parc.compiler.plan import Layout
 from parc.compiler.traits import StateBytes
-from parc.dsl.job import Model, Train
+from parc.dsl.job import Model
 from tests.support import sample_plans
-from tests.support.sample_plans import GPT3_175B, LLAMA3_8B, MIXTRAL_8X7B
+from tests.support.sample_plans import GPT3_175B, LLAMA3_8B, MIXTRAL_8X7B, train_of
 from tests.support.solver_and_sweep import job_of
 
 MEGATRON = BACKENDS["megatron"].target
 
 
 def case_of(model: Model, target: str = "megatron", **train: object) -> Case:
-    settings = {"seq_len": 2048, "global_batch": 64, "steps": 10, **train}
-    job = sample_plans.sample_job(target, model=model, train=Train(**settings), nodes=(2,))
+    settings = train_of(**{"seq_len": 2048, "global_batch": 64, "steps": 10, **train})
+    job = sample_plans.sample_job(target, model=model, train=settings, nodes=(2,))
     return Case(job, BACKENDS[target].target)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -15,7 +16,7 @@ from parc.compiler.search.space import Space
 from parc.compiler.target import Predicate, Target
 from parc.dsl import Diagnostic, JobError, loads
 from parc.dsl.job import Goal, Job
-from tests.support.solver_and_sweep import DENSE, answers, job_of, target_of
+from tests.support.solver_and_sweep import DENSE, Parts, answers, job_of, target_of
 
 MEGATRON = BACKENDS["megatron"].target
 
@@ -174,9 +175,10 @@ def test_a_target_that_refuses_is_not_solved(cluster: str, target: str) -> None:
         f"target {target} {{}}\n"
     )
     job = loads(text, "job.par", targets={target: BACKENDS[target].target.options})
-    for call in (plan, lambda *args: estimate(*args, {"tp": 1})):
+    refusing = BACKENDS[target].target
+    for call in (plan, partial(estimate, layout={"tp": 1})):
         with pytest.raises(JobError) as error:
-            call(job, BACKENDS[target].target)
+            call(job, refusing)
         assert error.value.diagnostics[0].code == "PAR320"
 
 
@@ -254,6 +256,6 @@ def test_a_layout_that_does_not_fit_is_priced_all_the_same() -> None:
         ("minimize cost", {"model": {**DENSE, "experts": 10**7, "topk": 1}}, "PAR511"),
     ],
 )
-def test_absurd_sizes_end_in_a_complaint(goal: str, parts: dict[str, object], code: str) -> None:
+def test_absurd_sizes_end_in_a_complaint(goal: str, parts: Parts, code: str) -> None:
     for target in ("megatron", "torchtitan"):
-        assert only(job_of(goal, target=target, **parts)).code == code
+        assert only(job_of(goal, **(parts | {"target": target}))).code == code

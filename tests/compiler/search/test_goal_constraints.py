@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from parc.compiler import plan
 from parc.compiler.pricing.estimate import columns_of
 from parc.compiler.pricing.quantities import price, quantities
 from parc.compiler.rules.validity import GENERAL
-from parc.compiler.target import holds
+from parc.compiler.target import Predicate, holds
 from parc.dsl import JobError
 from parc.dsl.expression import evaluate
-from tests.support.solver_and_sweep import MOE, TRAIN, Answers, answers, job_of, target_of
+from tests.support.solver_and_sweep import MOE, TRAIN, Answers, Parts, answers, job_of, target_of
 
 #: Rule -> columns that pass, columns that do not, for 2 nodes, 16 sequences of 2,048 tokens, 8 layers.
 RULES = {
@@ -32,7 +33,7 @@ def test_every_general_rule_is_tried() -> None:
 
 
 @pytest.mark.parametrize("rule", GENERAL, ids=lambda rule: rule.name)
-def test_general_rule(rule) -> None:
+def test_general_rule(rule: Predicate) -> None:
     job = job_of()
     good, bad = RULES[rule.name]
     assert holds(rule, job, good)
@@ -119,7 +120,7 @@ CONDITIONS = {
     "hpz": ("require hpz > 1", "require hpz == 2"),
 }
 #: Forms that need another target than Megatron-LM, or another model than a dense one.
-PARTS = {
+PARTS: dict[str, Parts] = {
     "experts": {"model": MOE},
     "shards in replicas": {"target": "torchtitan"},
     "offload": {"target": "deepspeed"},
@@ -128,7 +129,7 @@ PARTS = {
 every_form = pytest.mark.parametrize("form", CONDITIONS)
 
 
-def values_of(found: Answers) -> dict[str, object]:
+def values_of(found: Answers) -> dict[str, npt.NDArray[np.float64]]:
     columns = columns_of(found.case, found.layout)
     return {**columns, **quantities(found.case, columns, price(found.case, columns))}
 

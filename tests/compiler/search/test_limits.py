@@ -15,13 +15,13 @@ from parc.compiler.search.cp_sat import run
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
 from parc.printing.plan_text import plans_text
-from tests.support.solver_and_sweep import MOE, answers, job_of, target_of
+from tests.support.solver_and_sweep import MOE, Parts, answers, job_of, target_of
 
 MIB = 2**20
 GOAL = "maximize mfu\nrequire pp >= 2"
 TIGHT = f"{GOAL}\nrequire tp >= 2\nrequire step_time <= 1 ms"
 #: One micro-batch per step lets the slowest rank and the bubble stand against each other, one for one.
-SINGLE = {
+SINGLE: Parts = {
     "model": {**MOE, "layers": 32, "hidden": 4096, "heads": 64, "kv_heads": 1, "dense_layers": 3},
     "cluster": {"nodes": 512, "gpus_per_node": 4},
     "train": {"seq_len": 4096, "global_batch": 512, "steps": 1000, "attention": "unfused"},

@@ -11,7 +11,7 @@ from parc.backends.launch_files import read_jobs
 from parc.reading.facts import LaunchConfig, Unknown
 from tests.support.paths import CASES
 
-CASES = [path.read_text() for path in sorted((CASES / "bash").glob("*.sh"))]
+SCRIPTS_OF_CASES = [path.read_text() for path in sorted((CASES / "bash").glob("*.sh"))]
 _ATOMS = r"""A B=1 B=$A B="$A $B" C=(1 2) C+=(x) "${C[@]}" ${A:-8} ${A%/*} ${A/b/c} ${#A} ${!A} $1 $@ $# $?
     $((A+1)) $((1/0)) $(echo 1) `pwd` ; && || | & \n if then elif else fi for in while until do done
     case esac ;; { } ( ) [ ] [[ ]] (( )) -z -eq = == != <<EOF EOF <<<x > >> < 2>&1 ' " $ ` \ # !
@@ -30,7 +30,7 @@ NOISE = st.text(st.characters(codec="utf-8"), max_size=200)
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
     """A case with a stretch cut out, doubled, or replaced."""
-    text = draw(st.sampled_from(CASES))
+    text = draw(st.sampled_from(SCRIPTS_OF_CASES))
     start = draw(st.integers(0, len(text)))
     end = min(len(text), start + draw(st.integers(0, 60)))
     middle = draw(
