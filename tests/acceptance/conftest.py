@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.acceptance.support.environments import cache_folder, used, versions_of_all
-from tests.acceptance.support.jobs_of_seed import Batch, batch
-from tests.acceptance.support.results import RESULTS
+from tests.acceptance.support.feature_table import RESULTS
+from tests.acceptance.support.generated_jobs import Batch, batch
 from tests.acceptance.support.sample import (
     FIXED_SEED,
     SAMPLE_JOBS,
@@ -17,8 +17,8 @@ from tests.acceptance.support.sample import (
     left_out,
     seed_of_commit,
 )
-from tests.acceptance.support.smoking import Smokes, begun
-from tests.acceptance.support.watched import watch
+from tests.acceptance.support.session_guard import watch
+from tests.acceptance.support.smoke_runs import Smokes, begun
 
 #: Names of the tests that the sample leaves out, by kind.
 LEFT_OUT = pytest.StashKey[dict[str, list[str]]]()

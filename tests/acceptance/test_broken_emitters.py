@@ -11,9 +11,9 @@ import pytest
 
 from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
 from tests.acceptance.support import slurm_tools
-from tests.acceptance.support.jobs_of_seed import Generated, compile_text
-from tests.acceptance.support.launches import write
-from tests.acceptance.support.probing import probe
+from tests.acceptance.support.generated_jobs import Generated, compile_text
+from tests.acceptance.support.probe_runs import probe
+from tests.acceptance.support.recorded_launches import write
 from tests.acceptance.support.slurm_shapes import controller, kind_of
 
 JOB = """

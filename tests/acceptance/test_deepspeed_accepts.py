@@ -10,10 +10,10 @@ import pytest
 from parc.compiler.model import parameters
 from parc.compiler.plan import Plan, Stage
 from parc.dsl.job import Model
-from tests.acceptance.support.jobs_of_seed import Generated
-from tests.acceptance.support.launches import recorded, write
-from tests.acceptance.support.probing import probe
-from tests.acceptance.support.results import RESULTS
+from tests.acceptance.support.feature_table import RESULTS
+from tests.acceptance.support.generated_jobs import Generated
+from tests.acceptance.support.probe_runs import probe
+from tests.acceptance.support.recorded_launches import recorded, write
 
 #: Rows of the narrow model's table of positions.
 LENGTH = 512

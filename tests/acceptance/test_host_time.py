@@ -9,7 +9,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from tests.acceptance.support.environments import environment
-from tests.acceptance.support.probing import PROBES
+from tests.acceptance.support.probe_runs import PROBES
 from tests.acceptance.support.processes import start, stop
 
 LIMIT_SECONDS = 300

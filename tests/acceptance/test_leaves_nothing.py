@@ -12,15 +12,15 @@ import pytest
 
 from tests.acceptance.support import slurm_tools
 from tests.acceptance.support.environments import TREE
-from tests.acceptance.support.hosts import HOSTS
+from tests.acceptance.support.host_names import HOSTS
 from tests.acceptance.support.processes import wait_until
-from tests.acceptance.support.watched import holders
+from tests.acceptance.support.session_guard import holders
 
 #: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.
 SESSION = """
 import json, time
 from pathlib import Path
-from tests.acceptance.support.probing import probe
+from tests.acceptance.support.probe_runs import probe
 from tests.acceptance.support.slurm_cluster import cluster
 
 def test_session(tmp_path):

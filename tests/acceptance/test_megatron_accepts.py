@@ -14,10 +14,10 @@ from parc.compiler.pipeline.rank_load import rank_counts
 from parc.compiler.plan import Plan
 from parc.compiler.rules.validity import columns_of
 from parc.compiler.search.stage_placement import place
-from tests.acceptance.support.jobs_of_seed import Generated
-from tests.acceptance.support.launches import capability, recorded, write
-from tests.acceptance.support.probing import probe
-from tests.acceptance.support.results import RESULTS
+from tests.acceptance.support.feature_table import RESULTS
+from tests.acceptance.support.generated_jobs import Generated
+from tests.acceptance.support.probe_runs import probe
+from tests.acceptance.support.recorded_launches import capability, recorded, write
 
 #: One in so many is built stage by stage.
 BUILT = 4

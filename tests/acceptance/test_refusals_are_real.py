@@ -11,13 +11,13 @@ import pytest
 from parc.backends import BACKENDS
 from parc.compiler.plan import Layout
 from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
-from tests.acceptance.support.forbidden import DENSE, Forbidden, forbidden, forced
-from tests.acceptance.support.probing import probe
+from tests.acceptance.support.forbidden_layouts import DENSE, Forbidden, forbidden, forced
+from tests.acceptance.support.probe_runs import probe
 
 #: Layouts of each setting for each predicate.
 EACH = 2
-#: Rules that layouts of `forbidden.py` never or seldom break alone: heads and widths that tp does not divide
-#: break others too, some do not hold for a release, and the rest need rarer jobs.
+#: Rules that layouts of `forbidden_layouts.py` never or seldom break alone: heads and widths that tp does not
+#: divide break others too, some do not hold for a release, and the rest need rarer jobs.
 SELDOM_ALONE = {
     "megatron": {"PAR113", "PAR119", "PAR131"},
     "deepspeed": {"PAR111"},

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.acceptance.support import slurm_tools
-from tests.acceptance.support.jobs_of_seed import Generated
-from tests.acceptance.support.launches import write
+from tests.acceptance.support.generated_jobs import Generated
+from tests.acceptance.support.recorded_launches import write
 from tests.acceptance.support.slurm_shapes import FEWER, controller, kind_of
 
 #: What sbatch says of a cluster that cannot run the job, now or later.

@@ -13,8 +13,8 @@ from parc.backends.torchtitan.smoke import SMOKE, write_text
 from parc.smoke.run import on_cpu
 from tests.acceptance.support import slurm_tools
 from tests.acceptance.support.environments import environment
-from tests.acceptance.support.jobs_of_seed import Generated, compile_text
-from tests.acceptance.support.launches import write
+from tests.acceptance.support.generated_jobs import Generated, compile_text
+from tests.acceptance.support.recorded_launches import write
 from tests.acceptance.support.slurm_cluster import ENDED, Cluster, Run, cluster
 
 #: Two nodes of one GPU each: two processes on this host.

@@ -15,12 +15,12 @@ from parc.smoke.guard import MARK, end
 from parc.smoke.processes import Line
 from parc.smoke.run import steps_of
 from tests.acceptance.support.environments import environment
-from tests.acceptance.support.jobs_of_seed import compile_text
-from tests.acceptance.support.launches import write
+from tests.acceptance.support.feature_table import RESULTS, Ran
+from tests.acceptance.support.generated_jobs import compile_text
 from tests.acceptance.support.processes import start, stop
-from tests.acceptance.support.results import RESULTS, Ran
+from tests.acceptance.support.recorded_launches import write
 from tests.acceptance.support.slurm_tools import free_ports
-from tests.acceptance.support.smoking import (
+from tests.acceptance.support.smoke_runs import (
     LIMIT_SECONDS,
     Smokes,
     Wanted,

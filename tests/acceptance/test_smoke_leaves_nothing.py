@@ -13,7 +13,7 @@ import pytest
 
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.processes import wait_until
-from tests.acceptance.support.smoking import LIMIT_SECONDS, Wanted, extensions, job_text
+from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, Wanted, extensions, job_text
 
 #: A run that does not end before it is ended.
 ENDLESS = ("--steps", "1000000")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.support.environments import TRAINING
-from tests.acceptance.support.smoking import Smokes, Wanted, check, check_recomputing
+from tests.acceptance.support.smoke_runs import Smokes, Wanted, check, check_recomputing
 
 TARGET, NAME = "megatron", TRAINING
 ROOT = os.environ.get("MEGATRON_ROOT")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.support.smoking import EXPERTS, Smokes, Wanted, check, check_recomputing
+from tests.acceptance.support.smoke_runs import EXPERTS, Smokes, Wanted, check, check_recomputing
 
 LATENT = """\
 model latent {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.acceptance.support.smoking import EXPERTS, Smokes, Wanted, check
+from tests.acceptance.support.smoke_runs import EXPERTS, Smokes, Wanted, check
 
 TARGET, NAME = "torchtitan", "torchtitan-0.3.0"
 VERSION = 'version = "0.3"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from docs.tables import filled
-from tests.acceptance.support.results import PAGE, RESULTS, missing_on_page, table
+from tests.acceptance.support.feature_table import PAGE, RESULTS, missing_on_page, table
 from tests.acceptance.support.sample import FIXED_SEED
 
 

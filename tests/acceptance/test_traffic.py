@@ -13,7 +13,7 @@ from parc.backends import BACKENDS
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Plan
 from tests.acceptance.support.processes import start, stop
-from tests.acceptance.support.smoking import LIMIT_SECONDS, Wanted, extensions, prepared
+from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, Wanted, extensions, prepared
 
 RECORDER = Path(__file__).with_name("recorder")
 STEPS, RANKS = 3, 2

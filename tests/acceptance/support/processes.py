@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.acceptance.support.watched import watch
+from tests.acceptance.support.session_guard import watch
 
 PR_SET_PDEATHSIG = 1
 

@@ -22,8 +22,8 @@ WHOLE_JOBS = {
 }
 SAMPLE_JOBS = {
     "megatron": 12,
-    "deepspeed": 10,
-    "deepspeed-hf": 5,
+    "deepspeed": 8,
+    "deepspeed-hf": 4,
     "torchtitan": 5,
     "torchtitan-0.3": 5,
     "slurm": 6,

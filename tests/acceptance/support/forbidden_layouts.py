@@ -13,7 +13,7 @@ from parc.compiler.plan import Layout, Plan
 from parc.compiler.rules.validity import broken, columns_of
 from parc.compiler.target import Predicate
 from parc.dsl.job import Model, Train
-from tests.acceptance.support.jobs_of_seed import Generated
+from tests.acceptance.support.generated_jobs import Generated
 from tests.support import sample_plans
 
 #: Values of each variable, sensible and not.

@@ -19,7 +19,7 @@ import pytest
 import parc
 from parc.smoke import Prepared, Request, look_into, prepare
 from tests.acceptance.support.environments import cache_folder, environment
-from tests.acceptance.support.results import RESULTS, Ran
+from tests.acceptance.support.feature_table import RESULTS, Ran
 
 #: A grouped-query decoder of eight layers on two nodes; `parc smoke` makes it narrow.
 DENSE = "model decoder from std.llama3_8b { layers = 8 }"

@@ -13,7 +13,7 @@ from parc.backends import BACKENDS
 from parc.compiler.plan import Plan
 from parc.dsl import loads
 from parc.dsl.diagnostics import JobError
-from tests.acceptance.support.generate import job_text
+from tests.acceptance.support.job_generator import job_text
 from tests.acceptance.support.processes import end_with_parent
 
 #: Jobs tried for each one that is wanted: at least a quarter must have a layout. Among few the share varies.

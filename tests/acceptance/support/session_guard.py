@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.support import hosts
+from tests.acceptance.support import host_names
 
 MARK = "PARC_ACCEPTANCE_SESSION"
 #: Of the package, which is too much to import for a process that waits.
@@ -29,7 +29,7 @@ GUARD = TREE / "smoke" / "guard.py"
 @cache
 def watch() -> subprocess.Popen[bytes]:
     """Marks what this process starts from now on, and starts the guard."""
-    hosts.forget(os.getpid())
+    host_names.forget(os.getpid())
     mark = os.environ[MARK] = uuid.uuid4().hex
     return subprocess.Popen(
         [sys.executable, "-E", "-S", "-m", __name__, mark, str(os.getpid())],
@@ -85,7 +85,7 @@ def main(mark: str, process: str) -> None:
     def then() -> None:
         guard.end(mark, MARK)
         end_holders(mark)
-        hosts.forget(int(process))
+        host_names.forget(int(process))
 
     guard.when_starter_is_gone(then)
 

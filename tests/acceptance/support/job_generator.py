@@ -1,6 +1,6 @@
 """A seed -> job files as text: every kind of model, 1 to 4,096 GPUs in pods, conditions at random.
 
-`python tests/acceptance/support/generate.py TARGET SEED NUMBER` prints one of them.
+`python tests/acceptance/support/job_generator.py TARGET SEED NUMBER` prints one of them.
 """
 
 from __future__ import annotations
