@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..reading import directives
+from ..reading import sbatch_options
 from ..reading.bash.script import Script, no_folder, read_script, unreadable
-from ..reading.bash.shell import Directive
 from ..reading.bash.values import Word, plain
 from ..reading.command_options import options, setting
 from ..reading.facts import Fact, LaunchConfig, Setting, Unread
 from ..reading.launched_job import Folder, Job
 from ..reading.launchers import Started, started
+from ..reading.sbatch_options import BatchOption
 from .deepspeed.read import jobs as deepspeed
 from .megatron.read import jobs as megatron
 from .torchtitan.read import jobs as torchtitan
@@ -143,23 +143,23 @@ def _facts(launch: Started, job: Job) -> Iterator[Fact]:
         yield Fact(f"slurm_{fact.name}", fact.value, fact.path, fact.line, fact.column)
 
 
-def _header_facts(given: Sequence[Directive]) -> Iterator[Fact]:
+def _header_facts(given: Sequence[BatchOption]) -> Iterator[Fact]:
     """What the job asks SLURM for."""
     for name, option in (("nodes", "nodes"), ("tasks_per_node", "ntasks-per-node")):
-        value = directives.count(given, option)
-        directive = directives.last(given, option)
+        value = sbatch_options.count(given, option)
+        directive = sbatch_options.last(given, option)
         if value is not None and directive is not None:
             yield Fact(name, value, *_place(directive))
-    gpus = directives.gpus_per_node(given)
+    gpus = sbatch_options.gpus_per_node(given)
     if gpus is not None:
         yield Fact("gpus_per_node", gpus[0], *_place(gpus[1]))
-    total = directives.tasks(given)
-    directive = directives.last(given, "ntasks", "ntasks-per-node")
+    total = sbatch_options.tasks(given)
+    directive = sbatch_options.last(given, "ntasks", "ntasks-per-node")
     if total is not None and directive is not None:
         yield Fact("tasks", total, *_place(directive))
 
 
-def _place(directive: Directive) -> tuple[str, int, int]:
+def _place(directive: BatchOption) -> tuple[str, int, int]:
     return directive.word.path, directive.word.line, directive.word.column
 
 
@@ -175,6 +175,6 @@ def _given(launch: Started) -> Iterator[Setting]:
             yield setting("environment", name, Word(value), (plain(value),))
 
 
-def _directive(item: Directive) -> Setting:
+def _directive(item: BatchOption) -> Setting:
     value = () if item.value is None else (plain(item.value),)
     return setting("sbatch", item.written, item.word, value)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from . import directives
+from . import sbatch_options
 from .bash.commands.launching import PYTHONS, program
-from .bash.shell import Directive, Launch
+from .bash.shell import LaunchedCommand
 from .bash.values import Text, Word, plain, whole, word
 from .command_options import Options, launcher_options, options
 from .facts import Unknown
+from .sbatch_options import BatchOption
 
 Number = int | Unknown
 Found = tuple[str, Number, Word]
@@ -41,7 +42,7 @@ class Started:
     given: Options
     entry: Word | None
     arguments: tuple[Word, ...]
-    launch: Launch
+    launch: LaunchedCommand
     _read: dict[frozenset[str], Options] = field(default_factory=dict, repr=False)
 
     def options(self, switches: frozenset[str] = frozenset()) -> Options:
@@ -57,7 +58,7 @@ class Started:
         return {name: (value, place) for name, value, place in SHAPES[self.launcher](self)}
 
 
-def started(launch: Launch) -> Started:
+def started(launch: LaunchedCommand) -> Started:
     words = launch.words
     name = program(words[0])
     rest = list(words[1:])
@@ -75,7 +76,7 @@ def started(launch: Launch) -> Started:
     return _started(launch, entry, rest)
 
 
-def _started(launch: Launch, entry: Word | None, rest: list[Word]) -> Started:
+def _started(launch: LaunchedCommand, entry: Word | None, rest: list[Word]) -> Started:
     """A program that is started as it is, or by a launcher in front of a shell."""
     launcher, given = "none", launcher_options(launch.words[0], [])
     for wrapper in launch.wrappers:
@@ -85,7 +86,7 @@ def _started(launch: Launch, entry: Word | None, rest: list[Word]) -> Started:
     return Started(launcher, given, entry, tuple(rest), launch)
 
 
-def _python(launch: Launch, rest: list[Word]) -> Started:
+def _python(launch: LaunchedCommand, rest: list[Word]) -> Started:
     """`python [-u] script.py ...` or `python -m module ...`"""
     while rest:
         text = rest[0].lead
@@ -104,7 +105,7 @@ def _python(launch: Launch, rest: list[Word]) -> Started:
     return _started(launch, entry, rest[1:])
 
 
-def _launched(launch: Launch, launcher: str, rest: list[Word]) -> Started:
+def _launched(launch: LaunchedCommand, launcher: str, rest: list[Word]) -> Started:
     """The launcher's own options end where the program's file stands, or behind `-m module`."""
     index = _entry(rest)
     given = launcher_options(launch.words[0], [_named(item) for item in rest[:index]])
@@ -221,9 +222,11 @@ def _tasks(started: Started) -> Iterator[Found]:
     given = started.launch.directives
     command = started.launch.words[0]
     unknown = Unknown("the job's header does not say it")
-    nodes, each = directives.count(given, "nodes"), directives.count(given, "ntasks-per-node")
-    total = directives.tasks(given)
-    gpus = directives.gpus_per_node(given)
+    nodes, each = sbatch_options.count(given, "nodes"), sbatch_options.count(
+        given, "ntasks-per-node"
+    )
+    total = sbatch_options.tasks(given)
+    gpus = sbatch_options.gpus_per_node(given)
     if total is None and each is None and isinstance(nodes, int) and gpus is None:
         total = None
     yield "nodes", unknown if nodes is None else nodes, _placed(given, command, "nodes")
@@ -238,12 +241,12 @@ def _tasks(started: Started) -> Iterator[Found]:
         )
 
 
-def _placed(given: Sequence[Directive], command: Word, *names: str) -> Word:
-    found = directives.last(given, *names)
+def _placed(given: Sequence[BatchOption], command: Word, *names: str) -> Word:
+    found = sbatch_options.last(given, *names)
     return command if found is None else _word(found)
 
 
-def _word(directive: Directive) -> Word:
+def _word(directive: BatchOption) -> Word:
     return Word(directive.value) if directive.value else directive.word
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from ...reading.bash.source import file_source
+from ...reading.bash.values import plain
 from ...reading.facts import Fact, LaunchConfig, Unread, Value
+from ...reading.sbatch_options import BatchOption, header, is_command
 
-_DIRECTIVE = re.compile(
-    r"#SBATCH\s+--(?P<name>[a-z][a-z0-9-]*)(?:[= ](?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s#]+)))?\s*(?:#.*)?$"
-)
 _CAP = re.compile(r"readonly MAX_RESTARTS=(\d+)$")
 
 #: Directive -> fact, for those whose value is taken as it stands.
@@ -36,11 +36,12 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
     found: list[Fact] = []
     unread: list[Unread] = []
     for path, text in files.items():
-        body = _first_command(text)
-        for number, line in enumerate(text.splitlines(), 1):
-            if number < body:
-                found += _directive_facts(path, number, line)
-            elif line.startswith("#SBATCH"):
+        for directive in header(file_source(path, text)):
+            found += _facts(directive)
+        lines = list(enumerate(text.splitlines(), 1))
+        body = next((number for number, line in lines if is_command(line)), len(lines) + 1)
+        for number, line in lines[body - 1 :]:
+            if line.startswith("#SBATCH"):
                 unread.append(Unread(f"`{line}` stands below the first command", path, number))
             elif cap := _CAP.match(line):
                 found.append(Fact("max_restarts", int(cap[1]), path, number, cap.start(1) + 1))
@@ -70,21 +71,11 @@ def seconds_from(text: str) -> int | None:
     return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
 
 
-def _first_command(text: str) -> int:
-    """Number of the first line that is neither blank nor a comment."""
-    lines = enumerate(text.splitlines(), 1)
-    return next((n for n, line in lines if line.strip() and not line.startswith("#")), 10**9)
-
-
-def _directive_facts(path: str, number: int, line: str) -> Iterator[Fact]:
-    match = _DIRECTIVE.match(line)
-    if match is None:
-        return
-    text = match["quoted"] if match["quoted"] is not None else match["bare"]
-    value = True if text is None else text
-    column = line.index("--") + 1
-    for name, fact in from_options({match["name"]: value}).items():
-        yield Fact(name, fact, path, number, column)
+def _facts(directive: BatchOption) -> Iterator[Fact]:
+    value = True if directive.value is None else str(plain(directive.value))
+    word = directive.word
+    for name, fact in from_options({directive.name: value}).items():
+        yield Fact(name, fact, word.path, word.line, word.column)
 
 
 def _value(name: str, value: Value) -> Value:

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ...reading import sbatch_options
+from ...reading.bash.source import file_source
+from ...reading.bash.values import plain
 from ..finding import Place
 from .launched_job import LaunchedJob
-
-_DIRECTIVE = re.compile(r"#SBATCH\s+(?P<words>-.*)")
-#: sbatch's short names.
-LONG = {
-    "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint",
-    "c": "cpus-per-task", "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile",
-    "G": "gpus", "H": "hold", "i": "input", "J": "job-name", "k": "no-kill", "L": "licenses",
-    "M": "clusters", "m": "distribution", "N": "nodes", "n": "ntasks", "O": "overcommit",
-    "o": "output", "p": "partition", "q": "qos", "Q": "quiet", "s": "oversubscribe",
-    "S": "core-spec", "t": "time", "v": "verbose", "w": "nodelist", "W": "wait", "x": "exclude",
-}  # fmt: skip
-_SWITCHES_WORDS = """
-    contiguous exclusive get-user-env hold ignore-pbs kill-on-invalid-dep no-kill no-requeue
-    overcommit oversubscribe parsable quiet reboot requeue spread-job test-only use-min-nodes
-    verbose wait nice
-"""
-#: Options that stand alone; a value, where they may have one, follows `=`.
-SWITCHES = frozenset(_SWITCHES_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -58,15 +42,16 @@ class Batch:
     def first_command(self) -> int:
         """Number of the first line that is neither blank nor a comment: directives below it do not count."""
         numbered = enumerate(self.lines, 1)
-        return next((n for n, line in numbered if is_command(line)), len(self.lines) + 1)
+        return next(
+            (n for n, line in numbered if sbatch_options.is_command(line)), len(self.lines) + 1
+        )
 
     @cached_property
     def directives(self) -> dict[str, Directive]:
         """What SLURM reads, by long name; the last of two counts."""
         return {
-            each.name: each
-            for number, line in enumerate(self.lines[: self.first_command - 1], 1)
-            for each in directives_of(self.path, number, line)
+            each.name: _directive(each)
+            for each in sbatch_options.header(file_source(self.path, self.text))
         }
 
     def value(self, *names: str) -> str | None:
@@ -135,53 +120,10 @@ def _batch(path: str, text: str) -> Batch:
     return Batch(path, text)
 
 
-def directives_of(path: str, number: int, line: str) -> Iterator[Directive]:
-    """The options of a line, if it is a directive."""
-    match = _DIRECTIVE.match(line)
-    if match is None:
-        return
-    words = words_of(match["words"])
-    position = match.start("words")
-    index = 0
-    while index < len(words):
-        word = words[index]
-        column = max(line.find(word.split("=")[0], position), position)
-        position = column + 1
-        name, value, taken = _option(words, index)
-        index += taken
-        if name:
-            yield Directive(name, value, Place(path, number, column + 1, len(word)))
-
-
-def _option(words: list[str], index: int) -> tuple[str, str | None, int]:
-    """Name, value and how many words they take; no name for a word that is no option."""
-    word = words[index]
-    following = words[index + 1] if index + 1 < len(words) else None
-    if word.startswith("--"):
-        name, equals, value = word[2:].partition("=")
-        if equals:
-            return name, value, 1
-        takes = name not in SWITCHES and following is not None and not following.startswith("-")
-        return name, following if takes else None, 2 if takes else 1
-    if word.startswith("-") and len(word) > 1:
-        name = LONG.get(word[1], word[1])
-        if len(word) > 2:
-            return name, word[2:].lstrip("="), 1
-        takes = name not in SWITCHES and following is not None
-        return name, following if takes else None, 2 if takes else 1
-    return "", None, 1
-
-
-def words_of(text: str) -> list[str]:
-    """Words of a directive as sbatch splits them; a `#` ends it."""
-    if not re.search(r"[\"'\\#]", text):
-        return text.split()
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
-    lexer.whitespace_split, lexer.commenters = True, "#"
-    try:
-        return list(lexer)
-    except ValueError:
-        return text.split("#")[0].split()
+def _directive(read: sbatch_options.BatchOption) -> Directive:
+    value = None if read.value is None else str(plain(read.value))
+    word = read.word
+    return Directive(read.name, value, Place(word.path, word.line, word.column, len(word.lead)))
 
 
 def gpu_count(directive: Directive) -> int | None:
@@ -198,10 +140,6 @@ def gpu_count(directive: Directive) -> int | None:
     return 1 if directive.name == "gres" and last.isalnum() else None
 
 
-def is_command(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
-
-
 #: Lines after which an open quote is taken for a slip, or for text of another language.
 LONGEST_QUOTE = 60
 #: Quotes open and close between these; a backslash and a comment hide them.
@@ -212,7 +150,7 @@ def _statements(lines: list[str]) -> Iterator[tuple[int, str]]:
     index = 0
     while index < len(lines):
         end = index + 1
-        if is_command(lines[index]):
+        if sbatch_options.is_command(lines[index]):
             end = _end(lines, index)
             yield index + 1, " ".join(line.removesuffix("\\") for line in lines[index:end])
         index = end

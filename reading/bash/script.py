@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .. import directives
+from .. import sbatch_options
 from ..facts import Unknown, Unread
+from ..sbatch_options import BatchOption
 from .commands.launching import enter_job
-from .shell import Directive, Finder, Launch, OutOfSteps, Shell, Variable, World
+from .shell import Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
 from .source import file_source
 from .statements.evaluate import run_text
 from .statements.handlers import HANDLERS
@@ -27,11 +28,11 @@ Folder = Callable[[str], str | None]
 class Script:
     """What a script starts, the variables at its end, what was not read, and the files that were."""
 
-    launches: tuple[Launch, ...]
+    launches: tuple[LaunchedCommand, ...]
     variables: Mapping[str, Variable]
     unread: tuple[Unread, ...]
     read: Mapping[str, str]
-    directives: tuple[Directive, ...]
+    directives: tuple[BatchOption, ...]
     #: Whether it was too much to be followed to its end.
     cut: bool = False
 
@@ -78,7 +79,7 @@ def _followed(
 ) -> Script:
     shell = Shell(world, path, (Piece(path, path, 1, 1),), scripts=(path,))
     shell.positional = tuple(word(value, "(arguments)").pieces for value in arguments)
-    enter_job(shell, list(directives.header(file_source(path, text))))
+    enter_job(shell, list(sbatch_options.header(file_source(path, text))))
     for name, value in environment.items():
         shell.variables[name] = Variable(word(value, "(environment)").pieces, None, True)
     _run(shell, path, text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..facts import Unknown, Unread
+from ..sbatch_options import BatchOption
 from .values import Piece, Text, Word, size
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchedCommand:
     """A command that starts processes: its words, what started it, and what it finds.
 
     `wrappers` are the words before it (srun and its options), outermost first; `directives` the options of
@@ -78,19 +79,10 @@ class Launch:
     wrappers: tuple[tuple[Word, ...], ...]
     environment: Mapping[str, Text]
     variables: Mapping[str, Variable]
-    directives: tuple[Directive, ...]
+    directives: tuple[BatchOption, ...]
     files: Mapping[FileKey, Text]
     scripts: tuple[str, ...]
     cwd: str
-
-
-class Directive(NamedTuple):
-    """One option of sbatch by its long name, from a #SBATCH line or the command; a switch has no value."""
-
-    name: str
-    value: Text | None
-    word: Word
-    written: str
 
 
 FileKey = tuple[str | Unknown, ...]
@@ -107,7 +99,7 @@ class World:
     find: Finder
     handlers: Mapping[str, Handler]
     budget: Budget = field(default_factory=Budget)
-    launches: list[Launch] = field(default_factory=list)
+    launches: list[LaunchedCommand] = field(default_factory=list)
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     #: Whether the script was too much to be followed to its end.
@@ -133,7 +125,7 @@ class Shell:
     cwd: str = ""
     #: Why a variable that nothing sets may still be set: a file that could not be read.
     outside: Unknown | None = None
-    directives: tuple[Directive, ...] = ()
+    directives: tuple[BatchOption, ...] = ()
     wrappers: tuple[tuple[Word, ...], ...] = ()
     scripts: tuple[str, ...] = ()
     #: Files that are being sourced, outermost first.

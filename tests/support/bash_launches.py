@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from parc.reading.bash.script import read_script
-from parc.reading.bash.shell import Launch
+from parc.reading.bash.shell import LaunchedCommand
 from parc.reading.bash.values import Word
 from parc.reading.facts import Unknown
 
@@ -15,7 +15,7 @@ def launches(
     files: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
     arguments: Sequence[str] = (),
-) -> tuple[Launch, ...]:
+) -> tuple[LaunchedCommand, ...]:
     texts = {"job.sh": text, **(files or {})}
     script = read_script(
         "job.sh", text, texts=texts, environment=environment or {}, arguments=arguments

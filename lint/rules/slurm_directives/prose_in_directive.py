@@ -16,12 +16,13 @@ srun hostname
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from ...facts.batch import LONG, SWITCHES, batches, words_of
+from ....reading.bash.source import file_source
+from ....reading.sbatch_options import header_words, options
+from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint
+from ...finding import Complaint, Place
 
 CODE = "PAR634"
 TITLE = "words in a directive that are no option"
@@ -32,26 +33,10 @@ FILE = "job.sbatch"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for number, line in enumerate(batch.lines[: batch.first_command - 1], 1):
-            match = re.match(r"#SBATCH\s+(-.*)", line)
-            extra = _extra(words_of(match[1])) if match else None
-            if extra:
-                place = batch.place(number, re.escape(extra))
-                yield Complaint(f"`{extra}` is no option", place, help="put a # before the remark")
-
-
-def _extra(words: list[str]) -> str | None:
-    """The first word that belongs to no option."""
-    value_may_follow = False
-    for word in words:
-        if word.startswith("-"):
-            name = word.lstrip("-").partition("=")[0]
-            short = not word.startswith("--")
-            long_name = LONG.get(name[:1], "") if short else name
-            complete = "=" in word or (short and len(word) > 2) or long_name in SWITCHES
-            value_may_follow = not complete
-        elif value_may_follow:
-            value_may_follow = False
-        else:
-            return word
-    return None
+        for words in header_words(file_source(batch.path, batch.text)):
+            extra = options(words)[1]
+            if extra and extra[0] is not words[0]:
+                word = extra[0]
+                place = Place(word.path, word.line, word.column, len(word.lead))
+                message = f"`{word.lead}` is no option"
+                yield Complaint(message, place, help="put a # before the remark")

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity, did_you_mean
-from ...facts.batch import LONG, Directive, batches
+from ...facts.batch import Directive, batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -74,7 +74,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _check(directive: Directive) -> Iterator[Complaint]:
     name, value = directive.name, directive.value
-    if name not in KNOWN and name not in LONG.values():
+    if name not in KNOWN:
         near = did_you_mean(name, KNOWN)
         # Sites add options by plugins: only what resembles one of SLURM's own is certainly a slip.
         severity: Severity | None = None if near else "info"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ... import directives
+from ... import sbatch_options
 from ...facts import Unknown
-from ..shell import DEEPEST, MOST_LAUNCHES, Directive, Launch, OutOfSteps, Shell, Variable
+from ...sbatch_options import BatchOption
+from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfSteps, Shell, Variable
 from ..source import Source, file_source, text_source
 from ..statements.evaluate import run_text
 from ..values import Piece, Text, Word, plain
@@ -148,7 +149,11 @@ def _passed(shell: Shell, wrappers: Sequence[Sequence[Word]]) -> None:
                 if isinstance(key, str) and key.isidentifier():
                     shell.variables[key] = Variable(wrapper[index + 2].pieces, None, True)
     if any(program(wrapper[0]) == "srun" for wrapper in wrappers):
-        own = [item for wrapper in wrappers for item in directives.options(wrapper[1:])[0]]
+        own = [
+            item
+            for wrapper in wrappers
+            for item in sbatch_options.options(wrapper[1:], sbatch_options.SRUN)[0]
+        ]
         shell.directives = (*shell.directives, *(item for item in own if item.name in _STEP))
 
 
@@ -236,44 +241,44 @@ def _follow(shell: Shell, script: Word, arguments: Sequence[Word]) -> bool:
 
 def _submit(shell: Shell, words: Sequence[Word]) -> None:
     """`sbatch [options] script args`, or a command in `--wrap`."""
-    given, rest = directives.options(words[1:])
+    given, rest = sbatch_options.options(words[1:])
     inner = shell.fork()
-    exports = directives.last(given, "export")
+    exports = sbatch_options.last(given, "export")
     text = plain(exports.value) if exports is not None and exports.value else "ALL"
     names = text.split(",") if isinstance(text, str) else ["ALL"]
     if "ALL" not in names:
         inner.variables = {name: value for name, value in inner.variables.items() if name in names}
     if exports is not None and exports.value:
         _exports(inner, Word(exports.value))
-    wrapped = directives.last(given, "wrap")
+    wrapped = sbatch_options.last(given, "wrap")
     if wrapped is not None and wrapped.value:
         enter_job(inner, given)
         _child_text(inner, wrapped.value, [])
         return
     if not rest and shell.stdin:
         job = text_source(shell.stdin, shell.path)
-        enter_job(inner, [*directives.header(job), *given])
+        enter_job(inner, [*sbatch_options.header(job), *given])
         _child_text(inner, shell.stdin, [])
     if not rest:
         return
     found = shell.world.find(rest[0].pieces, shell)
-    own = list(directives.header(file_source(*found))) if found else []
+    own = list(sbatch_options.header(file_source(*found))) if found else []
     enter_job(inner, [*own, *given])
     if not _follow(inner, rest[0], rest[1:]):
         _record(inner, list(words))
 
 
-def enter_job(shell: Shell, given: Sequence[Directive]) -> None:
+def enter_job(shell: Shell, given: Sequence[BatchOption]) -> None:
     """Give the variables that SLURM sets in a job."""
     shell.directives = tuple(given)
-    for name, value in directives.variables(given).items():
+    for name, value in sbatch_options.variables(given).items():
         shell.variables[name] = Variable(value, None, True)
 
 
 def _record(shell: Shell, words: list[Word]) -> bool:
     """Keep a launched command; the same one found again, in a loop or in two branches, counts once."""
     known = shell.world.launches
-    found = Launch(
+    found = LaunchedCommand(
         tuple(words),
         shell.wrappers,
         {name: value.value for name, value in shell.exported().items() if value.elements is None},

@@ -1,74 +1,90 @@
-"""#SBATCH lines and options of sbatch -> long names, values, and the variables that SLURM sets from them."""
+"""#SBATCH lines and options of sbatch and srun -> long names, values, and the variables that SLURM sets.
+
+Which letters there are and which options take a value is what sbatch and srun of SLURM 22.05.8 answer; how
+a line is cut into words is what `sbatch -v` prints of it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from .bash.shell import Directive
 from .bash.source import Source
 from .bash.values import Piece, Text, Word, plain, whole
 from .facts import Unknown
 
-SHORT = {
-    "A": "account",
-    "B": "extra-node-info",
-    "C": "constraint",
-    "D": "chdir",
-    "G": "gpus",
-    "H": "hold",
-    "J": "job-name",
-    "L": "licenses",
-    "M": "clusters",
-    "N": "nodes",
-    "O": "overcommit",
-    "Q": "quiet",
-    "a": "array",
-    "c": "cpus-per-task",
-    "d": "dependency",
-    "e": "error",
-    "i": "input",
-    "k": "no-kill",
-    "m": "distribution",
-    "n": "ntasks",
-    "o": "output",
-    "p": "partition",
-    "q": "qos",
-    "s": "oversubscribe",
-    "t": "time",
-    "v": "verbose",
-    "w": "nodelist",
+
+class BatchOption(NamedTuple):
+    """An option of sbatch or srun by its long name, as a line or a command has it; a switch has no value."""
+
+    name: str
+    value: Text | None
+    word: Word
+    written: str
+
+
+class Syntax(NamedTuple):
+    """Long names by letter, and the options after which the next word is no value of theirs."""
+
+    letters: Mapping[str, str]
+    alone: frozenset[str]
+
+
+_LETTERS = {
+    "A": "account", "B": "extra-node-info", "C": "constraint", "D": "chdir", "F": "nodefile", "G": "gpus",
+    "H": "hold", "J": "job-name", "L": "licenses", "M": "clusters", "N": "nodes", "O": "overcommit",
+    "Q": "quiet", "S": "core-spec", "W": "wait", "b": "begin", "c": "cpus-per-task", "d": "dependency",
+    "e": "error", "i": "input", "k": "no-kill", "m": "distribution", "n": "ntasks", "o": "output",
+    "p": "partition", "q": "qos", "s": "oversubscribe", "t": "time", "v": "verbose", "w": "nodelist",
     "x": "exclude",
-    "K": "kill-on-bad-exit",
-    "l": "label",
-    "u": "unbuffered",
-    "W": "wait",
-}
-_SWITCHES_WORDS = """hold overcommit quiet no-kill oversubscribe verbose exclusive requeue no-requeue
-    parsable test-only
-    spread-job use-min-nodes contiguous wait kill-on-bad-exit label unbuffered overlap pty multi-prog
-    preserve-env container-remap-root no-container-remap-root container-mount-home no-container-mount-home
-    container-writable no-container-entrypoint container-readonly reboot ignore-pbs disable-status"""
-SWITCHES = frozenset(_SWITCHES_WORDS.split())
-_LINE = re.compile(r"#SBATCH[ \t]+([^\n]*)")
-_WORD = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'#]|(?<=\S)#)+|#.*")
+}  # fmt: skip
+_STEP_LETTERS = {
+    "E": "preserve-env", "I": "immediate", "K": "kill-on-bad-exit", "T": "threads", "X": "disable-status",
+    "Z": "no-allocate", "l": "label", "r": "relative", "u": "unbuffered",
+}  # fmt: skip
+#: Of both programs, those of the plugin pyxis last.
+_ALONE = """contiguous exclusive hold nice no-kill overcommit oversubscribe propagate quiet reboot spread-job
+    test-only use-min-nodes verbose
+    container-remap-root no-container-remap-root container-mount-home no-container-mount-home
+    container-writable container-readonly no-container-entrypoint"""
+_BATCH_ALONE = "get-user-env ignore-pbs no-requeue parsable requeue wait"
+_STEP_ALONE = """bcast compress disable-status exact immediate kill-on-bad-exit label multi-prog no-allocate
+    overlap preserve-env pty quit-on-interrupt resv-ports send-libs unbuffered x11"""
+SBATCH = Syntax({"a": "array", **_LETTERS}, frozenset(f"{_ALONE} {_BATCH_ALONE}".split()))
+SRUN = Syntax({**_LETTERS, **_STEP_LETTERS}, frozenset(f"{_ALONE} {_STEP_ALONE}".split()))
+_MAGIC = "#SBATCH"
+#: A word with its quotes; an unquoted `#` ends the line, and a quote without its pair is a character.
+_WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s#"'\\]|["'\\])+|\#""")
+#: What a word loses: its quotes, and the backslash before a character.
+_MARKS = re.compile(r"""\\(.)|["']""")
 
 
-def header(source: Source) -> Iterator[Directive]:
-    """The directives before the first command; the others count for nothing."""
+def header(source: Source) -> Iterator[BatchOption]:
+    """The directives above the first command; the others count for nothing."""
+    for words in header_words(source):
+        yield from options(words)[0]
+
+
+def header_words(source: Source) -> Iterator[list[Word]]:
+    """The words of each #SBATCH line above the first command."""
     start = 0
     for line in source.text.splitlines(keepends=True):
-        if line.strip() and not line.startswith("#"):
+        if is_command(line):
             return
-        match = _LINE.match(line)
-        if match:
-            yield from options(list(_words(source, start, line, match.start(1))))[0]
+        if line.startswith(_MAGIC):
+            yield list(_words(source, start, line))
         start += len(line)
 
 
-def _words(source: Source, start: int, line: str, position: int) -> Iterator[Word]:
-    for found in _WORD.finditer(line.rstrip("\r\n"), position):
-        if found[0].startswith("#"):
+def is_command(line: str) -> bool:
+    """Whether a line is one below which directives do not count: neither blank nor a comment."""
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _words(source: Source, start: int, line: str) -> Iterator[Word]:
+    for found in _WORD.finditer(line.rstrip("\r\n"), len(_MAGIC)):
+        if found[0] == "#":
             return
         pieces = source.pieces(start + found.start(), start + found.end())
         yield Word(tuple(_unquoted(piece) for piece in pieces))
@@ -77,12 +93,12 @@ def _words(source: Source, start: int, line: str, position: int) -> Iterator[Wor
 def _unquoted(piece: Piece) -> Piece:
     if isinstance(piece.text, Unknown):
         return piece
-    return piece._replace(text=piece.text.replace('"', "").replace("'", ""))
+    return piece._replace(text=_MARKS.sub(r"\1", piece.text))
 
 
-def options(words: Sequence[Word]) -> tuple[list[Directive], list[Word]]:
+def options(words: Sequence[Word], syntax: Syntax = SBATCH) -> tuple[list[BatchOption], list[Word]]:
     """The options in front, and the words behind them."""
-    found: list[Directive] = []
+    found: list[BatchOption] = []
     index = 0
     while index < len(words):
         word = words[index]
@@ -92,26 +108,26 @@ def options(words: Sequence[Word]) -> tuple[list[Directive], list[Word]]:
         name, sign, _ = lead.partition("=")
         index += 1
         if lead.startswith("--"):
-            written, long = name, name[2:].replace("_", "-")
+            written, long = name, name[2:]
             value = word.cut(len(name) + 1).pieces if sign else None
         else:
-            written, long = lead[:2], SHORT.get(lead[1:2], lead[1:2])
+            written, long = lead[:2], syntax.letters.get(lead[1:2], lead[1:2])
             value = word.cut(2 + lead[2:].startswith("=")).pieces if len(lead) > 2 else None
-        takes_next = value is None and long not in SWITCHES and index < len(words)
+        takes_next = value is None and long not in syntax.alone and index < len(words)
         if takes_next and not words[index].lead.startswith("-"):
             value = words[index].pieces
             index += 1
-        found.append(Directive(long, value, word, written))
+        found.append(BatchOption(long, value, word, written))
     return found, list(words[index:])
 
 
-def last(directives: Iterable[Directive], *names: str) -> Directive | None:
+def last(directives: Iterable[BatchOption], *names: str) -> BatchOption | None:
     """The one that counts: sbatch takes the last, and the command's come behind the header's."""
     found = [directive for directive in directives if directive.name in names]
     return found[-1] if found else None
 
 
-def count(directives: Sequence[Directive], name: str) -> int | Unknown | None:
+def count(directives: Sequence[BatchOption], name: str) -> int | Unknown | None:
     """The number of a directive; None where it is not given."""
     directive = last(directives, name)
     if directive is None:
@@ -128,7 +144,7 @@ def count(directives: Sequence[Directive], name: str) -> int | Unknown | None:
     )
 
 
-def gpus_per_node(directives: Sequence[Directive]) -> tuple[int | Unknown, Directive] | None:
+def gpus_per_node(directives: Sequence[BatchOption]) -> tuple[int | Unknown, BatchOption] | None:
     """GPUs of a node, from --gpus-per-node, --gres, or GPUs of a task times its tasks."""
     direct = last(directives, "gpus-per-node")
     if direct is not None:
@@ -162,7 +178,7 @@ def _of_kind(text: str) -> int | Unknown:
     return 1 if kind or not text else Unknown(f"`{text}` is no number of GPUs")
 
 
-def tasks(directives: Sequence[Directive]) -> int | Unknown | None:
+def tasks(directives: Sequence[BatchOption]) -> int | Unknown | None:
     given = count(directives, "ntasks")
     if given is not None:
         return given
@@ -172,7 +188,7 @@ def tasks(directives: Sequence[Directive]) -> int | Unknown | None:
     return next((number for number in (nodes, each) if isinstance(number, Unknown)), None)
 
 
-def variables(directives: Sequence[Directive]) -> dict[str, Text]:
+def variables(directives: Sequence[BatchOption]) -> dict[str, Text]:
     """What SLURM sets for the job (sbatch(1), "output environment variables")."""
     found: dict[str, Text] = {}
 
