@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ..dsl.codes import NOT_UTF8, TOO_LARGE, UNREADABLE
 from ..dsl.diagnostics import Diagnostic, JobError
+from ..reading.files import Binary, NotReadable, TooLarge, first_bytes, reason_of, text_of
 
-#: Launch files take a few kilobytes; larger ones are data.
-MAX_BYTES = 4 * 1024 * 1024
 #: What is read of a file in a folder to tell whether it is a launch file.
 _SNIFFED_BYTES = 256 * 1024
 _SKIPPED_FOLDERS = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox"}
@@ -53,33 +52,22 @@ def read_texts(paths: Iterable[str | os.PathLike[str]], skip_others: bool = Fals
 def _text(path: str) -> str:
     """The text of a file; raises `JobError` for what is none."""
     try:
-        if not os.path.isfile(path) and os.path.exists(path):
-            raise JobError([Diagnostic(UNREADABLE, f"`{path}` is no regular file")])
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-            size = max(os.fstat(stream.fileno()).st_size, len(data))
+        return text_of(path)
     except FileNotFoundError:
         raise JobError([Diagnostic(UNREADABLE, f"there is no file `{path}`")]) from None
+    except TooLarge as error:
+        raise _refused(TOO_LARGE, path, error, "a launch file is a few kilobytes") from None
+    except Binary as error:
+        raise _refused(NOT_UTF8, path, error, "name scripts and configs only") from None
+    except NotReadable as error:
+        raise _refused(UNREADABLE, path, error) from None
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise JobError([Diagnostic(UNREADABLE, f"cannot read `{path}`: {reason}")]) from None
-    if len(data) > MAX_BYTES:
-        message = f"`{path}` has {size:,} bytes, at most {MAX_BYTES:,} are read"
-        raise JobError([Diagnostic(TOO_LARGE, message, help="a launch file is a few kilobytes")])
-    return _decoded(path, data)
+        message = f"cannot read `{path}`: {reason_of(error)}"
+        raise JobError([Diagnostic(UNREADABLE, message)]) from None
 
 
-def _decoded(path: str, data: bytes) -> str:
-    """Text as a shell takes it: bytes that are no UTF-8 pass through, zero bytes make it binary."""
-    if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        message = f"`{path}` is binary: a zero byte in line {line}"
-        raise JobError([Diagnostic(NOT_UTF8, message, help="name scripts and configs only")])
-    return data.decode("utf-8-sig", errors="surrogateescape").translate(_SURROGATES)
-
-
-#: A byte that is no UTF-8 becomes one replacement character, so that columns stay true.
-_SURROGATES = dict.fromkeys(range(56448, 56576), "�")
+def _refused(code: str, path: str, error: NotReadable, help: str | None = None) -> JobError:
+    return JobError([Diagnostic(code, f"`{path}`{str(error).removeprefix('it')}", help=help)])
 
 
 def _within(folder: str) -> Iterator[str]:
@@ -97,9 +85,8 @@ def is_launch_file(path: str) -> bool:
     if Path(path).suffix.lower() not in _MAYBE:
         return False
     try:
-        with open(path, "rb") as stream:
-            data = stream.read(_SNIFFED_BYTES)
-    except OSError:
+        data = first_bytes(path, _SNIFFED_BYTES)
+    except (OSError, ValueError):
         return False
     if b"\0" in data:
         return False

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
-from ..reading.facts import LaunchConfig
-from .files import MAX_BYTES, read_texts
+from ..reading.facts import LaunchConfig, Unread
+from ..reading.files import NamedFolders
+from .files import read_texts
 from .judging import Judged, LintOptions, judge
 
 
@@ -42,21 +43,21 @@ def read_configs(
     texts: Mapping[str, str], environment: Mapping[str, str], arguments: Sequence[str] = ()
 ) -> list[LaunchConfig]:
     """The jobs in these files, each with the text of every file that a fact comes from."""
-    configs = read_jobs(texts, environment=environment, arguments=arguments, folder=beside)
-    return [_with_texts(config, texts) for config in configs]
+    folder = NamedFolders(Path.cwd(), named_folders(texts))
+    configs = read_jobs(texts, environment=environment, arguments=arguments, folder=folder)
+    refused = tuple(Unread(reason, path, 1) for path, reason in folder.refused.items())
+    return [_completed(config, texts, refused) for config in configs]
 
 
-def _with_texts(config: LaunchConfig, texts: Mapping[str, str]) -> LaunchConfig:
+def _completed(
+    config: LaunchConfig, texts: Mapping[str, str], refused: tuple[Unread, ...]
+) -> LaunchConfig:
     used = {fact.path: texts[fact.path] for fact in config.facts if fact.path in texts}
-    return replace(config, texts={**config.texts, **used})
+    return replace(config, texts={**config.texts, **used}, unread=(*config.unread, *refused))
 
 
-def beside(path: str) -> str | None:
-    """The text of a file that a script names, when it is there and small."""
-    try:
-        place = Path(path)
-        if not place.is_file() or place.stat().st_size > MAX_BYTES:
-            return None
-        return place.read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):
-        return None
+def named_folders(paths: Iterable[str]) -> list[Path]:
+    """Where files may be followed to: the current folder for files below it, else the file's own."""
+    here = Path.cwd()
+    whole = [here / path for path in paths]
+    return list(dict.fromkeys(here if here in path.parents else path.parent for path in whole))

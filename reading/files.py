@@ -1,65 +1,101 @@
-"""Files on disk -> text, in bounded time: nothing large or binary, no device, no link out of a folder."""
+"""Files on disk -> text, in bounded time: regular, of bounded size, below the folders that were named."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-#: A launch file has a few kilobytes; larger ones are not opened.
-MOST_BYTES = 2_000_000
+#: Launch files take a few kilobytes; larger ones are data.
+MOST_BYTES = 4 * 1024 * 1024
+#: Their files are written while they are read: some block, some have no end.
+_KERNEL_FOLDERS = ("/proc/", "/sys/")
+#: Opening a pipe that nobody writes to returns at once, and a terminal does not become ours.
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+#: A byte that is no UTF-8 becomes one replacement character, so that columns stay true.
+_SURROGATES = dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd")
 
 
-@dataclass(frozen=True)
-class Read:
-    """The text of a file, or why there is none."""
-
-    text: str | None
-    problem: str | None = None
+class NotReadable(ValueError):
+    """Why a file that is there is not read, such as `it is no regular file`."""
 
 
-def text_of(path: Path) -> Read:
-    """The text of a regular file; bytes that are no UTF-8 are replaced."""
+class TooLarge(NotReadable):
+    """A file of more bytes than are read."""
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(f"it has {size:,} bytes, at most {most:,} are read")
+
+
+class Binary(NotReadable):
+    """A file with a zero byte."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"it is binary: a zero byte in line {line}")
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """The text of a file; raises `NotReadable`, or `OSError` where there is none or it may not be read."""
+    data = first_bytes(path, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise TooLarge(max(os.stat(path).st_size, len(data)), MOST_BYTES)
+    if b"\0" in data:
+        raise Binary(data.count(b"\n", 0, data.index(b"\0")) + 1)
+    return data.decode("utf-8-sig", errors="surrogateescape").translate(_SURROGATES)
+
+
+def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
+    """At most `count` bytes of a regular file; raises `NotReadable` for any other, and `OSError`."""
+    if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
+        raise NotReadable("the kernel writes it while it is read")
+    number = os.open(path, _FLAGS)
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            return Read(None, "it is no regular file")
-        if status.st_size > MOST_BYTES:
-            return Read(
-                None, f"it has {status.st_size:,} bytes, and a launch file has a few thousand"
-            )
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        return Read(None, getattr(error, "strerror", None) or str(error))
-    if b"\0" in data or len(data) > MOST_BYTES:
-        return Read(None, "it is binary" if b"\0" in data else "it is too large")
-    return Read(data.decode("utf-8-sig", errors="replace"))
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise NotReadable("it is no regular file")
+        with os.fdopen(number, "rb", closefd=False) as stream:
+            return stream.read(count)
+    finally:
+        os.close(number)
 
 
-def folder_below(*roots: Path) -> Callable[[str], str | None]:
-    """Gives the texts of files below these folders, by their path from there."""
-    known = [os.path.realpath(root) for root in roots]
-    found: dict[str, str | None] = {}
+@dataclass
+class NamedFolders:
+    """Gives the texts of files below some folders, links resolved; `refused` says why others are not read.
 
-    def read(path: str) -> str | None:
-        if path not in found:
-            found[path] = next((text for root in known if (text := _below(root, path))), None)
-        return found[path]
+    Paths that are not absolute start at `start`. A call returns None for what is not there, lies outside of
+    `roots` (`start` unless given), or is refused.
+    """
 
-    return read
+    start: Path
+    roots: Sequence[Path] = ()
+    refused: dict[str, str] = field(default_factory=dict)
+    _found: dict[str, str | None] = field(default_factory=dict, repr=False)
 
+    def __call__(self, path: str) -> str | None:
+        if path not in self._found:
+            self._found[path] = self._read(path)
+        return self._found[path]
 
-def _below(root: str, path: str) -> str | None:
-    """The text of one file, unless a link leads out of the folder."""
-    try:
-        whole = os.path.join(root, path)
-        if not os.path.isfile(whole):
+    def _read(self, path: str) -> str | None:
+        try:
+            target = os.path.realpath(os.path.join(self.start, path))
+            if not os.path.exists(target) or os.path.isdir(target):
+                return None
+            if not any(_within(target, root) for root in self.roots or (self.start,)):
+                self.refused[path] = "it lies outside of the folders that were named"
+                return None
+            return text_of(target)
+        except (OSError, ValueError) as error:
+            self.refused[path] = reason_of(error)
             return None
-        target = os.path.realpath(whole)
-    except (OSError, ValueError):
-        return None
-    inside = target.startswith(root.rstrip(os.sep) + os.sep)
-    return text_of(Path(target)).text if inside else None
+
+
+def _within(target: str, root: Path) -> bool:
+    return target.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """Why a file is not read, in the words of a message."""
+    return (getattr(error, "strerror", None) or str(error)).lower()

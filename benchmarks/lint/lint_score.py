@@ -26,7 +26,7 @@ from benchmarks.lint.score_defects import summary as defect_summary
 from benchmarks.lint.score_defects import wanted as wanted_defects
 from parc.backends.launch_files import read_jobs
 from parc.reading.facts import LaunchConfig, Unknown
-from parc.reading.files import folder_below, text_of
+from parc.reading.files import NamedFolders, text_of
 
 #: Columns that hold facts, some under names of their own (`score_cells.FACT_OF`).
 _COLUMNS = """nodes gpus_per_node world tp pp vpp cp ep etp ulysses_sp dp zero_stage mbs gbs rampup
@@ -56,12 +56,13 @@ class Scored:
 def score(row: Row, root: Path, data: Path) -> Scored:
     base = data if row.get("copy") else root / row["repo"].replace("/", "+")
     name = row.get("copy") or row["path"]
-    read = text_of(base / name)
-    if read.text is None:
-        problem = f"{base / name}: {read.problem}"
+    try:
+        text = text_of(base / name)
+    except (OSError, ValueError) as error:
+        problem = f"{base / name}: {getattr(error, 'strerror', None) or error}"
         return Scored(row, tuple(_cells(row, [])), wanted_defects(row), problem)
     arguments = row.get("invocation", "").split() if not row.get("copy") else []
-    configs = read_jobs({name: read.text}, arguments=arguments, folder=folder_below(base))
+    configs = read_jobs({name: text}, arguments=arguments, folder=NamedFolders(base))
     cells = tuple(_cells(row, configs))
     return Scored(row, cells, defects_of(row, configs))
 

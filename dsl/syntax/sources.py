@@ -18,6 +18,8 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
     try:
         if os.path.isdir(path):
             raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
+        if span is not None and os.path.exists(path) and not os.path.isfile(path):
+            raise wrong(codes.UNREADABLE, f"`{name}` is no regular file", span)
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
             size = max(os.fstat(stream.fileno()).st_size, len(data))

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
-
-from parc.backends.launch_files import read_jobs
-from parc.reading.files import folder_below, text_of
 
 SCRIPT = """#!/bin/bash
 #SBATCH --nodes=2
@@ -55,7 +51,7 @@ torchrun --nproc_per_node $A train.py --num-layers 4 --hidden-size 8 \\
 GUARDED = """
 import os, sys
 from pathlib import Path
-from parc.reading.files import folder_below, text_of
+from parc.reading.files import NamedFolders, text_of
 from parc.backends.launch_files import read_jobs
 
 folder = Path(sys.argv[1])
@@ -72,7 +68,7 @@ def guard(event, arguments):
         os._exit(4)
 
 sys.addaudithook(guard)
-jobs = read_jobs({"job.sh": text_of(folder / "job.sh").text}, folder=folder_below(folder))
+jobs = read_jobs({"job.sh": text_of(folder / "job.sh")}, folder=NamedFolders(folder))
 training = next(job for job in jobs if job.framework == "megatron")
 print(training.value("layers"), training.value("zero"))
 """
@@ -112,37 +108,3 @@ def test_the_guard_sees_effects(tmp_path: Path) -> None:
             timeout=60,
         )
         assert done.returncode in (3, 4), effect
-
-
-def test_only_files_below_the_folder_are_read(tmp_path: Path) -> None:
-    inside = tmp_path / "inside"
-    inside.mkdir()
-    (tmp_path / "secret.sh").write_text("LAYERS=1\n")
-    (inside / "link.sh").symlink_to(tmp_path / "secret.sh")
-    os.mkfifo(inside / "pipe.sh")
-    text = "\n".join(
-        f"source {name}"
-        for name in (
-            tmp_path / "secret.sh",
-            "../secret.sh",
-            "link.sh",
-            "pipe.sh",
-            "/dev/zero",
-            "/etc/passwd",
-        )
-    )
-    text += "\ntorchrun a.py --num-layers ${LAYERS:-24} --hidden-size 8\n"
-    job = read_jobs({"job.sh": text}, folder=folder_below(inside))[0]
-    assert set(job.texts) == {"job.sh"} and len(job.unread) == 6
-
-
-def test_large_and_odd_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "large.sh").write_bytes(b"#" * 50_000_000)
-    (tmp_path / "binary.sh").write_bytes(b"\x7fELF\0\0")
-    (tmp_path / "latin.sh").write_bytes("# é\nA=1\n".encode("latin-1"))
-    assert "50,000,000 bytes" in str(text_of(tmp_path / "large.sh").problem)
-    assert text_of(tmp_path / "binary.sh").problem == "it is binary"
-    assert text_of(tmp_path / "latin.sh").text == "# \ufffd\nA=1\n"
-    assert text_of(tmp_path / "missing.sh").text is None
-    assert text_of(tmp_path).problem == "it is no regular file"
-    assert text_of(Path("/dev/zero")).problem == "it is no regular file"
