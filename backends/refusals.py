@@ -37,7 +37,7 @@ def optimizers(framework: str, *known: str) -> Refusal:
     return Refusal(
         "PAR321",
         "no-optimizer",
-        f"the optimizer is not {_either(known)}",
+        "the target lacks the optimizer",
         asked,
         ("train", "optimizer"),
         f"it has {' and '.join(known)}",
@@ -57,7 +57,7 @@ def feed_forwards(
     return Refusal(
         "PAR322",
         "no-feed-forward",
-        f"the feed-forward block is not {_either(known)}",
+        "the target lacks the feed-forward block",
         asked,
         ("model",),
         f"it has {' and '.join(known)}",
@@ -123,7 +123,7 @@ def precisions(framework: str, *known: str) -> Refusal:
     return Refusal(
         "PAR359",
         "no-precision",
-        f"the precision is not {_either(known)}",
+        "the target lacks the precision",
         asked,
         ("train", "precision"),
         f"it trains in {_either(known)}",

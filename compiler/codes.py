@@ -23,5 +23,5 @@ CODES: dict[str, tuple[str, str]] = {
     UNDECIDED: ("undecided", "a layout sets a variable that the target does not decide"),
     TOO_SLOW: ("too-slow", "no layout finishes a step within hours"),
     TOO_LARGE: ("search-too-large", "the search of layouts needs more memory than parc may use"),
-    MEMORY: ("memory", "no layout fits into memory"),
+    MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }

@@ -79,7 +79,7 @@ REFUSALS = (
 UNKNOWN = "PAR407"
 CODES = {
     **extra.CODES,
-    UNKNOWN: ("unknown-top-key", "`extra` names no key that DeepSpeed reads"),
+    UNKNOWN: ("unknown-top-key", "a top-level key that DeepSpeed does not read"),
 }
 
 

@@ -70,7 +70,7 @@ AUTOTP = (
     Predicate(
         "PAR112",
         "kv-heads-tp",
-        "kv_heads is not a multiple of tp",
+        "kv_heads do not divide evenly over tp",
         ("tp",),
         lambda job, tp: job.model.groups % tp == 0,
         lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
@@ -110,7 +110,7 @@ PREDICATES = (
     Predicate(
         "PAR401",
         "zero-pp",
-        "zero 2 or 3 with pp above 1",
+        "ZeRO 2 or 3 with a pipeline",
         ("pp", "zero"),
         pipeline_stage,
         lambda job, pp, zero: (
@@ -121,7 +121,7 @@ PREDICATES = (
     Predicate(
         "PAR405",
         "offload-stage",
-        "offload at a zero stage that does not divide what it moves",
+        "offload at a ZeRO stage that does not divide what it moves",
         ("zero", "offload"),
         offload_stage,
         lambda job, zero, offload: (
@@ -146,7 +146,7 @@ PREDICATES = (
     Predicate(
         "PAR412",
         "hpz",
-        "hpz without zero 3, without several equal parts, or with weights offloaded",
+        "a secondary partition (hpz) that does nothing, or of uneven parts",
         ("zero", "hpz", "gpus", "offload"),
         secondary_partition,
         lambda job, zero, hpz, gpus, offload: (
@@ -159,7 +159,7 @@ PREDICATES = (
     Predicate(
         "PAR116",
         "ulysses",
-        "cp does not divide the heads, or does not go round the key-value heads",
+        "Ulysses does not divide the heads, key-value heads or sequence evenly",
         ("cp",),
         ulysses_heads,
         lambda job, cp: (

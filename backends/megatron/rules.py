@@ -72,7 +72,7 @@ HEADS = (
     Predicate(
         "PAR112",
         "kv-heads-tp",
-        "kv_heads is neither a multiple nor a divisor of tp",
+        "kv_heads do not divide evenly over tp",
         ("tp",),
         kv_heads_divide,
         lambda job, tp: f"kv_heads {job.model.groups} is neither a multiple nor a divisor of tp {tp}",
@@ -100,7 +100,7 @@ EXPERTS = (
     Predicate(
         "PAR118",
         "etp-one-or-tp",
-        "etp is neither 1 nor tp",
+        "etp is neither 1 nor tp, or not the one of them that the target takes",
         ("tp", "etp"),
         lambda job, tp, etp: (etp == 1) | (etp == tp),
         lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}, the two that parc emits",
@@ -119,7 +119,7 @@ EXPERTS = (
     Predicate(
         "PAR102",
         "expert-world",
-        "etp * ep * pp does not divide the GPUs",
+        "the experts' degrees do not divide the GPUs of a stage",
         ("pp", "ep", "etp", "gpus"),
         expert_grid_fits,
         lambda job, pp, ep, etp, gpus: (
@@ -133,7 +133,7 @@ SEQUENCE = (
     Predicate(
         "PAR131",
         "seq-split",
-        "seq_len is not a multiple of tp * cp and 2 * cp",
+        "the sequence does not divide into its parts",
         ("tp", "cp"),
         lambda job, tp, cp: job.train.seq_len % sequence_parts(tp, cp) == 0,
         lambda job, tp, cp: (
@@ -168,7 +168,7 @@ PIPELINE = (
     Predicate(
         "PAR203",
         "vpp-microbatches",
-        "micro-batches are not a multiple of pp, as interleaving needs",
+        "interleaving has too few or uneven micro-batches",
         ("pp", "vpp", "microbatches"),
         interleaving_fed,
         lambda job, pp, vpp, microbatches: (
@@ -177,9 +177,9 @@ PIPELINE = (
         f"{SCHEDULES}:1160",
     ),
     Predicate(
-        "PAR124",
-        "recompute-chunk",
-        "recompute_layers without full recomputation, or more than a chunk has",
+        "PAR127",
+        "recompute-layers",
+        "recompute_layers without full recomputation, or not below the layers of a chunk",
         ("pp", "vpp", "recompute", "recompute_layers"),
         recompute_counts,
         lambda job, pp, vpp, recompute, recompute_layers: (

@@ -20,10 +20,7 @@ UNREADABLE = "PAR624"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES = {
-    SEGMENT: (
-        "segment",
-        "a segment that cannot hold the layout's groups or does not divide the nodes",
-    ),
+    SEGMENT: ("segment", "a segment that does not divide the nodes or hold the layout's groups"),
     SIGNAL: ("signal", "a warning signal that sbatch cannot send in time"),
     CONTRADICTION: ("extra-contradicts", "an extra option that the layout decides"),
     UNREADABLE: ("option-unreadable", "an option that sbatch cannot read"),

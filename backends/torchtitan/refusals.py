@@ -243,7 +243,7 @@ DECIDED = frozenset(
 UNKNOWN = "PAR365"
 CODES = {
     **extra.CODES,
-    UNKNOWN: ("unknown-setting", "`extra` names no setting of this torchtitan release"),
+    UNKNOWN: ("unknown-setting", "a setting that torchtitan does not know"),
 }
 
 

@@ -81,7 +81,7 @@ HEADS = (
     Predicate(
         "PAR112",
         "kv-heads-tp",
-        "kv_heads is not a multiple of tp",
+        "kv_heads do not divide evenly over tp",
         ("tp",),
         kv_heads_divide,
         lambda job, tp: f"kv_heads {job.model.groups} is not a multiple of tp {tp}",
@@ -95,7 +95,7 @@ HEADS = (
     Predicate(
         "PAR131",
         "seq-split",
-        "seq_len is not a multiple of what tp and cp divide it into",
+        "the sequence does not divide into its parts",
         ("tp", "cp"),
         lambda job, tp, cp: job.train.seq_len % release(job).sequence(tp, cp) == 0,
         lambda job, tp, cp: (
@@ -112,7 +112,7 @@ EXPERTS = (
     Predicate(
         "PAR102",
         "expert-world",
-        "ep is not a multiple of tp, or does not divide dp_shard * cp * tp",
+        "the experts' degrees do not divide the GPUs of a stage",
         ("tp", "cp", "ep", "dp_shard"),
         expert_mesh_fits,
         lambda job, tp, cp, ep, dp_shard: (
@@ -124,7 +124,7 @@ EXPERTS = (
     Predicate(
         "PAR118",
         "etp-one-or-tp",
-        "etp is not tp without ep, or not 1 with it",
+        "etp is neither 1 nor tp, or not the one of them that the target takes",
         ("tp", "ep", "etp"),
         etp_follows,
         lambda job, tp, ep, etp: (
@@ -173,7 +173,7 @@ PIPELINE = (
     Predicate(
         "PAR204",
         "few-microbatches",
-        "fewer micro-batches than pp stages in 1F1B",
+        "fewer micro-batches than pipeline stages",
         ("pp", "vpp", "microbatches"),
         lambda job, pp, vpp, microbatches: (vpp > 1) | (microbatches >= pp),
         lambda job, pp, vpp, microbatches: f"1F1B over pp {pp} needs {pp} micro-batches, not {microbatches}",
@@ -182,7 +182,7 @@ PIPELINE = (
     Predicate(
         "PAR203",
         "vpp-microbatches",
-        "the rounds of interleaving do not divide the micro-batches",
+        "interleaving has too few or uneven micro-batches",
         ("pp", "vpp", "microbatches"),
         rounds_even,
         lambda job, pp, vpp, microbatches: (
@@ -197,7 +197,7 @@ SHARDING = (
     Predicate(
         "PAR341",
         "precision-needs-fsdp",
-        "tp or pp without FSDP, which would train in fp32",
+        "tp or pp without FSDP trains in fp32",
         ("tp", "pp", "cp", "dp_shard"),
         lambda job, tp, pp, cp, dp_shard: (dp_shard * cp > 1) | ((tp == 1) & (pp == 1)),
         lambda job, tp, pp, cp, dp_shard: (

@@ -48,7 +48,7 @@ WORLD = Predicate(
     "Megatron-LM arguments.py, torchtitan parallel_dims.py",
 )  # fmt: skip
 REPLICAS = Predicate(
-    "PAR103", "mesh-product", "dp_shard does not divide dp",
+    "PAR105", "replica-shards", "dp_shard does not divide dp",
     ("dp", "dp_shard"), _replicas,
     lambda job, dp, dp_shard: f"dp_shard {dp_shard} does not divide dp {dp}",
     "dp = dp_replicate * dp_shard: torchtitan distributed/parallel_dims.py",
@@ -63,13 +63,13 @@ BATCH = Predicate(
     "Megatron-LM num_microbatches_calculator.py; DeepSpeed runtime/config.py; torchtitan train.py",
 )  # fmt: skip
 SEQUENCE = Predicate(
-    "PAR131", "seq-split", "the parts that a sequence is cut into do not divide it",
+    "PAR131", "seq-split", "the sequence does not divide into its parts",
     ("cp",), _sequence,
     lambda job, cp: f"seq_len {job.train.seq_len} is not a multiple of cp {cp}",
     "context parallelism cuts every sequence into equal parts",
 )  # fmt: skip
 PLACEMENT = Predicate(
-    "PAR121", "layers-pp", "more virtual stages than layers, embedding and head fill",
+    "PAR126", "stages-above-layers", "more virtual stages than layers, embedding and head fill",
     ("pp", "vpp"), _placement,
     lambda job, pp, vpp: (
         f"pp {pp} * vpp {vpp} = {pp * vpp} virtual stages "

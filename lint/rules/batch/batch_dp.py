@@ -20,7 +20,7 @@ from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR201"
-TITLE = "micro-batch * dp does not divide the global batch"
+TITLE = "micro_batch * dp does not divide the global batch"
 SEVERITY = "error"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.py:381; torchtitan "

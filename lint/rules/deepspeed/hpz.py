@@ -32,7 +32,7 @@ from ...facts.launched_job import LaunchedJob, number_of
 from ...finding import Complaint, Related
 
 CODE = "PAR412"
-TITLE = "a secondary partition without ZeRO 3, or of uneven parts"
+TITLE = "a secondary partition (hpz) that does nothing, or of uneven parts"
 SEVERITY = "warning"
 SOURCE = "DeepSpeed 0.19.8 utils/groups.py:918, runtime/zero/stage3.py:265"
 FILE = "ds_config.json"

@@ -25,7 +25,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR116"
-TITLE = "the Ulysses degree does not divide heads or sequence"
+TITLE = "Ulysses does not divide the heads, key-value heads or sequence evenly"
 SEVERITY = "error"
 SOURCE = "deepspeedai/DeepSpeed#5177; arXiv 2309.14509, 3"
 

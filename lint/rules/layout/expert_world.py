@@ -24,7 +24,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR102"
-TITLE = "etp * ep * pp does not divide the GPUs"
+TITLE = "the experts' degrees do not divide the GPUs of a stage"
 SEVERITY = "error"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/core/parallel_state.py:883; " "deepspeedai/DeepSpeed#7551"

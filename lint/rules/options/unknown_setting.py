@@ -32,7 +32,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR365"
-TITLE = "a key that torchtitan does not know"
+TITLE = "a setting that torchtitan does not know"
 SEVERITY = "error"
 SOURCE = "torchtitan 0.2.2 config/manager.py:168"
 FILE = "train.toml"

@@ -43,7 +43,7 @@ from ...finding import Complaint, Related
 from ...priced import Priced, best_plan, cheapest_fit, job_of, price, same_layout, target_of
 
 CODE = "PAR511"
-TITLE = "the layout does not fit into memory"
+TITLE = "the layout, or every layout of the job, does not fit into memory"
 SEVERITY = "warning"
 SOURCE = "parc: docs/cost-model.md; NVIDIA/Megatron-LM#637"
 

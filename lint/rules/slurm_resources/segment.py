@@ -27,7 +27,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR621"
-TITLE = "a segment that does not divide the nodes"
+TITLE = "a segment that does not divide the nodes or hold the layout's groups"
 SEVERITY = "error"
 SOURCE = "NVIDIA-NeMo/Automodel#3914"
 FILE = "job.sbatch"

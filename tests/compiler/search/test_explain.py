@@ -193,7 +193,7 @@ WRONG = {
         [("PAR101", "does not divide 16 GPUs"), ("PAR111", "heads 16 is not a multiple of tp 3")],
     ),
     "too many": ({"tp": 8, "pp": 4}, [("PAR101", "tp 8 * pp 4 * cp 1 = 32")]),
-    "stages": ({"pp": 16}, [("PAR121", "pp 16 * vpp 1 = 16 virtual stages")]),
+    "stages": ({"pp": 16}, [("PAR126", "pp 16 * vpp 1 = 16 virtual stages")]),
     "batch": ({"micro_batch": 3}, [("PAR201", "micro-batch 3 * dp 16 = 48")]),
     "dp": ({"tp": 2, "dp": 4}, [("PAR101", "`dp` is 4")]),
     "gpus": ({"gpus": 8}, [("PAR101", "`gpus` is 8")]),
