@@ -4,6 +4,7 @@
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions on published runs
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
+#   make docs        write a page for each rule of lint into docs/rules/
 #   make clean       remove .venv, caches and out/
 
 SHELL := /bin/bash
@@ -12,7 +13,7 @@ READY := .venv/ready
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check bench acceptance clean
+.PHONY: demo test check bench acceptance docs clean
 
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
@@ -32,6 +33,9 @@ bench: $(READY)
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)
 	$(BIN)/python -m pytest tests/acceptance $(ARGS)
+
+docs: $(READY)
+	$(BIN)/parc rules --pages docs/rules
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build out *.egg-info

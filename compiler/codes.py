@@ -1,5 +1,5 @@
-"""The codes of the compiler's own complaints, none ever reused. Those of rules stand with the rules, in
-`validity.py` and in the targets."""
+"""The codes of the compiler's own complaints, and those that changed. Codes of rules stand with the rules, in
+`validity.py` and in the targets. A code is never reused."""
 
 from __future__ import annotations
 
@@ -25,3 +25,38 @@ CODES: dict[str, tuple[str, str]] = {
     TOO_LARGE: ("search-too-large", "the search of layouts needs more memory than parc may use"),
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }
+
+#: Codes that lint keeps, with the number that has what the compiler once meant by them.
+MOVED = {"PAR103": "PAR105", "PAR121": "PAR126", "PAR124": "PAR127"}
+#: Retired codes, with the one that took their place; "" where nothing did.
+RETIRED = {
+    "PAR097": "PAR089",
+    "PAR311": "PAR303",
+    "PAR350": "PAR320",
+    "PAR354": "PAR322",
+    "PAR360": "PAR321",
+    "PAR364": "PAR330",
+    "PAR410": "",
+    "PAR422": "PAR356",
+    "PAR423": "PAR359",
+    "PAR424": "PAR321",
+    "PAR425": "PAR320",
+    "PAR426": "PAR038",
+    "PAR427": "PAR330",
+    "PAR428": "PAR152",
+    "PAR429": "PAR152",
+}
+
+
+def current(code: str) -> str:
+    """The code that took a retired code's place; any other text as it is."""
+    return RETIRED.get(code) or code
+
+
+def change(code: str) -> str | None:
+    """What became of a code, in words; None where nothing changed."""
+    if code in MOVED:
+        return f"`{code}` is a rule of lint alone; the compiler's `{code}` is now `{MOVED[code]}`"
+    if code in RETIRED:
+        return f"`{code}` is retired" + (f", see `{RETIRED[code]}`" if RETIRED[code] else "")
+    return None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..compiler.codes import RETIRED, change, current
 from .finding import Complaint, Finding, Place
 
 _COMMENT = re.compile(r"(?:^|\s)#\s*parc:\s*ignore\[(?P<codes>[^\]\n]*)\]")
@@ -31,6 +32,8 @@ class Ignore:
 
     def complaint(self) -> Complaint:
         place = Place(self.path, self.line, self.column, self.length)
+        if (retired := change(self.code)) and self.code in RETIRED:
+            return Complaint(retired, place, severity="info")
         help_text = "remove it, or move it to the line that it is meant for"
         return Complaint(f"`{self.code}` is ignored here and does not occur", place, help=help_text)
 
@@ -49,14 +52,15 @@ class Ignores:
         hiding = [
             ignore
             for ignore in self.found
-            if ignore.code in (finding.code, finding.name)
+            if current(ignore.code) in (finding.code, finding.name)
             and any(ignore.covers(path, line) for path, line in places)
         ]
         self._used.update(hiding)
         return bool(hiding)
 
     def unused(self) -> list[Ignore]:
-        return [ignore for ignore in self.found if ignore not in self._used]
+        """Those that hid nothing, and those of retired codes, which are to be replaced."""
+        return [each for each in self.found if each not in self._used or each.code in RETIRED]
 
 
 def _ignores(path: str, text: str) -> Iterator[Ignore]:

@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..compiler.codes import current
 from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.job import Cluster, Job
 from ..reading.facts import LaunchConfig, Unknown
@@ -80,20 +81,20 @@ def _wanted(rule: Rule, options: LintOptions) -> bool:
     if _named(rule, options.ignore):
         return False
     if rule.asked and not (options.require_complete and rule is UNKNOWN_FACT):
-        return any(name in (rule.code, rule.name) for name in options.select)
+        return any(current(name) in (rule.code, rule.name) for name in options.select)
     return not options.select or _named(rule, options.select)
 
 
 def _named(rule: Rule, names: Iterable[str]) -> bool:
     return any(
         name == rule.name or (name.startswith("PAR") and rule.code.startswith(name))
-        for name in names
+        for name in map(current, names)
     )
 
 
 def _unselected(ignore: Ignore, options: LintOptions) -> bool:
     """An ignore of a rule that did not run says nothing."""
-    rules = [rule for rule in RULES if ignore.code in (rule.code, rule.name)]
+    rules = [rule for rule in RULES if current(ignore.code) in (rule.code, rule.name)]
     return bool(rules) and not any(_wanted(rule, options) for rule in rules)
 
 

@@ -16,6 +16,8 @@ Check = Callable[[LaunchedJob], Iterator[Complaint | Skipped]]
 
 #: The headings of a page, in order; What is the text before the first of them.
 HEADINGS = ("Why", "Bad", "Good")
+#: A file of an example that is the job, not one of the launch files.
+JOB = "job.par"
 _HEADING = re.compile(rf"^({'|'.join(HEADINGS)}):$", re.MULTILINE)
 _FILE = re.compile(r"^--- (\S+)$", re.MULTILINE)
 
@@ -24,7 +26,8 @@ _FILE = re.compile(r"^--- (\S+)$", re.MULTILINE)
 class Rule:
     """`file` is the name of the example's file, where the example does not name its files itself.
 
-    `asked` rules speak only when they are selected by name.
+    `options` are those of `parc lint` without which the examples are not judged. `asked` rules speak only
+    when they are selected by name.
     """
 
     code: str
@@ -35,6 +38,7 @@ class Rule:
     check: Check
     module: ModuleType
     file: str
+    options: tuple[str, ...] = ()
     asked: bool = False
 
     @property
@@ -51,6 +55,12 @@ class Rule:
         named = {name: body.lstrip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
         return named or {self.file: first}
 
+    def arguments(self, heading: str) -> list[str]:
+        """What `parc lint` is called with to judge the bad or the good example."""
+        files = sorted(self.example(heading))
+        spec = [word for name in files if name == JOB for word in ("--spec", name)]
+        return [*(name for name in files if name != JOB), *spec, *self.options]
+
 
 def rule_of(module: ModuleType) -> Rule:
     """The rule that a module of `rules/` describes."""
@@ -63,5 +73,6 @@ def rule_of(module: ModuleType) -> Rule:
         check=module.check,
         module=module,
         file=getattr(module, "FILE", "train.sh"),
+        options=getattr(module, "OPTIONS", ()),
         asked=getattr(module, "ASKED", False),
     )

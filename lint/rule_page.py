@@ -1,8 +1,20 @@
-"""A rule -> its page: what it checks, why, what fails, what is legal, where it comes from."""
+"""A rule -> its page: what it checks, why, what fails, what is legal, its source. Rules -> an index."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .rule import Rule
+
+
+def index(rules: Iterable[Rule]) -> str:
+    """A table in Markdown whose rows link to pages in the same folder."""
+    rows = [
+        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.title} |"
+        for rule in rules
+    ]
+    lines = ["| code | name | level | what |", "| --- | --- | --- | --- |", *rows]
+    return "# Rules of `parc lint`\n\n" + "\n".join(lines) + "\n"
 
 
 def page(rule: Rule) -> str:
@@ -15,7 +27,8 @@ def page(rule: Rule) -> str:
         rule.page["Why"].strip(),
     ]
     for heading, title in (("Bad", "Fails"), ("Good", "Passes")):
-        parts += [f"## {title}", _files(rule, heading)]
+        command = f"`parc lint {' '.join(rule.arguments(heading))}`"
+        parts += [f"## {title}", command, _files(rule, heading)]
     parts += ["## Source", rule.source, "## Suppressing", _suppressing(rule)]
     return "\n\n".join(parts) + "\n"
 

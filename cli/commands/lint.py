@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .. import codes
+from ..printing.terminal import print_text
+from .rules import explained, no_rule
 
 if TYPE_CHECKING:
     from parc.dsl.job import Cluster, Job
@@ -76,7 +78,8 @@ def version(text: str) -> tuple[str, str]:
 
 def run(arguments: Namespace) -> int:
     if arguments.explain:
-        return _explain(arguments.explain)
+        print_text(explained(arguments.explain))
+        return 0
     if not arguments.paths:
         raise JobError([Diagnostic(codes.NO_FILES, "no launch file is named", help="parc lint .")])
     from parc.lint.project_settings import load_project_settings
@@ -125,6 +128,7 @@ def _options(arguments: Namespace, config: ProjectSettings) -> LintOptions:
 
 
 def _refuse_unknown(wanted: Sequence[str]) -> None:
+    from parc.compiler.codes import RETIRED, change
     from parc.lint.rules import RULES
 
     known = [name for rule in RULES for name in (rule.code, rule.name)]
@@ -132,15 +136,13 @@ def _refuse_unknown(wanted: Sequence[str]) -> None:
         name
         for name in wanted
         if name not in known
+        and name not in RETIRED
         and not (name.startswith("PAR") and any(rule.code.startswith(name) for rule in RULES))
     ]
     if unknown:
-        raise JobError([_no_rule(name, known) for name in unknown])
-
-
-def _no_rule(name: str, known: Sequence[str]) -> Diagnostic:
-    help_text = did_you_mean(name, known) or "`parc rules` lists them"
-    return Diagnostic(codes.NO_RULE, f"there is no rule `{name}`", help=help_text)
+        raise JobError([no_rule(name, known) for name in unknown])
+    for name in RETIRED.keys() & wanted:
+        print(f"note: {change(name)}", file=sys.stderr)
 
 
 def _spec(path: str | None) -> Job | None:
@@ -157,19 +159,6 @@ def _cluster(name: str | None) -> Cluster | None:
     from parc.lint.std_cluster import cluster_named
 
     return cluster_named(name)
-
-
-def _explain(name: str) -> int:
-    from parc.lint.rule_page import page
-    from parc.lint.rules import RULES
-
-    rule = next((rule for rule in RULES if name in (rule.code, rule.name)), None)
-    if rule is None:
-        raise JobError(
-            [_no_rule(name, [text for rule in RULES for text in (rule.code, rule.name)])]
-        )
-    print(page(rule), end="")
-    return 0
 
 
 def _print(arguments: Namespace, judged: list[Judged]) -> None:

@@ -1,13 +1,19 @@
-"""list every rule and complaint with its code, name and source"""
+"""list every rule and complaint with its code, name and source, or print the pages of some"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+
+from .. import codes
 from ..printing.terminal import print_json, print_text
+from ..writing.single_file import replace
 from .job_arguments import add_json
 
 if TYPE_CHECKING:
@@ -21,6 +27,7 @@ class ListedRule:
     """`origin` is what checks it: language, commands, compiler, all or one target, a launcher, or lint.
 
     `stricter` is why parc refuses what the framework would start; empty where the framework refuses it too.
+    `help` is the cure that a target's refusal names.
     """
 
     code: str
@@ -29,24 +36,85 @@ class ListedRule:
     text: str
     source: str
     stricter: str = ""
+    help: str = ""
 
 
 def arguments(parser: ArgumentParser) -> None:
     add_json(parser)
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="print these codes' pages")
+    parser.add_argument("--pages", metavar="FOLDER", help="write a page for each rule of lint")
 
 
 def run(arguments: Namespace) -> int:
     rules = sorted(all_rules(), key=lambda rule: (rule.code, rule.origin))
-    if arguments.json:
-        print_json([asdict(rule) for rule in rules])
-        return 0
-    for rule in rules:
-        print_text(f"{rule.code}  {rule.origin:<11}  {rule.name}: {rule.text}")
-        if rule.source:
-            print_text(f"{'':8}{'':11}  {rule.source}")
-        if rule.stricter:
-            print_text(f"{'':8}{'':11}  stricter: {rule.stricter}")
+    if arguments.pages:
+        _write_pages(Path(arguments.pages))
+    elif arguments.json:
+        print_json([asdict(rule) for rule in rules if _asked(rule, arguments.codes)])
+    elif arguments.codes:
+        print_text("\n\n".join(explained(name) for name in arguments.codes))
+    else:
+        _list(rules)
     return 0
+
+
+def _asked(rule: ListedRule, names: Sequence[str]) -> bool:
+    return not names or rule.code in names or rule.name in names
+
+
+def _list(rules: Iterable[ListedRule]) -> None:
+    from parc.compiler.codes import MOVED, RETIRED, change
+
+    for _, same in groupby(rules, lambda rule: rule.code):
+        print_text(_entry(list(same)))
+    for code in (*MOVED, *RETIRED):
+        print_text(f"changed: {change(code)}")
+
+
+def _entry(rules: Sequence[ListedRule]) -> str:
+    """A code with its title, and a line for each origin."""
+    lines = [f"{rules[0].code}  {rules[0].name}: {rules[0].text}"]
+    for rule in rules:
+        stricter = f"stricter: {rule.stricter}" if rule.stricter else ""
+        first, *others = list(filter(None, (rule.source, rule.help, stricter))) or [""]
+        lines.append(f"        {rule.origin:<11}  {first}".rstrip())
+        lines += [f"{'':21}{other}" for other in others]
+    return "\n".join(lines)
+
+
+def explained(name: str) -> str:
+    """The page of a rule of lint, else what checks a code. Raises `JobError` for an unknown name."""
+    from parc.compiler.codes import change, current
+    from parc.lint.rule_page import page
+    from parc.lint.rules import RULES
+
+    changed, wanted = change(name), current(name)
+    said = [rule for rule in all_rules() if wanted in (rule.code, rule.name)]
+    linted = next((rule for rule in RULES if wanted in (rule.code, rule.name)), None)
+    if not (said or changed):
+        raise JobError([no_rule(name, [text for r in all_rules() for text in (r.code, r.name)])])
+    text = page(linted).rstrip() if linted else _entry(said) if said else ""
+    return "\n\n".join(filter(None, (changed, text)))
+
+
+def no_rule(name: str, known: Sequence[str]) -> Diagnostic:
+    help_text = did_you_mean(name, known) or "`parc rules` lists them"
+    return Diagnostic(codes.NO_RULE, f"there is no rule `{name}`", help=help_text)
+
+
+def _write_pages(folder: Path) -> None:
+    """A page for each rule of lint, and README.md with an index. Raises `JobError`."""
+    from parc.lint.rule_page import index, page
+    from parc.lint.rules import RULES
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot write `{folder}`: {(error.strerror or str(error)).lower()}"
+        raise JobError([Diagnostic(codes.UNWRITABLE, message)]) from None
+    for rule in RULES:
+        replace(folder / f"{rule.code}.md", page(rule))
+    replace(folder / "README.md", index(RULES))
 
 
 def all_rules() -> Iterator[ListedRule]:
@@ -58,10 +126,8 @@ def all_rules() -> Iterator[ListedRule]:
     from parc.dsl.codes import CODES as LANGUAGE
     from parc.lint.rules import RULES as LINT
 
-    from ..codes import CODES as COMMANDS
-
     yield from _listed(LANGUAGE, "language", "docs/language.md")
-    yield from _listed(COMMANDS, "commands")
+    yield from _listed(codes.CODES, "commands")
     yield from _listed(CALIBRATION, "calibrate", "docs/calibrate.md")
     yield from _listed(COMPILER, "compiler")
     yield from _enforced(GENERAL, "all targets")
@@ -76,7 +142,7 @@ def all_rules() -> Iterator[ListedRule]:
 def _of_target(target: Target, origin: str) -> Iterator[ListedRule]:
     yield from _enforced(target.predicates, origin)
     for refusal in target.refusals:
-        yield ListedRule(refusal.code, refusal.name, origin, refusal.title, "")
+        yield ListedRule(refusal.code, refusal.name, origin, refusal.title, "", help=refusal.help)
     yield from _listed(target.codes, origin)
 
 
@@ -86,6 +152,6 @@ def _enforced(predicates: Iterable[Predicate], origin: str) -> Iterator[ListedRu
         yield ListedRule(predicate.code, predicate.name, origin, text, source, predicate.stricter)
 
 
-def _listed(codes: Codes, origin: str, source: str = "") -> Iterator[ListedRule]:
-    for code, (name, title) in codes.items():
+def _listed(table: Codes, origin: str, source: str = "") -> Iterator[ListedRule]:
+    for code, (name, title) in table.items():
         yield ListedRule(code, name, origin, title, source)

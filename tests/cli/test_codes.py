@@ -12,6 +12,7 @@ import parc
 from parc.__main__ import main
 from parc.backends import BACKENDS, LAUNCHERS
 from parc.commands.rules import all_rules
+from parc.compiler.codes import MOVED, RETIRED, change
 from parc.compiler.rules.validity import GENERAL
 from parc.dsl.diagnostics import JobError
 from tests.support.paths import ROOT
@@ -27,20 +28,44 @@ def codes_in(folder: str) -> set[str]:
 
 @pytest.mark.parametrize("folder", LIBRARY)
 def test_every_code_in_the_library_is_listed(folder: str) -> None:
-    assert {code[1:-1] for code in codes_in(folder)} <= {rule.code for rule in RULES}
+    listed = {rule.code for rule in RULES} | RETIRED.keys()
+    assert {code[1:-1] for code in codes_in(folder)} <= listed
 
 
 def test_codes_are_found() -> None:
     assert len(codes_in("dsl")) > 30 and len(codes_in("backends")) > 40
 
 
-def test_a_code_has_one_name_and_a_name_one_code() -> None:
-    names, codes = defaultdict(set), defaultdict(set)
+def test_a_code_has_one_meaning() -> None:
+    """One name and one title over all origins, and no other code has either."""
+    meanings, codes = defaultdict(set), defaultdict(set)
     for rule in RULES:
-        names[rule.code].add(rule.name)
+        meanings[rule.code].add((rule.name, rule.text))
         codes[rule.name].add(rule.code)
-    assert {code: found for code, found in names.items() if len(found) > 1} == {}
-    assert {name: found for name, found in codes.items() if len(found) > 1} == {}
+        codes[rule.text].add(rule.code)
+    assert {code: found for code, found in meanings.items() if len(found) > 1} == {}
+    assert {text: found for text, found in codes.items() if len(found) > 1} == {}
+
+
+def test_a_retired_code_is_not_used_and_a_moved_one_is_of_lint_alone() -> None:
+    origins = defaultdict(set)
+    for rule in RULES:
+        origins[rule.code].add(rule.origin)
+    assert not RETIRED.keys() & origins.keys()
+    assert {code for code in RETIRED.values() if code} <= origins.keys()
+    for code, now in MOVED.items():
+        assert origins[code] == {"lint"} and "lint" not in origins[now] != set()
+
+
+def test_changed_codes_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"changed: {change(code)}\n" in text for code in (*MOVED, *RETIRED))
+    assert main(["rules", "PAR121", "PAR350", "PAR410"]) == 0
+    text = capsys.readouterr().out
+    assert "the compiler's `PAR121` is now `PAR126`" in text and "# PAR121 layers-pp" in text
+    assert "`PAR350` is retired, see `PAR320`" in text and "PAR320  no-accelerator" in text
+    assert text.endswith("`PAR410` is retired\n")
 
 
 def test_an_origin_lists_a_code_once() -> None:
@@ -71,7 +96,8 @@ def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(printed) == len(RULES) and {"code", "name", "origin", "text"} <= set(printed[0])
     assert main(["rules"]) == 0
     text = capsys.readouterr().out
-    assert all(f"{rule.code}  {rule.origin}" in text and rule.text in text for rule in RULES)
+    assert all(f"{rule.code}  {rule.name}: {rule.text}\n" in text for rule in RULES)
+    assert all(f"{rule.origin:<11}  {rule.source}".rstrip() in text for rule in RULES)
 
 
 def test_the_command_says_where_parc_is_stricter(capsys: pytest.CaptureFixture[str]) -> None:

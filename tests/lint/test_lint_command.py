@@ -1,51 +1,18 @@
-"""`parc lint` and `parc import` as people call them: formats, exit codes, comments, configuration, cures."""
+"""`parc lint` as people call it: exit codes, files and folders, wrong input, and what it never does."""
 
 from __future__ import annotations
 
 import json
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 import parc
-from parc.__main__ import main
+from tests.support.linted import BAD, GOOD, Captured, codes, findings, lint
 from tests.support.paths import ROOT
-
-BAD = """#!/bin/bash
-torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 \\
-    --pipeline-model-parallel-size 16 --num-layers 32 --hidden-size 4096 --num-attention-heads 32
-"""
-GOOD = """#!/bin/bash
-torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 \\
-    --num-layers 32 --hidden-size 4096 --num-attention-heads 32
-"""
-Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("bad.sh").write_text(BAD)
-    Path("good.sh").write_text(GOOD)
-
-
-def lint(*arguments: str) -> int:
-    return main(["lint", *arguments])
-
-
-def findings(capsys: Captured, *arguments: str) -> list[dict[str, object]]:
-    lint(*arguments, "--format", "json")
-    printed: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
-    return printed["findings"]
-
-
-def codes(capsys: Captured, *arguments: str) -> set[object]:
-    return {found["code"] for found in findings(capsys, *arguments)}
 
 
 def test_exit_codes(capsys: Captured) -> None:
@@ -56,25 +23,6 @@ def test_exit_codes(capsys: Captured) -> None:
     assert lint("tp.sh") == 0
     assert lint("tp.sh", "--fail-on", "info") == 1
     capsys.readouterr()
-
-
-def test_the_message_has_numbers_places_and_help(capsys: Captured) -> None:
-    (found,) = (each for each in findings(capsys, "bad.sh") if each["code"] == "PAR101")
-    assert found["message"] == "tp 8 * pp 16 * cp 1 = 128 does not divide 8 GPUs"
-    assert (found["path"], found["line"], found["column"]) == ("bad.sh", 2, 19)
-    assert found["name"] == "world-size" and found["severity"] == "error" and found["help"]
-    related = found["related"]
-    assert isinstance(related, list)
-    assert [(each["message"], each["line"]) for each in related][:2] == [("tp 8", 2), ("pp 16", 3)]
-
-
-def test_json_has_files_with_facts(capsys: Captured) -> None:
-    Path("open.sh").write_text(GOOD.replace("--nnodes 1", '--nnodes "$NODES"'))
-    lint("open.sh", "--format", "json")
-    (file,) = json.loads(capsys.readouterr().out)["files"]
-    assert file["path"] == "open.sh" and file["kind"] == "megatron-bash"
-    assert file["facts"]["tp"] == {"value": 8, "line": 2}
-    assert set(file["facts"]["nodes"]) == {"unknown", "line"}
 
 
 def test_unknown_is_no_fault_unless_asked(capsys: Captured) -> None:
@@ -94,93 +42,6 @@ def test_arguments_of_the_script(capsys: Captured) -> None:
     assert "PAR101" not in codes(capsys, "args.sh")
     lint("args.sh", "--format", "json", "--", "4")
     assert json.loads(capsys.readouterr().out)["files"][0]["facts"]["tp"]["value"] == 4
-
-
-def test_select_and_ignore(capsys: Captured) -> None:
-    assert codes(capsys, "bad.sh", "--select", "PAR121") == set()
-    assert codes(capsys, "bad.sh", "--select", "PAR1") == {"PAR101"}
-    assert "PAR101" not in codes(capsys, "bad.sh", "--ignore", "world-size")
-    assert lint("bad.sh", "--select", "PAR999") == 2
-    assert "there is no rule `PAR999`" in capsys.readouterr().err
-
-
-def test_comments_suppress_and_idle_ones_are_told(capsys: Captured) -> None:
-    ignored = "# parc: ignore[PAR101] the site has more nodes\n"
-    Path("above.sh").write_text(BAD.replace("torchrun", f"set -e\n{ignored}torchrun", 1))
-    assert "PAR101" not in codes(capsys, "above.sh")
-    Path("head.sh").write_text(BAD.replace("torchrun", f"{ignored}set -e\ntorchrun", 1))
-    assert "PAR101" not in codes(capsys, "head.sh")
-    Path("idle.sh").write_text(GOOD.replace("torchrun", f"set -e\n{ignored}torchrun", 1))
-    (found,) = findings(capsys, "idle.sh", "--select", "PAR9,PAR1")
-    assert (found["code"], found["line"]) == ("PAR902", 3)
-
-
-def test_configuration(capsys: Captured) -> None:
-    Path("pyproject.toml").write_text('[tool.parc.per-file-ignores]\n"b*.sh" = ["PAR1"]\n')
-    assert not codes(capsys, "bad.sh") & {"PAR101"}
-    Path("parc.toml").write_text('fail-on = "info"\nignore = ["PAR101"]\n')
-    assert "PAR101" not in codes(capsys, "bad.sh")
-    Path("parc.toml").write_text("ignored = []\n")
-    assert lint("bad.sh") == 2
-    assert "did you mean `ignore`?" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("form", ["text", "concise", "json", "github", "sarif", "junit"])
-def test_formats(form: str, capsys: Captured) -> None:
-    assert lint("bad.sh", "good.sh", "--format", form) == 1
-    printed = capsys.readouterr().out
-    assert "PAR101" in printed and "bad.sh" in printed
-
-
-def test_formats_for_machines_are_well_formed(capsys: Captured) -> None:
-    lint("bad.sh", "--format", "github")
-    assert capsys.readouterr().out.startswith(
-        "::error file=bad.sh,line=2,col=19,title=PAR101 world-size::"
-    )
-    lint("bad.sh", "good.sh", "--format", "junit")
-    suite = ElementTree.fromstring(capsys.readouterr().out)
-    assert suite.attrib["tests"] == "2" and suite.attrib["failures"] == "1"
-    lint("bad.sh", "--format", "sarif")
-    log = json.loads(capsys.readouterr().out)
-    (run,) = log["runs"]
-    assert log["version"] == "2.1.0"
-    for result in run["results"]:
-        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-        region = result["locations"][0]["physicalLocation"]["region"]
-        assert region["startLine"] >= 1 and region["endColumn"] > region["startColumn"]
-
-
-CURES = {
-    "renamed.sh": ("--use-custom-fsdp", "--use-megatron-fsdp --ckpt-format fsdp_dtensor"),
-    "typo.sh": ("--num-layer 32", "--num-layers 32"),
-}
-
-
-def test_fix_changes_only_what_is_wrong(capsys: Captured) -> None:
-    text = GOOD.replace("--num-layers 32", "--num-layer 32").replace("\n", "\r\n")
-    Path("typo.sh").write_bytes(b"\xef\xbb\xbf" + text.encode())
-    Path("typo.sh").chmod(0o750)
-    assert lint("typo.sh", "--fix", "--diff") == 1
-    assert "+    --num-layers 32" in capsys.readouterr().out
-    assert b"--num-layer 32" in Path("typo.sh").read_bytes()
-    assert lint("typo.sh", "--fix") == 0
-    cured = text.replace("--num-layer 32", "--num-layers 32")
-    assert Path("typo.sh").read_bytes() == b"\xef\xbb\xbf" + cured.encode()
-    assert stat.S_IMODE(Path("typo.sh").stat().st_mode) == 0o750
-    capsys.readouterr()
-
-
-def test_fix_takes_quotes_away_and_moves_directives(capsys: Captured) -> None:
-    Path("ds.json").write_text('{"train_batch_size": "8", "bf16": {"enabled": "true"}}\n')
-    Path("job.sbatch").write_text(
-        "#!/bin/bash\n#SBATCH --time=01:00:00\nset -e\n#SBATCH --nodes=2\nsrun hostname\n"
-    )
-    lint("ds.json", "job.sbatch", "--fix")
-    capsys.readouterr()
-    assert Path("ds.json").read_text() == '{"train_batch_size": 8, "bf16": {"enabled": true}}\n'
-    assert Path("job.sbatch").read_text() == (
-        "#!/bin/bash\n#SBATCH --time=01:00:00\n#SBATCH --nodes=2\nset -e\nsrun hostname\n"
-    )
 
 
 def test_folders_are_searched_by_content(capsys: Captured) -> None:
@@ -264,16 +125,6 @@ def test_nothing_is_run_written_or_removed(capsys: Captured) -> None:
     capsys.readouterr()
 
 
-def test_explain(capsys: Captured) -> None:
-    assert lint("--explain", "PAR101") == 0
-    printed = capsys.readouterr().out
-    assert printed == (ROOT / "docs" / "rules" / "PAR101.md").read_text()
-    assert lint("--explain", "world-size") == 0
-    assert capsys.readouterr().out == printed
-    assert lint("--explain", "world-sise") == 2
-    assert "did you mean `world-size`?" in capsys.readouterr().err
-
-
 def test_python(capsys: Captured) -> None:
     found = parc.lint(["bad.sh"])
     assert "PAR101" in {diagnostic.code for diagnostic in found}
@@ -325,23 +176,3 @@ def test_a_cluster_tells_the_memory(capsys: Captured) -> None:
         if each["code"] == "PAR511"
     )
     assert "GiB on the fullest GPU" in str(found["message"]) and "fits" in str(found["help"])
-
-
-def test_import_writes_a_job_that_checks(capsys: Captured) -> None:
-    golden = ROOT / "tests" / "golden" / "llama3_8b"
-    files = [str(golden / "megatron" / "pretrain.sh"), str(golden / "slurm" / "megatron.sbatch")]
-    assert main(["import", *files, "--cluster", "std.h100_pod", "-o", "job.par"]) == 0
-    assert main(["check", "job.par"]) == 0
-    job, example = parc.load("job.par"), parc.load(ROOT / "examples" / "llama3_8b.par")
-    same = ("layers", "hidden", "heads", "kv_heads", "ffn", "gated", "norm", "rope_theta", "tied")
-    assert all(getattr(job.model, name) == getattr(example.model, name) for name in same)
-    assert job.train.global_batch == example.train.global_batch
-    assert main(["import", *files, "-o", "job.par"]) == 2
-    assert main(["import", "missing.sh"]) == 2
-    capsys.readouterr()
-
-
-def test_import_leaves_what_is_unknown_to_be_filled_in(capsys: Captured) -> None:
-    assert main(["import", "good.sh"]) == 0
-    printed = capsys.readouterr()
-    assert "  # vocab = ..." in printed.out and "not in the files: model.vocab" in printed.err

@@ -1,122 +1,100 @@
-"""Every rule speaks on its bad example and is silent on its good one: `cases/lint/PARnnn/{bad,good}/`.
+"""Every rule's page: its bad example is found with this text, its good one passes, and nothing is missing.
 
-The examples stand in the rules' own texts; `pytest --update` writes them, what is printed of them, and the
-pages in docs/rules. Folders beside `bad` and `good` that begin with these words are further cases.
+What `parc lint` prints of the bad example is `cases/lint/PARnnn.txt`; `pytest --update` writes it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-import parc
-from parc.lint.files import read_texts
-from parc.lint.formats import FORMATS
-from parc.lint.judging import Judged, LintOptions
+from parc.__main__ import main
 from parc.lint.rule import HEADINGS, Rule
-from parc.lint.rule_page import page
-from parc.lint.rules import FAMILIES, RULES, UNKNOWN_FACT
-from parc.lint.run import lint_texts
+from parc.lint.rule_page import index, page
+from parc.lint.rules import FAMILIES, RULES
+from tests.support.linted import Captured
 from tests.support.paths import ROOT
 
 CASES = ROOT / "tests" / "cases" / "lint"
-PAGES = ROOT / "docs" / "rules"
-#: Rules that judge for a release that must be named.
-VERSIONS = {"PAR313": {"megatron": "0.19"}}
-#: Rules that judge how a script is started.
-ARGUMENTS = {"PAR804": ("32", "4096")}
+#: No example is the best plan of its job, so every example with a job has drifted from the plan.
+DRIFT = "PAR162"
+#: A finding's first line.
+FOUND = re.compile(r"^(error|warning|info)\[(PAR\d{3})\]: ", re.MULTILINE)
 
 by_code = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
 
-def judged(folder: Path, rule: Rule) -> list[Judged]:
-    """The jobs of a case, read from the current folder so that paths are short."""
-    options = LintOptions(
-        versions=VERSIONS.get(rule.code, {}), require_complete=rule is UNKNOWN_FACT
-    )
-    job = folder / "job.par"
-    if job.exists():
-        options = replace(options, job=parc.load("job.par"))
-    files = sorted(path.name for path in folder.iterdir() if path.suffix not in (".par", ".txt"))
-    return lint_texts(read_texts(files).texts, options, {}, ARGUMENTS.get(rule.code, ()))
+def printed(rule: Rule, heading: str, capsys: Captured) -> str:
+    """What `parc lint` prints of an example, without the summary in the last line."""
+    for name, text in rule.example(heading).items():
+        Path(name).write_text(text)
+    main(["lint", *rule.arguments(heading)])
+    captured = capsys.readouterr()
+    assert not captured.err
+    return captured.out.rstrip("\n").rpartition("\n")[0].rstrip("\n") + "\n"
 
 
-def said(found: list[Judged]) -> set[str]:
-    return {finding.code for each in found for finding in each.findings}
-
-
-def folders(rule: Rule, kind: str) -> Iterator[Path]:
-    return (path for path in sorted((CASES / rule.code).glob(f"{kind}*")) if path.is_dir())
-
-
-@by_code
-def test_examples_are_cases(rule: Rule, update: bool) -> None:
-    for kind in ("bad", "good"):
-        for name, text in rule.example(kind.capitalize()).items():
-            path = CASES / rule.code / kind / name
-            if update:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            assert path.read_text() == text
+def levels(text: str) -> dict[str, str]:
+    """The worst level of every code that was found."""
+    found: dict[str, str] = {}
+    for level, code in sorted(FOUND.findall(text), reverse=True):
+        found[code] = level
+    return found
 
 
 @by_code
-def test_bad(rule: Rule, update: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for folder in folders(rule, "bad"):
-        monkeypatch.chdir(folder)
-        found = judged(folder, rule)
-        assert rule.code in said(found), folder
-        printed = FORMATS["text"](found) + "\n"
-        expected = folder / "printed.txt"
-        if update:
-            expected.write_text(printed)
-        assert printed == expected.read_text()
-
-
-@by_code
-def test_good(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    for folder in folders(rule, "good"):
-        monkeypatch.chdir(folder)
-        found = judged(folder, rule)
-        assert rule.code not in said(found), folder
-        errors = [each for one in found for each in one.findings if each.severity == "error"]
-        assert not errors, f"{folder}: {[each.diagnostic.message for each in errors]}"
-
-
-@by_code
-def test_pages(rule: Rule, update: bool) -> None:
-    path = PAGES / f"{rule.code}.md"
+def test_the_bad_example_fails_for_this_rule_alone(
+    rule: Rule, update: bool, capsys: Captured
+) -> None:
+    text = printed(rule, "Bad", capsys)
+    found = levels(text)
+    assert rule.code in found
+    assert {code for code, level in found.items() if level != "info"} <= {rule.code, DRIFT}
+    expected = CASES / f"{rule.code}.txt"
     if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page(rule))
-    assert path.read_text() == page(rule)
+        expected.write_text(text)
+    assert text == expected.read_text()
 
 
-def test_index(update: bool) -> None:
-    rows = [
-        f"| [{rule.code}](rules/{rule.code}.md) | {rule.name} | {rule.severity} | {rule.title} |"
-        for rule in RULES
-    ]
-    lines = ["| code | name | level | what |", "| --- | --- | --- | --- |", *rows]
-    text = "# Rules of `parc lint`\n\n" + "\n".join(lines) + "\n"
-    path = ROOT / "docs" / "rules.md"
-    if update:
-        path.write_text(text)
-    assert path.read_text() == text
+@by_code
+def test_the_good_example_passes(rule: Rule, capsys: Captured) -> None:
+    found = levels(printed(rule, "Good", capsys))
+    assert rule.code not in found
+    assert {code for code, level in found.items() if level != "info"} <= {DRIFT}
 
 
-def test_no_page_or_case_is_left_over() -> None:
-    codes = {rule.code for rule in RULES}
-    assert {path.stem for path in PAGES.glob("*.md")} == codes
-    assert {path.name for path in CASES.iterdir()} == codes
+@by_code
+def test_a_page_says_everything(rule: Rule) -> None:
+    assert set(rule.page) == {"What", *HEADINGS}
+    written = page(rule)
+    texts = [rule.code, rule.title, rule.page["What"], rule.page["Why"], rule.source]
+    examples = [text for heading in ("Bad", "Good") for text in rule.example(heading).values()]
+    for text in (*texts, *examples):
+        assert len(text.strip()) > 5 and text.strip() in written
+    assert "\n## Fails\n" in written and "\n## Passes\n" in written
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__.rpartition(".")[2])
+def test_pages_are_written_with_an_index(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "rules"
+    assert main(["rules", "--pages", str(folder)]) == 0
+    written = {path.name: path.read_text() for path in folder.iterdir()}
+    pages = {f"{rule.code}.md": page(rule) for rule in RULES}
+    assert written == {"README.md": index(RULES), **pages}
+    assert set(re.findall(r"\]\((.+?)\)", written["README.md"])) == set(pages)
+
+
+def test_no_case_is_left_over() -> None:
+    assert {path.name for path in CASES.iterdir()} == {f"{rule.code}.txt" for rule in RULES}
+
+
+def name_of(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=name_of)
 def test_a_family_lists_its_modules(family: ModuleType) -> None:
     (folder,) = family.__path__
     modules = {
@@ -124,20 +102,12 @@ def test_a_family_lists_its_modules(family: ModuleType) -> None:
         for path in Path(folder).glob("*.py")
         if re.search(r"^CODE = ", path.read_text(), re.MULTILINE)
     }
-    listed = [module.__name__.rpartition(".")[2] for module in family.MODULES]
-    assert set(listed) == modules and len(listed) == len(modules)
+    assert sorted(map(name_of, family.MODULES)) == sorted(modules)
 
 
 def test_every_family_is_listed() -> None:
     folders = {path.parent.name for path in (ROOT / "lint" / "rules").glob("*/__init__.py")}
-    assert {family.__name__.rpartition(".")[2] for family in FAMILIES} == folders
-
-
-@by_code
-def test_texts(rule: Rule) -> None:
-    assert set(rule.page) == {"What", *HEADINGS} and all(rule.page.values())
-    assert rule.source and rule.severity in ("error", "warning", "info")
-    assert not rule.title.endswith(".") and len(rule.title) > 15
+    assert set(map(name_of, FAMILIES)) == folders
 
 
 def test_codes_and_names_are_unique() -> None:

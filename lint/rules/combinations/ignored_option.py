@@ -22,6 +22,7 @@ from ...finding import Complaint
 CODE = "PAR313"
 TITLE = "an option that Megatron-LM parses and ignores"
 SEVERITY = "info"
+OPTIONS = ("--framework-version", "megatron=0.19")
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/global_vars.py, arguments.py; accepted by "
     "the validators of 0.18.0, 0.19.2 and 0.20"

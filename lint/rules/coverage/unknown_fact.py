@@ -25,6 +25,7 @@ CODE = "PAR901"
 TITLE = "a value cannot be told from the text"
 SEVERITY = "error"
 SOURCE = "parc: docs/lint.md, Coverage"
+OPTIONS = ("--require-complete",)
 ASKED = True
 
 

@@ -23,6 +23,7 @@ from ...finding import Complaint, Place
 CODE = "PAR804"
 TITLE = "a script is given another number of arguments than it reads"
 SEVERITY = "warning"
+OPTIONS = ("--", "32", "4096")
 SOURCE = "seen in a published script and its README"
 
 _POSITIONAL = re.compile(r"\$(?:([1-9])|\{([1-9]\d?)(:?[-=])?)")

@@ -1,2 +1,0 @@
-torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 16 \
-    --num-attention-heads 32

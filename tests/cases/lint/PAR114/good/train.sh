@@ -1,2 +1,0 @@
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \
-    --tensor-model-parallel-size 4 --padded-vocab-size 152064

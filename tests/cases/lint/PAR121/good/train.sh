@@ -1,1 +1,0 @@
-torchrun --nnodes 2 --nproc-per-node 8 pretrain_bert.py --pipeline-model-parallel-size 8 --num-layers 24

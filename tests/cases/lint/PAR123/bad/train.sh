@@ -1,2 +1,0 @@
-torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \
-    --num-layers-per-virtual-pipeline-stage 4

@@ -1,2 +1,0 @@
-export CUDA_DEVICE_MAX_CONNECTIONS=1
-torchrun --nproc-per-node 8 pretrain_gpt.py --use-megatron-fsdp --ckpt-format fsdp_dtensor

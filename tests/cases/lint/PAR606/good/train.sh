@@ -1,1 +1,0 @@
-NNODES=2 NODE_RANK=0 MASTER_ADDR=host1 MASTER_PORT=29500 llamafactory-cli train config.yaml

@@ -1,1 +1,0 @@
-torchrun --nnodes 1 --nproc-per-nodes 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096

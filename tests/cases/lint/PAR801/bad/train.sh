@@ -1,1 +1,0 @@
-torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-parallel-size $TP_SIZE --bf16

@@ -1,4 +1,0 @@
-torchrun --nproc-per-node 8 pretrain_gpt.py \
-    --num-layers 32 \
-    # --bf16 \
-    --hidden-size 4096

@@ -1,1 +1,0 @@
-torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers $1 --hidden-size $2 --seq-length $3

@@ -1,1 +1,0 @@
-torchrun --nnodes "${NNODES:-2}" --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8

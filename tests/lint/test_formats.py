@@ -1,0 +1,68 @@
+"""How findings are printed: places, facts, every format, and the page of a rule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from parc.__main__ import main
+from parc.lint.rule_page import page
+from parc.lint.rules import RULES
+from tests.support.linted import GOOD, Captured, findings, lint
+
+
+def test_the_message_has_numbers_places_and_help(capsys: Captured) -> None:
+    (found,) = (each for each in findings(capsys, "bad.sh") if each["code"] == "PAR101")
+    assert found["message"] == "tp 8 * pp 16 * cp 1 = 128 does not divide 8 GPUs"
+    assert (found["path"], found["line"], found["column"]) == ("bad.sh", 2, 19)
+    assert found["name"] == "world-size" and found["severity"] == "error" and found["help"]
+    related = found["related"]
+    assert isinstance(related, list)
+    assert [(each["message"], each["line"]) for each in related][:2] == [("tp 8", 2), ("pp 16", 3)]
+
+
+def test_json_has_files_with_facts(capsys: Captured) -> None:
+    Path("open.sh").write_text(GOOD.replace("--nnodes 1", '--nnodes "$NODES"'))
+    lint("open.sh", "--format", "json")
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    assert file["path"] == "open.sh" and file["kind"] == "megatron-bash"
+    assert file["facts"]["tp"] == {"value": 8, "line": 2}
+    assert set(file["facts"]["nodes"]) == {"unknown", "line"}
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "github", "sarif", "junit"])
+def test_formats(form: str, capsys: Captured) -> None:
+    assert lint("bad.sh", "good.sh", "--format", form) == 1
+    printed = capsys.readouterr().out
+    assert "PAR101" in printed and "bad.sh" in printed
+
+
+def test_formats_for_machines_are_well_formed(capsys: Captured) -> None:
+    lint("bad.sh", "--format", "github")
+    assert capsys.readouterr().out.startswith(
+        "::error file=bad.sh,line=2,col=19,title=PAR101 world-size::"
+    )
+    lint("bad.sh", "good.sh", "--format", "junit")
+    suite = ElementTree.fromstring(capsys.readouterr().out)
+    assert suite.attrib["tests"] == "2" and suite.attrib["failures"] == "1"
+    lint("bad.sh", "--format", "sarif")
+    log = json.loads(capsys.readouterr().out)
+    (run,) = log["runs"]
+    assert log["version"] == "2.1.0"
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        region = result["locations"][0]["physicalLocation"]["region"]
+        assert region["startLine"] >= 1 and region["endColumn"] > region["startColumn"]
+
+
+@pytest.mark.parametrize("name", ["PAR101", "world-size"])
+@pytest.mark.parametrize("command", [("lint", "--explain"), ("rules",)])
+def test_a_rule_is_explained(command: tuple[str, ...], name: str, capsys: Captured) -> None:
+    (rule,) = (rule for rule in RULES if rule.code == "PAR101")
+    assert main([*command, name]) == 0
+    assert capsys.readouterr().out == page(rule)
+    assert main([*command, "world-sise"]) == 2
+    assert "did you mean `world-size`?" in capsys.readouterr().err
