@@ -52,7 +52,7 @@ RULES = {
         {"pp": 4, "vpp": 2, "microbatches": 8},
         {"pp": 4, "vpp": 2, "microbatches": 6},
     ),
-    "recompute-chunk": (
+    "recompute-layers": (
         job_of(),
         {"pp": 2, "vpp": 2, "recompute": 2, "recompute_layers": 7},
         {"pp": 2, "vpp": 2, "recompute": 2, "recompute_layers": 8},

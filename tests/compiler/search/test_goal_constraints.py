@@ -21,10 +21,10 @@ RULES = {
         {"gpus": 16, "tp": 4, "pp": 2, "cp": 2},
         {"gpus": 16, "tp": 4, "pp": 3, "cp": 1},
     ),
-    "mesh-product": ({"dp": 8, "dp_shard": 4}, {"dp": 8, "dp_shard": 3}),
+    "replica-shards": ({"dp": 8, "dp_shard": 4}, {"dp": 8, "dp_shard": 3}),
     "batch-dp": ({"micro_batch": 2, "dp": 8}, {"micro_batch": 4, "dp": 8}),
     "seq-split": ({"cp": 8}, {"cp": 3}),
-    "layers-pp": ({"pp": 5, "vpp": 2}, {"pp": 4, "vpp": 3}),
+    "stages-above-layers": ({"pp": 5, "vpp": 2}, {"pp": 4, "vpp": 3}),
 }
 
 
@@ -45,7 +45,7 @@ def test_general_rule(rule: Predicate) -> None:
 
 
 def test_interleaving_needs_a_pipeline() -> None:
-    (rule,) = (rule for rule in GENERAL if rule.name == "layers-pp")
+    (rule,) = (rule for rule in GENERAL if rule.name == "stages-above-layers")
     assert not holds(rule, job_of(), {"pp": 1, "vpp": 2})
     assert rule.message(job_of(), pp=1, vpp=2) == "vpp 2 needs pp > 1"
 
