@@ -1,4 +1,4 @@
-"""A plan -> the same plan made small, and what became of training it for a few steps here."""
+"""A plan -> the same plan made small, and the outcome of training it for a few steps on this machine."""
 
 from ..backends.smoke_run import Interpreter
 from .interpreter import look_into

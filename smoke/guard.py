@@ -1,6 +1,6 @@
-"""Ends every process of a run, found by its mark; started by its path, it does so once its starter is gone.
+"""A mark -> the end of every process that carries it. Run as a program, it waits until its parent has ended.
 
-It needs the standard library alone, and is a program of its own so that nothing that kills a run kills it.
+A program of its own survives what kills a run; it imports the standard library only.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-#: In the environment of every process of a run, by which it is found again wherever it has gone.
+#: Environment variable of every process of a run; children inherit it, whatever session they move to.
 MARK = "PARC_SMOKE_RUN"
 POLL_SECONDS = 0.5
+#: Longest time to wait until the killed processes have ended.
 GONE_SECONDS = 10.0
 
 
@@ -45,8 +46,8 @@ def end(value: str, name: str = MARK) -> None:
 
 
 def _still_marked(value: str, name: str) -> list[int]:
-    """Looks twice before it says that none is left: a process shows no environment at all in the moment in
-    which it becomes another program."""
+    """The processes that carry the mark; looks twice when there are none, since /proc shows no environment of
+    a process during its exec."""
     found = marked(value, name)
     if not found:
         time.sleep(0.05)
@@ -71,12 +72,15 @@ def _batons(process: int) -> Iterator[Path]:
                     yield path
 
 
-def when_starter_is_gone(then: Callable[[], None]) -> None:
-    """The starter holds the other end of standard input, and so may its children a while longer than it."""
+def when_parent_has_ended(then: Callable[[], None]) -> None:
+    """Calls `then` once standard input is closed or the parent process is another one.
+
+    The parent holds the other end of standard input; its children may hold it longer than the parent lives.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    starter = os.getppid()
-    while os.getppid() == starter and not select.select([sys.stdin], [], [], POLL_SECONDS)[0]:
+    parent = os.getppid()
+    while os.getppid() == parent and not select.select([sys.stdin], [], [], POLL_SECONDS)[0]:
         pass
     then()
 
@@ -87,7 +91,7 @@ def main(value: str, *folders: str) -> None:
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
 
-    when_starter_is_gone(then)
+    when_parent_has_ended(then)
 
 
 if __name__ == "__main__":

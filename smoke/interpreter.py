@@ -1,4 +1,4 @@
-"""A Python -> the frameworks that it has, their versions, and the GPUs that it sees."""
+"""The path of a Python -> the frameworks that it has, their versions, and the GPUs that it sees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from ..backends import BACKENDS
 from ..backends.smoke_run import Interpreter
 
-#: The last line says what was found, whatever the imports print before it.
+#: The result is the last line, since imports may print others.
 PROBE = """
 import importlib.metadata, json, sys
 def version(name):
@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 120
 
 
 def look_into(path: str, gpus: bool = True) -> Interpreter | str:
-    """The interpreter at a path, or why it cannot be asked; without `gpus` it is not asked for them."""
+    """The interpreter at a path, or why it does not answer; without `gpus` its GPUs are not counted."""
     packages = dict.fromkeys(name for each in BACKENDS.values() for name in each.smoke.packages)
     command = [path, "-c", PROBE, "gpus" if gpus else "cpu", *packages]
     try:

@@ -1,4 +1,4 @@
-"""A layout -> layouts of at most a few processes that keep as much of it as they can, the best first."""
+"""A layout -> layouts for a few processes that keep as many of its degrees as possible, best first."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from math import prod
 from ..compiler.plan import Layout
 from ..compiler.target import divisors
 
-#: Degrees that multiply to the number of processes, the most telling first.
+#: Degrees whose product is the number of processes, the most important to exercise first.
 WORLD = ("pp", "tp", "dp_shard", "cp", "dp_replicate")
-#: Micro-batches of a pipeline for each of its stages, and those of no pipeline.
+#: Micro-batches per pipeline stage, and micro-batches without a pipeline.
 ROUNDS, ACCUMULATED = 2, 2
 
 
 def cuts(layout: Layout, processes: int) -> list[Layout]:
-    """Every degree is a divisor of its own: first those that keep the most degrees above 1, then the
-    largest ones."""
+    """Layouts whose degrees divide those of `layout`: first those that keep the most degrees above 1, then
+    those of the most processes."""
     ways = [divisors(getattr(layout, name), processes) for name in WORLD]
     worlds = [degrees for degrees in product(*ways) if prod(degrees) <= processes]
     ranked = sorted(worlds, key=lambda degrees: _rank(layout, degrees))
@@ -33,7 +33,7 @@ def _rank(layout: Layout, degrees: tuple[int, ...]) -> tuple[object, ...]:
 
 
 def _filled(layout: Layout, degrees: tuple[int, ...]) -> Iterator[Layout]:
-    """The rest of a layout around its degrees; what a smaller world cannot keep has second choices."""
+    """Layouts with these degrees; ZeRO stage, ep and etp as in `layout` first, then other values."""
     world = dict(zip(WORLD, degrees, strict=True))
     gpus = prod(degrees)
     pipelined = world["pp"] > 1
@@ -42,11 +42,11 @@ def _filled(layout: Layout, degrees: tuple[int, ...]) -> Iterator[Layout]:
     kept |= {
         "nodes": 1,
         "vpp": min(layout.vpp, 2) if pipelined else 1,
-        # Sequences that are cut are long, so one at a time.
+        # Context parallelism makes sequences long, so one at a time.
         "micro_batch": min(layout.micro_batch, 2 if world["cp"] == 1 else 1),
         "microbatches": min(layout.microbatches, least) if not pipelined else least,
         "recompute_layers": min(layout.recompute_layers, 1),
-        # It divides over the ranks of a node, and here is one node.
+        # hpz shards within a node, and there is one node.
         "hpz": 1,
     }
     zeros = sorted(range(4), key=lambda zero: (zero != layout.zero, -zero))

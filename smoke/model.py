@@ -1,31 +1,30 @@
-"""A job's model and training -> the same ones made small: widths and lengths shrink, structure stays."""
+"""The model and training of a job -> small ones of the same structure: narrow widths, short sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..compiler.model.parameters import total
 from ..compiler.rules.candidate_degrees import LEAST_CONTEXT_TOKENS
 from ..compiler.target import divisors
 from ..dsl.job import Model, Train
 
-#: Sizes of one head; fused attention on GPUs takes no narrower ones than the first.
+#: Widths of a head; fused attention on GPUs needs at least the first.
 HEAD, NARROW_HEAD = 8, 4
-#: Heads above which they are made narrower still.
+#: Number of heads above which the second width is used.
 MANY_HEADS = 64
 #: Widths are multiples of this, so that degrees of up to 16 divide them.
 MULTIPLE = 16
-#: Tokens of a sequence, for each part that context parallelism cuts it into: as many as one block of
-#: torchtitan 0.3.0's masks has, and where that is too little to be cut, as many as parc cuts.
+#: Tokens of a sequence per context-parallel rank: one block of torchtitan 0.3.0's attention masks, and the
+#: least that parc's rules allow where that block is too short.
 SEQUENCE, LONG_SEQUENCE = 128, LEAST_CONTEXT_TOKENS
-#: Parameters that a few processes on a few cores train in seconds.
+#: Parameters aimed at: a few processes on a few cores train them in seconds.
 PARAMETERS = 8_000_000
-#: Learning rate with which so small a model learns in a few steps.
+#: Learning rate at which the loss of so small a model falls within a few steps.
 RATE = 1e-3
-#: Experts that are kept at most.
+#: The most experts.
 EXPERTS = 16
-#: Sizes of latent attention where the job has any; the residual stream is then no wider than a few heads.
+#: Sizes of latent attention (MLA), for those that the job's model has, and its residual width.
 LATENT = {
     "hidden": 128,
     "q_lora_rank": 32,
@@ -37,19 +36,19 @@ LATENT = {
 
 
 def small_model(model: Model, seq_len: int, stages: int, length: int) -> Model:
-    """`model` with narrow heads, few words and as many layers as are quickly trained, one for each of
-    `stages` at least; its sequences of `seq_len` tokens become those of `length`."""
+    """`model` with narrow heads, a small vocabulary and as many layers as `PARAMETERS` allow, at least one
+    for each of `stages`; its sequences have `length` tokens in place of `seq_len`."""
     changed = _widths(model) | _experts(model) | _lengths(model, seq_len, length)
     narrow = model.model_copy(update=changed)
     *deeper, least = (narrow.model_copy(update=depth) for depth in _depths(model, stages))
     return next((size for size in deeper if total(size, seq_len=length) <= PARAMETERS), least)
 
 
-def _widths(model: Model) -> dict[str, Any]:
-    """A vocabulary keeps its remainder, so that an odd one stays odd."""
+def _widths(model: Model) -> dict[str, int | None]:
+    """Widths by field; the vocabulary keeps its remainder modulo 16, so that an odd one stays odd."""
     head = HEAD if model.heads <= MANY_HEADS else NARROW_HEAD
     hidden = LATENT["hidden"] if model.mla else _scaled(model.hidden, head / model.head_size)
-    widths: dict[str, Any] = {
+    widths: dict[str, int | None] = {
         "hidden": hidden,
         "ffn": _scaled(model.ffn, hidden / model.hidden),
         "vocab": 256 + model.vocab % 16,
@@ -74,8 +73,8 @@ def _experts(model: Model) -> dict[str, int]:
     return {"experts": experts, "topk": min(model.topk, max(1, experts // 2))}
 
 
-def _lengths(model: Model, seq_len: int, length: int) -> dict[str, Any]:
-    lengths: dict[str, Any] = {}
+def _lengths(model: Model, seq_len: int, length: int) -> dict[str, int]:
+    lengths: dict[str, int] = {}
     if model.max_positions:
         lengths["max_positions"] = length
     if model.window:
@@ -84,7 +83,7 @@ def _lengths(model: Model, seq_len: int, length: int) -> dict[str, Any]:
 
 
 def _depths(model: Model, stages: int) -> Iterator[dict[str, int]]:
-    """Layers, the model's own number first, uneven over the stages where they were; then dense ones."""
+    """Layers and dense layers, the deepest first; uneven over the stages where the model's are."""
     uneven = int(stages > 1 and model.layers % stages > 0)
     least = max(2, stages, 2 if model.dense_layers else 1) + uneven
     wanted, layers = [model.layers], model.layers // 2
@@ -96,11 +95,11 @@ def _depths(model: Model, stages: int) -> Iterator[dict[str, int]]:
 
 
 def small_train(train: Train, steps: int, length: int, batch: int, gpus: bool) -> Train:
-    """A few steps of `batch` sequences of `length` tokens whose loss is seen to fall.
+    """`steps` steps of `batch` sequences of `length` tokens, at a learning rate that makes the loss fall.
 
-    CPUs train in bf16 alone, uncompiled.
+    Without `gpus` in bf16 and uncompiled, which is what CPUs train.
     """
-    changed: dict[str, Any] = {
+    changed: dict[str, object] = {
         "seq_len": length,
         "global_batch": batch,
         "tokens": None,

@@ -1,4 +1,4 @@
-"""A command -> its lines with the time of each, and its status. None of its processes outlives it."""
+"""A command -> its lines, each with its time in seconds, and its exit status; no process of it is left."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class Ended:
 
 @contextmanager
 def guarded(mark: str, *folders: Path) -> Iterator[None]:
-    """Should this process be killed, another one ends those that carry the mark and removes the folders.
+    """While the context lasts, a second process (guard.py) waits. Should this one be killed, it ends the
+    processes that carry the mark and removes the folders.
 
-    Its environment is empty, so that no mark finds it, and its session its own, so that no Ctrl-C does.
+    Its environment is empty, so that it carries no mark, and its session is new, so that Ctrl-C misses it.
     """
     command = [sys.executable, "-I", "-S", guard.__file__, mark, *map(str, folders)]
     process = subprocess.Popen(
@@ -65,6 +66,7 @@ def run(
     limit_seconds: float,
     mark: str | None = None,
 ) -> Ended:
+    """Runs a command until it ends or `limit_seconds` have passed; then no process with its mark is left."""
     mark = mark or new_mark()
     with _ending(mark):
         process = subprocess.Popen(
@@ -94,7 +96,7 @@ def free_port() -> int:
 
 
 def _followed(process: subprocess.Popen[bytes], limit_seconds: float) -> Ended:
-    """Lines until the command ends; what it left behind may still hold the pipe."""
+    """The lines until the command ends; a child that outlives it may hold the pipe open."""
     assert process.stdout is not None
     began, lines = time.monotonic(), list[Line]()
     rest: bytes | None = b""
@@ -116,7 +118,7 @@ def _followed(process: subprocess.Popen[bytes], limit_seconds: float) -> Ended:
 
 
 def _read(stream: IO[bytes], rest: bytes | None) -> tuple[bytes | None, list[str]]:
-    """The lines that came to their end, and the begun one; None after the last."""
+    """The unfinished last line, None at the end of the stream, and the complete lines."""
     data = os.read(stream.fileno(), 1 << 16)
     *whole, begun = ((rest or b"") + data).split(b"\n")
     texts = [line.decode(errors="replace") for line in whole]
@@ -127,7 +129,7 @@ def _read(stream: IO[bytes], rest: bytes | None) -> tuple[bytes | None, list[str
 
 @contextmanager
 def _ending(mark: str) -> Iterator[None]:
-    """What still carries the mark at the end is killed, even when starting it was interrupted."""
+    """Kills every process with the mark at the end, even when starting the command was interrupted."""
     try:
         yield
     finally:
@@ -135,13 +137,13 @@ def _ending(mark: str) -> Iterator[None]:
 
 
 def _end(mark: str) -> None:
-    """Another Ctrl-C waits for it."""
-    with _deaf():
+    """Kills every process that carries the mark; signals are ignored meanwhile."""
+    with _ignoring_signals():
         guard.end(mark)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Where there is no /proc, its group is all that can be found of a command."""
+    """Waits for a command; where there is no /proc to find marks in, its process group is killed first."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -152,7 +154,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a run as Ctrl-C does; only the main thread may say so."""
+    """SIGTERM and SIGHUP interrupt like Ctrl-C; only the main thread may set signal handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -170,7 +172,7 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _ignoring_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""A plan -> its shrunken form trained through the emitted launcher, and what the log said."""
+"""A plan -> its shrunken form, trained through the emitted launcher, and the steps that its log reports."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from ..dsl.job import Job
 from .processes import Line, free_port, guarded, new_mark, run, terminable
 from .shrink import Room, not_exercised, shrunken
 
-#: Variables by which a surrounding job would change what any launcher does.
+#: Variables of a surrounding job that would change what a launcher does; they are not passed on.
 FOREIGN = frozenset({
     "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
 })  # fmt: skip
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-#: Lines of a log that a failure shows, and words that mark the one that matters.
+#: Last lines of a log that a failed run shows, and how the line of an exception begins.
 SHOWN = 12
 ERROR = re.compile(r"^\s*(?:\[\w+\]:\s*)?[\w.]*(?:Error|Exception)\b: ")
+#: Lines shown before the first exception, and from it on.
 BEFORE, AFTER = 2, 4
 
 
 @dataclass(frozen=True)
 class Request:
-    """How to run: `gpus` whether each process has one, `keep` an empty folder where the files stay."""
+    """How to run: `gpus` is whether each process has one, `keep` an empty folder in which the files stay."""
 
     interpreter: Interpreter
     processes: int
@@ -51,9 +52,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`before` and `after` are the plan and what was trained of it, None where nothing of it can be.
+    """`before` is the plan, `after` the shrunken plan that was trained, None where no part of it fits.
 
-    `status` is the launcher's, None when the time was up; `log` its last lines.
+    `status` is the launcher's exit status, None when the time was up; `lost` lists what was not exercised;
+    `log` holds its first error and last lines.
     """
 
     before: Plan
@@ -66,7 +68,7 @@ class Outcome:
 
     @property
     def reached(self) -> float:
-        """The mean loss of the second half of the steps: single ones of so few tokens vary."""
+        """Mean loss of the second half of the steps; the loss of single steps of so few tokens varies."""
         return mean(step.loss for step in self.steps[len(self.steps) // 2 :])
 
     @property
@@ -79,12 +81,12 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """It ran to the end, every step was logged, and the loss fell."""
+        """Whether it ran to the end, logged every step, and its loss fell."""
         return self.status == 0 and len(self.steps) == self.wanted and self.falls
 
     @property
     def step_seconds(self) -> float | None:
-        """The median time between two steps' log lines, the first step left out."""
+        """Median time between the log lines of two steps; what the first step takes is not in it."""
         times = [after.seconds - before.seconds for before, after in _pairs(self.steps)]
         return median(times) if times else None
 
@@ -95,7 +97,7 @@ def _pairs(steps: tuple[Step, ...]) -> Iterable[tuple[Step, Step]]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A shrunken plan whose files are written: what starts it."""
+    """A shrunken plan whose files are written, and the command and environment that start it."""
 
     plan: Plan
     command: tuple[str, ...]
@@ -103,7 +105,7 @@ class Prepared:
 
 
 def smoke(plan: Plan, request: Request) -> Outcome:
-    """Shrink, emit and train. Raises JobError where the emitter refuses what the solver chose."""
+    """Shrinks, emits and trains a plan. Raises JobError where the emitter refuses what the solver chose."""
     mark = new_mark()
     with terminable(), _folder(request.keep, mark) as folder:
         ready = prepare(plan, request, folder)
@@ -116,12 +118,12 @@ def smoke(plan: Plan, request: Request) -> Outcome:
     lost = not_exercised(plan, ready.plan, request.gpus)
     if not request.gpus:
         lost += framework.replaced(plan.job)
-    log = tuple(_telling(ended.lines))
+    log = tuple(_excerpt(ended.lines))
     return Outcome(plan, ready.plan, steps, ended.status, seconds, tuple(lost), log)
 
 
 def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
-    """Writes a shrunken plan's files into an empty folder; None when no part of the layout fits."""
+    """Writes the files of a shrunken plan into an empty folder; None when no part of the layout fits."""
     backend = BACKENDS[plan.target]
     framework = backend.smoke
     settings = framework.settings(plan.job, folder / "work", request.gpus)
@@ -146,8 +148,9 @@ def _held(plan: Plan, framework: SmokeRun, gpus: bool) -> Plan:
 
 
 def _environment(framework: SmokeRun, job: Job, request: Request, folder: Path) -> dict[str, str]:
-    """The user's, with `torchrun` and `python` of the chosen interpreter in front, then its other commands,
-    such as the ninja that builds DeepSpeed's kernels: another version builds them anew."""
+    """The user's environment with PATH led by `torchrun` and `python` of the chosen interpreter, then by its
+    other programs, such as the ninja that builds DeepSpeed's kernels: another version builds them again.
+    """
     inherited = {
         key: text for key, text in os.environ.items() if key not in FOREIGN | framework.variables
     }
@@ -172,11 +175,11 @@ def _environment(framework: SmokeRun, job: Job, request: Request, folder: Path) 
 
 
 def _path(interpreter: Interpreter, commands: Path, inherited: str) -> str:
-    """As if the interpreter's environment were activated: DeepSpeed builds with the ninja beside it."""
+    """PATH as if the interpreter's environment were activated, with `commands` in front."""
     program = shutil.which(interpreter.path) or interpreter.path
-    beside = str(Path(program).absolute().parent)
-    known = beside in inherited.split(os.pathsep)
-    return os.pathsep.join([str(commands), *([] if known else [beside]), inherited])
+    folder = str(Path(program).absolute().parent)
+    known = folder in inherited.split(os.pathsep)
+    return os.pathsep.join([str(commands), *([] if known else [folder]), inherited])
 
 
 def on_cpu(framework: SmokeRun, python_path: str | None = None) -> dict[str, str]:
@@ -194,9 +197,10 @@ def on_cpu(framework: SmokeRun, python_path: str | None = None) -> dict[str, str
 
 @contextmanager
 def _folder(keep: Path | None, mark: str) -> Iterator[Path]:
-    """What carries the mark, and a temporary folder, go even when this process is killed.
+    """The folder of a run: `keep`, or a temporary one. Even when this process is killed, processes with the
+    mark are ended and the temporary folder is removed.
 
-    A kept folder holds no sockets: their paths may have 107 bytes, so its scratch is a link to the other.
+    Sockets' paths have at most 107 bytes, so the scratch folder of a kept folder links to the temporary one.
     """
     temporary = tempfile.TemporaryDirectory(prefix="parc-smoke-", ignore_cleanup_errors=True)
     with temporary as name, guarded(mark, Path(name)):
@@ -213,7 +217,7 @@ def _folder(keep: Path | None, mark: str) -> Iterator[Path]:
 
 
 def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:
-    """The first report of each step; every rank may make one."""
+    """The first report of each step; every rank may print one. `pattern` finds its number and its loss."""
     seen: set[int] = set()
     for line in lines:
         found = pattern.search(COLOUR.sub("", line.text))
@@ -222,7 +226,7 @@ def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:
             yield Step(int(found[1]), float(found[2]), line.seconds)
 
 
-def _telling(lines: Iterable[Line]) -> Iterator[str]:
+def _excerpt(lines: Iterable[Line]) -> Iterator[str]:
     """The first error of a log and its last lines."""
     texts = [COLOUR.sub("", line.text).rstrip() for line in lines]
     texts = [text for text in texts if text]

@@ -1,4 +1,4 @@
-"""A plan -> a job so small that a few processes train it, which asks for the same choices as `require`."""
+"""A plan -> the plan of a job so small that a few processes train it, with the same choices as `require`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..dsl.job import Constraint, Goal, Job, TargetSpec
 from .layout import cuts
 from .model import LONG_SEQUENCE, SEQUENCE, small_model, small_train
 
-#: What the shrunken job requires, so that the solver gives exactly the layout that was cut.
+#: Decisions that the shrunken job requires, so that the solver returns exactly the reduced layout.
 REQUIRED = (
     "tp", "pp", "vpp", "cp", "ep", "etp", "dp_replicate", "dp_shard", "zero", "micro_batch",
     "microbatches", "recompute", "recompute_layers", "offload", "hpz",
@@ -27,7 +27,7 @@ COMPARED = ("pp", "vpp", "tp", "cp", "ep", "etp", "dp_replicate", "dp_shard", "h
 
 @dataclass(frozen=True)
 class Room:
-    """What a run may take: processes, steps, and whether each process has a GPU."""
+    """Limits of a run: processes and steps at most, and whether each process has a GPU."""
 
     processes: int
     steps: int
@@ -35,8 +35,8 @@ class Room:
 
 
 def shrunken(plan: Plan, target: Target, room: Room, options: object) -> Plan | None:
-    """The solved plan of the shrunken job with these target settings; None when no cut of the layout is one
-    that the framework runs."""
+    """The solved plan of the shrunken job with these target settings; None when the framework runs no reduced
+    layout."""
     for layout, tokens in product(cuts(plan.layout, room.processes), (SEQUENCE, LONG_SEQUENCE)):
         job = _job(plan, layout, room, tokens * layout.cp, options)
         if _chosen(target, job, layout) and not problems(job, target, layout):
@@ -46,7 +46,7 @@ def shrunken(plan: Plan, target: Target, room: Room, options: object) -> Plan | 
 
 
 def _chosen(target: Target, job: Job, layout: Layout) -> bool:
-    """Whether every value is one that the solver tries."""
+    """Whether every value is in the target's domain of its variable."""
     tried = target.domains(job)
     return all(getattr(layout, name) in values for name, values in tried.items())
 
@@ -78,7 +78,7 @@ def _requirements(target: Target, job: Job, layout: Layout) -> Iterator[Constrai
 
 
 def not_exercised(before: Plan, after: Plan, gpus: bool) -> list[str]:
-    """What the full plan has and the small one does not."""
+    """Lines that name what the full plan has and the small one does not exercise."""
     lost = [
         f"{name} {getattr(before.layout, name)}: {_became(getattr(after.layout, name))}"
         for name in COMPARED
@@ -116,7 +116,7 @@ def _of_machine(before: Plan, gpus: bool) -> Iterator[str]:
 
 
 def words(layout: Layout) -> dict[str, str | int]:
-    """The layout by name, with the words of its choices."""
+    """The layout by variable; variables that have words (`VALUES`) by their word."""
     shown: dict[str, str | int] = dict(layout.model_dump())
     for name, known in VALUES.items():
         if name in shown:

@@ -1,1 +1,1 @@
-"""Modules for a framework's own Python, put on its path by `smoke.start`: nothing of parc imports them."""
+"""Modules for the Python of a framework, put on its path by `smoke.run`; nothing of parc imports them."""

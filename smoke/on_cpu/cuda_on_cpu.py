@@ -1,4 +1,4 @@
-"""What code for GPUs asks of torch.cuda, answered by the CPU: tensors, random numbers, streams, groups."""
+"""Replaces torch.cuda in a process without a GPU: tensors, random numbers, streams and process groups."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 GIB = 2**30
 
 
-#: What a stream or event returns; itself otherwise.
+#: What methods of a stream or event return; others return the object itself.
 ANSWERS: dict[str, Any] = {"elapsed_time": 0.0, "query": True}
 
 
 class Idle:
-    """A stream or an event: everything before it is done."""
+    """A stream or an event whose work is always complete."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self.cuda_stream = self.device_index = 0
@@ -31,15 +31,15 @@ class Idle:
 
 
 class Current(str):
-    """The device where one is named, and its number in text: `cuda:0`. Recomputation in a backward pass makes
-    tensors where no TorchFunctionMode looks."""
+    """A device that is `cpu` as an argument and formats as its number, as in `cuda:0`: recomputation in a
+    backward pass makes tensors where no TorchFunctionMode is active."""
 
     def __format__(self, form: str) -> str:
         return "0"
 
 
 def one_device(torch: Any, capability: tuple[int, int]) -> None:
-    """A device of number 0 that has that compute capability and is never busy."""
+    """Makes torch.cuda report one idle device, number 0, of that compute capability."""
     major, minor = capability
     properties = SimpleNamespace(
         major=major, minor=minor, name="cpu", total_memory=80 * GIB, multi_processor_count=1
@@ -69,18 +69,18 @@ def one_device(torch: Any, capability: tuple[int, int]) -> None:
 
 
 def random_states(torch: Any) -> None:
-    """The CPU's random numbers are the device's."""
+    """Makes the device's random state that of the CPU."""
     for module in (torch.cuda, torch.cuda.random):
         module.manual_seed = lambda seed: torch.default_generator.manual_seed(seed)
-        # torch.manual_seed calls it.
+        # torch.manual_seed calls this one; the CPU is seeded there already.
         module.manual_seed_all = lambda seed: None
         module.get_rng_state = lambda *_, **__: torch.get_rng_state()
         module.set_rng_state = lambda state, *_, **__: torch.set_rng_state(state)
 
 
 def tensors(torch: Any) -> None:
-    """Tensors that are wanted on a GPU are made on the CPU, and say that they are on a GPU where code looks
-    at their type's name. For the rest of the process."""
+    """For the rest of the process, makes tensors on the CPU that are requested on a GPU; the names of their
+    types are still those of a GPU's."""
 
     # torch is no dependency of parc: to its type checks the base is anything.
     class OnCpu(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
@@ -112,7 +112,7 @@ def _gpu(torch: Any, value: Any) -> bool:
 
 
 def gloo(torch: Any) -> None:
-    """Every group is gloo's; what NCCL alone is told is dropped."""
+    """Makes every process group use gloo, and drops arguments that only NCCL takes."""
     distributed = torch.distributed
     begin, group = distributed.init_process_group, distributed.new_group
     barrier, exchange = distributed.barrier, distributed.all_to_all_single
@@ -139,7 +139,7 @@ def gloo(torch: Any) -> None:
 
 
 def _uneven(distributed: Any) -> None:
-    """gloo gathers and scatters parts of one size; those of several go one after another."""
+    """gloo gathers and scatters parts of equal size; unequal ones are broadcast or reduced one by one."""
     gather, scatter = distributed.all_gather, distributed.reduce_scatter
 
     def gathered(parts: Any, part: Any, group: Any = None, async_op: bool = False) -> Any:
@@ -160,5 +160,5 @@ def _uneven(distributed: Any) -> None:
 
 
 def _numbers(sizes: Any) -> list[int] | None:
-    """gloo takes no tensor of sizes."""
+    """Sizes as integers: gloo takes no tensor of sizes."""
     return None if sizes is None else [int(size) for size in sizes]

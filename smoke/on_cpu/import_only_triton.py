@@ -1,4 +1,4 @@
-"""A triton to import: frameworks import kernels in it, which PyTorch for CPUs lacks."""
+"""A triton package that can be imported but not run: frameworks import it, and PyTorch for CPUs lacks it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 @contextmanager
 def import_only_triton() -> Iterator[None]:
-    """Left in place it would break torch._inductor, which asks whether triton is there."""
+    """While the context lasts, `import triton` works. After it torch._inductor must find no triton."""
     try:
         import_module("triton")
     except ImportError:
@@ -35,7 +35,7 @@ def import_only_triton() -> Iterator[None]:
 
 
 def named(name: str) -> Any:
-    """A module in which every name is a class whose calls and decorations do nothing."""
+    """A module in which every name is a class; its calls and decorators do nothing."""
     module: Any = ModuleType(name)
     module.__path__, module.__version__ = [], "0.0.0"
     module.jit = lambda function=None, **_: function if function else lambda kernel: kernel

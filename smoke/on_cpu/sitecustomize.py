@@ -11,15 +11,15 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-#: In the environment: `package=file` of every framework that has stand-ins, separated as in PATH.
+#: Environment variable: `package=file` of every framework that has stand-ins, separated as in PATH.
 VARIABLE = "PARC_SMOKE_STAND_INS"
 STAND_INS = dict(
     item.split("=", 1) for item in os.environ.get(VARIABLE, "").split(os.pathsep) if item
 )
 
 
-class BesideFramework:
-    """Puts the stand-ins in place around the import of the framework, then goes."""
+class StandInFinder:
+    """Finds a framework once, and surrounds its import with its stand-ins."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -45,4 +45,4 @@ def _with_stand_ins(spec: ModuleSpec, path: str) -> ModuleSpec:
 
 
 finders: list[Any] = sys.meta_path
-finders.insert(0, BesideFramework())
+finders.insert(0, StandInFinder())

@@ -87,7 +87,7 @@ def main(mark: str, process: str) -> None:
         end_holders(mark)
         host_names.forget(int(process))
 
-    guard.when_starter_is_gone(then)
+    guard.when_parent_has_ended(then)
 
 
 if __name__ == "__main__":
