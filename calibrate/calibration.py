@@ -12,8 +12,8 @@ from ..dsl.diagnostics import Diagnostic, JobError, Note
 from ..dsl.job import Job
 from .codes import CONTRADICTORY, TOO_FEW
 from .fit import FittedParameter, fit, predicted_seconds
+from .log_files import counted, read_logs
 from .measured_run import MeasuredRun, measured_run
-from .reading import counted, read_logs
 from .site_file import prior
 
 #: Different runs without which nothing is fitted: one run is met exactly by many values.

@@ -1,4 +1,4 @@
-"""Paths of logs -> `RunLog`s, by the first framework of the job that knows their lines."""
+"""Paths of logs -> `RunLog`s, each read by a framework that knows its lines, those of the job first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GZIP = b"\x1f\x8b"
 
 
 def read_logs(job: Job, paths: Sequence[str]) -> list[RunLog]:
-    """Every log, in order. Raises JobError with what is wrong with any of them, and how many are."""
+    """Every log, in order. Raises JobError with a complaint about each unusable one, and their number."""
     logs: list[RunLog] = []
     complaints: list[Diagnostic] = []
     for path in paths:
@@ -31,13 +31,13 @@ def read_logs(job: Job, paths: Sequence[str]) -> list[RunLog]:
 
 
 def counted(bad: int, all_of_them: int) -> Diagnostic:
-    """How many logs are of no use: none is left out in silence."""
+    """The number of logs that cannot be used, as a complaint."""
     message = f"{bad} of {all_of_them} logs cannot be used"
     return Diagnostic(UNREADABLE, message, severity="info", help="correct them or leave them out")
 
 
 def log_of(job: Job, path: str, text: str) -> RunLog:
-    """What one text says. Raises JobError when no framework of the job has written it."""
+    """The run that a text reports. Raises JobError when no framework of the job has written it."""
     targets = [spec.name for spec in job.targets]
     for name in [*targets, *(name for name in BACKENDS if name not in targets)]:
         if log := BACKENDS[name].read_log(text):
