@@ -16,6 +16,7 @@ from .source import file_source
 from .statements.evaluate import run_text
 from .statements.handlers import HANDLERS
 from .values import Piece, Text, Word, plain, word
+from .words.expand import pieces
 
 #: Larger files are not read: real scripts have less than a hundredth of it.
 LONGEST_CHARACTERS = 2_000_000
@@ -56,10 +57,10 @@ def read_script(
     text = text.replace("\r\n", "\n")
     given: dict[str, str | Unknown] = dict(environment or {})
     find = _finder(texts or {}, folder)
-    script = _followed(path, text, given, arguments, World(find, HANDLERS))
+    script = _followed(path, text, given, arguments, World(find, HANDLERS, pieces))
     if not script.launches and not script.cut and re.search(r"\bexit\b", text):
         outside = {name: Unknown(f"`{name}` is given from outside") for name in OUTSIDE}
-        world = World(find, HANDLERS, told_from_outside=True)
+        world = World(find, HANDLERS, pieces, told_from_outside=True)
         again = _followed(path, text, {**outside, **given}, arguments, world)
         return again if again.launches else script
     return script

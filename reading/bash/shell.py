@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..facts import Unknown, Unread
 from ..sbatch_options import BatchOption
@@ -92,12 +92,22 @@ Handler = Callable[["Shell", "Source", "Node"], "bool | None"]
 Finder = Callable[[Text, "Shell"], "tuple[str, str] | None"]
 
 
+class Expander(Protocol):
+    """The characters of a word from `start` to `end` -> what they expand to; `quoted` as between `"`."""
+
+    def __call__(
+        self, shell: Shell, source: Source, start: int, end: int, quoted: bool = False
+    ) -> list[Piece]: ...
+
+
 @dataclass
 class World:
-    """What all parts of one reading share."""
+    """What all parts of one reading share. `handlers` run statements, `expand` expands words: through them a
+    word can hold a command, and an expansion a word."""
 
     find: Finder
     handlers: Mapping[str, Handler]
+    expand: Expander
     budget: Budget = field(default_factory=Budget)
     launches: list[LaunchedCommand] = field(default_factory=list)
     unread: dict[Unread, None] = field(default_factory=dict)

@@ -226,6 +226,20 @@ def joined(words: Sequence[Word], separator: str = " ") -> Text:
     return tuple(pieces)
 
 
+def unbroken(found: Sequence[Piece]) -> Text:
+    """Pieces as one text: a blank where a word ends between two of them."""
+    kept: list[Piece] = []
+    for index, piece in enumerate(found):
+        if piece is NOTHING:
+            continue
+        if piece is not BREAK:
+            kept.append(piece if not piece.split else piece._replace(split=False))
+        elif 0 < index < len(found) - 1:
+            last = found[index - 1]
+            kept.append(Piece(" ", last.path, last.line, last.column))
+    return tuple(kept)
+
+
 def size(text: Text) -> int:
     """What a value costs to keep and to look at: its pieces, and its characters a little."""
     characters = sum(len(piece.text) for piece in text if isinstance(piece.text, str))

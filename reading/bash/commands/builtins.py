@@ -12,7 +12,7 @@ from ..statements.control import Break, Exit, Return, Status
 from ..statements.evaluate import run_all
 from ..tree import parse
 from ..values import Piece, Text, Word, joined, lenient, plain, unknown_of
-from ..words.expand import arithmetic_text
+from ..words.arithmetic_expansion import arithmetic_text
 
 Builtin = Callable[[Shell, Source, list[Word]], Status]
 

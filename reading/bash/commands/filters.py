@@ -301,10 +301,6 @@ def _envsubst(shell: Shell, words: list[Word]) -> Output:
     ]
 
 
-def _command_lookup(shell: Shell, words: list[Word]) -> Output:
-    return None
-
-
 FILTERS: dict[str, Filter] = {
     "echo": _echo,
     "printf": _printf,

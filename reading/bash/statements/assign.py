@@ -9,7 +9,8 @@ from ...facts import Unknown
 from ..shell import Shell
 from ..source import Source
 from ..values import Piece, Text, lenient
-from ..words.expand import arithmetic_value, joined, words
+from ..words.arithmetic_expansion import arithmetic_value
+from ..words.expand import joined, words
 from .control import Status
 
 if TYPE_CHECKING:

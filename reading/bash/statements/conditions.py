@@ -11,7 +11,8 @@ from ..shell import DEEPEST, Shell, text_key
 from ..source import Source
 from ..values import Text, lenient, nonempty, plain, unknowns
 from ..words import patterns
-from ..words.expand import arithmetic_text, joined, words
+from ..words.arithmetic_expansion import arithmetic_text
+from ..words.expand import joined, words
 from ..words.scan import raw_words
 from .control import Status as Verdict
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..shell import DEEPEST, Shell
 from ..source import Source
 from ..values import Word
-from ..words.expand import arithmetic_value
+from ..words.arithmetic_expansion import arithmetic_value
 from . import conditions
 from .branches import only_asks, take_all
 from .control import Break, Exit, Return, Status

@@ -10,7 +10,8 @@ from ..merge import merged
 from ..shell import Shell
 from ..source import Source
 from ..values import Piece, Text
-from ..words.expand import arithmetic_value, words
+from ..words.arithmetic_expansion import arithmetic_value
+from ..words.expand import words
 from .branches import only_asks, take_all, told_by_itself
 from .control import Break, Status
 from .evaluate import run_all

@@ -8,8 +8,8 @@ from ...facts import Unknown
 from ..shell import DEEPEST, Shell
 from ..source import Source, text_source
 from ..statements.evaluate import run_text
-from ..values import BREAK, NOTHING, Piece, Text, Word, plain, with_split, words_of
-from . import arithmetic
+from ..values import NOTHING, Piece, Text, Word, unbroken, with_split, words_of
+from .arithmetic_expansion import arithmetic_value
 from .parameter_expansion import parameter
 from .scan import after_dollar, after_double, after_single
 
@@ -51,19 +51,6 @@ def _braces(inside: str) -> list[str] | None:
 def joined(shell: Shell, source: Source, start: int, end: int) -> Text:
     """The word as one text, as an assignment takes it."""
     return unbroken(pieces(shell, source, start, end))
-
-
-def unbroken(found: list[Piece]) -> Text:
-    kept: list[Piece] = []
-    for index, piece in enumerate(found):
-        if piece is NOTHING:
-            continue
-        if piece is not BREAK:
-            kept.append(piece if not piece.split else piece._replace(split=False))
-        elif 0 < index < len(found) - 1:
-            last = found[index - 1]
-            kept.append(Piece(" ", last.path, last.line, last.column))
-    return tuple(kept)
 
 
 def pieces(
@@ -217,56 +204,3 @@ def _output(output: list[Piece], reason: str, place: tuple[str, int, int]) -> Te
             break
         kept.pop()
     return tuple(kept)
-
-
-def arithmetic_value(
-    shell: Shell, source: Source, start: int, end: int, strict: bool = True
-) -> int | Unknown:
-    """`strict`: a name that nothing sets is unknown and not 0, because its value is asked for."""
-    found = unbroken(pieces(shell, source, start, end, True))
-    return arithmetic_text(shell, found, strict)
-
-
-def arithmetic_text(shell: Shell, text: Text, strict: bool, depth: int = 0) -> int | Unknown:
-    if strict:
-        unset = next(
-            (piece.text for piece in text if isinstance(piece.text, Unknown) and piece.text.unset),
-            None,
-        )
-        if unset is not None:
-            return unset
-    flat = text_source(text, shell.path)
-
-    def lookup(name: str) -> int | Unknown:
-        value = _element(shell, name)
-        if value is None:
-            missing = shell.missing(name.partition("[")[0])
-            return 0 if not strict and missing.unset else missing
-        known = plain(value) if value else ""
-        if isinstance(known, str) and known.isdecimal() and (known == "0" or known[0] != "0"):
-            return int(known[:30])
-        if depth > 8:
-            return Unknown(f"`{name}` names itself")
-        return arithmetic_text(shell, value, strict, depth + 1)
-
-    def assign(name: str, value: int | Unknown) -> None:
-        text = value if isinstance(value, Unknown) else str(value)
-        shell.set(name.partition("[")[0], (Piece(text, *flat.place(0)),))
-
-    return arithmetic.evaluate(flat.text, lookup, assign, flat.unknown)
-
-
-def _element(shell: Shell, name: str) -> Text | None:
-    if "[" not in name:
-        return shell.get(name)
-    base, _, index = name.rstrip("]").partition("[")
-    variable = shell.variables.get(base)
-    if variable is None or variable.elements is None:
-        return None
-    return variable.elements.get(index.strip("$\"' "), variable.elements.get(_index(shell, index)))
-
-
-def _index(shell: Shell, index: str) -> str:
-    value = shell.get(index.strip("$"))
-    known = plain(value) if value else ""
-    return known if isinstance(known, str) else ""

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from ...facts import Unknown
 from ..shell import Shell, Variable
-from ..source import Source
-from ..values import BREAK, NOTHING, Piece, Text, nonempty, plain, unknown_of, with_split
+from ..source import Source, file_source
+from ..values import BREAK, NOTHING, Piece, Text, nonempty, plain, unbroken, unknown_of, with_split
+from .arithmetic_expansion import arithmetic_text, arithmetic_value
 from .edits import EDITS
 
 _PARAMETER = re.compile(
@@ -86,13 +87,10 @@ def _positional(shell: Shell, number: int) -> Text | None:
 
 
 def _element(shell: Shell, variable: Variable, index: str, place: Place) -> Text | None:
-    from ..source import file_source
-    from .expand import arithmetic_text, joined
-
     found = variable.elements or {}
     if index in found:
         return found[index]
-    inner = joined(shell, file_source(place[0], index), 0, len(index))
+    inner = _joined(shell, file_source(place[0], index), 0, len(index))
     key = plain(inner) if inner else ""
     if isinstance(key, str) and key in found:
         return found[key]
@@ -189,8 +187,6 @@ def _whole(
         texts = [_edited(shell, source, operator, end, text) for text in texts]
     found = _separated(texts, quoted)
     if star and quoted:
-        from .expand import unbroken
-
         return list(unbroken(found))
     return found
 
@@ -206,8 +202,6 @@ def _slice(shell: Shell, source: Source, start: int, end: int, texts: list[Text]
 
 
 def _bounds(shell: Shell, source: Source, start: int, end: int) -> tuple[int, int | None] | None:
-    from .expand import arithmetic_value
-
     cut = source.text.find(":", start, end)
     first = arithmetic_value(shell, source, start, cut if cut >= 0 else end)
     count = arithmetic_value(shell, source, cut + 1, end) if cut >= 0 else None
@@ -217,13 +211,12 @@ def _bounds(shell: Shell, source: Source, start: int, end: int) -> tuple[int, in
 
 
 def _operand(shell: Shell, source: Source, start: int, end: int, quoted: bool) -> list[Piece]:
-    from .expand import pieces
-
-    found = pieces(shell, source, start, end, quoted)
+    expand = shell.world.expand
+    found = expand(shell, source, start, end, quoted)
     if quoted:
         text = source.text[start:end]
         if len(text) > 1 and text[0] == text[-1] == '"':
-            found = pieces(shell, source, start + 1, end - 1, True)
+            found = expand(shell, source, start + 1, end - 1, True)
     bare = not quoted and not source.text[start:end].startswith(('"', "'"))
     return [
         (
@@ -283,8 +276,6 @@ def _default(
         return [Piece(_undecided(shell, name, value), *place, not quoted)]
     found = _operand(shell, source, operator.end(), end, quoted)
     if symbol.endswith("=") and name.isidentifier():
-        from .expand import unbroken
-
         shell.set(name, unbroken(found))
     return found
 
@@ -316,14 +307,12 @@ def _substring(shell: Shell, source: Source, start: int, end: int, value: Text) 
 
 
 def _edited(shell: Shell, source: Source, operator: re.Match[str], end: int, value: Text) -> Text:
-    from .expand import joined
-
     symbol, start = operator[0], operator.end()
     if symbol[0] == "/":
         middle = _separator(source.text, start, end)
-        parts = [joined(shell, source, start, middle), joined(shell, source, middle + 1, end)]
+        parts = [_joined(shell, source, start, middle), _joined(shell, source, middle + 1, end)]
     else:
-        parts = [joined(shell, source, start, end)]
+        parts = [_joined(shell, source, start, end)]
     texts = [plain(part) if part else "" for part in (value, *parts)]
     unknown = next((text for text in texts if isinstance(text, Unknown)), None)
     if unknown is not None:
@@ -332,6 +321,10 @@ def _edited(shell: Shell, source: Source, operator: re.Match[str], end: int, val
     result = EDITS[symbol](known, "\0".join(operands))
     kept: str | Unknown = Unknown("the text is too long") if result is None else result
     return (value[0]._replace(text=kept),) if value else ()
+
+
+def _joined(shell: Shell, source: Source, start: int, end: int) -> Text:
+    return unbroken(shell.world.expand(shell, source, start, end))
 
 
 def _separator(text: str, start: int, end: int) -> int:
