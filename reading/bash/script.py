@@ -13,10 +13,10 @@ from ..sbatch_options import BatchOption
 from .commands.launching import enter_job
 from .shell import Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
 from .source import file_source
-from .statements.evaluate import run_text
 from .statements.handlers import HANDLERS
+from .statements.run_statement import run_text
 from .values import Piece, Text, Word, plain, word
-from .words.expand import pieces
+from .words.word_expansion import pieces
 
 #: Larger files are not read: real scripts have less than a hundredth of it.
 LONGEST_CHARACTERS = 2_000_000

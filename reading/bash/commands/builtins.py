@@ -8,9 +8,9 @@ from ...facts import Unknown
 from ..shell import DEEPEST, Shell
 from ..source import Source, file_source, text_source
 from ..statements.conditions import test_words
-from ..statements.control import Break, Exit, Return, Status
-from ..statements.evaluate import run_all
-from ..tree import parse
+from ..statements.control_flow import Break, Exit, Return, Status
+from ..statements.run_statement import run_all
+from ..syntax_tree import parse
 from ..values import Piece, Text, Word, joined, lenient, plain, unknown_of
 from ..words.arithmetic_expansion import arithmetic_text
 

@@ -9,7 +9,7 @@ from ...facts import Unknown
 from ...sbatch_options import BatchOption
 from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfSteps, Shell, Variable
 from ..source import Source, file_source, text_source
-from ..statements.evaluate import run_text
+from ..statements.run_statement import run_text
 from ..values import Piece, Text, Word, plain
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})

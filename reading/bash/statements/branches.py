@@ -7,14 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...facts import Unknown
-from ..merge import merged
+from ..merged_states import merged
 from ..shell import Shell
 from ..source import Source
 from ..values import Piece, lenient, plain
-from ..words.expand import joined
-from ..words.patterns import matches
-from .control import Break, Exit, Return, Status
-from .evaluate import run_all, shown
+from ..words.glob_patterns import matches
+from ..words.word_expansion import joined
+from .control_flow import Break, Exit, Return, Status
+from .run_statement import run_all, shown
 
 if TYPE_CHECKING:
     from tree_sitter import Node

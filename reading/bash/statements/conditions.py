@@ -10,11 +10,11 @@ from ...facts import Unknown
 from ..shell import DEEPEST, Shell, text_key
 from ..source import Source
 from ..values import Text, lenient, nonempty, plain, unknowns
-from ..words import patterns
+from ..words import glob_patterns
 from ..words.arithmetic_expansion import arithmetic_text
-from ..words.expand import joined, words
-from ..words.scan import raw_words
-from .control import Status as Verdict
+from ..words.closing_marks import raw_words
+from ..words.word_expansion import joined, words
+from .control_flow import Status as Verdict
 
 _OPERATORS = ("&&", "||", "(", ")")
 
@@ -147,7 +147,7 @@ class _Test:
         if operator in ("<", ">"):
             return known < other if operator == "<" else known > other
         pattern = self.double and right.raw[:1] not in ("'", '"')
-        equal = patterns.matches(other, known) if pattern else known == other
+        equal = glob_patterns.matches(other, known) if pattern else known == other
         return equal if operator != "!=" or equal is None else not equal
 
     def numeric(self, operator: str, left: _Operand, right: _Operand) -> Verdict:

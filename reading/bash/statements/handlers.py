@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..commands.simple import command, declaration, redirected, unset
+from ..commands.simple_commands import command, declaration, redirected, unset
 from ..shell import Handler
-from .assign import assignment
+from .assignments import assignment
 from .branches import case_statement, if_statement
-from .lists import and_or, children, compound, error, function, negated, pipeline, subshell, test
+from .compound_commands import (
+    and_or,
+    children,
+    compound,
+    error,
+    function,
+    negated,
+    pipeline,
+    subshell,
+    test,
+)
 from .loops import c_style_for, for_statement, while_statement
 
 HANDLERS: Mapping[str, Handler] = {

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...facts import Unknown
-from ..merge import merged
+from ..merged_states import merged
 from ..shell import Shell
 from ..source import Source
 from ..values import Piece, Text
 from ..words.arithmetic_expansion import arithmetic_value
-from ..words.expand import words
+from ..words.word_expansion import words
 from .branches import only_asks, take_all, told_by_itself
-from .control import Break, Status
-from .evaluate import run_all
+from .control_flow import Break, Status
+from .run_statement import run_all
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,7 @@ from ..shell import Shell, Variable
 from ..source import Source, file_source
 from ..values import BREAK, NOTHING, Piece, Text, nonempty, plain, unbroken, unknown_of, with_split
 from .arithmetic_expansion import arithmetic_text, arithmetic_value
-from .edits import EDITS
+from .parameter_operators import EDITS
 
 _PARAMETER = re.compile(
     r"(?P<bang>!?)(?P<hash>#?)(?P<name>[A-Za-z_]\w*|\d+|[@*?$!#\-])(?:\[(?P<index>[^\]]*)\])?(?P<star>[*@]?)"

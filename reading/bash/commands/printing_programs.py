@@ -10,8 +10,8 @@ from ...facts import Unknown
 from ..shell import Shell, text_key
 from ..source import text_source
 from ..values import Piece, Text, Word, joined, plain, unknown_of
-from ..words.expand import pieces
-from .calculate import calculate
+from ..words.word_expansion import pieces
+from .number_expressions import calculate
 
 Output = list[Piece] | None
 Filter = Callable[[Shell, list[Word]], Output]

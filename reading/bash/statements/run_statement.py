@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..shell import DEEPEST, Shell
 from ..source import Source
-from ..tree import parse
-from .control import Break, Exit, Return, Status
+from ..syntax_tree import parse
+from .control_flow import Break, Exit, Return, Status
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,8 +10,8 @@ from ..shell import Shell
 from ..source import Source
 from ..values import Piece, Text, lenient
 from ..words.arithmetic_expansion import arithmetic_value
-from ..words.expand import joined, words
-from .control import Status
+from ..words.word_expansion import joined, words
+from .control_flow import Status
 
 if TYPE_CHECKING:
     from tree_sitter import Node

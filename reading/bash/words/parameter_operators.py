@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import patterns
+from . import glob_patterns
 
 
 def _case(function: Callable[[str], str], all_letters: bool) -> Callable[[str, str], str]:
@@ -15,10 +15,10 @@ def _case(function: Callable[[str], str], all_letters: bool) -> Callable[[str, s
 
 
 EDITS: dict[str, Callable[[str, str], str | None]] = {
-    "%": lambda text, pattern: patterns.without_suffix(text, pattern, False),
-    "%%": lambda text, pattern: patterns.without_suffix(text, pattern, True),
-    "#": lambda text, pattern: patterns.without_prefix(text, pattern, False),
-    "##": lambda text, pattern: patterns.without_prefix(text, pattern, True),
+    "%": lambda text, pattern: glob_patterns.without_suffix(text, pattern, False),
+    "%%": lambda text, pattern: glob_patterns.without_suffix(text, pattern, True),
+    "#": lambda text, pattern: glob_patterns.without_prefix(text, pattern, False),
+    "##": lambda text, pattern: glob_patterns.without_prefix(text, pattern, True),
     "^": _case(str.upper, False),
     "^^": _case(str.upper, True),
     ",": _case(str.lower, False),
@@ -32,4 +32,4 @@ EDITS: dict[str, Callable[[str, str], str | None]] = {
 
 def _replaced(text: str, pattern: str, how: str) -> str | None:
     old, _, new = pattern.partition("\0")
-    return patterns.replaced(text, old, new, how)
+    return glob_patterns.replaced(text, old, new, how)

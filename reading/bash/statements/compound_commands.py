@@ -10,9 +10,9 @@ from ..values import Word
 from ..words.arithmetic_expansion import arithmetic_value
 from . import conditions
 from .branches import only_asks, take_all
-from .control import Break, Exit, Return, Status
-from .evaluate import run, run_all, shown
+from .control_flow import Break, Exit, Return, Status
 from .loops import rejoin, truth
+from .run_statement import run, run_all, shown
 
 if TYPE_CHECKING:
     from tree_sitter import Node

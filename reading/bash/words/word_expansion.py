@@ -7,11 +7,11 @@ import re
 from ...facts import Unknown
 from ..shell import DEEPEST, Shell
 from ..source import Source, text_source
-from ..statements.evaluate import run_text
+from ..statements.run_statement import run_text
 from ..values import NOTHING, Piece, Text, Word, unbroken, with_split, words_of
 from .arithmetic_expansion import arithmetic_value
+from .closing_marks import after_dollar, after_double, after_single
 from .parameter_expansion import parameter
-from .scan import after_dollar, after_double, after_single
 
 _NAME = re.compile(r"[A-Za-z_]\w*|[@*#?$!\-]|\d")
 _SPECIAL = re.compile(r"[$`\"'\\]")

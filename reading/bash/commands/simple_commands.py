@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from ...facts import Unknown
 from ..shell import Shell, Variable, text_key
 from ..source import Source
-from ..statements.assign import assign
-from ..statements.control import Status
-from ..statements.evaluate import run, run_all
-from ..statements.lists import call
+from ..statements.assignments import assign
+from ..statements.compound_commands import call
+from ..statements.control_flow import Status
+from ..statements.run_statement import run, run_all
 from ..values import Piece, Text, Word, lenient, word
-from ..words.expand import joined, pieces, words
+from ..words.word_expansion import joined, pieces, words
 from .builtins import BUILTINS
-from .filters import FILTERS, SILENT
 from .launching import launch
+from .printing_programs import FILTERS, SILENT
 
 if TYPE_CHECKING:
     from tree_sitter import Node
