@@ -14,12 +14,10 @@ from ..reading.facts import Fact, LaunchConfig, Setting, Unread
 from ..reading.launched_job import Folder, Job
 from ..reading.launchers import Started, started
 from ..reading.sbatch_options import BatchOption
-from .deepspeed.read import jobs as deepspeed
-from .megatron.read import jobs as megatron
-from .torchtitan.read import jobs as torchtitan
+from . import BACKENDS
+from .reader import ConfigFile
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_CONFIGS = {"json": deepspeed.alone, "toml": torchtitan.alone, "py": torchtitan.alone_in_python}
 
 
 def read_jobs(
@@ -34,6 +32,7 @@ def read_jobs(
     `environment` are variables that are set when the scripts start, `arguments` their positional ones.
     One config stands for one launched training command, or for one config file that nothing launches.
     """
+    configs = config_files()
     scripts = {
         path: read_script(
             path,
@@ -44,7 +43,7 @@ def read_jobs(
             folder=folder,
         )
         for path, text in texts.items()
-        if _suffix(path) not in _CONFIGS
+        if suffix(path) not in configs
     }
     followed = {path for name, script in scripts.items() for path in script.read if path != name}
     roots = {path: script for path, script in scripts.items() if path not in followed}
@@ -53,20 +52,32 @@ def read_jobs(
         found += _Reading(path, texts, folder, script).jobs()
     linked = {path for config in found for path in config.texts}
     for path, text in texts.items():
-        if _suffix(path) in _CONFIGS and path not in linked:
-            found += _alone(path, text, texts)
+        if path not in linked:
+            for config_file in configs.get(suffix(path), ()):
+                found += _alone(config_file, path, text, texts)
     return found
 
 
-def _suffix(path: str) -> str:
+def config_files() -> dict[str, list[ConfigFile]]:
+    """The kinds of configuration files of all frameworks, by their suffix."""
+    found: dict[str, list[ConfigFile]] = {}
+    for backend in BACKENDS.values():
+        for config_file in backend.reader.configs:
+            found.setdefault(config_file.suffix, []).append(config_file)
+    return found
+
+
+def suffix(path: str) -> str:
     return path.rpartition(".")[2].lower()
 
 
-def _alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
+def _alone(
+    config_file: ConfigFile, path: str, text: str, texts: Mapping[str, str]
+) -> Iterator[LaunchConfig]:
     if reason := unreadable(text):
         yield LaunchConfig("unread", (), (Unread(reason, path, 1),), texts={path: text})
         return
-    yield from _CONFIGS[_suffix(path)](path, text.replace("\r\n", "\n"), texts)
+    yield from config_file.jobs(path, text.replace("\r\n", "\n"), texts)
 
 
 @dataclass(frozen=True)
@@ -94,11 +105,11 @@ class _Reading:
         return [self._header()]
 
     def _framework(self, launch: Started) -> Job | None:
-        for recognise in (megatron.job, torchtitan.job, deepspeed.job):
-            job = recognise(launch, self.texts, self.folder)
-            if job is not None:
-                return job
-        return None
+        recognised = (
+            backend.reader.recognise(launch, self.texts, self.folder)
+            for backend in BACKENDS.values()
+        )
+        return next((job for job in recognised if job is not None), None)
 
     def _config(self, launch: Started, job: Job) -> LaunchConfig:
         slurm = bool(launch.launch.directives)

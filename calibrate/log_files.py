@@ -40,7 +40,7 @@ def log_of(job: Job, path: str, text: str) -> RunLog:
     """The run that a text reports. Raises JobError when no framework of the job has written it."""
     targets = [spec.name for spec in job.targets]
     for name in [*targets, *(name for name in BACKENDS if name not in targets)]:
-        if log := BACKENDS[name].read_log(text):
+        if log := BACKENDS[name].reader.log(text):
             break
     else:
         message = f"`{path}` has no line in which {', '.join(BACKENDS)} report a step"

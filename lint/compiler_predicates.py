@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..backends import BACKENDS
+from ..backends.reader import Missing
 from ..compiler.rules.validity import GENERAL
 from ..compiler.target import Predicate
 from ..dsl.diagnostics import Span
-from .facts.known import Known, Missing
+from .facts.known import Known
 from .facts.launched_job import LaunchedJob
 from .finding import At, Complaint, Related, Skipped
 

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..backends import BACKENDS
+from ..backends.launch_files import config_files
+from ..backends.reader import ConfigFile
 from ..dsl.codes import NOT_UTF8, TOO_LARGE, UNREADABLE
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..reading.files import Binary, NotReadable, TooLarge, first_bytes, reason_of, text_of
@@ -15,15 +18,11 @@ from ..reading.files import Binary, NotReadable, TooLarge, first_bytes, reason_o
 #: What is read of a file in a folder to tell whether it is a launch file.
 _SNIFFED_BYTES = 256 * 1024
 _SKIPPED_FOLDERS = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox"}
-_SCRIPT = re.compile(
+_LAUNCHERS = (
     r"#SBATCH\s+-|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:-|\S+\.py)"
-    r"|\baccelerate\s+launch\b|--tensor-model-parallel-size|--(?:tensor-)?model-parallel-size"
+    r"|\baccelerate\s+launch\b"
 )
-_JSON = re.compile(
-    r'"(?:zero_optimization|train_micro_batch_size_per_gpu|train_batch_size|zero_allow_untested_optimizer)"'
-)
-_TOML = re.compile(r"(?m)^\s*\[(?:training|parallelism|experimental|activation_checkpoint)\]")
-_MAYBE = {".sh", ".bash", ".slurm", ".sbatch", ".job", ".batch", ".json", ".toml", ""}
+_SCRIPTS = {"", ".sh", ".bash", ".slurm", ".sbatch", ".job", ".batch"}
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,8 @@ def _within(folder: str) -> Iterator[str]:
 
 def is_launch_file(path: str) -> bool:
     """Whether a file starts training or configures it, by its first part."""
-    if Path(path).suffix.lower() not in _MAYBE:
+    kind = Path(path).suffix.lower()
+    if kind not in _SCRIPTS and not any(each.telling for each in _config_kinds(kind)):
         return False
     try:
         data = first_bytes(path, _SNIFFED_BYTES)
@@ -94,9 +94,12 @@ def is_launch_file(path: str) -> bool:
 
 
 def looks_like_launch(path: str, text: str) -> bool:
-    kind = Path(path).suffix.lower()
-    if kind == ".json":
-        return _JSON.search(text) is not None
-    if kind == ".toml":
-        return _TOML.search(text) is not None
-    return _SCRIPT.search(text) is not None
+    """Whether a script starts something, or a configuration file has what its framework's have."""
+    if kinds := _config_kinds(Path(path).suffix.lower()):
+        return any(kind.telling and kind.telling.search(text) for kind in kinds)
+    own = (backend.reader.telling for backend in BACKENDS.values() if backend.reader.telling)
+    return re.search("|".join([_LAUNCHERS, *own]), text) is not None
+
+
+def _config_kinds(suffix: str) -> list[ConfigFile]:
+    return config_files().get(suffix.removeprefix("."), [])

@@ -130,15 +130,11 @@ def _goal(launch: LaunchedJob) -> str:
 
 
 def _target(launch: LaunchedJob, unknown: list[str]) -> str:
-    if launch.framework in BACKENDS:
-        remark = "  # Megatron-DeepSpeed, nearly" if not _own(launch) else ""
-        return f"target {launch.framework} {{}}{remark}"
+    if backend := BACKENDS.get(launch.framework or ""):
+        fork = backend.reader.fork(launch.config)
+        return f"target {launch.framework} {{}}" + (f"  # {fork}, nearly" if fork else "")
     unknown.append("target")
-    return "# Which framework runs this is not in the files.\n# target megatron {}"
-
-
-def _own(launch: LaunchedJob) -> bool:
-    return launch.framework != "megatron" or launch.megatron
+    return f"# Which framework runs this is not in the files.\n# target {next(iter(BACKENDS))} {{}}"
 
 
 def _launch_blocks(launch: LaunchedJob) -> Iterator[str]:

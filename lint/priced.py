@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..backends import BACKENDS
+from ..backends.reader import Missing
 from ..compiler.case import Case
 from ..compiler.plan import OFFLOAD, RECOMPUTE, Estimate, Plan
 from ..compiler.pricing.estimate import ceiling_bytes, columns_of, estimate_layout
@@ -16,8 +17,8 @@ from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
 from .facts.described import described_job
-from .facts.known import Known, Missing
-from .facts.launched_job import LaunchedJob, number_of, text_of
+from .facts.known import Known
+from .facts.launched_job import LaunchedJob
 
 Layout = dict[str, int]
 
@@ -33,10 +34,9 @@ class Priced:
 
 
 def target_of(launch: LaunchedJob) -> Target | None:
-    """The framework that runs the job; Megatron-DeepSpeed is none of those that the compiler knows."""
-    if launch.framework == "megatron" and not launch.megatron:
-        return None
-    return BACKENDS[launch.framework].target if launch.framework in BACKENDS else None
+    """The framework that runs the job; the compiler knows none of their forks."""
+    backend = BACKENDS.get(launch.framework or "")
+    return None if backend is None or backend.reader.fork(launch.config) else backend.target
 
 
 def job_of(launch: LaunchedJob) -> Job | None:
@@ -80,18 +80,11 @@ def layout_of(launch: LaunchedJob, job: Job) -> Layout:
     if recompute not in RECOMPUTE:
         raise Missing("recompute")
     layout["recompute"] = VALUES["recompute"][recompute]
-    layout["recompute_layers"] = _recomputed(launch) if recompute == "full" else 0
+    layout["recompute_layers"] = known.column("recompute_layers") if recompute == "full" else 0
     offload = str(launch.value("offload") or "none")
     layout["offload"] = OFFLOAD.index(offload) if offload in OFFLOAD else 0
     layout["hpz"] = launch.number("hpz") or 1
     return {name: value for name, value in layout.items() if name != "dp_replicate"}
-
-
-def _recomputed(launch: LaunchedJob) -> int:
-    """Layers that the block method recomputes in each chunk; 0 stands for all."""
-    if text_of(launch.option("--recompute-method")) != "block":
-        return 0
-    return number_of(launch.option("--recompute-num-layers")) or 0
 
 
 def price(launch: LaunchedJob) -> Priced | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 Value = bool | int | float | str
 
@@ -67,8 +69,7 @@ class Unread:
 class LaunchConfig:
     """What a reader understood of the launch files of one job, and what it could not read.
 
-    `framework` is "megatron", "deepspeed", "torchtitan" or None when nothing tells; `texts` are the files
-    read.
+    `framework` is the name of a backend, None when nothing tells; `texts` are the files read.
     """
 
     kind: str
@@ -84,3 +85,63 @@ class LaunchConfig:
 
     def values(self) -> dict[str, Value | Unknown]:
         return {fact.name: fact.value for fact in self.facts}
+
+    def number(self, name: str) -> int | None:
+        """The value of a fact when it is a known whole number."""
+        value = self.values().get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], list[Setting]]:
+        found: dict[tuple[str, str], list[Setting]] = {}
+        for setting in self.settings:
+            found.setdefault((setting.scope, _spelling(setting)), []).append(setting)
+        return found
+
+    def all(self, scope: str, name: str | None = None) -> list[Setting]:
+        """Settings of a scope, or those of one name, in the order of the files."""
+        if name is not None:
+            return self._by_name.get((scope, name), [])
+        return [setting for setting in self.settings if setting.scope == scope]
+
+    def setting(self, scope: str, *names: str) -> Setting | None:
+        """The setting of the first of these names that is there; the last one given counts."""
+        return next((found[-1] for name in names if (found := self.all(scope, name))), None)
+
+    def option(self, *names: str) -> Setting | None:
+        """An option of the training program."""
+        return self.setting("argument", *names)
+
+    def given(self, *names: str) -> bool:
+        return self.option(*names) is not None
+
+
+def texts_of(setting: Setting | None) -> tuple[str, ...]:
+    """The known values of a setting as texts; none when it is not given."""
+    values = () if setting is None else setting.values
+    return tuple(str(value) for value in values if not isinstance(value, Unknown))
+
+
+def text_of(setting: Setting | None) -> str | None:
+    """A setting's one known value as text."""
+    if setting is None or not setting.values or isinstance(setting.values[0], Unknown):
+        return None
+    return str(setting.values[0])
+
+
+def number_of(setting: Setting | None) -> int | None:
+    """A setting's one known value as a whole number."""
+    plain = (text_of(setting) or "").replace("_", "")
+    return int(plain) if re.fullmatch(r"[+-]?\d{1,18}", plain, re.ASCII) else None
+
+
+def dashed(name: str) -> str:
+    """An option with `-` for `_`, as most programs take both."""
+    return name.replace("_", "-") if name.startswith("--") else name
+
+
+def _spelling(setting: Setting) -> str:
+    """Launchers take `_` for `-` in their options, and so do Megatron-LM's forks."""
+    if setting.scope in ("argument", "launcher", "sbatch"):
+        return dashed(setting.name)
+    return setting.name

@@ -1,14 +1,13 @@
 """DeepSpeed: `Plan` -> `ds_config.json`, `model.json`, `train.py` and `launch.sh`, and back."""
 
+from __future__ import annotations
+
 from ..backend import Backend
 from .emit.files import ENTRY, emit, facts
-from .read.files import read
-from .read.log import read_log
+from .read import READER
 from .smoke import SMOKE
 from .target import TARGET
 
-BACKEND = Backend(
-    target=TARGET, emit=emit, read=read, facts=facts, entry=ENTRY, read_log=read_log, smoke=SMOKE
-)
+BACKEND = Backend(target=TARGET, emit=emit, facts=facts, entry=ENTRY, reader=READER, smoke=SMOKE)
 
-__all__ = ["BACKEND", "TARGET", "emit", "facts", "read"]
+__all__ = ["BACKEND"]

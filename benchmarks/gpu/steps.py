@@ -158,7 +158,7 @@ def outcome(job: Job, code: int, text: str) -> Outcome:
     """What a program's output says of its steps."""
     if "OutOfMemoryError" in text or "CUDA out of memory" in text:
         return Outcome(out_of_memory=True)
-    log = BACKENDS["deepspeed"].read_log(text)
+    log = BACKENDS["deepspeed"].reader.log(text)
     if code or log is None:
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
         return Outcome(failure=f"exit code {code}: {last.strip()[:200]}")

@@ -12,21 +12,10 @@ from functools import partial
 from typing import Any
 
 from ...backends import BACKENDS
-from ...reading.facts import Fact, Setting
+from ...backends.reader import Missing
+from ...reading.facts import Fact, LaunchConfig, Setting, number_of
 from ..finding import At
-from .launched_job import LaunchedJob, number_of, text_of
-
-#: torchtitan's release by the kind of its configuration.
-RELEASES = {"torchtitan-toml": "0.2.2", "torchtitan-python": "0.3"}
-
-
-class Missing(Exception):
-    """A value that the files do not say, or do not decide; `unknown` names the undecided fact."""
-
-    def __init__(self, name: str, unknown: bool = False) -> None:
-        super().__init__(name)
-        self.name = name
-        self.unknown = unknown
+from .launched_job import LaunchedJob
 
 
 @dataclass(frozen=True)
@@ -43,10 +32,23 @@ class Known:
 
     def __init__(self, launch: LaunchedJob) -> None:
         self.launch = launch
+        backend = BACKENDS.get(launch.framework or "")
+        self.answers = backend.reader.answers if backend else {}
         self.used: dict[str, Used] = {}
         self.model = _Part(self, MODEL)
         self.train = _Part(self, TRAIN)
         self.cluster = _Part(self, CLUSTER)
+
+    @property
+    def config(self) -> LaunchConfig:
+        return self.launch.config
+
+    def answer(self, name: str, values: Mapping[str, Callable[[Known], Any]]) -> Any:
+        """A value as the framework answers for it, else as the facts say it."""
+        answer = self.answers.get(name) or values.get(name)
+        if answer is None:
+            raise Missing(name)
+        return answer(self)
 
     def fact(self, name: str) -> Any:
         """The value of a fact, which counts as looked at."""
@@ -75,19 +77,16 @@ class Known:
         return number
 
     def options(self, target: str) -> object:
-        """The `target` block that would write such files, for torchtitan in the release that reads them."""
-        options = BACKENDS[target].target.options
-        release = RELEASES.get(self.launch.kind)
-        return options() if release is None else options(version=release)
+        """The `target` block that would write such files, in the release that reads them."""
+        backend = BACKENDS[target]
+        return backend.target.options(**backend.reader.options(self.config))
 
     def saw(self, name: str, value: object, at: Fact | Setting) -> None:
         self.used.setdefault(name, Used(name, value, at))
 
     def column(self, name: str) -> int:
         """A layout variable by the compiler's name."""
-        if name not in COLUMNS:
-            raise Missing(name)
-        value = COLUMNS[name](self)
+        value: int = self.answer(name, COLUMNS)
         if value < 0:
             raise Missing(name)
         return value
@@ -100,9 +99,7 @@ class _Part:
         self._known, self._values = known, values
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self._values:
-            raise Missing(name)
-        return self._values[name](self._known)
+        return self._known.answer(name, self._values)
 
 
 def _facts(*names: str) -> dict[str, Callable[[Known], Any]]:
@@ -117,81 +114,20 @@ def _experts(known: Known) -> int:
     return known.number("experts")
 
 
-def _ffn(known: Known) -> int:
-    """--ffn-hidden-size, or Megatron-LM's default (arguments.py: 4 hidden, or 8/3 with SwiGLU)."""
-    if known.launch.framework != "megatron":
-        return known.number("ffn")
-    given = known.option("--ffn-hidden-size")
-    if given is not None:
-        return given
-    hidden = known.number("hidden")
-    return int((4 * hidden * 2 / 3) / 64) * 64 if known.launch.given("--swiglu") else 4 * hidden
-
-
-def _dense_layers(known: Known) -> int:
-    if known.launch.given("--moe-layer-freq"):
-        raise Missing("dense_layers")
-    return 0
-
-
-def _shared_experts(known: Known) -> int:
-    if known.launch.framework != "megatron" or known.launch.given(
-        "--moe-shared-expert-intermediate-size"
-    ):
-        raise Missing("shared_experts")
-    return 0
-
-
-def _head_size(known: Known) -> int:
-    given = known.option("--kv-channels")
-    return given or known.number("hidden") // max(known.number("heads"), 1)
-
-
-def _mla(known: Known) -> bool:
-    return known.launch.given("--multi-latent-attention")
-
-
-def _megatron_only(known: Known, name: str) -> None:
-    if known.launch.framework != "megatron":
-        raise Missing(name)
-
-
-def _bias(known: Known) -> bool:
-    _megatron_only(known, "bias")
-    return not known.launch.given("--disable-bias-linear")
-
-
-def _window(known: Known) -> int | None:
-    _megatron_only(known, "window")
-    return 1 if known.launch.given("--window-size") else None
-
-
-def _attention(known: Known) -> str:
-    """Only what was asked for by name; `auto` may choose any."""
-    _megatron_only(known, "attention")
-    chosen = text_of(known.launch.option("--attention-backend"))
-    return "unfused" if chosen == "unfused" else "flash"
-
-
 MODEL: dict[str, Callable[[Known], Any]] = {
-    **_facts("layers", "hidden", "heads", "kv_heads"),
+    **_facts("layers", "hidden", "heads", "kv_heads", "ffn"),
     "groups": lambda known: known.number("kv_heads"),
     "experts": _experts,
     "moe": lambda known: _experts(known) > 0,
-    "mla": _mla,
-    "ffn": _ffn,
-    "dense_layers": _dense_layers,
-    "shared_experts": _shared_experts,
-    "expert_width": lambda known: known.option("--moe-ffn-hidden-size") or _ffn(known),
-    "bias": _bias,
-    "window": _window,
+    "mla": lambda known: False,
+    "dense_layers": lambda known: 0,
+    "expert_width": lambda known: known.number("ffn"),
     "v_head_dim": lambda known: 0,
-    "head_size": _head_size,
+    "head_size": lambda known: known.number("hidden") // max(known.number("heads"), 1),
 }
 TRAIN: dict[str, Callable[[Known], Any]] = {
     **_facts("seq_len", "global_batch"),
     "precision": lambda known: str(known.fact("precision")),
-    "attention": _attention,
 }
 CLUSTER: dict[str, Callable[[Known], Any]] = _facts("gpus_per_node")
 
@@ -205,18 +141,14 @@ def _microbatches(known: Known) -> int:
 
 
 def _sharded(known: Known) -> int:
-    """torchtitan's dp_shard, DeepSpeed's and Megatron-LM's whole data-parallel group."""
+    """The ranks of one replica: the whole data-parallel group where the framework has no other."""
     if "dp_shard" in known.launch.facts:
         return known.number("dp_shard")
-    if known.launch.framework == "torchtitan":
-        return known.number("dp") // max(_replicated(known), 1)
-    return known.number("dp")
+    return known.number("dp") // max(_replicated(known), 1)
 
 
 def _replicated(known: Known) -> int:
-    key = "parallelism.data_parallel_replicate_degree"
-    setting = known.launch.setting("toml", key)
-    return 1 if setting is None else number_of(setting) or 1
+    return known.launch.number("dp_replicate") or 1
 
 
 def _context(known: Known) -> int:
@@ -237,4 +169,5 @@ COLUMNS: dict[str, Callable[[Known], int]] = {
     "microbatches": _microbatches,
     "dp_shard": _sharded,
     "dp_replicate": _replicated,
+    "recompute_layers": lambda known: 0,
 }

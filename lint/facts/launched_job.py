@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from ...backends.deepspeed.options import KNOWN_KEYS
 from ...backends.facts import in_plan_words
 from ...dsl.diagnostics import Source, Span
 from ...dsl.job import Cluster, Job
@@ -63,21 +62,7 @@ class LaunchedJob:
         found: dict[str, Fact] = {}
         for fact in in_plan_words(self.config.facts):
             found.setdefault(fact.name, fact)
-        return found | self._pipeline_batch(found)
-
-    def _pipeline_batch(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
-        """torchtitan's `micro_batch` is the local batch, which a pipeline cuts into micro-batches."""
-        pp, given = found.get("pp"), found.get("micro_batch")
-        if self.framework != "torchtitan" or given is None or pp is None or pp.value == 1:
-            return {}
-        setting = self.setting("toml", "parallelism.pipeline_parallel_microbatch_size")
-        if setting is None:
-            return {"micro_batch": replace(given, value=1)}
-        size = number_of(setting)
-        value: Value | Unknown = Unknown("it is no number") if size is None else size
-        return {
-            "micro_batch": Fact("micro_batch", value, setting.path, setting.line, setting.column)
-        }
+        return found
 
     def value(self, name: str) -> Value | None:
         """A fact's value when it is known."""
@@ -92,50 +77,17 @@ class LaunchedJob:
         fact = self.facts.get(name)
         return fact is not None and isinstance(fact.value, Unknown)
 
-    @cached_property
-    def _by_name(self) -> dict[tuple[str, str], list[Setting]]:
-        found: dict[tuple[str, str], list[Setting]] = {}
-        for setting in self._settings:
-            found.setdefault((setting.scope, _spelling(setting)), []).append(setting)
-        return found
-
     def all(self, scope: str, name: str | None = None) -> list[Setting]:
-        """Settings of a scope, or those of one name, in the order of the files."""
-        if name is not None:
-            return self._by_name.get((scope, name), [])
-        return self._by_scope.get(scope, [])
-
-    @cached_property
-    def _by_scope(self) -> dict[str, list[Setting]]:
-        found: dict[str, list[Setting]] = {}
-        for setting in self._settings:
-            found.setdefault(setting.scope, []).append(setting)
-        return found
-
-    @cached_property
-    def _settings(self) -> list[Setting]:
-        """All of them, but those of JSON files that are no DeepSpeed configs."""
-        configs = {
-            setting.path
-            for setting in self.config.settings
-            if setting.scope == "json" and setting.name.split(".")[0] in KNOWN_KEYS
-        }
-        return [
-            setting
-            for setting in self.config.settings
-            if setting.scope != "json" or setting.path in configs
-        ]
+        return self.config.all(scope, name)
 
     def setting(self, scope: str, *names: str) -> Setting | None:
-        """The setting of the first of these names that is there; the last one given counts."""
-        return next((found[-1] for name in names if (found := self.all(scope, name))), None)
+        return self.config.setting(scope, *names)
 
     def option(self, *names: str) -> Setting | None:
-        """An option of the training program."""
-        return self.setting("argument", *names)
+        return self.config.option(*names)
 
     def given(self, *names: str) -> bool:
-        return self.option(*names) is not None
+        return self.config.given(*names)
 
     def key(self, name: str) -> Setting | None:
         """A key of a DeepSpeed config, such as `zero_optimization.stage`."""
@@ -179,39 +131,9 @@ class LaunchedJob:
         return Place(path, line, start - starts[line - 1] + 1, length)
 
 
-def texts_of(setting: Setting | None) -> tuple[str, ...]:
-    """The known values of a setting as texts; none when it is not given."""
-    values = () if setting is None else setting.values
-    return tuple(str(value) for value in values if not isinstance(value, Unknown))
-
-
-def text_of(setting: Setting | None) -> str | None:
-    """A setting's one known value as text."""
-    if setting is None or not setting.values or isinstance(setting.values[0], Unknown):
-        return None
-    return str(setting.values[0])
-
-
-def number_of(setting: Setting | None) -> int | None:
-    text = text_of(setting)
-    plain = (text or "").replace("_", "")
-    return int(plain) if re.fullmatch(r"[+-]?\d{1,18}", plain, re.ASCII) else None
-
-
 def is_script(path: str, text: str) -> bool:
     """Whether a file is read by a shell, and not a config or a Python program."""
     return not path.endswith((".json", ".toml", ".py", ".yaml", ".yml"))
-
-
-def _spelling(setting: Setting) -> str:
-    """Launchers take `_` for `-` in their options, and so do Megatron-LM's forks."""
-    if setting.scope in ("argument", "launcher", "sbatch"):
-        return dashed(setting.name)
-    return setting.name
-
-
-def dashed(name: str) -> str:
-    return name.replace("_", "-") if name.startswith("--") else name
 
 
 def _line_starts(text: str) -> list[int]:

@@ -14,7 +14,7 @@ LOGS = CASES / "logs"
 
 
 def read(target: str, text: str) -> RunLog:
-    log = BACKENDS[target].read_log(text)
+    log = BACKENDS[target].reader.log(text)
     assert log is not None
     return log
 
@@ -37,7 +37,7 @@ def test_a_log_says_what_ran(name: str) -> None:
 def test_only_its_own_framework_reads_a_log(name: str) -> None:
     ran = RUNS[name]
     text = log_text(ran, [1.0, 1.0, 1.0])
-    assert [target for target in BACKENDS if BACKENDS[target].read_log(text)] == [ran.target]
+    assert [target for target in BACKENDS if BACKENDS[target].reader.log(text)] == [ran.target]
 
 
 @pytest.mark.parametrize("prefix", ["[rank0]:", "[rank0]: ", "[default3]:", " 7: ", "12: "])
@@ -149,7 +149,7 @@ def test_virtual_stages_and_partial_recomputation_of_megatron() -> None:
 )
 @pytest.mark.parametrize("target", BACKENDS)
 def test_other_text_is_no_log(target: str, text: str) -> None:
-    assert BACKENDS[target].read_log(text) is None
+    assert BACKENDS[target].reader.log(text) is None
 
 
 @pytest.mark.parametrize("target", BACKENDS)
@@ -158,8 +158,8 @@ def test_absurd_numbers_do_not_break_a_reader(target: str) -> None:
     ran = next(ran for ran in RUNS.values() if ran.target == target)
     text = log_text(ran, [1.0] * 4)
     for old in ("4096", "=8", " 1.0", "128"):
-        BACKENDS[target].read_log(text.replace(old, "9" * 6000))
-    BACKENDS[target].read_log(text.replace("{", "{[" * 9000))
+        BACKENDS[target].reader.log(text.replace(old, "9" * 6000))
+    BACKENDS[target].reader.log(text.replace("{", "{[" * 9000))
 
 
 def test_the_steady_time_leaves_out_what_is_not_steady() -> None:

@@ -15,6 +15,7 @@ from parc.backends import BACKENDS, LAUNCHERS
 from parc.compiler.plan import Plan
 from tests.support.compiled_examples import EXAMPLES, Compiled, compiled
 from tests.support.paths import ROOT
+from tests.support.read_back import assert_plan_is_back
 
 GOLDEN = ROOT / "tests" / "golden"
 every_example = pytest.mark.parametrize("example", EXAMPLES)
@@ -88,11 +89,7 @@ def written_by(plan: Plan, files: dict[str, str]) -> dict[str, str]:
 def test_reading_gives_the_plan_back(example: str) -> None:
     result = compiled(example)
     for plan in result.plans:
-        backend = BACKENDS[plan.target]
-        read = backend.read(written_by(plan, result.files))
-        expected = backend.facts(plan)
-        assert expected
-        assert {name: read.value(name) for name in expected} == expected
+        assert_plan_is_back(plan, written_by(plan, result.files))
         if plan.job.launch is not None:
             launcher = LAUNCHERS[plan.job.launch.kind]
             path = f"{launcher.name}/{plan.target}.sbatch"

@@ -37,7 +37,7 @@ def emit(plan: Plan) -> dict[str, str]:
 
 
 def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan))` gives back; Ulysses is no context parallelism."""
+    """What reading the files must give back, in a plan's words; Ulysses is no context parallelism."""
     layout = plan.layout
     return plan_facts(plan) | {
         "cp": 1,

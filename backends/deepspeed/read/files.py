@@ -1,44 +1,15 @@
-"""ds_config.json, and parc's model.json, train.py and launch.sh, any of them -> the facts they state."""
+"""A DeepSpeed config, and the model.json and train.py that parc writes beside it -> the facts they state."""
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ....compiler.plan import OFFLOAD
-from ....reading.bash.script import read_script
-from ....reading.bash.source import file_source
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread
-from ....reading.launchers import started
-from ...facts import in_plan_words
+from ....reading.facts import Fact, Unknown
 from . import settings
-from .document import NotADocument, Table, document
-
-
-def read(files: Mapping[str, str]) -> LaunchConfig:
-    """The facts of the files together; what one file cannot say alone (world, nodes) follows from several."""
-    found: list[Fact] = []
-    unread: list[Unread] = []
-    for path, text in sorted(files.items()):
-        try:
-            found += _READERS[path.rpartition(".")[2]](path, text)
-        except KeyError:
-            unread.append(Unread("it is no DeepSpeed file", path, 1))
-        except NotADocument as error:
-            unread.append(Unread(str(error), *error.place))
-        except ValueError as error:
-            unread.append(Unread(str(error), path, 1))
-    return LaunchConfig("deepspeed", (*found, *together(found)), tuple(unread))
-
-
-def _json(path: str, text: str) -> Iterator[Fact]:
-    values = document(file_source(path, text))
-    if values.find("hidden") and values.find("layers"):
-        yield from model_facts(path, values)
-    else:
-        yield from in_plan_words([*settings.facts(path, values), offload(path, values)])
-
+from .document import Table
 
 _MODEL = ("layers", "hidden", "heads", "kv_heads", "seq_len")
 
@@ -90,21 +61,6 @@ def _parsed(text: str) -> ast.Module:
         return ast.parse(text)
     except SyntaxError as error:
         raise ValueError(f"line {error.lineno}: {error.msg}") from None
-
-
-def _launch(path: str, text: str) -> Iterator[Fact]:
-    launches = read_script(path, text).launches
-    shape = started(launches[-1]).shape if launches else {}
-    value, place = shape.get("gpus_per_node", (None, None))
-    if isinstance(value, int) and place is not None:
-        yield Fact("gpus_per_node", value, path, place.line, place.column)
-
-
-_READERS: dict[str, Callable[[str, str], Iterator[Fact]]] = {
-    "json": _json,
-    "py": script_facts,
-    "sh": _launch,
-}
 
 
 def together(found: list[Fact]) -> Iterator[Fact]:

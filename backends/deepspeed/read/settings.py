@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.facts import Fact, Setting, Unknown, Value
+from ..options import KNOWN_KEYS
 from .document import Table
 
 Answer = Value | Unknown
@@ -23,7 +24,10 @@ PRECISIONS = ("fp16", "bf16")
 
 
 def settings(table: Table) -> Iterator[Setting]:
-    """Every key with its value, also one that is written twice."""
+    """Every key with its value, also one that is written twice; none of a file without any key that DeepSpeed
+    reads."""
+    if not KNOWN_KEYS & {name.split(".")[0] for name, _ in table.flat()}:
+        return
     for name, member in table.flat():
         values = member.value if isinstance(member.value, list) else [member.value]
         told = tuple(_told(value) for value in values)

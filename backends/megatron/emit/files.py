@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from ....compiler.plan import Layout, Plan
 from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import Diagnostic, JobError
+from ....reading.facts import Value
 from ... import extra
 from ...capability import BLACKWELL, capability
+from ...facts import plan_facts
 from ...render import default_text, nodes_text, provenance, render
 from ..target import TARGET
 from .flags import Flag, flag, names, rows
@@ -51,6 +53,17 @@ def emit(plan: Plan) -> dict[str, str]:
     if flags := list(_extra(plan).values()):
         groups["EXTRA"] = flags
     return {ENTRY: render("megatron/pretrain.sh.j2", _values(plan, groups))}
+
+
+def facts(plan: Plan) -> dict[str, Value]:
+    """What reading the script must give back, in a plan's words."""
+    layout, model = plan.layout, plan.job.model
+    found = plan_facts(plan) | {
+        "experts": model.experts,
+        "sequence_parallel": layout.tp > 1,
+        "distributed_optimizer": layout.zero >= 1,
+    }
+    return found | ({"etp": layout.etp} if model.moe else {})
 
 
 def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:

@@ -13,7 +13,7 @@ from ...deepspeed.read import settings
 from ...deepspeed.read.document import NotADocument, Table, document
 from . import spelling
 from .arguments import DeepSpeed
-from .files import NO_CONFIG, given_to, job_facts, recognised
+from .commands import NO_CONFIG, given_to, job_facts, recognised
 
 #: Options that name a DeepSpeed config.
 CONFIGS = ("--deepspeed-config", "--ds-config", "--deepspeed")

@@ -8,6 +8,8 @@ import math
 from ....compiler.plan import Plan
 from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
+from ....reading.facts import Value
+from ...facts import plan_facts
 from ...render import format_python, nodes_text, provenance, render
 from ..models import flavor, registration
 from ..options import options_of
@@ -16,6 +18,7 @@ from ..target import TARGET
 from .python_job import FILE, python_job
 from .sections import Section, Setting, sections
 
+ENTRY = "torchtitan/launch.sh"
 GIB = 2**30
 
 
@@ -24,7 +27,7 @@ def emit(plan: Plan) -> dict[str, str]:
     if found := problems(plan.job, TARGET, plan.layout):
         raise JobError(found)
     values = _values(plan)
-    launch = {"torchtitan/launch.sh": render("torchtitan/launch.sh.j2", values)}
+    launch = {ENTRY: render("torchtitan/launch.sh.j2", values)}
     if options_of(plan.job).version == "0.3":
         return {FILE: python_job(plan, _summary(plan)), **launch}
     values |= {
@@ -36,6 +39,11 @@ def emit(plan: Plan) -> dict[str, str]:
         "torchtitan/parc_model.py": format_python(render("torchtitan/parc_model.py.j2", values)),
         **launch,
     }
+
+
+def facts(plan: Plan) -> dict[str, Value]:
+    """What reading the files must give back, in a plan's words."""
+    return {**plan_facts(plan), "experts": plan.job.model.experts}
 
 
 def _values(plan: Plan) -> dict[str, object]:

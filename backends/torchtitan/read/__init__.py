@@ -1,1 +1,23 @@
-"""Launch files, configurations and logs of torchtitan -> facts with their places."""
+"""torchtitan's TOML files, Python configurations, commands and logs -> facts in the compiler's words."""
+
+from __future__ import annotations
+
+import re
+
+from ...reader import ConfigFile, Reader
+from .described import model, options, train
+from .jobs import alone, alone_in_python, job
+from .log import read_log
+
+SECTIONS = "training|parallelism|experimental|activation_checkpoint"
+READER = Reader(
+    recognise=job,
+    log=read_log,
+    configs=(
+        ConfigFile("toml", alone, re.compile(rf"(?m)^\s*\[(?:{SECTIONS})\]")),
+        ConfigFile("py", alone_in_python),
+    ),
+    model=model,
+    train=train,
+    options=options,
+)

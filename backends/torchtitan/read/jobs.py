@@ -12,8 +12,8 @@ from ....reading.command_options import Options
 from ....reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread, Value
 from ....reading.launched_job import Folder, Job, linked
 from ....reading.launchers import Started
-from . import python_config
-from .files import Reader
+from . import python_config, python_sources
+from .facts import Reader
 from .sources import Launch, Place, Registered, Settings, registered, settings_of
 from .spelling import KEYS
 
@@ -50,15 +50,15 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
         yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
         return
     for settings in found.values():
-        yield _config("torchtitan-python", settings, {}, {path: text})
+        yield _config("torchtitan-python", settings, _models({path: text}), {path: text})
 
 
 def _models(texts: Mapping[str, str]) -> dict[str, Registered]:
     found: dict[str, Registered] = {}
     for path, text in texts.items():
-        if path.endswith(".py") and "ModelArgs" in text:
+        if path.endswith(".py") and ("ModelArgs" in text or "Trainer.Config" in text):
             try:
-                found |= registered(path, text)
+                found |= registered(path, text) | python_sources.models(path, text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
     return found
@@ -144,7 +144,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
         told += _told(settings)
     overridden = settings.with_overrides(dict(_overrides(given)))
     start = Launch(shape["nodes"][0], shape["gpus_per_node"][0], _place(shape["nodes"][1]))
-    models = _models(_beside(settings, launch, texts, folder))
+    models = _models({**_beside(settings, launch, texts, folder), **files})
     facts = [
         fact
         for fact in ([] if unread else _facts(overridden, models, start))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....reading.facts import Unknown
+from .python_sources import FLAVOR, builds_its_model
 from .sources import Place, Settings
 
 #: Longer modules are not read.
@@ -42,11 +43,12 @@ def configs(path: str, text: str) -> dict[str, Settings]:
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     family = re.search(r"models/(\w+)/", path)
     reader = _Reader(path, functions, family[1] if family else "")
+    flavor = {"model.flavor": FLAVOR} if builds_its_model(module) else {}
     found = {}
     for name in functions:
         config = reader.returned(name, 0)
         if config is not None:
-            found[name] = Settings(path, config.values, config.places)
+            found[name] = Settings(path, {**config.values, **flavor}, config.places)
     return found
 
 

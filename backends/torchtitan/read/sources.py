@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....reading.bash.script import read_script
 from ....reading.facts import Unknown
-from ....reading.launchers import started
 from .spelling import KEYS
 
 Number = int | Unknown
@@ -199,14 +197,3 @@ class Launch:
         if isinstance(self.nodes, Unknown) or isinstance(self.per_node, Unknown):
             return self.nodes if isinstance(self.nodes, Unknown) else self.per_node
         return self.nodes * self.per_node
-
-
-def launch_of(path: str, text: str) -> Launch | None:
-    """The torchrun command of a script, or None."""
-    launches = [started(launch) for launch in read_script(path, text).launches]
-    mine = [launch for launch in launches if launch.launcher == "torchrun"]
-    if not mine:
-        return None
-    shape = mine[-1].shape
-    place = Place(path, mine[-1].launch.words[0].line)
-    return Launch(shape["nodes"][0], shape["gpus_per_node"][0], place)

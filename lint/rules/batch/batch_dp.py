@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ....reading.facts import number_of
 from ...compiler_predicates import enforced, legal_values
-from ...facts.launched_job import LaunchedJob, number_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR201"

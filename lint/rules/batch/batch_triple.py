@@ -29,7 +29,8 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ....dsl.diagnostics import Severity
-from ...facts.launched_job import LaunchedJob, number_of
+from ....reading.facts import number_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR205"

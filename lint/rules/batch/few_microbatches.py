@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....backends.reader import Missing
+from ....reading.facts import number_of
 from ...compiler_predicates import places
-from ...facts.known import Known, Missing
-from ...facts.launched_job import LaunchedJob, number_of
+from ...facts.known import Known
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
 
 CODE = "PAR204"

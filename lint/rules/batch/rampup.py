@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launched_job import LaunchedJob, texts_of
+from ....reading.facts import texts_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR202"

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launched_job import LaunchedJob, text_of
+from ....reading.facts import text_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 from .connections_missing import FSDP, NAME_OF_VARIABLE
 

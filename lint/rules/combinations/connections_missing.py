@@ -21,7 +21,8 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...facts.launched_job import LaunchedJob, text_of
+from ....reading.facts import text_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 from ..options.megatron_program import is_old
 

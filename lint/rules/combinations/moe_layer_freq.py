@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.expert_layers import length_of
-from ...facts.launched_job import LaunchedJob, text_of
+from ....backends.megatron.read.expert_layers import length_of
+from ....reading.facts import text_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR314"

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ....reading.facts import Setting
-from ...facts.launched_job import LaunchedJob, number_of, text_of
+from ....reading.facts import Setting, number_of, text_of
+from ...facts.launched_job import LaunchedJob
 from ...facts.versions import older
 from ...finding import Complaint
 from ..options.option_value import lacks_values

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ....reading.facts import Setting
-from ...facts.launched_job import LaunchedJob, number_of, text_of
+from ....reading.facts import Setting, number_of, text_of
+from ...facts.launched_job import LaunchedJob
 from ...facts.versions import older
 from ...finding import Complaint, Related
 from .megatron_pairs import EXCLUDES, SOURCES

@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....reading.facts import number_of
 from ...compiler_predicates import legal_values
-from ...facts.launched_job import LaunchedJob, number_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR412"

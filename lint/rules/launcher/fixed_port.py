@@ -26,9 +26,9 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ....reading.facts import Setting
+from ....reading.facts import Setting, text_of
 from ...facts.batch import Batch, batches
-from ...facts.launched_job import LaunchedJob, text_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR605"

@@ -16,7 +16,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from ...facts.launched_job import LaunchedJob, dashed, text_of
+from ....reading.facts import dashed, text_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 from ..slurm_directives.unknown_directive import KNOWN as BATCH
 

@@ -27,8 +27,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ....reading.facts import Setting
-from ...facts.launched_job import LaunchedJob, number_of, text_of
+from ....reading.facts import Setting, number_of, text_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related
 
 CODE = "PAR604"

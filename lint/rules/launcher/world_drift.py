@@ -26,8 +26,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ....reading.facts import number_of
 from ...facts.batch import Batch, batches
-from ...facts.launched_job import LaunchedJob, number_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR601"

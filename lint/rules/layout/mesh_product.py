@@ -28,8 +28,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from ....reading.facts import Setting
-from ...facts.launched_job import LaunchedJob, number_of
+from ....reading.facts import Setting, number_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related, Skipped
 
 CODE = "PAR103"

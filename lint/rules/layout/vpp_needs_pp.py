@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.launched_job import LaunchedJob, number_of
+from ....reading.facts import number_of
+from ...facts.launched_job import LaunchedJob
 from ...facts.versions import older
 from ...finding import Complaint, Related
 from .layers_vpp import COUNT, PER_STAGE

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....reading.facts import Setting
-from ...facts.launched_job import LaunchedJob, text_of
+from ....reading.facts import Setting, text_of
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR501"

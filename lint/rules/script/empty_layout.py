@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....reading.facts import Setting, Unknown, Value
-from ...facts.launched_job import LaunchedJob, dashed
+from ....reading.facts import Setting, Unknown, Value, dashed
+from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
 CODE = "PAR801"

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....reading.facts import number_of
 from ...facts.batch import batches
-from ...facts.launched_job import LaunchedJob, number_of
+from ...facts.launched_job import LaunchedJob
 from ...facts.launcher_patterns import LAUNCHERS
 from ...finding import Complaint
 

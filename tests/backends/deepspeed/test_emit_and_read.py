@@ -21,6 +21,7 @@ from parc.compiler.model import flops
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.job import Gpu, Model, Train
 from parc.reading.facts import LaunchConfig, Unknown
+from tests.support.read_back import assert_plan_is_back, read_back
 from tests.support.sample_plans import GPT_125M, LLAMA3_8B, QWEN3_8B, sample_plan
 
 PIPELINE = Layout(pp=4, dp_shard=2, zero=1, micro_batch=2, microbatches=8)
@@ -65,7 +66,7 @@ def test_same_bytes_twice() -> None:
 def test_files(name: str, model: str) -> None:
     plan = fit(name, model=MODELS[model])
     files = emitted(name, model)
-    assert BACKEND.read(files).values() == BACKEND.facts(plan)
+    assert_plan_is_back(plan, files)
     script = files["deepspeed/train.py"]
     assert format_python(script) == script
     assert_names_resolve(script)
@@ -213,22 +214,22 @@ def test_every_activation_is_an_expression() -> None:
         ast.parse(write("x"), mode="eval")
 
 
-def read(**files: str) -> LaunchConfig:
-    return BACKEND.read({name.replace("__", "."): text for name, text in files.items()})
+def alone(text: str) -> LaunchConfig:
+    return read_back({"ds.json": text})
 
 
 def test_reader_says_only_what_it_knows() -> None:
-    lone = read(ds__json='{"train_batch_size": 64, "zero_optimization": {"stage": "auto"}}')
+    lone = alone('{"train_batch_size": 64, "zero_optimization": {"stage": "auto"}}')
     assert lone.value("global_batch") == 64 and isinstance(lone.value("zero"), Unknown)
-    assert lone.value("gpus") is None and lone.value("pp") is None
+    assert isinstance(lone.value("gpus"), Unknown) and lone.value("pp") is None
     assert lone.value("precision") == "fp32" and lone.value("offload") == "none"
-    broken = read(ds__json="{", train__py="def", notes__txt="x")
-    assert len(broken.unread) == 3 and not broken.facts
+    broken = alone("{")
+    assert len(broken.unread) == 1 and not broken.facts
 
 
 def test_reader_gives_positions() -> None:
     text = '{\n  "bf16": {"enabled": true},\n  "zero_optimization": {\n    "stage": 2\n  }\n}\n'
-    fact = next(fact for fact in read(ds__json=text).facts if fact.name == "zero")
+    fact = next(fact for fact in alone(text).facts if fact.name == "zero")
     assert (fact.value, fact.line, fact.column) == (2, 4, 5)
 
 

@@ -23,6 +23,7 @@ from parc.dsl.job import Model, Train
 from parc.reading.facts import Unknown
 from tests.backends.deepspeed.test_emit_and_read import assert_names_resolve
 from tests.support.paths import CASES
+from tests.support.read_back import assert_plan_is_back, read_back
 from tests.support.sample_plans import GPT_125M, LLAMA3_8B, QWEN3_8B, sample_plan
 
 FOLDER = CASES / "deepspeed_hf"
@@ -45,7 +46,7 @@ def plan(name: str, model: Model = LLAMA3_8B, **given: Any) -> Plan:
 def test_files(name: str) -> None:
     chosen = plan(name)
     files = BACKEND.emit(chosen)
-    assert BACKEND.read(files).values() == BACKEND.facts(chosen)
+    assert_plan_is_back(chosen, files)
     script = files["deepspeed/train.py"]
     assert black.format_str(script, mode=black.Mode()) == script
     assert_names_resolve(script)
@@ -127,13 +128,13 @@ def test_the_whole_embedding_is_on_every_rank_of_a_tensor_group() -> None:
 
 def test_a_configuration_alone_leaves_tensor_parallelism_open() -> None:
     text = '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 1}'
-    values = BACKEND.read({"ds_config.json": text}).values()
+    values = read_back({"ds_config.json": text}).values()
     assert "tp" not in values and values["global_batch"] == 64
     shared = text.replace("}", ', "tensor_parallel": {"autotp_size": 4}}')
-    values = BACKEND.read({"ds_config.json": shared}).values()
+    values = read_back({"ds_config.json": shared}).values()
     assert values["tp"] == 4 and values["global_batch"] == 16
     auto = text.replace("64", '"auto"')
-    assert isinstance(BACKEND.read({"ds_config.json": auto}).values()["global_batch"], Unknown)
+    assert isinstance(read_back({"ds_config.json": auto}).values()["global_batch"], Unknown)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.par")), ids=lambda path: path.stem)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
-from parc.backends.deepspeed import BACKEND, TARGET
+from parc.backends.deepspeed import BACKEND
 from parc.backends.deepspeed.options import Options
+from parc.backends.deepspeed.target import TARGET
 from parc.compiler.case import Case
 from parc.compiler.plan import Layout
 from parc.compiler.target import holds

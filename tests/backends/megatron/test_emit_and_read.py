@@ -17,14 +17,13 @@ from parc.dsl.job import Gpu
 from tests.support import sample_plans
 from tests.support.bash_launches import command
 from tests.support.megatron_plans import DENSE, PLANS, arguments, plan_of, script_of, with_model
+from tests.support.read_back import assert_plan_is_back
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_reading_gives_the_plan_back(name: str) -> None:
     plan = PLANS[name]
-    found = BACKEND.read(BACKEND.emit(plan))
-    assert found.values() == BACKEND.facts(plan)
-    assert found.kind == "megatron" and found.unread == ()
+    assert_plan_is_back(plan, BACKEND.emit(plan))
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -11,6 +11,7 @@ from parc.backends.megatron.emit.pipeline import stage_count
 from parc.compiler.plan import Layout
 from tests.support import sample_plans
 from tests.support.megatron_plans import DENSE, arguments, plan_of, with_model
+from tests.support.read_back import read_back
 
 
 def placed(words: list[str], layers: int, pp: int) -> list[list[int]]:
@@ -63,7 +64,7 @@ def test_layer_split_means_the_plan(split: list[list[int]]) -> None:
     layout = Layout(pp=pp, vpp=vpp, dp_shard=2, zero=1, microbatches=4 * pp)
     plan = plan_of(with_model(DENSE, layers=layers), layout, split=split)
     assert placed(arguments(plan), layers, pp) == split
-    assert BACKEND.read(BACKEND.emit(plan)).value("vpp") == vpp
+    assert read_back(BACKEND.emit(plan)).value("vpp") == vpp
 
 
 def test_prediction_layers_stand_before_the_loss() -> None:

@@ -10,6 +10,7 @@ import black
 import pytest
 
 import parc
+from parc.backends.launch_files import read_jobs
 from parc.backends.torchtitan import BACKEND
 from parc.backends.torchtitan.emit.python_job import CLASSES
 from parc.backends.torchtitan.options import Options
@@ -20,6 +21,7 @@ from parc.dsl.job import Model, Train
 from parc.reading.facts import Unknown
 from tests.support import sample_plans
 from tests.support.paths import CASES
+from tests.support.read_back import assert_plan_is_back, read_back
 from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B
 
 Emitted = tuple[Plan, dict[str, str]]
@@ -84,15 +86,13 @@ def emitted(request: pytest.FixtureRequest) -> Emitted:
 def test_reading_gives_the_plan_back(emitted: Emitted) -> None:
     chosen, files = emitted
     assert set(files) == {JOB, "torchtitan/launch.sh"}
-    config = BACKEND.read(files)
-    assert config.values() == BACKEND.facts(chosen)
-    assert config.unread == ()
+    assert_plan_is_back(chosen, files)
 
 
 def test_facts_point_at_their_lines(emitted: Emitted) -> None:
     _, files = emitted
     lines = files[JOB].splitlines()
-    found = {fact.name: fact for fact in BACKEND.read(files).facts}
+    found = {fact.name: fact for fact in read_back(files).facts}
     assert "tensor_parallel_degree" in lines[found["tp"].line - 1]
     assert lines[found["layers"].line - 1].startswith("LAYERS")
     assert "activation_checkpoint" in lines[found["recompute"].line - 1]
@@ -213,7 +213,7 @@ def other():
 
 
 def test_what_is_computed_is_unknown_and_what_is_left_out_is_the_default() -> None:
-    values = BACKEND.read({"job.py": FOREIGN}).values()
+    values = read_jobs({"job.py": FOREIGN})[-1].values()
     assert isinstance(values["micro_batch"], Unknown) and isinstance(values["layers"], Unknown)
     assert values["seq_len"] == 2048 and values["tp"] == 1 and values["recompute"] == "selective"
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ....compiler.plan import Plan
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
-from ...facts import plan_facts
-from .python_sources import FLAVOR, python_settings
-from .sources import Launch, Place, Registered, Settings, launch_of, registered, settings_of
+from ....reading.facts import Unknown, Value
+from .sources import Launch, Place, Registered, Settings
 from .spelling import FLAVORS, FLOAT8
 
 Found = tuple[str, Value | Unknown, Place]
@@ -30,38 +26,6 @@ PLAIN = {
 #: Last part of a converter's name -> precision; 0.2.2 writes `quantize.linear.float8`.
 CONVERTERS = {"linear.float8": "fp8", "linear.mx": "mxfp8", "float8": "fp8", "mx": "mxfp8"}
 SIZES = {"layers": "n_layers", "hidden": "dim", "heads": "n_heads"}
-
-
-def read(files: Mapping[str, str]) -> LaunchConfig:
-    """The facts of the first configuration among `files`, its model and the script that starts it."""
-    tables: list[Settings] = []
-    models: dict[str, Registered] = {}
-    launches: list[Launch] = []
-    unread: list[Unread] = []
-    for path, text in files.items():
-        try:
-            if path.endswith(".toml"):
-                tables.append(settings_of(path, text))
-            elif path.endswith(".py"):
-                found = python_settings(path, text)
-                tables += [found[0]] if found else []
-                models |= {FLAVOR: found[1]} if found else registered(path, text)
-            elif launch := launch_of(path, text):
-                launches.append(launch)
-            else:
-                unread.append(Unread("it does not start torchtitan", path, 1))
-        except (SyntaxError, ValueError, tomllib.TOMLDecodeError) as error:
-            unread.append(Unread(f"it cannot be read: {error}", path, 1))
-    if not tables:
-        unread = [Unread("there is no TOML file", path, 1) for path in files]
-        return LaunchConfig("torchtitan", (), tuple(unread))
-    reader = Reader(tables[0], models, launches[0] if launches else None)
-    unread += [Unread("it is a second TOML file", table.path, 1) for table in tables[1:]]
-    facts = [
-        Fact(name, value, place.path, place.line, place.column)
-        for name, value, place in reader.facts()
-    ]
-    return LaunchConfig("torchtitan", tuple(facts), tuple(unread))
 
 
 @dataclass(frozen=True)
@@ -241,8 +205,3 @@ def _derived(formula: Callable[..., int], *numbers: Number) -> Number:
         return formula(*known)
     except ZeroDivisionError:
         return Unknown("a degree is 0")
-
-
-def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan))` must give back."""
-    return {**plan_facts(plan), "experts": plan.job.model.experts}

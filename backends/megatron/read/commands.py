@@ -1,39 +1,17 @@
-"""A Megatron-LM launch script -> facts: what its options say, else Megatron-LM's defaults."""
+"""A launched command -> whether it takes Megatron-LM's options, and the facts that it states."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from ....compiler.plan import Plan
-from ....reading.bash.script import read_script
 from ....reading.bash.values import Word
 from ....reading.command_options import Options, spelled
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
-from ....reading.launchers import Started, started
-from ...facts import in_plan_words, plan_facts
+from ....reading.facts import Fact, Unknown, Value
+from ....reading.launchers import Started
 from . import arguments, spelling
 from .arguments import DeepSpeed
 
 NO_CONFIG = DeepSpeed(None, None)
-#: What a plan of this backend says no more of than its defaults.
-_NOT_EMITTED = ("ulysses", "rampup")
-
-
-def read(files: Mapping[str, str]) -> LaunchConfig:
-    """The facts of every script among `files` that starts Megatron; the others are unread."""
-    found: list[Fact] = []
-    unread: list[Unread] = []
-    for path, text in files.items():
-        launches = [started(launch) for launch in read_script(path, text).launches]
-        mine = [launch for launch in launches if recognised(launch)]
-        if mine:
-            found += job_facts(mine[-1])
-        else:
-            unread.append(Unread("it does not start Megatron", path, 1))
-    told = [fact for fact in in_plan_words(found) if fact.name not in _NOT_EMITTED]
-    if told and not any(fact.name == "experts" for fact in told):
-        told.append(Fact("experts", 0, told[0].path, told[0].line, told[0].column))
-    return LaunchConfig("megatron", tuple(told), tuple(unread))
 
 
 def given_to(launch: Started) -> Options:
@@ -72,14 +50,3 @@ def _not_megatrons(
 def _placed(found: list[tuple[str, Value | Unknown, Word]]) -> Iterator[Fact]:
     for name, value, place in found:
         yield Fact(name, value, place.path, place.line, place.column)
-
-
-def facts(plan: Plan) -> dict[str, Value]:
-    """What `read(emit(plan))` must give back."""
-    layout, model = plan.layout, plan.job.model
-    found = plan_facts(plan) | {
-        "experts": model.experts,
-        "sequence_parallel": layout.tp > 1,
-        "distributed_optimizer": layout.zero >= 1,
-    }
-    return found | ({"etp": layout.etp} if model.moe else {})

@@ -1,0 +1,59 @@
+"""What predicates ask of a job that Megatron-LM's options and defaults decide, and facts do not say."""
+
+from __future__ import annotations
+
+from ....reading.facts import LaunchConfig, number_of, text_of
+from ...reader import Answers, Asked, Missing
+from .described import default_ffn
+
+
+def fork(config: LaunchConfig) -> str | None:
+    return "Megatron-DeepSpeed" if "deepspeed" in config.kind else None
+
+
+def _ffn(asked: Asked) -> int:
+    given = asked.option("--ffn-hidden-size")
+    if given is not None:
+        return given
+    return default_ffn(asked.number("hidden"), asked.config.given("--swiglu"))
+
+
+def _zero_unless(option: str, name: str, asked: Asked) -> int:
+    """A count that is 0 without an option, and that this reader does not take from it."""
+    if asked.config.given(option):
+        raise Missing(name)
+    return 0
+
+
+def _head_size(asked: Asked) -> int:
+    given = asked.option("--kv-channels")
+    return given or asked.number("hidden") // max(asked.number("heads"), 1)
+
+
+def _attention(asked: Asked) -> str:
+    """Only what was asked for by name; `auto` may choose any."""
+    chosen = text_of(asked.config.option("--attention-backend"))
+    return "unfused" if chosen == "unfused" else "flash"
+
+
+def _recompute_layers(asked: Asked) -> int:
+    """Layers that the block method recomputes in each chunk; 0 stands for all."""
+    if text_of(asked.config.option("--recompute-method")) != "block":
+        return 0
+    return number_of(asked.config.option("--recompute-num-layers")) or 0
+
+
+ANSWERS: Answers = {
+    "mla": lambda asked: asked.config.given("--multi-latent-attention"),
+    "ffn": _ffn,
+    "dense_layers": lambda asked: _zero_unless("--moe-layer-freq", "dense_layers", asked),
+    "shared_experts": lambda asked: _zero_unless(
+        "--moe-shared-expert-intermediate-size", "shared_experts", asked
+    ),
+    "expert_width": lambda asked: asked.option("--moe-ffn-hidden-size") or _ffn(asked),
+    "bias": lambda asked: not asked.config.given("--disable-bias-linear"),
+    "window": lambda asked: 1 if asked.config.given("--window-size") else None,
+    "head_size": _head_size,
+    "attention": _attention,
+    "recompute_layers": _recompute_layers,
+}

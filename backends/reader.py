@@ -1,0 +1,83 @@
+"""How launch files of a framework are recognised, read and described: what `Backend.reader` declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..reading.facts import LaunchConfig
+from ..reading.launched_job import Folder, Job
+from ..reading.launchers import Started
+from .log import RunLog
+
+#: Settings of a block of the language by name.
+Values = dict[str, Any]
+
+
+class Missing(Exception):
+    """A value that the files do not say, or do not decide; `unknown` names the undecided fact."""
+
+    def __init__(self, name: str, unknown: bool = False) -> None:
+        super().__init__(name)
+        self.name = name
+        self.unknown = unknown
+
+
+class Asked(Protocol):
+    """A launched job of which a predicate asks values; each value looked at is remembered with its place."""
+
+    @property
+    def config(self) -> LaunchConfig: ...
+
+    def number(self, name: str) -> int:
+        """A fact that is a whole number; raises `Missing`."""
+
+    def option(self, *names: str) -> int | None:
+        """The number behind an option, None when it is not given; raises `Missing` where it is no number."""
+
+
+#: By the name of a model's, a training's or a layout's value; an answer raises `Missing`.
+Answers = Mapping[str, Callable[[Asked], Any]]
+
+
+def nothing(config: LaunchConfig) -> Values:
+    return {}
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A kind of configuration file that is a job even where no command names it.
+
+    `jobs(path, text, texts)` reads one such file among all `texts`. `telling` finds it by its text when a
+    folder is searched; without it only files that the user names are read.
+    """
+
+    suffix: str
+    jobs: Callable[[str, str, Mapping[str, str]], Iterator[LaunchConfig]]
+    telling: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What `parc lint`, `parc import` and `parc calibrate` read of a framework."""
+
+    recognise: Callable[[Started, Mapping[str, str], Folder], Job | None]
+    """The job of a launched command, None for one of another program; `texts` and `folder` have its files."""
+    log: Callable[[str], RunLog | None]
+    """What a run printed; None for the log of another framework."""
+    configs: tuple[ConfigFile, ...] = ()
+    """Its configuration files."""
+    telling: str = ""
+    """A regular expression for what only scripts of this framework hold, to find them in a folder."""
+    model: Callable[[LaunchConfig], Values] = nothing
+    """Settings of the `model` block beside layers, hidden, heads and kv_heads."""
+    train: Callable[[LaunchConfig], Values] = nothing
+    """Settings of the `train` block beside seq_len, global_batch and precision, of any launched command."""
+    answers: Answers = field(default_factory=dict)
+    """What predicates ask of a job and its facts do not say, such as a default of the framework."""
+    options: Callable[[LaunchConfig], Values] = nothing
+    """Settings of the target block that would write such files, such as its release."""
+    fork: Callable[[LaunchConfig], str | None] = field(default=lambda config: None)
+    """The name of the fork whose files these are, None for the framework itself."""
