@@ -30,7 +30,7 @@ def test_small_models_on_a_fast_link_need_no_pipeline(example: str) -> None:
 def test_a_pipeline_for_a_small_model_gains_little() -> None:
     """DeepSpeed's script keeps more for the backward pass, which stages divide, but so do context ranks."""
     best = plan_of("llama3_8b", "deepspeed").estimate
-    flat = parc.estimate(parc.load("examples/llama3_8b.par"), {"cp": 2, "zero": 2}, "deepspeed")
+    flat = parc.estimate(parc.load(EXAMPLES["llama3_8b"]), {"cp": 2, "zero": 2}, "deepspeed")
     assert best.layout.pp > 1 == flat.layout.pp
     assert best.step_seconds <= flat.step_seconds <= 1.04 * best.step_seconds
 
@@ -48,7 +48,7 @@ def test_long_sequences_are_divided(target: str) -> None:
 
 def test_llama3_405b_as_meta_ran_it() -> None:
     """Meta recomputed nothing (arXiv 2407.21783, 3.3.2), which parc's memory terms do not fit into 80 GB."""
-    job = parc.load("examples/llama3_405b.par")
+    job = parc.load(EXAMPLES["llama3_405b"])
     degrees = {"tp": 8, "pp": 16}
     published = parc.estimate(job, {**degrees, "vpp": 8, "recompute": 0}, "megatron")
     assert published.layout.dp == 128
@@ -59,6 +59,6 @@ def test_llama3_405b_as_meta_ran_it() -> None:
 
 def test_llama3_405b_takes_a_layer_from_both_ends() -> None:
     """126 layers on 16 stages (arXiv 2407.21783, 3.3.2)."""
-    job = parc.load("examples/llama3_405b.par")
+    job = parc.load(EXAMPLES["llama3_405b"])
     stages = parc.estimate(job, {"tp": 8, "pp": 16, "vpp": 1}, "megatron").stages
     assert [sum(stage.layers) for stage in stages] == [7, *[8] * 14, 7]

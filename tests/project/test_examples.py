@@ -1,4 +1,4 @@
-"""Every example on every backend: golden files, same bytes twice, reading back, clean text."""
+"""Every example on every backend: golden files, reading back, clean text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import black
 import pytest
 
-from parc.api import Planned, emit
 from parc.backends import BACKENDS, LAUNCHERS
 from parc.compiler.plan import Plan
 from tests.support.compiled_examples import EXAMPLES, Compiled, compiled
@@ -19,11 +18,6 @@ from tests.support.read_back import assert_plan_is_back
 
 GOLDEN = ROOT / "tests" / "golden"
 every_example = pytest.mark.parametrize("example", EXAMPLES)
-
-
-@pytest.fixture(autouse=True)
-def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
 
 
 def files_of(result: Compiled, *suffixes: str) -> dict[str, str]:
@@ -70,15 +64,6 @@ def _rewrite(folder: Path, files: dict[str, str]) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-
-
-@every_example
-def test_emitting_again_gives_the_same_bytes(example: str) -> None:
-    result = compiled(example)
-    _, emitted = emit(Planned(result.plans[0].job, result.plans))
-    assert emitted.files == {
-        path: text for path, text in result.files.items() if path != "plan.json"
-    }
 
 
 def written_by(plan: Plan, files: dict[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,7 +27,8 @@ class Compiled:
 
 @cache
 def compiled(example: str) -> Compiled:
-    job = parc.load(f"examples/{EXAMPLES[example].name}")
+    with chdir(ROOT):  # emitted files name the job as it was given
+        job = parc.load(f"examples/{EXAMPLES[example].name}")
     planned, emitted = emit(plan_targets(job))
     files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
     return Compiled(planned.plans, files, tuple(str(found) for found in planned.diagnostics()))

@@ -42,6 +42,9 @@ def plan(name: str, model: Model = LLAMA3_8B, **given: Any) -> Plan:
     return sample_plan("deepspeed", HF, layout=LAYOUTS[name], model=model, **given)
 
 
+PLANS = {name: plan(name) for name in LAYOUTS}
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_files(name: str) -> None:
     chosen = plan(name)
@@ -50,7 +53,6 @@ def test_files(name: str) -> None:
     script = files["deepspeed/train.py"]
     assert black.format_str(script, mode=black.Mode()) == script
     assert_names_resolve(script)
-    assert BACKEND.emit(chosen) == files
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

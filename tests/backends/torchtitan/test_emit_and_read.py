@@ -109,11 +109,6 @@ def test_facts_point_at_their_lines(emitted: Emitted) -> None:
     assert "tensor_parallel_degree" in files["torchtitan/train.toml"].splitlines()[line - 1]
 
 
-def test_emitting_twice_gives_the_same_bytes(emitted: Emitted) -> None:
-    chosen, files = emitted
-    assert BACKEND.emit(chosen) == files
-
-
 def test_toml_has_only_keys_of_the_release(emitted: Emitted) -> None:
     chosen, _ = emitted
 

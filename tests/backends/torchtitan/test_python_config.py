@@ -98,10 +98,9 @@ def test_facts_point_at_their_lines(emitted: Emitted) -> None:
     assert "activation_checkpoint" in lines[found["recompute"].line - 1]
 
 
-def test_the_module_is_black_stable_and_emitted_alike_twice(emitted: Emitted) -> None:
-    chosen, files = emitted
+def test_the_module_is_black_stable(emitted: Emitted) -> None:
+    _, files = emitted
     assert black.format_str(files[JOB], mode=black.Mode()) == files[JOB]
-    assert BACKEND.emit(chosen) == files
 
 
 def called(tree: ast.Module) -> dict[str, ast.Call]:
