@@ -1,7 +1,7 @@
 """`parc smoke` trains Megatron-LM on CPUs through the emitted pretrain.sh, where MEGATRON_ROOT is set.
 
 pretrain_gpt.py is in no package, only in Megatron-LM's repository. With a checkout of it:
-`MEGATRON_ROOT=~/Megatron-LM make acceptance`.
+`MEGATRON_ROOT=~/Megatron-LM make acceptance ARGS=--all`.
 """
 
 from __future__ import annotations
