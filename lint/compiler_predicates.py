@@ -18,11 +18,17 @@ from .finding import At, Complaint, Related, Skipped
 
 #: Values of a variable as a launch file has it, where the predicate means another; None leaves it.
 Adjust = Callable[[LaunchedJob, str], int | None]
+#: What to write instead, from the launch alone.
+Cure = Callable[[LaunchedJob], str | None]
 #: More legal values than anyone reads.
 _MOST_LEGAL = 12
 
 
 def as_is(launch: LaunchedJob, name: str) -> int | None:
+    return None
+
+
+def no_cure(launch: LaunchedJob) -> str | None:
     return None
 
 
@@ -35,9 +41,16 @@ def predicates_of(code: str, framework: str | None) -> list[Predicate]:
 
 
 def enforced(
-    code: str, launch: LaunchedJob, vary: str | None = None, adjust: Adjust = as_is
+    code: str,
+    launch: LaunchedJob,
+    vary: str | None = None,
+    adjust: Adjust = as_is,
+    cure: Cure = no_cure,
 ) -> Iterator[Complaint | Skipped]:
-    """What the predicates of a code say of a launch. `vary` names the variable whose legal values help."""
+    """Complaints of a code's predicates about a launch.
+
+    The help is the cure, or, where there is none, the legal values of the variable `vary`.
+    """
     for predicate in predicates_of(code, launch.framework):
         known = Known(launch)
         try:
@@ -51,9 +64,8 @@ def enforced(
             continue
         except (ArithmeticError, ValueError):
             continue
-        yield Complaint(
-            message, *places(known), help=_legal(predicate, known, columns, vary) if vary else None
-        )
+        help_text = cure(launch) or _legal(predicate, known, columns, vary)
+        yield Complaint(message, *places(known), help=help_text)
 
 
 def _columns(predicate: Predicate, known: Known, adjust: Adjust) -> dict[str, int]:
@@ -85,9 +97,11 @@ def _position(at: At) -> tuple[str, int, int]:
     return at.source.name if isinstance(at, Span) else at.path, at.line, at.column
 
 
-def _legal(predicate: Predicate, known: Known, columns: Mapping[str, int], vary: str) -> str | None:
+def _legal(
+    predicate: Predicate, known: Known, columns: Mapping[str, int], vary: str | None
+) -> str | None:
     """`tp in {1, 2, 4, 8}`: values up to the given one, and at least 8, for which the rule holds."""
-    if vary not in columns:
+    if vary is None or vary not in columns:
         return None
     candidates = range(1, max(columns[vary], 8) + 1)
     legal = [value for value in candidates if _holds(predicate, known, {**columns, vary: value})]

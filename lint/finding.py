@@ -1,4 +1,4 @@
-"""What a rule says (`Complaint`), and what becomes of it: a `Finding` with its rule, place and edits."""
+"""What a rule reports (`Complaint` or `Skipped`), and a complaint with its rule and spans (`Finding`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Related:
-    """Another position that belongs to a complaint, and what stands there."""
+    """Another position that belongs to a complaint, with a text about it."""
 
     message: str
     at: At

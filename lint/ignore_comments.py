@@ -1,7 +1,7 @@
 """`# parc: ignore[PAR202] reason` in scripts and TOML: which findings it hides, and which it hid none of.
 
-On a line of its own it speaks for the next statement, or, above the first statement of a file, for the whole
-file; behind code it speaks for its line.
+On a line of its own a comment covers the next statement, or, above the first statement of a file, the whole
+file; at the end of a line of code it covers that line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"(?:^|\s)#\s*parc:\s*ignore\[(?P<codes>[^\]\n]*)\]")
 
 @dataclass(frozen=True)
 class Ignore:
-    """One code of one comment, and the lines for which it speaks."""
+    """One code of one comment, and the lines that it covers."""
 
     code: str
     path: str
@@ -46,7 +46,7 @@ class Ignores:
         self._used: set[Ignore] = set()
 
     def hide(self, finding: Finding) -> bool:
-        """Whether a comment speaks for the finding's place or for one of its related places."""
+        """Whether a comment covers the finding's place or one of its related places."""
         spans = [finding.diagnostic.span, *(note.span for note in finding.diagnostic.notes)]
         places = [(span.source.name, span.line) for span in spans if span is not None]
         hiding = [

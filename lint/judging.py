@@ -21,7 +21,12 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 @dataclass(frozen=True)
 class LintOptions:
-    """What to judge with. Rules are chosen by code, name, or the start of a code (`PAR6`)."""
+    """What to judge with, and which rules.
+
+    `job` and `cluster` are those that the files are meant for. `select`, `ignore` and the values of
+    `per_file` (file pattern -> rules to ignore there) are codes, names, or starts of codes (`PAR6`).
+    `versions`: framework -> the release to judge for. `arguments` are those of the script.
+    """
 
     job: Job | None = None
     cluster: Cluster | None = None
@@ -35,8 +40,8 @@ class LintOptions:
 
 @dataclass(frozen=True)
 class Judged:
-    """One job with what was found in it. `skipped` are the rules that an unknown fact kept from judging,
-    with the facts that they asked for."""
+    """One job and its findings. `skipped`: code of each rule that could not judge -> the unknown facts
+    that it needs."""
 
     config: LaunchConfig
     findings: tuple[Finding, ...]
@@ -64,11 +69,11 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     for rule in RULES:
         if not _wanted(rule, options):
             continue
-        for said in rule.check(launch):
-            if isinstance(said, Skipped):
-                skipped[rule.code] = skipped.get(rule.code, frozenset()) | said.facts
+        for outcome in rule.check(launch):
+            if isinstance(outcome, Skipped):
+                skipped[rule.code] = skipped.get(rule.code, frozenset()) | outcome.facts
                 continue
-            found = _finding(launch, rule, said)
+            found = _finding(launch, rule, outcome)
             if not ignores.hide(found) and not _ignored_in_file(rule, found, options):
                 kept.append(found)
     if _wanted(UNUSED_IGNORE, options):
@@ -93,7 +98,7 @@ def _named(rule: Rule, names: Iterable[str]) -> bool:
 
 
 def _unselected(ignore: Ignore, options: LintOptions) -> bool:
-    """An ignore of a rule that did not run says nothing."""
+    """Whether a comment ignores a rule that did not run, and so could not have hidden anything."""
     rules = [rule for rule in RULES if current(ignore.code) in (rule.code, rule.name)]
     return bool(rules) and not any(_wanted(rule, options) for rule in rules)
 
@@ -107,13 +112,13 @@ def _ignored_in_file(rule: Rule, found: Finding, options: LintOptions) -> bool:
     )
 
 
-def _finding(launch: LaunchedJob, rule: Rule, said: Complaint) -> Finding:
-    notes = tuple(Note(each.message, launch.span(each.at)) for each in said.related)
-    severity = said.severity or rule.severity
-    span = launch.span(said.at)
-    diagnostic = Diagnostic(rule.code, said.message, span, severity, notes, said.help)
+def _finding(launch: LaunchedJob, rule: Rule, complaint: Complaint) -> Finding:
+    notes = tuple(Note(each.message, launch.span(each.at)) for each in complaint.related)
+    severity = complaint.severity or rule.severity
+    span = launch.span(complaint.at)
+    diagnostic = Diagnostic(rule.code, complaint.message, span, severity, notes, complaint.help)
     path = span.source.name if span else launch.path
-    return Finding(rule.name, diagnostic, path, said.edits)
+    return Finding(rule.name, diagnostic, path, complaint.edits)
 
 
 def _order(found: Finding) -> tuple[str, int, int, str, str]:

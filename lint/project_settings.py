@@ -18,7 +18,7 @@ _TABLES = ("per-file-ignores", "framework-version", "env")
 
 @dataclass(frozen=True)
 class ProjectSettings:
-    """What a project has settled; the command line goes before it."""
+    """A project's settings; the command line overrides them."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

@@ -26,8 +26,8 @@ _FILE = re.compile(r"^--- (\S+)$", re.MULTILINE)
 class Rule:
     """`file` is the name of the example's file, where the example does not name its files itself.
 
-    `options` are those of `parc lint` without which the examples are not judged. `asked` rules speak only
-    when they are selected by name.
+    `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
+    they are selected by name.
     """
 
     code: str

@@ -20,8 +20,8 @@ _WORD = re.compile(r"[^\s\"'`;,)(]+")
 
 @dataclass(frozen=True)
 class LaunchedJob:
-    """`versions` says for which release of a framework to judge, `job` and `cluster` what was asked for,
-    `arguments` what the script is started with."""
+    """`versions`: framework -> the release to judge for. `job` and `cluster` are those that the files are
+    meant for, `arguments` those of the script."""
 
     config: LaunchConfig
     job: Job | None = None

@@ -17,8 +17,8 @@ def _lines(judged: Judged) -> list[str]:
     width = max((len(fact.name) for fact in judged.config.facts), default=0)
     for fact in judged.config.facts:
         value = fact.value
-        said = f"unknown: {value.reason}" if isinstance(value, Unknown) else str(value)
-        lines.append(f"  {fact.name:<{width}}  {said}  ({fact.path}:{fact.line})")
+        shown = f"unknown: {value.reason}" if isinstance(value, Unknown) else str(value)
+        lines.append(f"  {fact.name:<{width}}  {shown}  ({fact.path}:{fact.line})")
     lines += [
         f"  not read: {each.reason} ({each.path}:{each.line})" for each in judged.config.unread
     ]

@@ -29,10 +29,10 @@ def _file(judged: Judged) -> dict[str, Any]:
 
 
 def _fact(fact: Fact, path: str) -> dict[str, Any]:
-    """A job of several files says in which of them a fact stands."""
+    """`path` is there only where it is not the job's own, as in a job of several files."""
     value = fact.value
-    said = {"unknown": value.reason} if isinstance(value, Unknown) else {"value": value}
-    return {**said, "line": fact.line} | ({"path": fact.path} if fact.path != path else {})
+    shown = {"unknown": value.reason} if isinstance(value, Unknown) else {"value": value}
+    return {**shown, "line": fact.line} | ({"path": fact.path} if fact.path != path else {})
 
 
 def _finding(found: Finding) -> dict[str, Any]:

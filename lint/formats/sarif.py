@@ -82,7 +82,7 @@ def _uri(path: str) -> str:
 
 
 def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """What could not be told from the text, so that CI sees how much was judged."""
+    """Unknown facts as notifications, so that CI sees how much was judged."""
     return [
         {
             "level": "note",

@@ -39,7 +39,7 @@ def position(found: Finding) -> tuple[str, int, int]:
 def summary(judged: Sequence[Judged]) -> str:
     """`2 errors, 1 warning; 41 of 43 facts known, 3 rules skipped`."""
     counts = Counter(found.severity for found in findings(judged))
-    said = [counted(counts[name], name) for name in reversed(SEVERITIES) if counts[name]]
+    counted_levels = [counted(counts[name], name) for name in reversed(SEVERITIES) if counts[name]]
     facts = sum(len(each.config.facts) for each in judged)
     known = sum(each.known for each in judged)
     skipped = sorted({code for each in judged for code in each.skipped})
@@ -47,7 +47,7 @@ def summary(judged: Sequence[Judged]) -> str:
     coverage = f"{counted(len(judged), 'job')}, {known} of {counted(facts, 'fact')} known"
     if skipped:
         coverage += f"; {', '.join(skipped)} not judged without {', '.join(wanted)}"
-    return f"{', '.join(said) or 'no findings'}: {coverage}"
+    return f"{', '.join(counted_levels) or 'no findings'}: {coverage}"
 
 
 def counted(number: int, what: str) -> str:

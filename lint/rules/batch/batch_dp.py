@@ -13,7 +13,6 @@ torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --micro-batch-size 1 --gl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ....reading.facts import number_of
 from ...compiler_predicates import enforced, legal_values
@@ -34,10 +33,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
         yield from _micro_batches(launch)
     if launch.framework == "deepspeed":
         return
-    for said in enforced(CODE, launch, adjust=_local):
-        if isinstance(said, Complaint):
-            said = replace(said, help=_nearest(launch))
-        yield said
+    yield from enforced(CODE, launch, adjust=_local, cure=_nearest)
 
 
 def _local(launch: LaunchedJob, name: str) -> int | None:

@@ -82,7 +82,7 @@ def ranks(launch: LaunchedJob) -> int | None:
     """Ranks among which DeepSpeed shares the batch: tensor-parallel ones of AutoTP count too."""
     if launch.key("tensor_parallel.autotp_size") is not None:
         return launch.number("gpus")
-    # A reader takes dp from the batch itself where nothing else says it, so the GPUs go first.
+    # Where nothing else gives dp, a reader derives it from the batch itself; so the GPUs are used first.
     return _divided_world(launch) or launch.number("dp")
 
 

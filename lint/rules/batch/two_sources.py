@@ -35,7 +35,7 @@ SEVERITY = "error"
 SOURCE = "sahil280114/codealpaca#14, CarperAI/trlx#376, hiyouga/LlamaFactory#201"
 
 
-#: DeepSpeed's key, and the options that say the same.
+#: DeepSpeed's key, and the options with the same meaning.
 SAME = {
     "train_batch_size": ("--global-batch-size",),
     "train_micro_batch_size_per_gpu": (
@@ -81,7 +81,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
-    """accelerate's own options beside those of the program that it starts."""
+    """accelerate's own options against those of the program that it starts."""
     for name in ("--gradient-accumulation-steps",):
         outer, inner = launch.setting("launcher", name), launch.option(name)
         if outer is not None and inner is not None and _differ(outer, inner):

@@ -16,7 +16,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...compiler_predicates import enforced
 from ...facts.launched_job import LaunchedJob
@@ -34,10 +33,7 @@ GROUP = "--microbatch-group-size-per-virtual-pipeline-stage"
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.given(GROUP):
         return
-    for said in enforced(CODE, launch):
-        if isinstance(said, Complaint):
-            said = replace(said, help=_batch(launch))
-        yield said
+    yield from enforced(CODE, launch, cure=_batch)
 
 
 def _batch(launch: LaunchedJob) -> str | None:

@@ -53,7 +53,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _meant(need: Need, setting: Setting, launch: LaunchedJob) -> bool:
-    """Whether the option has the value for which the row speaks."""
+    """Whether the option has the value that the row is about."""
     if need.value is None:
         return True
     text = text_of(setting)

@@ -34,14 +34,14 @@ FILE = "ds_config.json"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for setting in launch.all("json"):
         section, name, *_ = [*setting.name.split("."), ""]
         if (
             is_misplaced(setting.name)
             and name not in deepspeed_keys().get(section, {})
-            and name not in told
+            and name not in reported
         ):
-            told.add(name)
+            reported.add(name)
             message = f"`{name}` stands in {section}, and belongs to the top level"
             yield Complaint(message, setting, help=f"move `{name}` out of {section}")

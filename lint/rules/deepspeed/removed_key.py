@@ -40,11 +40,11 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     version = launch.versions.get("deepspeed")
     if version is not None and older(version, "0.19"):
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for setting in launch.all("json"):
         gone = _gone(setting.name)
-        if gone is not None and gone not in told:
-            told.add(gone)
+        if gone is not None and gone not in reported:
+            reported.add(gone)
             severity: Severity | None = "error" if version else None
             yield Complaint(
                 f"DeepSpeed 0.19 has no `{gone}`", setting, help="remove it", severity=severity

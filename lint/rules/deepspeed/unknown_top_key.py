@@ -43,12 +43,12 @@ OTHERS = frozenset(_OTHERS_WORDS.split())
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for setting in launch.all("json"):
         name = setting.name.split(".")[0]
-        if name in DEEPSPEED_TOP or name in DEEPSPEED_REMOVED or name in OTHERS or name in told:
+        if name in DEEPSPEED_TOP or name in DEEPSPEED_REMOVED or name in OTHERS or name in reported:
             continue
-        told.add(name)
+        reported.add(name)
         near = difflib.get_close_matches(name, sorted(DEEPSPEED_TOP), n=1, cutoff=0.8)
         severity: Severity | None = "warning" if near else None
         help_text = f"did you mean `{near[0]}`?" if near else None

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...compiler_predicates import enforced
 from ...facts.launched_job import LaunchedJob
@@ -33,10 +32,7 @@ SOURCE = (
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    for said in enforced(CODE, launch, adjust=_parts):
-        if isinstance(said, Complaint):
-            said = replace(said, help=_nearest(launch))
-        yield said
+    yield from enforced(CODE, launch, adjust=_parts, cure=_nearest)
 
 
 def _parts(launch: LaunchedJob, name: str) -> int | None:

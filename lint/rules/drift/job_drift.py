@@ -63,10 +63,10 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         value, wanted = launch.value(name), _wanted(launch.job, block, name)
         if value is None or value in wanted:
             continue
-        told = " or ".join(str(each) for each in wanted)
+        asked = " or ".join(str(each) for each in wanted)
         span = launch.job.span(block, name)
-        related = (Related(f"{block}.{name} {told}", span),) if span else ()
-        message = f"{name} {value}, and the job says {told}"
+        related = (Related(f"{block}.{name} {asked}", span),) if span else ()
+        message = f"{name} {value}, and the job says {asked}"
         yield Complaint(message, launch.facts[name], related, "change the file or the job")
 
 

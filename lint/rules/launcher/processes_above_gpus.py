@@ -34,25 +34,25 @@ FILE = "job.sbatch"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     counted = launch.setting("launcher", "--nproc-per-node", "--num-gpus")
-    told = number_of(counted)
-    if counted is None or told is None:
+    processes = number_of(counted)
+    if counted is None or processes is None:
         return
     for batch in batches(launch):
         asked = batch.gpus_per_node
-        if asked and told > asked[0]:
+        if asked and processes > asked[0]:
             related = (Related(f"{asked[0]} GPUs per node", asked[1].place),)
-            yield Complaint(f"{told} processes on a node of {asked[0]} GPUs", counted, related)
+            yield Complaint(f"{processes} processes on a node of {asked[0]} GPUs", counted, related)
             return
     visible = launch.setting("environment", "CUDA_VISIBLE_DEVICES")
     devices = text_of(visible)
     if visible and devices and all(part.strip().isdecimal() for part in devices.split(",")):
         count = len(devices.split(","))
-        if told > count:
+        if processes > count:
             related = (Related(f"{count} visible GPUs", visible),)
-            yield Complaint(f"{told} processes on {count} visible GPUs", counted, related)
+            yield Complaint(f"{processes} processes on {count} visible GPUs", counted, related)
             return
-    if launch.cluster and told > launch.cluster.gpus_per_node:
+    if launch.cluster and processes > launch.cluster.gpus_per_node:
         gpus = launch.cluster.gpus_per_node
         yield Complaint(
-            f"{told} processes on a node of {gpus} GPUs ({launch.cluster.name})", counted
+            f"{processes} processes on a node of {gpus} GPUs ({launch.cluster.name})", counted
         )

@@ -42,7 +42,7 @@ _LOCAL = re.compile(r"^(?:localhost|127\.0\.0\.1|::1|0\.0\.0\.0)(?::|$)")
 _BAD_SOURCE = re.compile(
     r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?(SLURM_LAUNCH_NODE_IPADDR)"
 )
-#: A command that is told that it is one of several nodes.
+#: A command with an option for one of several nodes.
 _SEVERAL = re.compile(r"\bNNODES=(?:[2-9]|[1-9]\d+)\s+\S")
 _FALLBACK = re.compile(r"\|\|\s*echo\s+[\"']?(?:localhost|127\.0\.0\.1)")
 _OWN_NAME = re.compile(

@@ -74,22 +74,22 @@ def _shape(batch: Batch) -> Iterator[Complaint]:
 
 def _nodes(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     asked, counted = batch.get("nodes"), launch.setting("launcher", "--nnodes")
-    nodes, told = asked.number if asked else None, number_of(counted)
-    if asked and counted and nodes and told and nodes != told and counted.path == batch.path:
+    nodes, awaited = asked.number if asked else None, number_of(counted)
+    if asked and counted and nodes and awaited and nodes != awaited and counted.path == batch.path:
         related = (Related(f"--nodes {nodes}", asked.place),)
-        message = f"the launcher waits for {told} nodes, and the job has {nodes}"
+        message = f"the launcher waits for {awaited} nodes, and the job has {nodes}"
         yield Complaint(message, counted, related, '--nnodes "$SLURM_NNODES"')
 
 
 def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     asked, counted = batch.gpus_per_node, launch.setting("launcher", "--nproc-per-node")
-    told = number_of(counted)
+    processes = number_of(counted)
     if asked is None:
         return
     gpus, directive = asked
     related = (Related(f"{gpus} GPUs per node", directive.place),)
-    if counted and told and told < gpus:
-        message = f"{told} processes on a node of {gpus} GPUs leave {gpus - told} idle"
+    if counted and processes and processes < gpus:
+        message = f"{processes} processes on a node of {gpus} GPUs leave {gpus - processes} idle"
         yield Complaint(message, counted, related, severity="warning")
     for number, line in batch.body:
         match = _COPY.match(line.strip())

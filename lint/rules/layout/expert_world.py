@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...compiler_predicates import enforced, legal_values
 from ...facts.launched_job import LaunchedJob
@@ -37,13 +36,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "deepspeed" or "deepspeed" in launch.kind:
         yield from _deepspeed(launch)
         return
-    for said in enforced(CODE, launch, vary="ep"):
-        if isinstance(said, Complaint) and launch.framework == "megatron":
-            said = replace(said, help=_worlds(launch))
-        yield said
+    yield from enforced(CODE, launch, vary="ep", cure=_worlds)
 
 
-def _worlds(launch: LaunchedJob) -> str:
+def _worlds(launch: LaunchedJob) -> str | None:
+    if launch.framework != "megatron":
+        return None
     degrees = [launch.number(name) or 1 for name in ("ep", "pp")]
     etp = launch.number("etp") or launch.number("tp") or 1
     return f"a multiple of {etp * math.prod(degrees)} GPUs, or smaller degrees"

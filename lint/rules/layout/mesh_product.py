@@ -96,7 +96,7 @@ def _product(
 
 
 def launch_world(launch: LaunchedJob) -> int | None:
-    """Nodes times processes per node as a launcher is told them, where both are."""
+    """Nodes times processes per node of the launcher's options, where both are given."""
     nodes = number_of(launch.setting("launcher", "--nnodes"))
     per_node = number_of(launch.setting("launcher", "--nproc-per-node"))
     if per_node is None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...compiler_predicates import enforced
 from ...facts.launched_job import LaunchedJob
@@ -30,10 +29,7 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:432"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    for said in enforced(CODE, launch):
-        if isinstance(said, Complaint):
-            said = replace(said, help=_worlds(launch))
-        yield said
+    yield from enforced(CODE, launch, cure=_worlds)
 
 
 def _worlds(launch: LaunchedJob) -> str | None:

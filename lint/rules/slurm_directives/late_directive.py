@@ -62,7 +62,7 @@ def _in_heredoc(batch: Batch, number: int) -> bool:
 
 
 def _moved(batch: Batch, number: int) -> tuple[Edit, ...]:
-    """The line taken out, and put behind the last directive that counts."""
+    """Edits that move the line to just after the last directive that counts."""
     last = max(directive.place.line for directive in batch.directives.values())
     starts = [0, *(match.end() for match in re.finditer("\n", batch.text)), len(batch.text)]
     line = batch.text[starts[number - 1] : starts[number]]

@@ -49,7 +49,7 @@ _KNOWN_WORDS = """
     wrap x11 consolidate-segments oom-kill-step spread-segments requeue-on-fail network-constraint
 """
 KNOWN = frozenset(_KNOWN_WORDS.split())
-#: Options whose value is one number, and what may stand behind or beside it.
+#: Options whose value is one number, and what may follow it or stand next to it.
 NUMBERS = {
     "nodes": r"\d+[kmKM]?(-\d+[kmKM]?)?(:\d+)?|\d+(,\d+)+|\d+-\d+:\d+",
     "ntasks": r"\d+[kmKM]?",
