@@ -13,17 +13,12 @@ NAME = "calibrate"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("log", nargs="+", metavar="LOG", help="what one run printed")
-    parser.add_argument("--job", required=True, metavar="JOB", help="the job file that ran")
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        type=output_path,
-        metavar="FILE",
-        help="the .par file to write",
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("log", nargs="+", metavar="LOG", help="what one run printed")
+    add("--job", required=True, metavar="JOB", help="the job file that ran")
+    output = "the .par file to write"
+    add("-o", "--output", required=True, type=output_path, metavar="FILE", help=output)
+    add(
         "--layout",
         action="append",
         default=[],
@@ -31,9 +26,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="[LOG:]NAME=VALUE,...",
         help="what a log leaves open of its layout, as in `parc estimate`; of all logs unless one is named",
     )
-    parser.add_argument(
-        "--force", action="store_true", help="replace a file that parc did not write"
-    )
+    add("--force", action="store_true", help="replace a file that parc did not write")
     add_overrides(parser)
     add_json(parser)
 

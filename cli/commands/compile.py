@@ -35,18 +35,11 @@ class _Result:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "job", nargs="+", metavar="JOB", help="a job file; each of several gets a subfolder"
-    )
-    parser.add_argument(
-        "-o", "--output", required=True, type=output_path, metavar="DIR", help="the output folder"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 if the output would change"
-    )
-    parser.add_argument(
-        "--diff", action="store_true", help="write nothing; print what would change"
-    )
+    add = parser.add_argument
+    add("job", nargs="+", metavar="JOB", help="a job file; each of several gets a subfolder")
+    add("-o", "--output", required=True, type=output_path, metavar="DIR", help="the output folder")
+    add("--check", action="store_true", help="write nothing; exit 1 if the output would change")
+    add("--diff", action="store_true", help="write nothing; print what would change")
     add_targets(parser)
     add_overrides(parser)
     add_json(parser)

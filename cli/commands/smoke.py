@@ -32,32 +32,31 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help="a job file")
-    parser.add_argument(
+    add = parser.add_argument
+    add("job", metavar="JOB", help="a job file")
+    add(
         "--procs",
         type=at_least(1),
         metavar="N",
         help=f"processes at most; the GPUs that are there, else {PROCESSES}, unless given",
     )
-    parser.add_argument(
-        "--steps", type=at_least(2), default=STEPS, metavar="K", help=f"{STEPS} unless given"
-    )
-    parser.add_argument(
+    add("--steps", type=at_least(2), default=STEPS, metavar="K", help=f"{STEPS} unless given")
+    add(
         "--python",
         action="append",
         default=[],
         metavar="PATH",
         help="a Python that has the framework; several are asked in turn, and parc's own last",
     )
-    parser.add_argument("--cpu", action="store_true", help="leave GPUs alone")
-    parser.add_argument(
+    add("--cpu", action="store_true", help="leave GPUs alone")
+    add(
         "--limit",
         type=at_least(1),
         default=int(LIMIT_SECONDS),
         metavar="SECONDS",
         help=f"end a target's run after this time; {LIMIT_SECONDS:.0f} unless given",
     )
-    parser.add_argument(
+    add(
         "--keep", type=output_path, metavar="DIR", help="keep the files and outputs of the run here"
     )
     add_targets(parser)

@@ -26,7 +26,7 @@ from ..syntax.tree import (
     Range,
     Text,
     Unary,
-    identifiers,
+    names_in,
 )
 from ..units import NUMBER, Dimension, Measure, dimension, in_words
 from .evaluate import (
@@ -180,7 +180,7 @@ def _text(span: Span) -> str:
 
 def _free(node: Node) -> bool:
     """Whether an expression contains no decision and no quantity."""
-    return not any(word.name in VARIABLES or word.name in QUANTITIES for word in identifiers(node))
+    return not any(word.name in VARIABLES or word.name in QUANTITIES for word in names_in(node))
 
 
 def _resolve(node: Node, context: Context) -> Resolved:

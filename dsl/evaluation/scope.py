@@ -10,7 +10,7 @@ from .. import codes
 from ..diagnostics import JobError, Note, Span, did_you_mean
 from ..expression import QUANTITIES, VARIABLES
 from ..report import Report, already_reported, wrong
-from ..syntax.tree import Block, Identifier, Let, Node, identifiers
+from ..syntax.tree import Block, Identifier, Let, Node, names_in
 from .evaluate import FUNCTIONS, TRUTH, Constant, evaluate
 
 #: Names that a constant may not take, because goals or values use them.
@@ -123,7 +123,7 @@ def _in_order(
 ) -> list[str]:
     """The names, each after those that it needs; circles are reported, names in or after one get no value."""
     needs = {
-        name: [w.name for w in identifiers(node) if w.name in nodes] for name, node in nodes.items()
+        name: [w.name for w in names_in(node) if w.name in nodes] for name, node in nodes.items()
     }
     missing = {name: len(needed) for name, needed in needs.items()}
     users: dict[str, list[str]] = {name: [] for name in nodes}

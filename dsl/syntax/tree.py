@@ -184,7 +184,7 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def identifiers(node: Node) -> list[Identifier]:
+def names_in(node: Node) -> list[Identifier]:
     """Every name in an expression, from left to right, without recursion."""
     found: list[Identifier] = []
     waiting = [node]
