@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from docs.tables import markdown
+from parc.compiler.variables import DECISIONS, DERIVATIONS
 from parc.dsl.codes import CODES
 from parc.dsl.evaluation.evaluate import plain
 from parc.dsl.expression import QUANTITIES, VALUES, VARIABLES
@@ -105,25 +106,6 @@ def _duration(seconds: float) -> str:
 
 
 _MEANINGS = {
-    "tp": "tensor parallel degree",
-    "pp": "pipeline stages",
-    "vpp": "virtual stages per pipeline rank (interleaving)",
-    "cp": "context parallel degree; Ulysses degree for DeepSpeed",
-    "ep": "expert parallel degree",
-    "etp": "tensor parallel degree inside experts",
-    "dp": "data parallel degree: `dp_replicate * dp_shard`",
-    "dp_replicate": "replicas that hold the same shard",
-    "dp_shard": "ranks that the state is divided over",
-    "zero": "ZeRO stage, 0 to 3",
-    "micro_batch": "sequences of one micro-batch on one rank",
-    "microbatches": "micro-batches per step and pipeline",
-    "recompute": "what the backward pass computes again",
-    "recompute_layers": "fully recomputed layers of each virtual stage",
-    "offload": "what moves to host memory",
-    "hpz": "DeepSpeed's secondary partition size",
-    "schedule": "pipeline schedule",
-    "nodes": "nodes in use",
-    "gpus": "GPUs in use",
     "memory": "bytes on the fullest rank; a percentage is of the GPU's memory",
     "mfu": "share of peak that model FLOP reach",
     "hfu": "as mfu, with recomputed FLOP",
@@ -137,10 +119,11 @@ _MEANINGS = {
 
 
 def _variables() -> str:
+    variables = {each.name: each.doc for each in (*DECISIONS, *DERIVATIONS)}
     rows = []
     for name in VARIABLES:
         words = ", ".join(f"`{word}`" for word in VALUES.get(name, ()))
-        rows.append((f"`{name}`", words or "whole number", _MEANINGS[name]))
+        rows.append((f"`{name}`", words or "whole number", variables[name]))
     return markdown(("decision", "value", "meaning"), rows)
 
 

@@ -21,7 +21,7 @@ DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 SETUP = ("make ", "git ", "pip ", "cd ")
 #: Folders of the tree, and how a module in one of them is named.
 ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
-PATH = re.compile(rf"(?<![\w/.-])(?:{'|'.join(ROOMS)})/[\w/*.-]*\.py\b")
+PATH = re.compile(rf"(?<!New file `)(?<![\w/.-])(?:{'|'.join(ROOMS)})/[\w/*.-]*\.py\b")
 TIMING = re.compile(r"\b\d+\.\d\d s\b")
 ALL_BLOCKS = ("model", "cluster", "train")
 
