@@ -191,20 +191,20 @@ def _verdict(run: Scored, each: Advice) -> str:
     return "for parc's" if ours < theirs else "for the guide's"
 
 
-def advised() -> list[Advice]:
-    """The recommended layouts, those that appear twice once."""
+def recommended() -> list[Row]:
+    """The rows with a recommended layout, those that appear twice once."""
     found: dict[tuple[object, ...], Row] = {}
     for _, row in rows(accuracy.DATA):
         if isinstance(row, Row) and row.source == "guide: recommended layouts":
             key = (row.model, row.tp, row.pp, row.cp or 1, row.gpus, row.precision or "bf16")
             found.setdefault(key, row)
-    return [advice(row) for row in (*found.values(), row_of(PAPER))]
+    return [*found.values(), row_of(PAPER)]
 
 
 def layouts_table() -> list[tuple[str, ...]]:
     """The rows below HEAD."""
     table: list[tuple[str, ...]] = []
-    for each in advised():
+    for each in map(advice, recommended()):
         guided = priced(each.guided) if each.guided else each.error
         asked = f"{each.row.model} on {each.row.gpus:,} GPUs, {each.row.precision or 'bf16'}"
         ours = f"{each.best.target}, {priced(each.best.estimate)}"
@@ -238,7 +238,7 @@ def arithmetic(zero: int) -> StateBytes:
 
 def zero_table() -> list[tuple[str, ...]]:
     """States of 7 billion parameters on 4 GPUs, GB per GPU, in the guide's bytes and in each framework's."""
-    job = job_of(next(each.row for each in advised() if each.row.model == "7B"), "megatron")
+    job = job_of(next(row for row in recommended() if row.model == "7B"), "megatron")
     table = []
     for _, row in rows(accuracy.DATA):
         if not isinstance(row, Row) or row.source != "guide: ZeRO memory arithmetic":

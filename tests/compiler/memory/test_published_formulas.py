@@ -195,7 +195,9 @@ def test_the_terms_of_a_stage_by_hand() -> None:
     kept = 2 * (6 * 4096 + 4096 // 2 + 3 * 14336) + 4 * 32
     assert found["activations"] == pytest.approx(3 * 8 * 4096 * kept / 2, rel=1e-3)
     assert found["logits"] == 0
-    assert found["buffers"] == case.gpu.reserve + case.traits.memory.buffers(case.job)
+    assert (
+        found["buffers"] == (2048 + 32) * 2**20
+    )  # the driver's and NCCL's reserve, cuBLAS' workspace
 
 
 def test_only_the_last_rank_holds_logits() -> None:
@@ -207,7 +209,8 @@ def test_only_the_last_rank_holds_logits() -> None:
     assert tokens.cp == 1
     sequence = 2048 * tokens.micro_batch
     expected = (
-        MEGATRON.traits.memory.logit_bytes * sequence * 32000 / 2
+        # 2 bytes of bf16 logits, 4 of one fp32 copy
+        6 * sequence * 32000 / 2
         + 4 * sequence * job_of().model.hidden / 2
     )
     found = estimate(job_of(), MEGATRON, {"pp": 4, "tp": 2, "micro_batch": 1}).stages[-1]
