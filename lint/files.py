@@ -1,4 +1,4 @@
-"""Paths -> texts of launch files. In folders they are told by their content; what is no text is said."""
+"""Paths -> texts of launch files, recognised by content in folders, and complaints about other files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..dsl.codes import NOT_UTF8, TOO_LARGE, UNREADABLE
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..reading.files import Binary, NotReadable, TooLarge, first_bytes, reason_of, text_of
 
-#: What is read of a file in a folder to tell whether it is a launch file.
+#: Bytes of a file in a folder by which it is recognised as a launch file.
 _SNIFFED_BYTES = 256 * 1024
 _SKIPPED_FOLDERS = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox"}
 _LAUNCHERS = (

@@ -34,7 +34,7 @@ def lint_texts(
     environment: Mapping[str, str],
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
-    """Files beside those named may be followed, as `source` and `--deepspeed_config` name them."""
+    """Also files that the scripts name are followed, within `named_folders`."""
     given = replace(options, arguments=tuple(arguments))
     return judge(read_configs(texts, environment, arguments), given)
 

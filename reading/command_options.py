@@ -1,4 +1,4 @@
-"""A command's words -> its long options, with the place of each, and what may hide further ones."""
+"""The words of a command -> its options with their places, and the unknown words that may be options too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .facts import Setting, Unknown, Value
 
 @dataclass(frozen=True)
 class Option:
-    """One option as given: its name as written, the word of it, and the words behind."""
+    """One option: its name as written, the word that holds the name, and the words of its value."""
 
     name: str
     word: Word
@@ -44,7 +44,7 @@ class Options:
         return name in self.values
 
     def absent(self, *names: str) -> Unknown | None:
-        """Why nobody can say that an option is not given: an unknown word may be it."""
+        """Why an option cannot be known to be absent: an unknown word may be that option."""
         for unknown in self.hidden:
             texts = " ".join(unknown.alternatives).replace("_", "-")
             if not unknown.alternatives or any(f"{name} " in f"{texts} " for name in names):
@@ -52,7 +52,7 @@ class Options:
         return None
 
     def switch(self, name: str) -> bool | Unknown:
-        """Whether a switch is on; some programs have it followed by true or false."""
+        """Whether a switch is on; some programs take `true` or `false` as its value."""
         option = self.values.get(name)
         if option is None:
             return self.absent(name) or False
@@ -75,7 +75,7 @@ class Options:
         return text
 
     def count(self, name: str) -> int | Unknown:
-        """The number behind one of torchrun's counts, which are 1 where they are not given."""
+        """The value of one of torchrun's counts, whose default is 1."""
         if not self.given(name):
             return self.absent(name) or 1
         number = self.number(name)
@@ -94,18 +94,18 @@ def setting(scope: str, name: str, word: Word, values: tuple[Value | Unknown, ..
 
 
 def options(command: Word, words: Sequence[Word], switches: Collection[str] = ()) -> Options:
-    """The options among the words behind a command: `--name value ...` or `--name=value`."""
+    """The options among the arguments of a command: `--name value ...` or `--name=value`."""
     found, hidden = _options(words, switches)
     return Options({option.name: option for option in found}, command, tuple(hidden), tuple(found))
 
 
 def launcher_options(command: Word, words: Sequence[Word]) -> Options:
-    """As `options`, for programs that read `--nproc_per_node` as `--nproc-per-node`."""
+    """The options of a launcher, which reads `--nproc_per_node` as `--nproc-per-node`."""
     return spelled(options(command, words))
 
 
 def spelled(given: Options, names: Mapping[str, str] | None = None) -> Options:
-    """Options under the names of a table, with `-` for `_`."""
+    """Options renamed by a table of spellings, with `-` for `_`."""
     renamed: dict[str, Option] = {}
     for option in given.every:
         name = option.name.replace("_", "-")
@@ -143,7 +143,7 @@ def _many(unknown: Unknown) -> bool:
 
 
 def _names(lead: str) -> bool:
-    """Whether a word begins an option, and is no negative number."""
+    """Whether a word begins an option: a negative number does not."""
     if lead.startswith("--"):
         return len(lead) > 2
     return lead[:1] == "-" and lead[1:2].isalpha()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 #: Launch files take a few kilobytes; larger ones are data.
 MOST_BYTES = 4 * 1024 * 1024
-#: Their files are written while they are read: some block, some have no end.
+#: The kernel generates these files while they are read: some block, some have no end.
 _KERNEL_FOLDERS = ("/proc/", "/sys/")
-#: Opening a pipe that nobody writes to returns at once, and a terminal does not become ours.
+#: Opening never waits for the writer of a pipe, and never makes a terminal the controlling one.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-#: A byte that is no UTF-8 becomes one replacement character, so that columns stay true.
+#: Each byte that is not UTF-8 becomes one replacement character, so that columns stay exact.
 _SURROGATES = dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd")
 
 

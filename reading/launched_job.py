@@ -18,7 +18,7 @@ Folder = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Job:
-    """`kind` says what the files are, without the launcher of the nodes; `texts` are files it names."""
+    """`kind` is that of the files, without the launcher of the nodes; `texts` are the files named."""
 
     kind: str
     framework: str | None
@@ -30,7 +30,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Linked:
-    """A file that a command names: written by the script itself, or found; `text` is None for the first."""
+    """A file that a command names; `text` is None where the script itself writes it."""
 
     source: Source
     path: str
@@ -38,7 +38,7 @@ class Linked:
 
 
 def linked(launch: Started, path: Text, texts: Mapping[str, str], folder: Folder) -> Linked | None:
-    """The file that a launched command names, as it finds it."""
+    """The file at a path as the launched command resolves it, None where it is not found."""
     written = launch.launch.files.get(text_key(path))
     script = launch.launch.scripts[-1]
     if written is not None:

@@ -16,7 +16,7 @@ from .sbatch_options import BatchOption
 Number = int | Unknown
 Found = tuple[str, Number, Word]
 
-#: Modules that are launchers, when Python is told to run them.
+#: Modules that are launchers when `python -m` runs them.
 MODULES = {
     "torch.distributed.run": "torchrun",
     "torch.distributed.launch": "torchrun",
@@ -36,7 +36,7 @@ _PYTHON_VALUES = ("-X", "-W")
 
 @dataclass(frozen=True)
 class Started:
-    """`entry` is the program's file or module, None where it cannot be told from its arguments."""
+    """A program with its launcher. `entry` is its file or module, None where arguments hide it."""
 
     launcher: str
     given: Options
@@ -54,7 +54,7 @@ class Started:
 
     @property
     def shape(self) -> dict[str, tuple[Number, Word]]:
-        """nodes, gpus_per_node and world, as far as the command says them."""
+        """The facts `nodes`, `gpus_per_node` and `gpus` with their places, as the command states them."""
         return {name: (value, place) for name, value, place in SHAPES[self.launcher](self)}
 
 
@@ -77,7 +77,7 @@ def started(launch: LaunchedCommand) -> Started:
 
 
 def _started(launch: LaunchedCommand, entry: Word | None, rest: list[Word]) -> Started:
-    """A program that is started as it is, or by a launcher in front of a shell."""
+    """A program that is started directly, or by a launcher that starts a shell."""
     launcher, given = "none", launcher_options(launch.words[0], [])
     for wrapper in launch.wrappers:
         name = program(wrapper[0])
@@ -106,7 +106,7 @@ def _python(launch: LaunchedCommand, rest: list[Word]) -> Started:
 
 
 def _launched(launch: LaunchedCommand, launcher: str, rest: list[Word]) -> Started:
-    """The launcher's own options end where the program's file stands, or behind `-m module`."""
+    """A program of torchrun, deepspeed or accelerate, whose options end at its file or `-m module`."""
     index = _entry(rest)
     given = launcher_options(launch.words[0], [_named(item) for item in rest[:index]])
     entry = rest[index] if index < len(rest) else None
@@ -156,7 +156,7 @@ def _product(one: Number, two: Number) -> Number:
 
 
 def _deepspeed(started: Started) -> Iterator[Found]:
-    """Without options it takes every GPU of every node in its hostfile (deepspeed/launcher/runner.py)."""
+    """Without options deepspeed takes every GPU in its hostfile (deepspeed/launcher/runner.py)."""
     given = started.given
     include = given.text("--include")
     nodes = given.number("--num-nodes")

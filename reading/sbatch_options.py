@@ -25,7 +25,7 @@ class BatchOption(NamedTuple):
 
 
 class Syntax(NamedTuple):
-    """Long names by letter, and the options after which the next word is no value of theirs."""
+    """Long option names by letter, and the options that do not take the next word as their value."""
 
     letters: Mapping[str, str]
     alone: frozenset[str]
@@ -43,7 +43,7 @@ _STEP_LETTERS = {
     "E": "preserve-env", "I": "immediate", "K": "kill-on-bad-exit", "T": "threads", "X": "disable-status",
     "Z": "no-allocate", "l": "label", "r": "relative", "u": "unbuffered",
 }  # fmt: skip
-#: Of both programs, those of the plugin pyxis last.
+#: Options of both programs without a value in the next word; those of the plugin pyxis come last.
 _ALONE = """contiguous exclusive hold nice no-kill overcommit oversubscribe propagate quiet reboot spread-job
     test-only use-min-nodes verbose
     container-remap-root no-container-remap-root container-mount-home no-container-mount-home
@@ -56,12 +56,12 @@ SRUN = Syntax({**_LETTERS, **_STEP_LETTERS}, frozenset(f"{_ALONE} {_STEP_ALONE}"
 _MAGIC = "#SBATCH"
 #: A word with its quotes; an unquoted `#` ends the line, and a quote without its pair is a character.
 _WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s#"'\\]|["'\\])+|\#""")
-#: What a word loses: its quotes, and the backslash before a character.
+#: Characters that quoting takes away: quotes, and the backslash of an escaped character.
 _MARKS = re.compile(r"""\\(.)|["']""")
 
 
 def header(source: Source) -> Iterator[BatchOption]:
-    """The directives above the first command; the others count for nothing."""
+    """The directives above the first command; sbatch ignores those below it."""
     for words in header_words(source):
         yield from options(words)[0]
 
@@ -78,7 +78,7 @@ def header_words(source: Source) -> Iterator[list[Word]]:
 
 
 def is_command(line: str) -> bool:
-    """Whether a line is one below which directives do not count: neither blank nor a comment."""
+    """Whether a line ends the header: it is neither blank nor a comment."""
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
@@ -97,7 +97,7 @@ def _unquoted(piece: Piece) -> Piece:
 
 
 def options(words: Sequence[Word], syntax: Syntax = SBATCH) -> tuple[list[BatchOption], list[Word]]:
-    """The options in front, and the words behind them."""
+    """The leading options of a list of words, and the words that follow them."""
     found: list[BatchOption] = []
     index = 0
     while index < len(words):
@@ -122,13 +122,13 @@ def options(words: Sequence[Word], syntax: Syntax = SBATCH) -> tuple[list[BatchO
 
 
 def last(directives: Iterable[BatchOption], *names: str) -> BatchOption | None:
-    """The one that counts: sbatch takes the last, and the command's come behind the header's."""
+    """The last directive of these names, which sbatch obeys; the command's follow the header's."""
     found = [directive for directive in directives if directive.name in names]
     return found[-1] if found else None
 
 
 def count(directives: Sequence[BatchOption], name: str) -> int | Unknown | None:
-    """The number of a directive; None where it is not given."""
+    """The number that a directive states, None where there is no such directive."""
     directive = last(directives, name)
     if directive is None:
         return None
@@ -170,7 +170,7 @@ def gpus_per_node(directives: Sequence[BatchOption]) -> tuple[int | Unknown, Bat
 
 
 def _of_kind(text: str) -> int | Unknown:
-    """Behind `gpu:` stands a number, or a kind of GPU of which one is meant."""
+    """The count in `gpu:4`; 1 for a bare kind of GPU, as in `gpu:h100`."""
     number = whole(text)
     if number is not None:
         return number

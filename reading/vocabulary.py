@@ -3,7 +3,7 @@ launch files have."""
 
 from __future__ import annotations
 
-#: Of the whole job. `zero` to `seq_len` are fields of a `Layout` or of the `train` block.
+#: Names of the compiler's `Layout` and of a `cluster` block, and two sums over them: `gpus` and `dp`.
 LAYOUT = {
     "nodes": "nodes of the job",
     "gpus_per_node": "processes, and so GPUs, on each node",
@@ -24,6 +24,7 @@ LAYOUT = {
     "recompute": "what the backward pass computes again: none, selective or full",
     "offload": "what lies in host memory: none, optimizer or all",
 }
+#: Settings of the `model` and `train` blocks.
 JOB = {
     "layers": "transformer blocks",
     "hidden": "width of the residual stream",
@@ -34,7 +35,7 @@ JOB = {
     "global_batch": "sequences per step",
     "precision": "of matrix products, such as `bf16`, `bf16+fp8` or `fp16=auto`",
 }
-#: What a plan has no variable for: the compiler counts it under another name, or takes it as given.
+#: Facts for which a plan has no variable: it has another name there, or follows from others.
 LAUNCH_FILES_ONLY = {
     "ulysses": "DeepSpeed's sequence parallel degree, which a plan counts as `cp`",
     "sharding": "what Megatron-LM's own options shard, counted as a ZeRO stage",
@@ -43,7 +44,7 @@ LAUNCH_FILES_ONLY = {
     "sequence_parallel": "Megatron-LM's switch; a plan has it wherever tp is above 1",
     "distributed_optimizer": "Megatron-LM's switch; a plan has it from `zero` 1 on",
 }
-#: What the job asks SLURM for; `slurm_` stands before those of a header that starts a known framework.
+#: What a header asks SLURM for; the names begin with `slurm_` where the job's framework is known.
 SLURM = {
     "nodes": "nodes",
     "gpus_per_node": "GPUs of each node",

@@ -99,7 +99,7 @@ def time_text(seconds: float) -> str:
 
 
 def directive(name: str, value: Value) -> str:
-    """`name=value` as it stands behind `#SBATCH --`; a value with blanks is quoted."""
+    """`name=value` as it follows `#SBATCH --`; a value with blanks is quoted."""
     if value is True:
         return name
     text = str(value)

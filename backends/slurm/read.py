@@ -1,4 +1,4 @@
-"""An sbatch file -> what its directives say, as SLURM itself would take them."""
+"""An sbatch file -> the facts of its directives, as sbatch reads them."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _statements(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Index of the line behind a statement, to which continued lines and open quotes belong."""
+    """Index of the line after a statement; continued lines and open quotes belong to it."""
     plain, quote = None, ""
     for end in range(start + 1, len(lines) + 1):
         line = lines[end - 1]
@@ -171,7 +171,7 @@ def _end(lines: list[str], start: int) -> int:
 
 
 def _open_quote(line: str, quote: str) -> str:
-    """The quote that is open behind a line, when `quote` is open before it."""
+    """The quote that is open after a line, when `quote` is open before it."""
     for match in _QUOTES.finditer(line):
         mark = match[0]
         if mark in ("'", '"'):

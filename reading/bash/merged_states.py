@@ -1,4 +1,4 @@
-"""States of paths that meet again -> one: what differs between them is unknown, with what it may be."""
+"""The shell states of several branches -> one: what differs is unknown, with its alternatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .values import Piece, Text, lenient, plain, unknown_of
 
 
 def merged(shells: Sequence[Shell], reason: str) -> Shell:
-    """One state for paths that meet again: what differs between them is unknown."""
+    """The first state, merged with the others: values that differ become unknown, for this reason."""
     first, *others = shells
     for other in others:
         names = first.variables.keys() | other.variables.keys()
@@ -45,7 +45,7 @@ def _merged_variable(one: Variable | None, two: Variable | None, reason: str) ->
 
 
 def merged_text(one: Text, two: Text, reason: str) -> Text:
-    """What both begin with, something unknown, what both end with; or the one text that both are."""
+    """The common prefix, an unknown piece and the common suffix of two texts; equal ones stay."""
     texts = [lenient(text) for text in (one, two)]
     if texts[0] == texts[1] and isinstance(texts[0], str) and unknown_of(one) is None:
         return one

@@ -18,23 +18,23 @@ from .statements.run_statement import run_text
 from .values import Piece, Text, Word, plain, word
 from .words.word_expansion import pieces
 
-#: Larger files are not read: real scripts have less than a hundredth of it.
+#: Larger scripts are not read; real ones have less than a hundredth of it.
 LONGEST_CHARACTERS = 2_000_000
-#: How far up from a script the folder may be in which it is started.
+#: How many folders above a script are tried as the one in which it is started.
 MOST_FOLDERS = 6
 Folder = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
 class Script:
-    """What a script starts, the variables at its end, what was not read, and the files that were."""
+    """What a script launches, its variables at the end, what was not followed, and the files read."""
 
     launches: tuple[LaunchedCommand, ...]
     variables: Mapping[str, Variable]
     unread: tuple[Unread, ...]
     read: Mapping[str, str]
     directives: tuple[BatchOption, ...]
-    #: Whether it was too much to be followed to its end.
+    #: Whether the reading stopped before the end of the script.
     cut: bool = False
 
 
@@ -51,7 +51,7 @@ def read_script(
     texts: Mapping[str, str] | None = None,
     folder: Folder = no_folder,
 ) -> Script:
-    """Follow a script from its first line to its last; `texts` are the files handed over with it."""
+    """Follow a script from its first line to its last; `texts` are files given with it, by path."""
     if reason := unreadable(text):
         return Script((), {}, (Unread(reason, path, 1),), {}, ())
     text = text.replace("\r\n", "\n")
@@ -60,14 +60,14 @@ def read_script(
     script = _followed(path, text, given, arguments, World(find, HANDLERS, pieces))
     if not script.launches and not script.cut and re.search(r"\bexit\b", text):
         outside = {name: Unknown(f"`{name}` is given from outside") for name in OUTSIDE}
-        world = World(find, HANDLERS, pieces, told_from_outside=True)
+        world = World(find, HANDLERS, pieces, given_from_outside=True)
         again = _followed(path, text, {**outside, **given}, arguments, world)
         return again if again.launches else script
     return script
 
 
-#: How many nodes there are, in a script that runs on each. A script that launches nothing by itself is read
-#: once more as one that is told these, its arguments and what it does not set.
+#: Variables by which a scheduler passes the number of nodes. A script that launches nothing by itself is read
+#: once more with these, its arguments and its unset variables unknown.
 OUTSIDE = ("NNODES", "NUM_NODES", "WORLD_SIZE")
 
 
@@ -95,7 +95,7 @@ def _followed(
 
 
 def unreadable(text: str) -> str | None:
-    """Why a text is not even looked at."""
+    """Why a text is not parsed at all, None where it is."""
     if len(text) > LONGEST_CHARACTERS:
         return f"it has {len(text):,} characters, and no launch file has {LONGEST_CHARACTERS:,}"
     return "it is binary" if "\0" in text else None
@@ -124,7 +124,7 @@ def _finder(texts: Mapping[str, str], folder: Folder) -> Finder:
 def locate(
     text: Text, script: str, cwd: str, texts: Mapping[str, str], folder: Folder
 ) -> tuple[str, str] | None:
-    """The file that a script means by a path: its own path and text, or None when it is not there."""
+    """The path and text of the file that a script names, or None where it is not found."""
     name = plain(text) if text else ""
     if isinstance(name, Unknown):
         return _by_tail(texts, Word(text).tail)
@@ -139,7 +139,7 @@ def locate(
 
 
 def _by_tail(texts: Mapping[str, str], tail: str) -> tuple[str, str] | None:
-    """The one file handed over whose path ends like this: its folder is not known."""
+    """The one given file whose path ends with `tail`, for a path whose folder is unknown."""
     if "/" not in tail or tail.endswith("/"):
         return None
     tail = tail if tail.startswith("/") else tail[tail.index("/") :]
@@ -148,7 +148,7 @@ def _by_tail(texts: Mapping[str, str], tail: str) -> tuple[str, str] | None:
 
 
 def _candidates(name: str, script: str, cwd: str) -> Iterator[str]:
-    """Where a script may mean a file to be: in its folder, where it went, or where it was started."""
+    """The paths that a name may mean: in the script's folder, after its `cd`, or where it was started."""
     if name.startswith("/"):
         yield name
         return

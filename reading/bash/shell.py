@@ -1,4 +1,4 @@
-"""What a running script would know: variables, functions, files, arguments. Copied where paths part."""
+"""The state of a script: variables, functions, written files, arguments. It is copied at every branch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from .source import Source
 
-#: What one reading may take: statements, words of them, and what variables are given (`values.size`).
+#: Budget of one reading: statements, expanded words, and the cost of stored values (`values.size`).
 MOST_STEPS = 30_000
 MOST_WORDS = 400_000
 MOST_STORED = 1_500_000
 MOST_LAUNCHES = 40
-#: Pieces of one value: a longer one is unknown.
+#: Most pieces of one value; a longer one is unknown.
 MOST_PIECES = 20_000
-#: Scripts that start scripts, functions and strings that are parsed again.
+#: Deepest nesting of scripts, functions and texts that are parsed again.
 DEEPEST = 24
 
 
@@ -36,7 +36,7 @@ class Variable(NamedTuple):
 
 
 class OutOfSteps(Exception):
-    """The script takes longer than a reader may."""
+    """The script exceeds the budget of a reading."""
 
 
 @dataclass
@@ -112,10 +112,10 @@ class World:
     launches: list[LaunchedCommand] = field(default_factory=list)
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
-    #: Whether the script was too much to be followed to its end.
+    #: Whether the reading stopped before the end of the script.
     cut: bool = False
-    #: Whether tests of what nothing sets are undecided, as for a script that is told from outside.
-    told_from_outside: bool = False
+    #: Whether tests of unset variables are undecided, because the environment may set them.
+    given_from_outside: bool = False
 
     def note(self, reason: str, place: tuple[str, int, int]) -> None:
         if len(self.unread) < 1000:
@@ -140,17 +140,17 @@ class Shell:
     scripts: tuple[str, ...] = ()
     #: Files that are being sourced, outermost first.
     sourcing: tuple[str, ...] = ()
-    #: Where output goes that something reads; None when nothing does.
+    #: Output that a substitution, a pipe or a file captures; None where nothing captures it.
     output: list[Piece] | None = None
     stdin: Text | None = None
-    #: Names of the function's own variables, with what they hid.
+    #: Local variables of each active function, with the values that they hide.
     hidden: list[dict[str, Variable | None]] = field(default_factory=list)
     depth: int = 0
-    #: States in which an undecided `break` or `return` leaves.
+    #: States at each undecided `break` or `return` of the enclosing loops and functions.
     leaving: list[list[Shell]] = field(default_factory=list)
 
     def fork(self) -> Shell:
-        """A copy whose changes stay in it; what all share is shared."""
+        """A copy that can change by itself; `world` stays shared."""
         other = copy(self)
         other.variables = dict(self.variables)
         other.functions = dict(self.functions)
@@ -160,7 +160,7 @@ class Shell:
         return other
 
     def take(self, other: Shell) -> None:
-        """Go on in the state of a copy."""
+        """Take over the state of a copy."""
         self.variables, self.functions = other.variables, other.functions
         self.files, self.positional, self.cwd = other.files, other.positional, other.cwd
         self.outside, self.hidden = other.outside, other.hidden
@@ -192,7 +192,7 @@ class Shell:
         return found.value if found.elements is None else found.elements.get("0")
 
     def missing(self, name: str) -> Unknown:
-        """What a variable is that nothing sets."""
+        """The unknown value of a variable that the script does not set."""
         if name.startswith("SLURM") and self.directives:
             return Unknown(f"`{name}` is set by SLURM when the job runs", nonempty=True)
         if name in ALWAYS_SET:
@@ -210,7 +210,7 @@ NEVER_SOURCED = frozenset({"@", "*"})
 
 
 def text_key(text: Text) -> FileKey:
-    """A path by which a file that the script wrote is found again, whatever is unknown in it."""
+    """The key of a file that the script wrote: a path with its unknown pieces."""
     key: list[str | Unknown] = [""]
     for piece in text:
         last = key[-1]
@@ -222,7 +222,7 @@ def text_key(text: Text) -> FileKey:
 
 
 def _normal(path: str) -> str:
-    """Without steps that lead nowhere."""
+    """The path without `.` and empty parts."""
     parts = [part for part in path.split("/") if part not in (".", "")]
     ends = ("/" if path.startswith("/") else "", "/" if path.endswith("/") and parts else "")
     return ends[0] + "/".join(parts) + ends[1]

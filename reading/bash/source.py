@@ -1,4 +1,4 @@
-"""A text that is parsed as bash, from a file or put together by a script: slices of it with their places."""
+"""Text that is parsed as bash, from a file or assembled by a script, whose every character has a place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from ..facts import Unknown
 from .values import Piece, Text
 
-#: Stand for unknown pieces inside a text that is parsed again; no script holds these characters.
+#: Private-use characters that stand for unknown pieces in a text that is parsed again.
 _FIRST_MARK = 0xF0000
 _MARK = re.compile("[\U000f0000-\U000ffffd]")
 #: `NAME=<put yours here>` is no bash, but many scripts have it.
@@ -20,7 +20,7 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 @dataclass(frozen=True)
 class Source:
-    """`starts` and `places` say where runs of characters come from; a file's are its lines."""
+    """Runs of characters, as the lines of a file: run i begins at `starts[i]` and comes from `places[i]`."""
 
     text: str
     path: str
@@ -83,7 +83,7 @@ def file_source(path: str, text: str) -> Source:
 
 
 def text_source(text: Text, path: str) -> Source:
-    """A value as a source of its own, each piece keeping its place."""
+    """A value as a text to parse; each piece keeps its place."""
     parts: list[str] = []
     starts: list[int] = []
     places: list[tuple[str, int, int]] = []

@@ -9,7 +9,7 @@ from ..facts import Unknown
 
 
 class Piece(NamedTuple):
-    """Text that stands in one line of a file, or something unknown; `split`: blanks in it end a word."""
+    """A run of characters in one line of a file, or an unknown value; where `split`, blanks end words."""
 
     text: str | Unknown
     path: str
@@ -20,9 +20,9 @@ class Piece(NamedTuple):
 
 Text = tuple[Piece, ...]
 BLANKS = " \t\n"
-#: Ends a word without a blank: between the elements of `"${ARRAY[@]}"`.
+#: Ends a word where no blank does: between the elements of `"${ARRAY[@]}"`.
 BREAK = Piece(Unknown("the end of a word"), "", 0, 0)
-#: What an empty array leaves between quotes: no word, if nothing else stands there.
+#: An empty array between quotes: it yields no word unless the quotes hold something else.
 NOTHING = Piece(Unknown("no word"), "", 0, 0)
 
 
@@ -37,12 +37,12 @@ class Word(NamedTuple):
 
     @property
     def lead(self) -> str:
-        """The text before the first thing unknown."""
+        """The text up to the first unknown piece."""
         return "".join(_known(self.pieces))
 
     @property
     def tail(self) -> str:
-        """The text behind the last thing unknown."""
+        """The text after the last unknown piece."""
         return "".join(reversed([*_known(reversed(self.pieces))]))
 
     @property
@@ -64,7 +64,7 @@ class Word(NamedTuple):
 
     @property
     def hidden(self) -> Unknown | None:
-        """What an unquoted word that nobody knows may stand for: no word, one or many."""
+        """The unknown piece by which an unquoted word may expand to no word, one or several; else None."""
         several = next((piece.text for piece in self.pieces if piece.split and _several(piece)), "")
         if isinstance(several, Unknown):
             return several
@@ -75,7 +75,7 @@ class Word(NamedTuple):
         return None
 
     def cut(self, start: int) -> Word:
-        """The word without its first characters, which must be known; its place moves along."""
+        """The word without its first `start` characters, which must be known; its column moves with them."""
         rest = list(self.pieces)
         while start and rest:
             piece = rest.pop(0)
@@ -105,7 +105,7 @@ def word(text: str | Unknown, path: str = "", line: int = 1, column: int = 1) ->
 
 
 def plain(text: Text) -> str | Unknown:
-    """The text, or why it is unknown; what is unset counts as nothing beside other text."""
+    """The text, or why it is unknown: an unset variable is the reason only if there is no other."""
     if len(text) == 1:
         return text[0].text
     parts = []
@@ -117,7 +117,7 @@ def plain(text: Text) -> str | Unknown:
 
 
 def lenient(text: Text) -> str | Unknown:
-    """As `plain`, with what is unset as bash has it: empty."""
+    """The text, or why it is unknown; unset variables are empty, as bash expands them."""
     for piece in text:
         if isinstance(piece.text, Unknown) and not piece.text.unset:
             return piece.text
@@ -129,13 +129,13 @@ def unknowns(text: Text) -> list[Unknown]:
 
 
 def unknown_of(text: Text) -> Unknown | None:
-    """The first thing unknown in a text, one that is more than unset if there is one."""
+    """The first unknown piece of a text, preferring one that is not merely unset."""
     found = unknowns(text)
     return next((unknown for unknown in found if not unknown.unset), found[0] if found else None)
 
 
 def nonempty(text: Text) -> bool | None:
-    """Whether the text has characters; None when that is not decided."""
+    """Whether the text has any character, None where that is undecided."""
     undecided = False
     for piece in text:
         if isinstance(piece.text, str):
@@ -175,7 +175,7 @@ def words_of(pieces: Iterable[Piece]) -> list[Word]:
 
 
 def _several(piece: Piece) -> tuple[str, ...]:
-    """What an unknown piece may be, if that may be more than one word."""
+    """The alternatives of an unknown piece, if one of them has several words."""
     if not isinstance(piece.text, Unknown):
         return ()
     options = piece.text.alternatives
@@ -185,7 +185,7 @@ def _several(piece: Piece) -> tuple[str, ...]:
 def _around(
     words: list[Word], current: list[Piece], piece: Piece, several: tuple[str, ...]
 ) -> None:
-    """A piece that begins or ends with a blank, whatever it is, is a word of its own there."""
+    """Add an unknown piece; where every alternative begins or ends with a blank, a word ends there."""
     if all(not option or option[0] in BLANKS for option in several):
         _close(words, current)
     current.append(piece)
@@ -241,7 +241,7 @@ def unbroken(found: Sequence[Piece]) -> Text:
 
 
 def size(text: Text) -> int:
-    """What a value costs to keep and to look at: its pieces, and its characters a little."""
+    """The cost of a value against the budget: three for each piece, one for every ten characters."""
     characters = sum(len(piece.text) for piece in text if isinstance(piece.text, str))
     return 3 * len(text) + characters // 10
 

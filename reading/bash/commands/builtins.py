@@ -1,4 +1,4 @@
-"""What bash's own commands do to the state."""
+"""The builtins of bash -> their effect on the state: `cd`, `set`, `source`, `eval`, `read`, `getopts`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _eval(shell: Shell, source: Source, words: list[Word]) -> Status:
 
 
 def again(shell: Shell, text: Text) -> Status:
-    """A text as a script of its own, in this state."""
+    """Run a text as a script in the current state."""
     if shell.depth > 3 * DEEPEST:
         return None
     inner = text_source(text, shell.path)
@@ -124,7 +124,7 @@ def _source(shell: Shell, source: Source, words: list[Word]) -> Status:
         shell.depth -= 3
 
 
-#: Files that set up a machine and no job.
+#: Files that configure a machine or a login, not a job.
 _HARMLESS_WORDS = (
     "activate .bashrc .bash_profile .profile .zshrc setvars.sh set_env.sh conda.sh modules.sh bash"
 )

@@ -1,4 +1,4 @@
-"""Commands that start other commands: launchers, srun and mpirun, `bash -c`, scripts, sbatch."""
+"""Commands that start others -> launched commands: launchers, srun, mpirun, `bash -c`, scripts, sbatch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAUNCHERS = frozenset(
         "colossalai",
     }
 )
-#: Programs that start whatever stands behind their options.
+#: Programs that start the command after their own options.
 _WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun aprun jsrun flux exec nohup
     time command builtin env sudo timeout numactl stdbuf taskset nice ionice ssh pdsh singularity apptainer
     docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot
@@ -111,7 +111,7 @@ def _started(
 
 
 def _in_shell(words: Sequence[Word]) -> int:
-    """Where a launcher is told to start `bash -c`; 0 where it is not."""
+    """Index of the shell that a launcher starts with `-c`, 0 where it starts none."""
     for index, word in enumerate(words[:-1]):
         if index and program(word) in SHELLS and words[index + 1].lead.startswith("-"):
             return index
@@ -157,7 +157,7 @@ def _passed(shell: Shell, wrappers: Sequence[Sequence[Word]]) -> None:
         shell.directives = (*shell.directives, *(item for item in own if item.name in _STEP))
 
 
-#: Options of srun that shape the step, as those of sbatch shape the job.
+#: Options of srun that override the same ones of the job.
 _STEP = frozenset(
     {"nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus", "gpus-per-task"}
 )
@@ -192,7 +192,7 @@ def _interpreted(shell: Shell, words: list[Word]) -> bool:
 
 
 def _child(shell: Shell, arguments: Sequence[Word]) -> Shell:
-    """A process: it knows what is exported, and its arguments."""
+    """The state of a child process: exported variables and its arguments."""
     child = shell.fork()
     child.variables = shell.exported()
     child.functions = {}
@@ -269,14 +269,14 @@ def _submit(shell: Shell, words: Sequence[Word]) -> None:
 
 
 def enter_job(shell: Shell, given: Sequence[BatchOption]) -> None:
-    """Give the variables that SLURM sets in a job."""
+    """Set the variables that SLURM sets in a job."""
     shell.directives = tuple(given)
     for name, value in sbatch_options.variables(given).items():
         shell.variables[name] = Variable(value, None, True)
 
 
 def _record(shell: Shell, words: list[Word]) -> bool:
-    """Keep a launched command; the same one found again, in a loop or in two branches, counts once."""
+    """Record a launched command; one that a loop or another branch launches again counts once."""
     known = shell.world.launches
     found = LaunchedCommand(
         tuple(words),

@@ -1,4 +1,4 @@
-"""Arithmetic that scripts leave to `bc`, `expr`, `awk` and `python -c`."""
+"""Expressions of numbers, as `bc`, `expr`, `awk` and `python -c` compute them -> their values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def calculate(text: str, whole: bool = False) -> float | None:
-    """The value of an expression of numbers; None for anything else. Python evaluates nothing of it."""
+    """The value of an expression of numbers, None for anything else; the text is parsed, never evaluated."""
     if len(text) > 300:
         return None
     try:

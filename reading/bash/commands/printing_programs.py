@@ -1,4 +1,4 @@
-"""Programs whose output follows from their words and their input: `echo`, `dirname`, `seq`, `sed s///`."""
+"""Programs whose output follows from arguments and input -> that output: `echo`, `seq`, `sed s///`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .number_expressions import calculate
 
 Output = list[Piece] | None
 Filter = Callable[[Shell, list[Word]], Output]
-#: Longer inputs are not worked on.
+#: Longer inputs give an unknown output.
 LONGEST = 200_000
 
-#: Programs that print nothing that anyone reads.
+#: Programs that print nothing.
 _SILENT_WORDS = """mkdir rm cd sleep module conda chmod touch cp mv ln wait trap pip kill scancel export
     ulimit clear deactivate pushd popd modprobe sysctl"""
 SILENT = frozenset(_SILENT_WORDS.split())
@@ -41,7 +41,7 @@ def _echo(shell: Shell, words: list[Word]) -> Output:
 
 
 def _printf(shell: Shell, words: list[Word]) -> Output:
-    """Formats of `%s` and `%d` alone."""
+    """`printf` with formats of `%s` and `%d` alone."""
     form = words[0].text if words else ""
     if not isinstance(form, str) or not re.fullmatch(r"(?:[^%\\]|%[sdi%]|\\n)*", form):
         return None
@@ -88,7 +88,7 @@ def _pwd(shell: Shell, words: list[Word]) -> Output:
 
 
 def _content(shell: Shell, words: list[Word]) -> Text | None:
-    """The files that the words name, else the input."""
+    """The text of the files that the arguments name, else the input."""
     if not words:
         return shell.stdin
     found: list[Piece] = []
@@ -158,7 +158,7 @@ def _bc(shell: Shell, words: list[Word]) -> Output:
 
 
 def _python(shell: Shell, words: list[Word]) -> Output:
-    """`python -c "print(<arithmetic>)"`; anything else is left alone."""
+    """`python -c "print(<arithmetic>)"`; None for any other program."""
     texts = [word.text for word in words]
     if len(texts) != 2 or texts[0] != "-c" or not isinstance(texts[1], str):
         return None
@@ -254,7 +254,7 @@ def _sed(shell: Shell, words: list[Word]) -> Output:
 
 
 def _substituted(text: Text, script: Word) -> Text | None:
-    """`text` with one substitution of sed's; what stands for `new` may be unknown."""
+    """`text` with one substitution of sed's; the replacement may be unknown."""
     if len(script.lead) < 2 or script.lead[0] != "s":
         return None
     mark = script.lead[1]

@@ -1,4 +1,4 @@
-"""Simple commands, declarations and redirections: builtins change the state, programs only may print."""
+"""Simple commands, declarations and redirections -> their effect on the state and their output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(shell: Shell, source: Source, node: Node) -> Status:
 
 
 def _behind_files(redirects: list[Node]) -> list[Node]:
-    """Words behind the file of a redirection, which the grammar takes for further files."""
+    """Words after the file of a redirection: the grammar takes them for further files, bash for arguments."""
     found: list[Node] = []
     for redirect in redirects:
         if redirect.type == "file_redirect":
@@ -73,7 +73,7 @@ def _command(shell: Shell, source: Source, node: Node, extra: list[Node]) -> Sta
 
 
 def _own_lines(shell: Shell, source: Source, node: Node, prefixes: list[Node]) -> list[Node]:
-    """An assignment that ends its line is one of its own, whatever the grammar makes of it."""
+    """Run assignments that end their line, though the grammar joins the next one; the rest is left."""
     children = [child for child in node.children if child.is_named]
     for index in range(len(prefixes) - 1, -1, -1):
         position = children.index(prefixes[index]) + 1
@@ -96,7 +96,7 @@ def _restore(shell: Shell, before: dict[str, Variable | None]) -> None:
 
 
 def execute(shell: Shell, found: list[Word], source: Source, offset: int) -> Status:
-    """Run the words of a command, as far as a reader may."""
+    """Run an expanded command: a function, a builtin, a launcher, or a program that prints."""
     while found and _vanishes(found[0]) and not (len(found) > 1 and found[1].text == "-m"):
         found = found[1:]
     if not found:
@@ -125,7 +125,7 @@ def execute(shell: Shell, found: list[Word], source: Source, offset: int) -> Sta
 
 
 def _vanishes(item: Word) -> bool:
-    """An unquoted variable that nothing sets is no word at all."""
+    """Whether a word consists of unquoted unset variables alone: it then expands to no word."""
     return all(
         piece.split and isinstance(piece.text, Unknown) and bool(piece.text.unset)
         for piece in item.pieces

@@ -1,4 +1,4 @@
-"""`if` and `case`: decided ones take one way; of the others all are taken, and what they share goes on."""
+"""`if` and `case`: a decided test takes one branch; otherwise all are taken and their states merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Clause = tuple[list["Node"], list["Node"]]
 
 
 def only_asks(node: Node) -> bool:
-    """Whether a statement only asks, as `[ ... ]` does."""
+    """Whether a statement is a test such as `[ ... ]`, without an effect."""
     if node.type in ("list", "negated_command", "pipeline", "subshell"):
         return any(only_asks(child) for child in node.children if child.is_named)
     text = node.text or b""
@@ -36,7 +36,7 @@ def told_by_itself(node: Node) -> bool:
 
 
 def take_all(shell: Shell, ways: Sequence[Callable[[Shell], object]], reason: str) -> None:
-    """Take each way from here; go on with what those that come back have in common."""
+    """Run each branch from a copy of the state, and merge the states of those that do not leave."""
     left: list[Shell] = []
     ends: list[Exception] = []
     for way in ways:
@@ -135,7 +135,7 @@ def case_statement(shell: Shell, source: Source, node: Node) -> Status:
     items = [child for child in node.children if child.type == "case_item"]
     subject = next(child for child in node.children if child.is_named)
     text = joined(shell, source, subject.start_byte, subject.end_byte)
-    value = plain(text) if text and shell.world.told_from_outside else lenient(text)
+    value = plain(text) if text and shell.world.given_from_outside else lenient(text)
     return _case_items(shell, source, items, value)
 
 
@@ -181,7 +181,7 @@ def _fits(shell: Shell, source: Source, item: Node, value: str | Unknown) -> Sta
 
 
 def _any_fits(shell: Shell, source: Source, item: Node, end: int, value: Unknown) -> Status:
-    """An unknown value with known alternatives fits no item that none of them fits."""
+    """Whether an unknown value matches an item of `case`; None where its alternatives differ in that."""
     if not value.alternatives:
         return None
     verdicts = {_fits(shell, source, item, alternative) for alternative in value.alternatives}

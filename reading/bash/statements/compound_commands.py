@@ -1,4 +1,4 @@
-"""Lists, groups, pipelines, functions and tests."""
+"""Lists (`&&`, `||`), groups, subshells, pipelines, functions and tests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compound(shell: Shell, source: Source, node: Node) -> Status:
 
 
 def and_or(shell: Shell, source: Source, node: Node) -> Status:
-    """`a && b`, `a || b`: a command is taken to succeed, a test may be undecided."""
+    """`a && b`, `a || b`: commands are assumed to succeed, tests may be undecided."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) < 2:
         return run_all(shell, source, parts)

@@ -21,22 +21,24 @@ _OPERATORS = ("&&", "||", "(", ")")
 
 @dataclass
 class _Operand:
-    """One word of a test; `raw` is how it is written, None for what came out of a variable."""
+    """One word of a test; `raw` is its spelling, None for what came from an expansion."""
 
     text: Text
     raw: str
-    told_from_outside: bool = False
+    given_from_outside: bool = False
 
     @property
     def known(self) -> str | Unknown:
-        return plain(self.text) if self.text and self.told_from_outside else lenient(self.text)
+        return plain(self.text) if self.text and self.given_from_outside else lenient(self.text)
 
     @property
     def filled(self) -> Verdict:
-        """Whether it has characters."""
+        """Whether the operand is not empty."""
         verdict = nonempty(self.text)
         return (
-            None if verdict is False and self.told_from_outside and unknowns(self.text) else verdict
+            None
+            if verdict is False and self.given_from_outside and unknowns(self.text)
+            else verdict
         )
 
 
@@ -44,7 +46,7 @@ def bracket(shell: Shell, source: Source, start: int, end: int) -> Verdict:
     """The inside of `[[ ... ]]`."""
     operands = [
         _Operand(
-            joined(shell, source, *span), source.text[slice(*span)], shell.world.told_from_outside
+            joined(shell, source, *span), source.text[slice(*span)], shell.world.given_from_outside
         )
         for span in raw_words(source.text, start, end, _OPERATORS)
     ]
@@ -60,14 +62,14 @@ def test(shell: Shell, source: Source, start: int, end: int) -> Verdict:
             quoted = raw[0] in "\"'" or not all(
                 isinstance(piece.text, Unknown) and piece.text.unset for piece in word.pieces
             )
-            outside = shell.world.told_from_outside
+            outside = shell.world.given_from_outside
             if quoted or outside:
                 operands.append(_Operand(word.pieces, raw, outside))
     return _Test(shell, operands, False).whole()
 
 
 def test_words(shell: Shell, texts: list[Text]) -> Verdict:
-    """The words behind `test`."""
+    """The arguments of `test`."""
     return _Test(shell, [_Operand(text, str(lenient(text))) for text in texts], False).whole()
 
 
@@ -169,7 +171,7 @@ class _Test:
 
 
 def _among(known: str | Unknown, other: str | Unknown) -> Verdict:
-    """A text that no alternative has is not there."""
+    """Equality with an unknown value: False where no alternative is equal, None where one is."""
     unknown, text = (known, other) if isinstance(known, Unknown) else (other, known)
     if isinstance(unknown, Unknown) and unknown.alternatives and isinstance(text, str):
         return None if text in unknown.alternatives or any(c in text for c in "*?[") else False
@@ -177,7 +179,7 @@ def _among(known: str | Unknown, other: str | Unknown) -> Verdict:
 
 
 def _regular(pattern: str, text: str) -> Verdict:
-    """Only expressions that cannot take long are tried."""
+    """Match `=~`; expressions that could take exponential time are undecided."""
     if len(text) > 200 or len(pattern) > 200 or sum(map(pattern.count, "*+{")) > 2:
         return None
     try:

@@ -1,4 +1,4 @@
-"""How statements end: true, false, undecided; and what leaves a loop, a function or the script."""
+"""Exit status (true, false or undecided), and the jumps `exit`, `return`, `break` and `continue`."""
 
 from __future__ import annotations
 

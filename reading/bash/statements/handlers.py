@@ -1,4 +1,4 @@
-"""Which function runs which kind of statement, by the grammar's names."""
+"""Node type of the grammar -> the function that runs such a statement."""
 
 from __future__ import annotations
 

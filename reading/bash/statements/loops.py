@@ -1,4 +1,4 @@
-"""`for`, `while` and `until`: round by round where they are decided, once for all where they are not."""
+"""`for`, `while` and `until`: iteration by iteration where the count is decided, else once for all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .run_statement import run_all
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: A loop runs no longer than this; then what it assigns is unknown.
+#: Most iterations of a loop; beyond them what it assigns is unknown.
 MOST_ROUNDS = 300
 
 
@@ -38,8 +38,8 @@ def for_statement(shell: Shell, source: Source, node: Node) -> Status:
         for word in words(shell, source, child.start_byte, child.end_byte)
     ]
     texts = [word.pieces for word in values] if listed else list(shell.positional)
-    vague = next((unknown for word in values if (unknown := word.hidden)), None)
-    if vague is not None and not vague.unset:
+    undecided = next((unknown for word in values if (unknown := word.hidden)), None)
+    if undecided is not None and not undecided.unset:
         return _maybe(
             shell, source, body, f"the loop on line {source.place(node.start_byte)[1]}", name
         )
@@ -77,7 +77,7 @@ def rejoin(shell: Shell, left: list[Shell], reason: str) -> Status:
 
 
 def _round(shell: Shell, source: Source, body: Node) -> bool:
-    """One round of a loop; whether the loop ends with it."""
+    """Run one iteration; whether the loop ends with it."""
     try:
         run_all(shell, source, body.children)
     except Break as end:
@@ -88,7 +88,7 @@ def _round(shell: Shell, source: Source, body: Node) -> bool:
 
 
 def _maybe(shell: Shell, source: Source, body: Node, what: str, name: str = "") -> Status:
-    """A loop of which nobody knows how often it runs: once stands for all, and may be none."""
+    """A loop of unknown count: one iteration stands for all of them, and for none."""
     reason = f"{what} runs as often as the machine says"
 
     def once(inner: Shell) -> None:

@@ -1,4 +1,4 @@
-"""Statements -> what they leave behind, by the syntax tree; each kind has its function in `handlers`."""
+"""Syntax tree -> the state after its statements; `handlers` has the function of each node type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run_text(shell: Shell, source: Source) -> Status:
-    """Everything in a source; a script's `exit` ends it here."""
+    """Run every statement of a text, up to its `exit`."""
     try:
         return run_all(shell, source, parse(source).children)
     except Exit:

@@ -10,7 +10,7 @@ from functools import partial
 from ...facts import Unknown
 
 Number = int | Unknown
-#: Gives the value of a name, and takes a new one.
+#: Functions that look up the value of a name, and assign it.
 Lookup = Callable[[str], Number]
 Assign = Callable[[str, int | Unknown], None]
 
@@ -27,17 +27,17 @@ _STRENGTH = {
 }
 _ASSIGNMENTS_WORDS = "= += -= *= /= %= <<= >>= &= ^= |="
 _ASSIGNMENTS = frozenset(_ASSIGNMENTS_WORDS.split())
-#: Longer expressions, and deeper ones, are not worth a number.
+#: Longer or deeper expressions are unknown.
 LONGEST = 4000
 DEEPEST = 60
 
 
 class _Failed(Exception):
-    """The expression is none, or divides by zero."""
+    """The text is not an expression, or divides by zero."""
 
 
 def evaluate(text: str, lookup: Lookup, assign: Assign, unknown: dict[str, Unknown]) -> Number:
-    """The value of an expression; `unknown` says what marks in it stand for."""
+    """The value of an expression; `unknown` maps the marks in it to unknown values."""
     if len(text) > LONGEST:
         return Unknown("the expression is too long")
     try:
@@ -77,7 +77,7 @@ class _Expression:
     unknown: dict[str, Unknown]
     position: int = 0
     depth: int = 0
-    #: No assignment counts behind `0 &&`.
+    #: Whether assignments take effect: not after `0 &&`.
     idle: int = 0
 
     def whole(self) -> Number:
@@ -146,7 +146,7 @@ class _Expression:
         return value
 
     def binary(self, least: int) -> Number:
-        """Operators that bind at least so strongly, from left to right."""
+        """Parse binary operators of at least this precedence, left-associative."""
         left = self.power()
         while (level := _STRENGTH.get(self.peek(), -1)) >= least:
             operator = self.peek()

@@ -12,7 +12,7 @@ from . import arithmetic
 def arithmetic_value(
     shell: Shell, source: Source, start: int, end: int, strict: bool = True
 ) -> int | Unknown:
-    """`strict`: a name that nothing sets is unknown and not 0, because its value is asked for."""
+    """The value of an expression. `strict`: an unset name is unknown; otherwise it is 0, as in bash."""
     found = unbroken(shell.world.expand(shell, source, start, end, True))
     return arithmetic_text(shell, found, strict)
 

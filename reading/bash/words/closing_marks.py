@@ -1,4 +1,4 @@
-"""Where quotes, expansions and brackets of bash end: positions behind the closing character."""
+"""Where quotes, expansions and brackets of bash end: the position after the closing character."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DEEPEST = 60
 
 
 def after_single(text: str, position: int, end: int) -> int:
-    """From behind an opening `'`."""
+    """The end of a string, from after its opening `'`."""
     found = text.find("'", position, end)
     return end if found < 0 else found + 1
 
 
 def after_double(text: str, position: int, end: int, depth: int = 0) -> int:
-    """From behind an opening `"`."""
+    """The end of a string, from after its opening `"`."""
     while match := _IN_QUOTES.search(text, position, end):
         position = match.start()
         if match[0] == '"':
@@ -30,7 +30,7 @@ def after_double(text: str, position: int, end: int, depth: int = 0) -> int:
 
 
 def after_dollar(text: str, position: int, end: int, depth: int = 0) -> int:
-    """From a `$` or a back quote to behind its expansion; one further when it is none."""
+    """The end of the expansion that a `$` or a back quote begins; the next position where it begins none."""
     if text[position] == "`":
         return after_backquote(text, position + 1, end)
     following = text[position + 1 : position + 2]
@@ -54,7 +54,7 @@ def after_backquote(text: str, position: int, end: int) -> int:
 
 
 def after_brace(text: str, position: int, end: int, depth: int = 0) -> int:
-    """From behind `${`."""
+    """The end of a parameter expansion, from after its `${`."""
     if depth > DEEPEST:
         return end
     while match := _IN_BRACES.search(text, position, end):
@@ -72,7 +72,7 @@ def after_brace(text: str, position: int, end: int, depth: int = 0) -> int:
 
 
 def after_paren(text: str, position: int, end: int, depth: int = 0) -> int:
-    """From behind an opening `(` of a command."""
+    """The end of a command substitution, from after its `(`."""
     if depth > DEEPEST:
         return end
     nested = 1
@@ -96,7 +96,7 @@ def after_paren(text: str, position: int, end: int, depth: int = 0) -> int:
 
 
 def _step(text: str, position: int, end: int, depth: int) -> int:
-    """Behind one character, escape or expansion."""
+    """The end of one character, escape or expansion."""
     character = text[position]
     if character == "\\":
         return min(position + 2, end)
@@ -108,7 +108,7 @@ def _step(text: str, position: int, end: int, depth: int) -> int:
 def raw_words(
     text: str, start: int, end: int, operators: tuple[str, ...] = ()
 ) -> list[tuple[int, int]]:
-    """The ranges of words between blanks; `operators` are words of their own where they stand bare."""
+    """The ranges of the words between blanks; unquoted `operators` are words of their own."""
     found: list[tuple[int, int]] = []
     position = start
     while position < end:

@@ -20,7 +20,7 @@ _PART = re.compile(r"(\*+)|(\?)|\\(.)|\[([!^]?)(?:\[:(\w+):\]|(\]?[^\]]+))\]|(.)
 
 @lru_cache(maxsize=512)
 def whole(pattern: str) -> re.Pattern[str]:
-    """For `fullmatch`; a star never gives back what it took, which keeps matching linear."""
+    """A pattern for `fullmatch`; stars are possessive, which keeps matching linear."""
     chunks = [""]
     for part in _parts(pattern):
         if part == "*":
@@ -35,7 +35,7 @@ def whole(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=512)
 def anywhere(pattern: str) -> re.Pattern[str] | None:
-    """For searches, which take the longest match; None for patterns that could take too long."""
+    """A pattern for searches of the longest match; None where matching could take too long."""
     parts = list(_parts(pattern))
     if parts.count("*") > 2:
         return None

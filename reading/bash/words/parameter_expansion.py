@@ -20,7 +20,7 @@ Place = tuple[str, int, int]
 
 
 def parameter(shell: Shell, source: Source, start: int, end: int, quoted: bool) -> list[Piece]:
-    """`start` and `end` bound what stands behind `$`, or between the braces."""
+    """What a parameter expands to; `start` and `end` bound the text after `$`, or between the braces."""
     match = _PARAMETER.match(source.text, start, end)
     place = source.place(max(0, start - 1))
     if match is None:
@@ -75,7 +75,7 @@ SPECIAL: dict[str, Callable[[Shell], str | Unknown]] = {
 
 
 def _count(shell: Shell) -> str | Unknown:
-    if shell.world.told_from_outside and not shell.positional:
+    if shell.world.given_from_outside and not shell.positional:
         return Unknown("the arguments are given from outside")
     return str(len(shell.positional))
 
@@ -116,8 +116,8 @@ def elements(shell: Shell, name: str) -> list[Text]:
 def _length(shell: Shell, name: str, index: str | None) -> str | Unknown:
     if index in ("@", "*") or name in ("@", "*"):
         texts = elements(shell, name)
-        vague = next((u for text in texts if (u := _hidden(text))), None)
-        return vague or str(len(texts))
+        undecided = next((u for text in texts if (u := _hidden(text))), None)
+        return undecided or str(len(texts))
     value = _positional(shell, int(name)) if name.isdigit() else shell.get(name)
     if value is None:
         missing = shell.missing(name)
@@ -127,7 +127,7 @@ def _length(shell: Shell, name: str, index: str | None) -> str | Unknown:
 
 
 def _hidden(text: Text) -> Unknown | None:
-    """An element that may stand for several, which paths left behind that parted."""
+    """The unknown value of an element that may stand for several, which different branches added."""
     return unknown_of(text) if text and all(piece.split for piece in text) else None
 
 
@@ -174,7 +174,7 @@ def _whole(
     quoted: bool,
     star: bool,
 ) -> list[Piece]:
-    """All elements, with an operator on each, or a slice of them."""
+    """`${NAME[@]...}`: all elements, each edited by the operator, or a slice of them."""
     operator = _OPERATOR.match(source.text, start, end)
     if operator and operator[0] == ":":
         texts = _slice(shell, source, operator.end(), end, texts)

@@ -1,4 +1,4 @@
-"""The inside of a word -> pieces: quotes, `$NAME`, `${...}`, `$(...)`, `$((...))`."""
+"""A word as written -> pieces: quotes, `$NAME`, `${...}`, `$(...)`, `$((...))`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def joined(shell: Shell, source: Source, start: int, end: int) -> Text:
 def pieces(
     shell: Shell, source: Source, start: int, end: int, quoted: bool = False, heredoc: bool = False
 ) -> list[Piece]:
-    """`quoted` reads as between double quotes, `heredoc` takes `"` for itself there."""
+    """The expansion of a range. `quoted`: as between double quotes; `heredoc`: with `"` as a character."""
     found: list[Piece] = []
     text, position = source.text, start
     shell.world.budget.spend_words()
@@ -138,7 +138,7 @@ def _ansi(source: Source, position: int, end: int, found: list[Piece]) -> int:
 
 
 def expansion(shell: Shell, source: Source, start: int, end: int, quoted: bool) -> list[Piece]:
-    """What a `$...` or a back-quoted command stands for."""
+    """The expansion of `$...` or of a command in back quotes."""
     text = source.text
     if text[start] == "`" or (text.startswith("$(", start) and not _arithmetic(text, start, end)):
         skip = 1 if text[start] == "`" else 2
@@ -163,7 +163,7 @@ def _tagged(text: Text, quoted: bool) -> list[Piece]:
 
 
 def substituted(shell: Shell, source: Source, start: int, end: int, outer: int, stop: int) -> Text:
-    """The output of a command, where it can be told without running it."""
+    """`$(...)`: the output of a command, unknown where it cannot be derived without running it."""
     place = source.place(outer)
     shown = " ".join(source.text[outer:stop].split())
     reason = (
@@ -188,7 +188,7 @@ def substituted(shell: Shell, source: Source, start: int, end: int, outer: int, 
 
 
 def _output(output: list[Piece], reason: str, place: tuple[str, int, int]) -> Text:
-    """Without the blank lines at its end; what is unknown in it is told by the whole command."""
+    """Output without trailing newlines; unknown pieces name the whole command as their reason."""
     kept = [
         (
             piece._replace(text=Unknown(reason, piece.text.alternatives))
