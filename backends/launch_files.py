@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..reading import sbatch_options
-from ..reading.bash.script import Script, no_folder, read_script, unreadable
+from ..reading.bash.script import Folder, Script, no_folder, read_script, unreadable
 from ..reading.bash.values import Word, plain
 from ..reading.command_options import options, setting
 from ..reading.facts import Fact, LaunchConfig, Setting, Unread
-from ..reading.launched_job import Folder, Job
 from ..reading.launchers import Started, started
 from ..reading.sbatch_options import BatchOption
 from . import BACKENDS
@@ -104,26 +103,25 @@ class _Reading:
                 return [self._config(launch, _nameless(launch)) for launch in others]
         return [self._header()]
 
-    def _framework(self, launch: Started) -> Job | None:
+    def _framework(self, launch: Started) -> LaunchConfig | None:
         recognised = (
             backend.reader.recognise(launch, self.texts, self.folder)
             for backend in BACKENDS.values()
         )
         return next((job for job in recognised if job is not None), None)
 
-    def _config(self, launch: Started, job: Job) -> LaunchConfig:
+    def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:
         slurm = bool(launch.launch.directives)
         kind = job.kind if job.framework is not None else ("sbatch" if slurm else "bash")
         if slurm and job.framework is not None:
             kind = f"slurm+{kind.removesuffix('-bash')}"
-        settings = [*_given(launch), *job.settings]
-        return LaunchConfig(
-            kind,
-            tuple(_facts(launch, job)),
-            (*self.script.unread, *job.unread),
-            tuple(dict.fromkeys(settings)),
-            job.framework,
-            {self.path: self.texts[self.path], **self.script.read, **job.texts},
+        return replace(
+            job,
+            kind=kind,
+            facts=(*job.facts, *_slurm_facts(launch)),
+            unread=(*self.script.unread, *job.unread),
+            settings=tuple(dict.fromkeys([*_given(launch), *job.settings])),
+            texts={self.path: self.texts[self.path], **self.script.read, **job.texts},
         )
 
     def _header(self) -> LaunchConfig:
@@ -135,21 +133,16 @@ class _Reading:
         return LaunchConfig(kind, facts, self.script.unread, settings, None, texts)
 
 
-def _nameless(launch: Started) -> Job:
+def _nameless(launch: Started) -> LaunchConfig:
     """A command whose program is no framework's: only its launcher says something."""
     found = [
         Fact(name, value, place.path, place.line, place.column)
         for name, (value, place) in launch.shape.items()
     ]
-    return Job("", None, tuple(found), tuple(_arguments(launch)))
+    return LaunchConfig("", tuple(found), (), tuple(launch.options().settings("argument")))
 
 
-def _arguments(launch: Started) -> Iterator[Setting]:
-    yield from launch.options().settings("argument")
-
-
-def _facts(launch: Started, job: Job) -> Iterator[Fact]:
-    yield from job.facts
+def _slurm_facts(launch: Started) -> Iterator[Fact]:
     for fact in _header_facts(launch.launch.directives):
         yield Fact(f"slurm_{fact.name}", fact.value, fact.path, fact.line, fact.column)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..reading.bash.script import Folder
 from ..reading.facts import LaunchConfig
-from ..reading.launched_job import Folder, Job
 from ..reading.launchers import Started
 from .log import RunLog
 
@@ -63,7 +63,7 @@ class ConfigFile:
 class Reader:
     """What `parc lint`, `parc import` and `parc calibrate` read of a framework."""
 
-    recognise: Callable[[Started, Mapping[str, str], Folder], Job | None]
+    recognise: Callable[[Started, Mapping[str, str], Folder], LaunchConfig | None]
     """The job of a launched command, None for one of another program; `texts` and `folder` have its files."""
     log: Callable[[str], RunLog | None]
     """What a run printed; None for the log of another framework."""

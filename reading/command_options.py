@@ -10,7 +10,7 @@ from .facts import Setting, Unknown, Value
 
 
 @dataclass(frozen=True)
-class Option:
+class CommandOption:
     """One option: its name as written, the word that holds the name, and the words of its value."""
 
     name: str
@@ -23,16 +23,16 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options by name, the last one counting; `command` stands for the place of what is not said.
+class CommandOptions:
+    """CommandOptions by name, the last one counting; `command` stands for the place of what is not said.
 
     `hidden` are words that nobody knows and that may be options: what is not given may be among them.
     """
 
-    values: Mapping[str, Option]
+    values: Mapping[str, CommandOption]
     command: Word
     hidden: tuple[Unknown, ...] = ()
-    every: tuple[Option, ...] = field(default=(), repr=False)
+    every: tuple[CommandOption, ...] = field(default=(), repr=False)
 
     def place(self, *names: str) -> Word:
         """Where the first of these options that is given stands: its value, else its name."""
@@ -93,37 +93,39 @@ def setting(scope: str, name: str, word: Word, values: tuple[Value | Unknown, ..
     return Setting(scope, name, values, word.path, word.line, word.column, max(1, len(name)))
 
 
-def options(command: Word, words: Sequence[Word], switches: Collection[str] = ()) -> Options:
+def options(command: Word, words: Sequence[Word], switches: Collection[str] = ()) -> CommandOptions:
     """The options among the arguments of a command: `--name value ...` or `--name=value`."""
     found, hidden = _options(words, switches)
-    return Options({option.name: option for option in found}, command, tuple(hidden), tuple(found))
+    return CommandOptions(
+        {option.name: option for option in found}, command, tuple(hidden), tuple(found)
+    )
 
 
-def launcher_options(command: Word, words: Sequence[Word]) -> Options:
+def launcher_options(command: Word, words: Sequence[Word]) -> CommandOptions:
     """The options of a launcher, which reads `--nproc_per_node` as `--nproc-per-node`."""
     return spelled(options(command, words))
 
 
-def spelled(given: Options, names: Mapping[str, str] | None = None) -> Options:
-    """Options renamed by a table of spellings, with `-` for `_`."""
-    renamed: dict[str, Option] = {}
+def spelled(given: CommandOptions, names: Mapping[str, str] | None = None) -> CommandOptions:
+    """CommandOptions renamed by a table of spellings, with `-` for `_`."""
+    renamed: dict[str, CommandOption] = {}
     for option in given.every:
         name = option.name.replace("_", "-")
         renamed[(names or {}).get(name, name)] = option
-    return Options(renamed, given.command, given.hidden, given.every)
+    return CommandOptions(renamed, given.command, given.hidden, given.every)
 
 
 def _options(
     words: Sequence[Word], switches: Collection[str]
-) -> tuple[list[Option], list[Unknown]]:
-    found: list[Option] = []
+) -> tuple[list[CommandOption], list[Unknown]]:
+    found: list[CommandOption] = []
     hidden: list[Unknown] = []
     current: tuple[str, Word, list[Word]] | None = None
     for word in words:
         lead = word.lead
         if _names(lead):
             if current is not None:
-                found.append(Option(current[0], current[1], tuple(current[2])))
+                found.append(CommandOption(current[0], current[1], tuple(current[2])))
             name, sign, _ = lead.partition("=")
             current = (name, word, [word.cut(len(name) + 1)] if sign else [])
             continue
@@ -134,7 +136,7 @@ def _options(
         if current is not None and not (unknown is not None and extra):
             current[2].append(word)
     if current is not None:
-        found.append(Option(current[0], current[1], tuple(current[2])))
+        found.append(CommandOption(current[0], current[1], tuple(current[2])))
     return found, hidden
 
 

@@ -9,7 +9,7 @@ from . import sbatch_options
 from .bash.commands.launching import PYTHONS, program
 from .bash.shell import LaunchedCommand
 from .bash.values import Text, Word, plain, whole, word
-from .command_options import Options, launcher_options, options
+from .command_options import CommandOptions, launcher_options, options
 from .facts import Unknown
 from .sbatch_options import BatchOption
 
@@ -26,7 +26,7 @@ MODULES = {
     "accelerate.commands.launch": "accelerate",
     "accelerate": "accelerate",
 }
-#: Options of launchers that take no value.
+#: CommandOptions of launchers that take no value.
 _SWITCHES_WORDS = """--standalone --no-python --run-path --use-env --force-multi --no-local-rank --no-ssh
     --save-pid --enable-each-rank-log --no-ssh-check --multi-gpu --use-deepspeed --use-fsdp --use-megatron-lm
     --same-network --debug --quiet -q"""
@@ -39,13 +39,13 @@ class Started:
     """A program with its launcher. `entry` is its file or module, None where arguments hide it."""
 
     launcher: str
-    given: Options
+    given: CommandOptions
     entry: Word | None
     arguments: tuple[Word, ...]
     launch: LaunchedCommand
-    _read: dict[frozenset[str], Options] = field(default_factory=dict, repr=False)
+    _read: dict[frozenset[str], CommandOptions] = field(default_factory=dict, repr=False)
 
-    def options(self, switches: frozenset[str] = frozenset()) -> Options:
+    def options(self, switches: frozenset[str] = frozenset()) -> CommandOptions:
         """The program's own options; `switches` take no value."""
         if switches not in self._read:
             entry = self.entry or self.launch.words[0]

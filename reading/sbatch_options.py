@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .bash.source import Source
+from .bash.source import PlacedText
 from .bash.values import Piece, Text, Word, plain, whole
 from .facts import Unknown
 
@@ -60,13 +60,13 @@ _WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s#"'\\]|["'
 _MARKS = re.compile(r"""\\(.)|["']""")
 
 
-def header(source: Source) -> Iterator[BatchOption]:
+def header(source: PlacedText) -> Iterator[BatchOption]:
     """The directives above the first command; sbatch ignores those below it."""
     for words in header_words(source):
         yield from options(words)[0]
 
 
-def header_words(source: Source) -> Iterator[list[Word]]:
+def header_words(source: PlacedText) -> Iterator[list[Word]]:
     """The words of each #SBATCH line above the first command."""
     start = 0
     for line in source.text.splitlines(keepends=True):
@@ -82,7 +82,7 @@ def is_command(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def _words(source: Source, start: int, line: str) -> Iterator[Word]:
+def _words(source: PlacedText, start: int, line: str) -> Iterator[Word]:
     for found in _WORD.finditer(line.rstrip("\r\n"), len(_MAGIC)):
         if found[0] == "#":
             return

@@ -22,6 +22,7 @@ from .words.word_expansion import pieces
 LONGEST_CHARACTERS = 2_000_000
 #: How many folders above a script are tried as the one in which it is started.
 MOST_FOLDERS = 6
+#: Gives the text of a file by its path, as `source x.sh` names it; None where there is none to be read.
 Folder = Callable[[str], str | None]
 
 

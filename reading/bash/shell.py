@@ -14,7 +14,7 @@ from .values import Piece, Text, Word, size
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from .source import Source
+    from .source import PlacedText
 
 #: Budget of one reading: statements, expanded words, and the cost of stored values (`values.size`).
 MOST_STEPS = 30_000
@@ -87,7 +87,7 @@ class LaunchedCommand:
 
 FileKey = tuple[str | Unknown, ...]
 #: Runs a statement of one kind.
-Handler = Callable[["Shell", "Source", "Node"], "bool | None"]
+Handler = Callable[["Shell", "PlacedText", "Node"], "bool | None"]
 #: Path as a script names it, and the folder that it is in -> path and text of the file, if there is one.
 Finder = Callable[[Text, "Shell"], "tuple[str, str] | None"]
 
@@ -96,7 +96,7 @@ class Expander(Protocol):
     """The characters of a word from `start` to `end` -> what they expand to; `quoted` as between `"`."""
 
     def __call__(
-        self, shell: Shell, source: Source, start: int, end: int, quoted: bool = False
+        self, shell: Shell, source: PlacedText, start: int, end: int, quoted: bool = False
     ) -> list[Piece]: ...
 
 
@@ -129,7 +129,7 @@ class Shell:
     #: What `$0` is; `path` is the file that is read, which `source` changes.
     name: Text = ()
     variables: dict[str, Variable] = field(default_factory=dict)
-    functions: dict[str, tuple[Source, Node]] = field(default_factory=dict)
+    functions: dict[str, tuple[PlacedText, Node]] = field(default_factory=dict)
     files: dict[FileKey, Text] = field(default_factory=dict)
     positional: tuple[Text, ...] = ()
     cwd: str = ""

@@ -19,7 +19,7 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 @dataclass(frozen=True)
-class Source:
+class PlacedText:
     """Runs of characters, as the lines of a file: run i begins at `starts[i]` and comes from `places[i]`."""
 
     text: str
@@ -77,12 +77,12 @@ class Source:
         return found
 
 
-def file_source(path: str, text: str) -> Source:
+def file_source(path: str, text: str) -> PlacedText:
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    return Source(text, path, starts, [(path, line, 1) for line in range(1, len(starts) + 1)])
+    return PlacedText(text, path, starts, [(path, line, 1) for line in range(1, len(starts) + 1)])
 
 
-def text_source(text: Text, path: str) -> Source:
+def text_source(text: Text, path: str) -> PlacedText:
     """A value as a text to parse; each piece keeps its place."""
     parts: list[str] = []
     starts: list[int] = []
@@ -101,4 +101,4 @@ def text_source(text: Text, path: str) -> Source:
         starts.append(offset)
         places.append((piece.path, piece.line, piece.column))
         offset += len(part)
-    return Source("".join(parts), path, starts or [0], places or [(path, 1, 1)], unknown)
+    return PlacedText("".join(parts), path, starts or [0], places or [(path, 1, 1)], unknown)

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from .source import Source
+from .source import PlacedText
 
 
 @cache
@@ -15,7 +15,7 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-def parse(source: Source) -> Node:
+def parse(source: PlacedText) -> Node:
     return _parsed(source.parsable)
 
 

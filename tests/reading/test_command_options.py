@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from parc.reading.bash.values import Word
-from parc.reading.command_options import Options, launcher_options, options
+from parc.reading.command_options import CommandOptions, launcher_options, options
 from parc.reading.facts import Unknown
 from tests.support.bash_launches import command
 
 
-def of(arguments: str, read: Callable[[Word, Sequence[Word]], Options] = options) -> Options:
+def of(
+    arguments: str, read: Callable[[Word, Sequence[Word]], CommandOptions] = options
+) -> CommandOptions:
     words = command(f"torchrun {arguments}")
     return read(words[0], words[1:])
 

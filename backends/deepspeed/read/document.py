@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ....reading.bash.source import Source
+from ....reading.bash.source import PlacedText
 from ....reading.facts import Unknown, Value
 
 Place = tuple[str, int, int]
@@ -73,7 +73,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
-def document(source: Source) -> Table:
+def document(source: PlacedText) -> Table:
     """Raises `NotADocument`."""
     if len(source.text) > LONGEST:
         raise NotADocument("it is too long for a config", source.place(0))
@@ -90,7 +90,7 @@ def document(source: Source) -> Table:
 
 @dataclass
 class _Reader:
-    source: Source
+    source: PlacedText
     position: int = 0
 
     @property

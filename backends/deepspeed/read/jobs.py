@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from ....reading.bash.script import Folder
 from ....reading.bash.source import file_source
 from ....reading.bash.values import Word
-from ....reading.command_options import Options, spelled
+from ....reading.command_options import CommandOptions, spelled
 from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
-from ....reading.launched_job import Folder, Job, linked
 from ....reading.launchers import Started
+from ....reading.named_files import named_file
 from . import settings
 from .document import NotADocument, Table, document
 from .files import model_facts, offload, script_facts, together
@@ -42,7 +43,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     yield LaunchConfig("deepspeed-json", tuple(facts), (), told, "deepspeed", {path: text})
 
 
-def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
+def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
     plain = launch.options()
     given = spelled(plain)
     name = next((name for name in CONFIGS if given.given(name)), None)
@@ -52,9 +53,9 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
     told = list(plain.settings("argument"))
     if not given.values[name].values:
         found += _trainer(given)
-        return Job("deepspeed-bash", "deepspeed", tuple(found), tuple(told))
+        return LaunchConfig("deepspeed-bash", tuple(found), (), tuple(told), "deepspeed")
     place = given.place(name)
-    there = linked(launch, place.pieces, texts, folder)
+    there = named_file(launch, place.pieces, texts, folder)
     reason = "the DeepSpeed config is not here to be read"
     unread = [Unread(reason, place.path, place.line, place.column)]
     files: dict[str, str] = {}
@@ -77,7 +78,9 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
     ]
     names = {fact.name for fact in found}
     found += [fact for name, fact in derived.items() if name not in names]
-    return Job("deepspeed-bash", "deepspeed", tuple(found), tuple(told), tuple(unread), files)
+    return LaunchConfig(
+        "deepspeed-bash", tuple(found), tuple(unread), tuple(told), "deepspeed", files
+    )
 
 
 def _fact(name: str, value: Value | Unknown, place: Word) -> Fact:
@@ -89,7 +92,7 @@ def _config(path: str, table: Table) -> Iterator[Fact]:
     yield offload(path, table)
 
 
-def _trainer(given: Options) -> Iterator[Fact]:
+def _trainer(given: CommandOptions) -> Iterator[Fact]:
     for fact, names in TRAINER.items():
         for name in names:
             value = given.number(name)
@@ -114,7 +117,7 @@ def _replaced(found: list[Fact], trainer: list[Fact]) -> list[Fact]:
 
 def _program(
     launch: Started,
-    given: Options,
+    given: CommandOptions,
     texts: Mapping[str, str],
     folder: Folder,
     files: dict[str, str],
@@ -123,7 +126,7 @@ def _program(
     model = given.values.get("--model")
     if model is None or not model.values or not str(model.values[0].tail).endswith(".json"):
         return
-    there = linked(launch, model.values[0].pieces, texts, folder)
+    there = named_file(launch, model.values[0].pieces, texts, folder)
     if there is None or there.text is None:
         return
     try:
@@ -134,7 +137,7 @@ def _program(
         return
     files[there.path] = there.text
     yield from model_facts(there.path, table)
-    script = linked(launch, launch.entry.pieces, texts, folder) if launch.entry else None
+    script = named_file(launch, launch.entry.pieces, texts, folder) if launch.entry else None
     if script is not None and script.text is not None:
         files[script.path] = script.text
         with suppress(ValueError):  # a program that does not parse says nothing

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ....reading.bash.values import Word, joined
-from ....reading.command_options import Options
+from ....reading.command_options import CommandOptions
 from ....reading.facts import Unknown, Value
 from ..emit.pipeline import stage_count
 from . import spelling
@@ -43,7 +43,7 @@ class DeepSpeed:
     precision: tuple[Answer, Word] | None
 
 
-def facts(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
+def facts(given: CommandOptions, deepspeed: DeepSpeed) -> Iterator[Found]:
     """All facts but those of the launcher; `given` is spelled as Megatron-LM spells today."""
     yield from _plain(given)
     yield from _layout(given)
@@ -53,11 +53,11 @@ def facts(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
     yield from _precision(given, deepspeed)
 
 
-def on(given: Options, name: str) -> bool | Unknown:
+def on(given: CommandOptions, name: str) -> bool | Unknown:
     return given.switch(name)
 
 
-def _plain(given: Options) -> Iterator[Found]:
+def _plain(given: CommandOptions) -> Iterator[Found]:
     for fact, name in REQUIRED.items():
         value = given.number(name)
         if value is None:
@@ -66,21 +66,21 @@ def _plain(given: Options) -> Iterator[Found]:
             yield fact, value, given.place(name)
 
 
-def _layout(given: Options) -> Iterator[Found]:
+def _layout(given: CommandOptions) -> Iterator[Found]:
     for fact, (name, default) in NUMBERS.items():
         yield fact, _number(given, name, default), given.place(name)
     flag = "--sequence-parallel"
     yield "sequence_parallel", on(given, flag), given.place(flag)
 
 
-def _number(given: Options, name: str, default: int) -> int | Unknown:
+def _number(given: CommandOptions, name: str, default: int) -> int | Unknown:
     value = given.number(name)
     if value is None:
         return given.absent(name) or default
     return value
 
 
-def _attention(given: Options) -> Iterator[Found]:
+def _attention(given: CommandOptions) -> Iterator[Found]:
     """Query groups count only with --group-query-attention: arguments.py ignores them otherwise."""
     for name in spelling.KV_HEADS:
         if given.given(name):
@@ -102,7 +102,7 @@ def _attention(given: Options) -> Iterator[Found]:
         yield "kv_heads", value, given.place(name)
 
 
-def _experts(given: Options) -> Iterator[Found]:
+def _experts(given: CommandOptions) -> Iterator[Found]:
     name = "--expert-tensor-parallel-size"
     if given.given("--num-experts"):
         tp = _number(given, "--tensor-model-parallel-size", 1)
@@ -110,7 +110,7 @@ def _experts(given: Options) -> Iterator[Found]:
         yield "etp", (given.absent(name) or tp) if value is None else value, given.place(name)
 
 
-def _memory(given: Options) -> Iterator[Found]:
+def _memory(given: CommandOptions) -> Iterator[Found]:
     for name in spelling.RECOMPUTE_GRANULARITY:
         if given.given(name):
             value = given.text(name)
@@ -132,7 +132,7 @@ def _memory(given: Options) -> Iterator[Found]:
     yield "recompute", unknown or "none", given.command
 
 
-def _sharding(given: Options) -> Iterator[Found]:
+def _sharding(given: CommandOptions) -> Iterator[Found]:
     """What each replica holds a share of, as ZeRO counts it; `distributed_optimizer` is the switch alone."""
     flag = "--use-distributed-optimizer"
     fsdp, torch_fsdp = given.given("--use-megatron-fsdp"), given.given("--use-torch-fsdp2")
@@ -152,7 +152,7 @@ def _sharding(given: Options) -> Iterator[Found]:
     yield "distributed_optimizer", True if fsdp else distributed, given.place(flag)
 
 
-def _rampup(given: Options) -> Iterator[Found]:
+def _rampup(given: CommandOptions) -> Iterator[Found]:
     name = "--rampup-batch-size"
     option = given.values.get(name)
     if option is not None and option.values:
@@ -160,7 +160,7 @@ def _rampup(given: Options) -> Iterator[Found]:
         yield "rampup", text, option.place
 
 
-def _zero(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
+def _zero(given: CommandOptions, deepspeed: DeepSpeed) -> Iterator[Found]:
     """The stage of DeepSpeed's ZeRO; `none` where DeepSpeed is not switched on."""
     name = "--zero-stage"
     state = on(given, "--deepspeed")
@@ -177,7 +177,7 @@ def _zero(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
         yield "zero", unknown, given.place("--deepspeed-config", "--deepspeed")
 
 
-def _precision(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
+def _precision(given: CommandOptions, deepspeed: DeepSpeed) -> Iterator[Found]:
     states = {name: on(given, name) for name in ("--bf16", "--fp16")}
     names = [name for name, state in states.items() if state is True]
     vague = next((state for state in states.values() if isinstance(state, Unknown)), None)
@@ -204,7 +204,7 @@ def _precision(given: Options, deepspeed: DeepSpeed) -> Iterator[Found]:
         yield "precision", base, place
 
 
-def _virtual(given: Options) -> Iterator[Found]:
+def _virtual(given: CommandOptions) -> Iterator[Found]:
     """Virtual stages per rank: said outright, by the layers of one, or by a layout string."""
     pp = _number(given, "--pipeline-model-parallel-size", 1)
     sources: dict[str, Callable[[int], int | Unknown]] = {
@@ -220,7 +220,7 @@ def _virtual(given: Options) -> Iterator[Found]:
     yield "vpp", given.absent(*sources) or 1, given.command
 
 
-def _by_layers(given: Options, pp: int) -> int | Unknown:
+def _by_layers(given: CommandOptions, pp: int) -> int | Unknown:
     layers = given.number("--num-layers")
     per_stage = given.number("--num-layers-per-virtual-pipeline-stage")
     for value in (layers, per_stage):
@@ -233,7 +233,7 @@ def _by_layers(given: Options, pp: int) -> int | Unknown:
     return layers // (pp * per_stage)
 
 
-def _by_layout(given: Options, pp: int) -> int | Unknown:
+def _by_layout(given: CommandOptions, pp: int) -> int | Unknown:
     text = given.text("--pipeline-model-parallel-layout")
     if not isinstance(text, str):
         return text or Unknown("the layout string is missing")

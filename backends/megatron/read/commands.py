@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....reading.bash.values import Word
-from ....reading.command_options import Options, spelled
+from ....reading.command_options import CommandOptions, spelled
 from ....reading.facts import Fact, Unknown, Value
 from ....reading.launchers import Started
 from . import arguments, spelling
@@ -14,7 +14,7 @@ from .arguments import DeepSpeed
 NO_CONFIG = DeepSpeed(None, None)
 
 
-def given_to(launch: Started) -> Options:
+def given_to(launch: Started) -> CommandOptions:
     """The arguments of the training program, under today's names."""
     return spelled(launch.options(spelling.SWITCHES), spelling.NAMES)
 
@@ -39,7 +39,7 @@ def job_facts(launch: Started, deepspeed: DeepSpeed = NO_CONFIG) -> list[Fact]:
 
 
 def _not_megatrons(
-    given: Options, name: str, value: Value | Unknown, place: Word
+    given: CommandOptions, name: str, value: Value | Unknown, place: Word
 ) -> arguments.Found:
     """ms-swift has other defaults for these, and takes the precision from the model."""
     if name in spelling.SWIFTS_OWN and place is given.command:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ....reading.bash.script import Folder
 from ....reading.bash.values import Piece, Word
-from ....reading.command_options import Options
-from ....reading.facts import Fact, Unread
-from ....reading.launched_job import Folder, Job, linked
+from ....reading.command_options import CommandOptions
+from ....reading.facts import Fact, LaunchConfig, Unread
 from ....reading.launchers import Started
+from ....reading.named_files import named_file
 from ...deepspeed.read import settings
 from ...deepspeed.read.document import NotADocument, Table, document
 from . import spelling
 from .arguments import DeepSpeed
 from .commands import NO_CONFIG, given_to, job_facts, recognised
 
-#: Options that name a DeepSpeed config.
+#: CommandOptions that name a DeepSpeed config.
 CONFIGS = ("--deepspeed-config", "--ds-config", "--deepspeed")
 
 
-def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
+def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
     if not recognised(launch):
         return None
     given = given_to(launch)
     told = list(launch.options(spelling.SWITCHES).settings("argument"))
     if not given.given("--deepspeed") and not given.given("--deepspeed-config"):
-        return Job("megatron-bash", "megatron", tuple(job_facts(launch)), tuple(told))
+        return LaunchConfig("megatron-bash", tuple(job_facts(launch)), (), tuple(told), "megatron")
     found, unread = config(launch, given, texts, folder)
     table, path, text = found
     facts = job_facts(launch, said(path, table) if table is not None else NO_CONFIG)
@@ -33,18 +34,19 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
         told += settings.settings(table)
         facts += _only_there(facts, path, table)
     own = {} if text is None else {path: text}
-    return Job("megatron-deepspeed-bash", "megatron", tuple(facts), tuple(told), unread, own)
+    kind = "megatron-deepspeed-bash"
+    return LaunchConfig(kind, tuple(facts), unread, tuple(told), "megatron", own)
 
 
 def config(
-    launch: Started, given: Options, texts: Mapping[str, str], folder: Folder
+    launch: Started, given: CommandOptions, texts: Mapping[str, str], folder: Folder
 ) -> tuple[tuple[Table | None, str, str | None], tuple[Unread, ...]]:
     """The config that a command names, its path and, if it is a file, its text; and why it is not read."""
     name = next((name for name in CONFIGS if given.given(name) and given.values[name].values), None)
     if name is None:
         return (None, "", None), ()
     word = given.place(name)
-    there = linked(launch, word.pieces, texts, folder)
+    there = named_file(launch, word.pieces, texts, folder)
     if there is None:
         return (None, "", None), (_unread(word, "the DeepSpeed config is not here to be read"),)
     try:

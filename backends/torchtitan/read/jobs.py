@@ -7,11 +7,12 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ....reading.bash.script import Folder
 from ....reading.bash.values import Word
-from ....reading.command_options import Options
+from ....reading.command_options import CommandOptions
 from ....reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread, Value
-from ....reading.launched_job import Folder, Job, linked
 from ....reading.launchers import Started
+from ....reading.named_files import named_file
 from . import python_config, python_sources
 from .facts import Reader
 from .sources import Launch, Place, Registered, Settings, registered, settings_of
@@ -126,7 +127,7 @@ def _fact(name: str, value: Value | Unknown, place: Place) -> Fact:
     return Fact(name, value, place.path, place.line, place.column)
 
 
-def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
+def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
     entry = launch.entry or launch.launch.words[0]
     given = launch.options()
     name = entry.tail
@@ -158,7 +159,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None
         if name not in known
     ]
     kind = "torchtitan-toml" if given.given(CONFIG) else "torchtitan-python"
-    return Job(f"{kind}-bash", "torchtitan", tuple(facts), tuple(told), unread, files)
+    return LaunchConfig(f"{kind}-bash", tuple(facts), unread, tuple(told), "torchtitan", files)
 
 
 def _beside(
@@ -170,20 +171,20 @@ def _beside(
     if isinstance(module, str):
         from ....reading.bash.values import word
 
-        there = linked(launch, word(f"{module.replace('.', '/')}.py").pieces, texts, folder)
+        there = named_file(launch, word(f"{module.replace('.', '/')}.py").pieces, texts, folder)
         if there is not None and there.text is not None:
             found[there.path] = there.text
     return found
 
 
 def _settings(
-    given: Options, launch: Started, texts: Mapping[str, str], folder: Folder
+    given: CommandOptions, launch: Started, texts: Mapping[str, str], folder: Folder
 ) -> tuple[Settings, dict[str, str]] | Unread:
     option = given.values.get(CONFIG)
     if option is None or not option.values:
         return _module(given, launch, texts, folder)
     word = option.values[0]
-    there = linked(launch, word.pieces, texts, folder)
+    there = named_file(launch, word.pieces, texts, folder)
     if there is None:
         return Unread(
             "the torchtitan config is not here to be read", word.path, word.line, word.column
@@ -196,7 +197,7 @@ def _settings(
 
 
 def _module(
-    given: Options, launch: Started, texts: Mapping[str, str], folder: Folder
+    given: CommandOptions, launch: Started, texts: Mapping[str, str], folder: Folder
 ) -> tuple[Settings, dict[str, str]] | Unread:
     """0.3's `--module parc_job --config train`."""
     from ....reading.bash.values import word
@@ -211,7 +212,7 @@ def _module(
         f"{base}/config_registry.py",
         f"torchtitan/models/{base}/config_registry.py",
     ):
-        there = linked(launch, word(path).pieces, texts, folder)
+        there = named_file(launch, word(path).pieces, texts, folder)
         if there is not None and there.text is not None:
             try:
                 found = python_config.configs(there.path, there.text)
@@ -228,7 +229,7 @@ def _place(word: Word) -> Place:
     return Place(word.path, word.line, word.column)
 
 
-def _overrides(given: Options) -> Iterator[tuple[str, tuple[Any, Place]]]:
+def _overrides(given: CommandOptions) -> Iterator[tuple[str, tuple[Any, Place]]]:
     """`--training.seq_len 4096` on the command line wins over the file."""
     for name, option in given.values.items():
         key = name.removeprefix("--").replace("-", "_")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...facts import Unknown
 from ..shell import DEEPEST, Shell
-from ..source import Source, file_source, text_source
+from ..source import PlacedText, file_source, text_source
 from ..statements.conditions import test_words
 from ..statements.control_flow import Break, Exit, Return, Status
 from ..statements.run_statement import run_all
@@ -14,7 +14,7 @@ from ..syntax_tree import parse
 from ..values import Piece, Text, Word, joined, lenient, plain, unknown_of
 from ..words.arithmetic_expansion import arithmetic_text
 
-Builtin = Callable[[Shell, Source, list[Word]], Status]
+Builtin = Callable[[Shell, PlacedText, list[Word]], Status]
 
 
 def _number(words: list[Word], default: int) -> int:
@@ -22,31 +22,31 @@ def _number(words: list[Word], default: int) -> int:
     return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 6 else default
 
 
-def _exit(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _exit(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     raise Exit
 
 
-def _return(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _return(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     raise Return
 
 
-def _break(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _break(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     raise Break(_number(words, 1), False)
 
 
-def _continue(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _continue(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     raise Break(_number(words, 1), True)
 
 
-def _true(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _true(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     return True
 
 
-def _false(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _false(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     return False
 
 
-def _shift(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _shift(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     count = _number(words, 1)
     if count > len(shell.positional):
         return False
@@ -54,7 +54,7 @@ def _shift(shell: Shell, source: Source, words: list[Word]) -> Status:
     return True
 
 
-def _set(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _set(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     """`set -- a b` gives new arguments; options such as `-e` change no value."""
     texts = [word.text for word in words]
     if "--" in texts:
@@ -62,7 +62,7 @@ def _set(shell: Shell, source: Source, words: list[Word]) -> Status:
     return True
 
 
-def _cd(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _cd(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     targets = [word for word in words[1:] if word.text not in ("--", "-P", "-L")]
     target = targets[0].text if targets else "~"
     if isinstance(target, Unknown) or target in ("-", "~"):
@@ -74,7 +74,7 @@ def _cd(shell: Shell, source: Source, words: list[Word]) -> Status:
     return True
 
 
-def _eval(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _eval(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     return again(shell, joined(words[1:]) if len(words) > 1 else ())
 
 
@@ -90,7 +90,7 @@ def again(shell: Shell, text: Text) -> Status:
         shell.depth -= 3
 
 
-def _source(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _source(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     if len(words) < 2:
         return False
     found = shell.world.find(words[1].pieces, shell)
@@ -131,7 +131,7 @@ _HARMLESS_WORDS = (
 HARMLESS = frozenset(_HARMLESS_WORDS.split())
 
 
-def _read(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _read(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     """`read a b` and `read -a NAME` from a here-string; other input is unknown."""
     texts = [str(word.text) for word in words[1:]]
     names = [text for text in texts if text.isidentifier()]
@@ -159,7 +159,7 @@ def _read(shell: Shell, source: Source, words: list[Word]) -> Status:
     return True
 
 
-def _mapfile(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _mapfile(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     name = str(words[-1].text)
     place = (words[0].path, words[0].line, words[0].column)
     given = plain(shell.stdin) if shell.stdin else None
@@ -178,21 +178,21 @@ def _mapfile(shell: Shell, source: Source, words: list[Word]) -> Status:
     return None
 
 
-def _let(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _let(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     value: int | Unknown = 0
     for word in words[1:]:
         value = arithmetic_text(shell, word.pieces, False)
     return None if isinstance(value, Unknown) else value != 0
 
 
-def _test(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _test(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     texts = [word.pieces for word in words[1:] if unknown_of(word.pieces) is None or word.text]
     if words[0].text == "[" and texts and plain(texts[-1]) == "]":
         texts = texts[:-1]
     return test_words(shell, texts)
 
 
-def _getopts(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _getopts(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     """One option of the arguments, as far as they are known."""
     if len(words) < 3 or not isinstance(words[1].text, str):
         return None
@@ -220,7 +220,7 @@ def _getopts(shell: Shell, source: Source, words: list[Word]) -> Status:
     return True
 
 
-def _unset(shell: Shell, source: Source, words: list[Word]) -> Status:
+def _unset(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     for word in words[1:]:
         shell.variables.pop(str(word.text), None)
     return True

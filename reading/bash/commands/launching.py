@@ -8,7 +8,7 @@ from ... import sbatch_options
 from ...facts import Unknown
 from ...sbatch_options import BatchOption
 from ..shell import DEEPEST, MOST_LAUNCHES, LaunchedCommand, OutOfSteps, Shell, Variable
-from ..source import Source, file_source, text_source
+from ..source import PlacedText, file_source, text_source
 from ..statements.run_statement import run_text
 from ..values import Piece, Text, Word, plain
 
@@ -36,7 +36,7 @@ WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
 SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
 
 
-def launch(shell: Shell, source: Source, words: Sequence[Word]) -> bool:
+def launch(shell: Shell, source: PlacedText, words: Sequence[Word]) -> bool:
     """Follow a command that starts something; False when it does not."""
     wrappers: list[tuple[Word, ...]] = []
     rest = list(words)
@@ -78,7 +78,7 @@ def _inner(words: Sequence[Word]) -> int | None:
 
 
 def _started(
-    shell: Shell, source: Source, words: list[Word], wrappers: list[tuple[Word, ...]]
+    shell: Shell, source: PlacedText, words: list[Word], wrappers: list[tuple[Word, ...]]
 ) -> bool:
     name = program(words[0])
     inner = shell.fork()

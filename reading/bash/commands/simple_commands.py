@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...facts import Unknown
 from ..shell import Shell, Variable, text_key
-from ..source import Source
+from ..source import PlacedText
 from ..statements.assignments import assign
 from ..statements.compound_commands import call
 from ..statements.control_flow import Status
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 
 
-def command(shell: Shell, source: Source, node: Node) -> Status:
+def command(shell: Shell, source: PlacedText, node: Node) -> Status:
     redirects = [child for child in node.children if child.type in _REDIRECTS]
     if redirects:
         extra = _behind_files(redirects)
@@ -44,7 +44,7 @@ def _behind_files(redirects: list[Node]) -> list[Node]:
     return found
 
 
-def _command(shell: Shell, source: Source, node: Node, extra: list[Node]) -> Status:
+def _command(shell: Shell, source: PlacedText, node: Node, extra: list[Node]) -> Status:
     prefixes: list[Node] = []
     found: list[Word] = []
     for child in [*node.children, *extra]:
@@ -72,7 +72,7 @@ def _command(shell: Shell, source: Source, node: Node, extra: list[Node]) -> Sta
         _restore(shell, before)
 
 
-def _own_lines(shell: Shell, source: Source, node: Node, prefixes: list[Node]) -> list[Node]:
+def _own_lines(shell: Shell, source: PlacedText, node: Node, prefixes: list[Node]) -> list[Node]:
     """Run assignments that end their line, though the grammar joins the next one; the rest is left."""
     children = [child for child in node.children if child.is_named]
     for index in range(len(prefixes) - 1, -1, -1):
@@ -95,7 +95,7 @@ def _restore(shell: Shell, before: dict[str, Variable | None]) -> None:
             shell.variables[name] = value
 
 
-def execute(shell: Shell, found: list[Word], source: Source, offset: int) -> Status:
+def execute(shell: Shell, found: list[Word], source: PlacedText, offset: int) -> Status:
     """Run an expanded command: a function, a builtin, a launcher, or a program that prints."""
     while found and _vanishes(found[0]) and not (len(found) > 1 and found[1].text == "-m"):
         found = found[1:]
@@ -132,7 +132,7 @@ def _vanishes(item: Word) -> bool:
     )
 
 
-def declaration(shell: Shell, source: Source, node: Node) -> Status:
+def declaration(shell: Shell, source: PlacedText, node: Node) -> Status:
     """`export`, `local`, `readonly`, `declare`, `typeset`."""
     keyword = source.text[node.start_byte : node.end_byte].split()[0]
     options = ""
@@ -151,7 +151,7 @@ def declaration(shell: Shell, source: Source, node: Node) -> Status:
     return True
 
 
-def _declare(shell: Shell, source: Source, node: Node, keyword: str, options: str) -> None:
+def _declare(shell: Shell, source: PlacedText, node: Node, keyword: str, options: str) -> None:
     name = source.text[node.start_byte : node.end_byte].partition("=")[0].rstrip("+")
     _hide(shell, name.partition("[")[0], keyword)
     name = assign(shell, source, node)
@@ -187,7 +187,7 @@ def _export(shell: Shell, name: str, keyword: str, options: str) -> None:
         shell.variables[name] = shell.variables[name]._replace(exported=exported)
 
 
-def unset(shell: Shell, source: Source, node: Node) -> Status:
+def unset(shell: Shell, source: PlacedText, node: Node) -> Status:
     for child in node.children:
         if child.is_named:
             name = source.text[child.start_byte : child.end_byte]
@@ -195,7 +195,7 @@ def unset(shell: Shell, source: Source, node: Node) -> Status:
     return True
 
 
-def redirected(shell: Shell, source: Source, node: Node) -> Status:
+def redirected(shell: Shell, source: PlacedText, node: Node) -> Status:
     redirects = [child for child in node.children if child.type in _REDIRECTS]
     bodies = [child for child in node.children if child.is_named and child.type not in _REDIRECTS]
     extra = _behind_files(redirects)
@@ -208,7 +208,7 @@ def redirected(shell: Shell, source: Source, node: Node) -> Status:
 
 
 def _with_redirects(
-    shell: Shell, source: Source, redirects: list[Node], body: Callable[[], Status]
+    shell: Shell, source: PlacedText, redirects: list[Node], body: Callable[[], Status]
 ) -> Status:
     before = shell.stdin
     targets: list[tuple[Text, bool]] = []
@@ -241,7 +241,7 @@ def _write(shell: Shell, targets: list[tuple[Text, bool]], printed: Text) -> Non
 
 def _redirect(
     shell: Shell,
-    source: Source,
+    source: PlacedText,
     node: Node,
     targets: list[tuple[Text, bool]],
     after: list[Node],
@@ -262,7 +262,7 @@ def _redirect(
 
 
 def _file_redirect(
-    shell: Shell, source: Source, node: Node, targets: list[tuple[Text, bool]]
+    shell: Shell, source: PlacedText, node: Node, targets: list[tuple[Text, bool]]
 ) -> None:
     operators = {child.type for child in node.children if not child.is_named}
     files = [child for child in node.children if child.is_named and child.type != "file_descriptor"]
@@ -284,7 +284,7 @@ def _file(shell: Shell, path: Text) -> Text | None:
     return None if found is None else word(found[1], found[0]).pieces
 
 
-def _heredoc(shell: Shell, source: Source, node: Node) -> Text:
+def _heredoc(shell: Shell, source: PlacedText, node: Node) -> Text:
     start = next((child for child in node.children if child.type == "heredoc_start"), None)
     body = next((child for child in node.children if child.type == "heredoc_body"), None)
     if start is None or body is None:

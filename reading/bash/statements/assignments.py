@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...facts import Unknown
 from ..shell import Shell
-from ..source import Source
+from ..source import PlacedText
 from ..values import Piece, Text, lenient
 from ..words.arithmetic_expansion import arithmetic_value
 from ..words.word_expansion import joined, words
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def assignment(shell: Shell, source: Source, node: Node) -> Status:
+def assignment(shell: Shell, source: PlacedText, node: Node) -> Status:
     assign(shell, source, node)
     return True
 
 
-def assign(shell: Shell, source: Source, node: Node, exported: bool | None = None) -> str:
+def assign(shell: Shell, source: PlacedText, node: Node, exported: bool | None = None) -> str:
     """`NAME=value`, `NAME+=value`, `NAME[index]=value`, `NAME=( ... )`; the name."""
     start, end = node.start_byte, node.end_byte
     text = source.text
@@ -52,7 +52,7 @@ def assign(shell: Shell, source: Source, node: Node, exported: bool | None = Non
 
 
 def _assign_element(
-    shell: Shell, source: Source, name: str, start: int, end: int, value: Text
+    shell: Shell, source: PlacedText, name: str, start: int, end: int, value: Text
 ) -> None:
     key = lenient(joined(shell, source, start, end))
     old = shell.variables.get(name)
@@ -67,7 +67,7 @@ def _assign_element(
     shell.set_elements(name, found | {key: value})
 
 
-def _elements(shell: Shell, source: Source, node: Node, count: int) -> dict[str, Text]:
+def _elements(shell: Shell, source: PlacedText, node: Node, count: int) -> dict[str, Text]:
     """Elements by key, or by number from `count` on."""
     found: dict[str, Text] = {}
     for child in node.children:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...facts import Unknown
 from ..merged_states import merged
 from ..shell import Shell
-from ..source import Source
+from ..source import PlacedText
 from ..values import Piece, lenient, plain
 from ..words.glob_patterns import matches
 from ..words.word_expansion import joined
@@ -62,7 +62,7 @@ def take_all(shell: Shell, ways: Sequence[Callable[[Shell], object]], reason: st
     shell.take(merged(left, reason) if len(left) > 1 else left[0])
 
 
-def if_statement(shell: Shell, source: Source, node: Node) -> Status:
+def if_statement(shell: Shell, source: PlacedText, node: Node) -> Status:
     clauses: list[tuple[list[Node], list[Node]]] = [([], [])]
     other: list[Node] | None = None
     in_body = False
@@ -92,7 +92,7 @@ def _clause(node: Node) -> tuple[list[Node], list[Node]]:
 
 def _choose(
     shell: Shell,
-    source: Source,
+    source: PlacedText,
     clauses: list[tuple[list[Node], list[Node]]],
     other: list[Node],
 ) -> Status:
@@ -119,19 +119,21 @@ def _choose(
     return run_all(shell, source, other)
 
 
-def _body(source: Source, nodes: list[Node], shell: Shell) -> Status:
+def _body(source: PlacedText, nodes: list[Node], shell: Shell) -> Status:
     return run_all(shell, source, nodes)
 
 
-def _others(source: Source, clauses: list[Clause], other: list[Node], shell: Shell) -> Status:
+def _others(source: PlacedText, clauses: list[Clause], other: list[Node], shell: Shell) -> Status:
     return _choose(shell, source, clauses, other)
 
 
-def _other_items(source: Source, items: list[Node], value: str | Unknown, shell: Shell) -> Status:
+def _other_items(
+    source: PlacedText, items: list[Node], value: str | Unknown, shell: Shell
+) -> Status:
     return _case_items(shell, source, items, value)
 
 
-def case_statement(shell: Shell, source: Source, node: Node) -> Status:
+def case_statement(shell: Shell, source: PlacedText, node: Node) -> Status:
     items = [child for child in node.children if child.type == "case_item"]
     subject = next(child for child in node.children if child.is_named)
     text = joined(shell, source, subject.start_byte, subject.end_byte)
@@ -139,7 +141,9 @@ def case_statement(shell: Shell, source: Source, node: Node) -> Status:
     return _case_items(shell, source, items, value)
 
 
-def _case_items(shell: Shell, source: Source, items: list[Node], value: str | Unknown) -> Status:
+def _case_items(
+    shell: Shell, source: PlacedText, items: list[Node], value: str | Unknown
+) -> Status:
     for index, item in enumerate(items):
         verdict = _fits(shell, source, item, value)
         if verdict is True:
@@ -164,7 +168,7 @@ def _case_body(item: Node) -> list[Node]:
     return item.children[_case_pattern_end(item) + 1 :]
 
 
-def _fits(shell: Shell, source: Source, item: Node, value: str | Unknown) -> Status:
+def _fits(shell: Shell, source: PlacedText, item: Node, value: str | Unknown) -> Status:
     end = item.children[_case_pattern_end(item)].start_byte if item.children else item.end_byte
     texts = source.text[item.start_byte : end].lstrip("(").split("|")
     if isinstance(value, Unknown):
@@ -180,7 +184,7 @@ def _fits(shell: Shell, source: Source, item: Node, value: str | Unknown) -> Sta
     return False
 
 
-def _any_fits(shell: Shell, source: Source, item: Node, end: int, value: Unknown) -> Status:
+def _any_fits(shell: Shell, source: PlacedText, item: Node, end: int, value: Unknown) -> Status:
     """Whether an unknown value matches an item of `case`; None where its alternatives differ in that."""
     if not value.alternatives:
         return None

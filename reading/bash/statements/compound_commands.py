@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..shell import DEEPEST, Shell
-from ..source import Source
+from ..source import PlacedText
 from ..values import Word
 from ..words.arithmetic_expansion import arithmetic_value
 from . import conditions
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def children(shell: Shell, source: Source, node: Node) -> Status:
+def children(shell: Shell, source: PlacedText, node: Node) -> Status:
     return run_all(shell, source, node.children)
 
 
-def subshell(shell: Shell, source: Source, node: Node) -> Status:
+def subshell(shell: Shell, source: PlacedText, node: Node) -> Status:
     inner = shell.fork()
     try:
         status = run_all(inner, source, node.children)
@@ -34,19 +34,19 @@ def subshell(shell: Shell, source: Source, node: Node) -> Status:
     return status
 
 
-def error(shell: Shell, source: Source, node: Node) -> Status:
+def error(shell: Shell, source: PlacedText, node: Node) -> Status:
     shell.world.note("it is no bash, or bash that is not understood", source.place(node.start_byte))
     return run_all(shell, source, node.children)
 
 
-def compound(shell: Shell, source: Source, node: Node) -> Status:
+def compound(shell: Shell, source: PlacedText, node: Node) -> Status:
     start, end = node.start_byte, node.end_byte
     if source.text.startswith("((", start):
         return truth(arithmetic_value(shell, source, start + 2, end - 2, strict=False))
     return run_all(shell, source, node.children)
 
 
-def and_or(shell: Shell, source: Source, node: Node) -> Status:
+def and_or(shell: Shell, source: PlacedText, node: Node) -> Status:
     """`a && b`, `a || b`: commands are assumed to succeed, tests may be undecided."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) < 2:
@@ -66,12 +66,12 @@ def and_or(shell: Shell, source: Source, node: Node) -> Status:
     return status
 
 
-def negated(shell: Shell, source: Source, node: Node) -> Status:
+def negated(shell: Shell, source: PlacedText, node: Node) -> Status:
     status = children(shell, source, node)
     return None if status is None else not status
 
 
-def test(shell: Shell, source: Source, node: Node) -> Status:
+def test(shell: Shell, source: PlacedText, node: Node) -> Status:
     text, start, end = source.text, node.start_byte, node.end_byte
     if text.startswith("[[", start):
         return conditions.bracket(shell, source, start + 2, end - 2)
@@ -80,7 +80,7 @@ def test(shell: Shell, source: Source, node: Node) -> Status:
     return conditions.test(shell, source, start + 1, end - 1)
 
 
-def pipeline(shell: Shell, source: Source, node: Node) -> Status:
+def pipeline(shell: Shell, source: PlacedText, node: Node) -> Status:
     stages = [child for child in node.children if child.is_named and child.type != "comment"]
     stdin = shell.stdin
     status: Status = True
@@ -98,7 +98,7 @@ def pipeline(shell: Shell, source: Source, node: Node) -> Status:
     return status
 
 
-def function(shell: Shell, source: Source, node: Node) -> Status:
+def function(shell: Shell, source: PlacedText, node: Node) -> Status:
     name = node.child_by_field_name("name")
     body = node.child_by_field_name("body")
     if name is not None and body is not None:

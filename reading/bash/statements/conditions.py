@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...facts import Unknown
 from ..shell import DEEPEST, Shell, text_key
-from ..source import Source
+from ..source import PlacedText
 from ..values import Text, lenient, nonempty, plain, unknowns
 from ..words import glob_patterns
 from ..words.arithmetic_expansion import arithmetic_text
@@ -42,7 +42,7 @@ class _Operand:
         )
 
 
-def bracket(shell: Shell, source: Source, start: int, end: int) -> Verdict:
+def bracket(shell: Shell, source: PlacedText, start: int, end: int) -> Verdict:
     """The inside of `[[ ... ]]`."""
     operands = [
         _Operand(
@@ -53,7 +53,7 @@ def bracket(shell: Shell, source: Source, start: int, end: int) -> Verdict:
     return _Test(shell, operands, True).whole()
 
 
-def test(shell: Shell, source: Source, start: int, end: int) -> Verdict:
+def test(shell: Shell, source: PlacedText, start: int, end: int) -> Verdict:
     """The inside of `[ ... ]`, with words split as bash splits them."""
     operands: list[_Operand] = []
     for span in raw_words(source.text, start, end):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...facts import Unknown
 from ..merged_states import merged
 from ..shell import Shell
-from ..source import Source
+from ..source import PlacedText
 from ..values import Piece, Text
 from ..words.arithmetic_expansion import arithmetic_value
 from ..words.word_expansion import words
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 300
 
 
-def for_statement(shell: Shell, source: Source, node: Node) -> Status:
+def for_statement(shell: Shell, source: PlacedText, node: Node) -> Status:
     body = next((child for child in node.children if child.type == "do_group"), None)
     named = [child for child in node.children if child.is_named and child is not body]
     names = [child for child in named if child.type == "variable_name"]
@@ -52,7 +52,7 @@ def _there(text: Text) -> bool:
     )
 
 
-def _rounds(shell: Shell, source: Source, body: Node, name: str, texts: list[Text]) -> Status:
+def _rounds(shell: Shell, source: PlacedText, body: Node, name: str, texts: list[Text]) -> Status:
     if len(texts) > MOST_ROUNDS:
         shell.world.note(
             f"a loop over {len(texts)} words is not followed", source.place(body.start_byte)
@@ -76,7 +76,7 @@ def rejoin(shell: Shell, left: list[Shell], reason: str) -> Status:
     return None
 
 
-def _round(shell: Shell, source: Source, body: Node) -> bool:
+def _round(shell: Shell, source: PlacedText, body: Node) -> bool:
     """Run one iteration; whether the loop ends with it."""
     try:
         run_all(shell, source, body.children)
@@ -87,7 +87,7 @@ def _round(shell: Shell, source: Source, body: Node) -> bool:
     return False
 
 
-def _maybe(shell: Shell, source: Source, body: Node, what: str, name: str = "") -> Status:
+def _maybe(shell: Shell, source: PlacedText, body: Node, what: str, name: str = "") -> Status:
     """A loop of unknown count: one iteration stands for all of them, and for none."""
     reason = f"{what} runs as often as the machine says"
 
@@ -113,7 +113,7 @@ def truth(value: int | Unknown) -> Status:
     return None if isinstance(value, Unknown) else value != 0
 
 
-def c_style_for(shell: Shell, source: Source, node: Node) -> Status:
+def c_style_for(shell: Shell, source: PlacedText, node: Node) -> Status:
     text = source.text
     body = next(
         (child for child in node.children if child.type in ("do_group", "compound_statement")), None
@@ -133,13 +133,13 @@ def c_style_for(shell: Shell, source: Source, node: Node) -> Status:
     return _while(shell, source, node, body, lambda: _c_test(shell, source, parts[1]), parts[2])
 
 
-def _c_test(shell: Shell, source: Source, span: tuple[int, int]) -> Status:
+def _c_test(shell: Shell, source: PlacedText, span: tuple[int, int]) -> Status:
     if not source.text[slice(*span)].strip():
         return True
     return truth(arithmetic_value(shell, source, *span, strict=False))
 
 
-def while_statement(shell: Shell, source: Source, node: Node) -> Status:
+def while_statement(shell: Shell, source: PlacedText, node: Node) -> Status:
     body = next((child for child in node.children if child.type == "do_group"), None)
     tests = [child for child in node.children if child.is_named and child is not body]
     until = bool(node.children) and node.children[0].type == "until"
@@ -157,7 +157,7 @@ def while_statement(shell: Shell, source: Source, node: Node) -> Status:
 
 def _while(
     shell: Shell,
-    source: Source,
+    source: PlacedText,
     node: Node,
     body: Node,
     test: Callable[[], Status],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..shell import DEEPEST, Shell
-from ..source import Source
+from ..source import PlacedText
 from ..syntax_tree import parse
 from .control_flow import Break, Exit, Return, Status
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def run_text(shell: Shell, source: Source) -> Status:
+def run_text(shell: Shell, source: PlacedText) -> Status:
     """Run every statement of a text, up to its `exit`."""
     try:
         return run_all(shell, source, parse(source).children)
@@ -23,7 +23,7 @@ def run_text(shell: Shell, source: Source) -> Status:
         return None
 
 
-def run_all(shell: Shell, source: Source, nodes: list[Node]) -> Status:
+def run_all(shell: Shell, source: PlacedText, nodes: list[Node]) -> Status:
     status: Status = True
     for node in nodes:
         if node.is_named:
@@ -31,7 +31,7 @@ def run_all(shell: Shell, source: Source, nodes: list[Node]) -> Status:
     return status
 
 
-def run(shell: Shell, source: Source, node: Node) -> Status:
+def run(shell: Shell, source: PlacedText, node: Node) -> Status:
     shell.world.budget.spend()
     handler = shell.world.handlers.get(node.type)
     if handler is None:
@@ -46,7 +46,7 @@ def run(shell: Shell, source: Source, node: Node) -> Status:
         shell.depth -= 1
 
 
-def shown(source: Source, node: Node) -> str:
+def shown(source: PlacedText, node: Node) -> str:
     """A statement in one short line."""
     text = " ".join(source.text[node.start_byte : node.end_byte].split())
     return text if len(text) <= 60 else text[:57] + "..."

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ...facts import Unknown
 from ..shell import Shell
-from ..source import Source, text_source
+from ..source import PlacedText, text_source
 from ..values import Piece, Text, plain, unbroken
 from . import arithmetic
 
 
 def arithmetic_value(
-    shell: Shell, source: Source, start: int, end: int, strict: bool = True
+    shell: Shell, source: PlacedText, start: int, end: int, strict: bool = True
 ) -> int | Unknown:
     """The value of an expression. `strict`: an unset name is unknown; otherwise it is 0, as in bash."""
     found = unbroken(shell.world.expand(shell, source, start, end, True))

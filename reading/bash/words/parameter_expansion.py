@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ...facts import Unknown
 from ..shell import Shell, Variable
-from ..source import Source, file_source
+from ..source import PlacedText, file_source
 from ..values import BREAK, NOTHING, Piece, Text, nonempty, plain, unbroken, unknown_of, with_split
 from .arithmetic_expansion import arithmetic_text, arithmetic_value
 from .parameter_operators import EDITS
@@ -19,7 +19,7 @@ _OPERATOR = re.compile(r":[-=?+]|[-=?+]|%%|%|##|#|//|/#|/%|/|\^\^|\^|,,|,|@|:")
 Place = tuple[str, int, int]
 
 
-def parameter(shell: Shell, source: Source, start: int, end: int, quoted: bool) -> list[Piece]:
+def parameter(shell: Shell, source: PlacedText, start: int, end: int, quoted: bool) -> list[Piece]:
     """What a parameter expands to; `start` and `end` bound the text after `$`, or between the braces."""
     match = _PARAMETER.match(source.text, start, end)
     place = source.place(max(0, start - 1))
@@ -48,7 +48,9 @@ def _given(shell: Shell, name: str, value: Text | None, quoted: bool, place: Pla
     return with_split(value, not quoted)
 
 
-def _value(shell: Shell, name: str, index: str | None, source: Source, place: Place) -> Text | None:
+def _value(
+    shell: Shell, name: str, index: str | None, source: PlacedText, place: Place
+) -> Text | None:
     if name.isdigit():
         return _positional(shell, int(name))
     if name in SPECIAL:
@@ -150,7 +152,7 @@ def _indirect(shell: Shell, match: re.Match[str], place: Place, quoted: bool) ->
     return _given(shell, target, shell.get(target), quoted, place)
 
 
-_NO_SOURCE = Source("", "", [0], [("", 1, 1)])
+_NO_SOURCE = PlacedText("", "", [0], [("", 1, 1)])
 
 
 def _separated(texts: list[Text], quoted: bool) -> list[Piece]:
@@ -167,7 +169,7 @@ def _separated(texts: list[Text], quoted: bool) -> list[Piece]:
 
 def _whole(
     shell: Shell,
-    source: Source,
+    source: PlacedText,
     start: int,
     end: int,
     texts: list[Text],
@@ -191,7 +193,7 @@ def _whole(
     return found
 
 
-def _slice(shell: Shell, source: Source, start: int, end: int, texts: list[Text]) -> list[Text]:
+def _slice(shell: Shell, source: PlacedText, start: int, end: int, texts: list[Text]) -> list[Text]:
     bounds = _bounds(shell, source, start, end)
     if bounds is None:
         return [(Piece(Unknown("the slice is not decided"), *source.place(start), True),)]
@@ -201,7 +203,9 @@ def _slice(shell: Shell, source: Source, start: int, end: int, texts: list[Text]
     return texts[first:] if count is None else texts[first : first + count]
 
 
-def _bounds(shell: Shell, source: Source, start: int, end: int) -> tuple[int, int | None] | None:
+def _bounds(
+    shell: Shell, source: PlacedText, start: int, end: int
+) -> tuple[int, int | None] | None:
     cut = source.text.find(":", start, end)
     first = arithmetic_value(shell, source, start, cut if cut >= 0 else end)
     count = arithmetic_value(shell, source, cut + 1, end) if cut >= 0 else None
@@ -210,7 +214,7 @@ def _bounds(shell: Shell, source: Source, start: int, end: int) -> tuple[int, in
     return first, count
 
 
-def _operand(shell: Shell, source: Source, start: int, end: int, quoted: bool) -> list[Piece]:
+def _operand(shell: Shell, source: PlacedText, start: int, end: int, quoted: bool) -> list[Piece]:
     expand = shell.world.expand
     found = expand(shell, source, start, end, quoted)
     if quoted:
@@ -230,7 +234,7 @@ def _operand(shell: Shell, source: Source, start: int, end: int, quoted: bool) -
 
 def _operated(
     shell: Shell,
-    source: Source,
+    source: PlacedText,
     start: int,
     end: int,
     name: str,
@@ -256,7 +260,7 @@ def _operated(
 
 def _default(
     shell: Shell,
-    source: Source,
+    source: PlacedText,
     operator: re.Match[str],
     end: int,
     name: str,
@@ -294,7 +298,7 @@ def _undecided(shell: Shell, name: str, value: Text | None) -> Unknown:
     return (unknown_of(value) if value else None) or shell.missing(name)
 
 
-def _substring(shell: Shell, source: Source, start: int, end: int, value: Text) -> Text:
+def _substring(shell: Shell, source: PlacedText, start: int, end: int, value: Text) -> Text:
     known = plain(value) if value else ""
     bounds = _bounds(shell, source, start, end)
     if isinstance(known, Unknown) or bounds is None:
@@ -306,7 +310,9 @@ def _substring(shell: Shell, source: Source, start: int, end: int, value: Text) 
     return (value[0]._replace(text=part),) if value else ()
 
 
-def _edited(shell: Shell, source: Source, operator: re.Match[str], end: int, value: Text) -> Text:
+def _edited(
+    shell: Shell, source: PlacedText, operator: re.Match[str], end: int, value: Text
+) -> Text:
     symbol, start = operator[0], operator.end()
     if symbol[0] == "/":
         middle = _separator(source.text, start, end)
@@ -323,7 +329,7 @@ def _edited(shell: Shell, source: Source, operator: re.Match[str], end: int, val
     return (value[0]._replace(text=kept),) if value else ()
 
 
-def _joined(shell: Shell, source: Source, start: int, end: int) -> Text:
+def _joined(shell: Shell, source: PlacedText, start: int, end: int) -> Text:
     return unbroken(shell.world.expand(shell, source, start, end))
 
 

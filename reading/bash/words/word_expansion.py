@@ -6,7 +6,7 @@ import re
 
 from ...facts import Unknown
 from ..shell import DEEPEST, Shell
-from ..source import Source, text_source
+from ..source import PlacedText, text_source
 from ..statements.run_statement import run_text
 from ..values import NOTHING, Piece, Text, Word, unbroken, with_split, words_of
 from .arithmetic_expansion import arithmetic_value
@@ -20,7 +20,7 @@ _BRACES = re.compile(r"([^\s{}$'\"`\\]*)\{([^\s{}$'\"`\\]*)\}([^\s{}$'\"`\\]*)")
 _ANSI = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "r": "\r", "0": "\0"}
 
 
-def words(shell: Shell, source: Source, start: int, end: int) -> list[Word]:
+def words(shell: Shell, source: PlacedText, start: int, end: int) -> list[Word]:
     """The words that one word of the source becomes."""
     text = source.text
     if "{" in text[start:end] and (match := _BRACES.fullmatch(text, start, end)):
@@ -48,13 +48,18 @@ def _braces(inside: str) -> list[str] | None:
     return [str(number) for number in numbers]
 
 
-def joined(shell: Shell, source: Source, start: int, end: int) -> Text:
+def joined(shell: Shell, source: PlacedText, start: int, end: int) -> Text:
     """The word as one text, as an assignment takes it."""
     return unbroken(pieces(shell, source, start, end))
 
 
 def pieces(
-    shell: Shell, source: Source, start: int, end: int, quoted: bool = False, heredoc: bool = False
+    shell: Shell,
+    source: PlacedText,
+    start: int,
+    end: int,
+    quoted: bool = False,
+    heredoc: bool = False,
 ) -> list[Piece]:
     """The expansion of a range. `quoted`: as between double quotes; `heredoc`: with `"` as a character."""
     found: list[Piece] = []
@@ -79,7 +84,7 @@ def pieces(
 
 def _special(
     shell: Shell,
-    source: Source,
+    source: PlacedText,
     position: int,
     end: int,
     quoted: bool,
@@ -116,7 +121,7 @@ def _special(
     return stop
 
 
-def _escape(source: Source, position: int, end: int, quoted: bool, found: list[Piece]) -> int:
+def _escape(source: PlacedText, position: int, end: int, quoted: bool, found: list[Piece]) -> int:
     following = source.text[position + 1 : position + 2] if position + 1 < end else ""
     if following == "\n":
         return position + 2
@@ -127,7 +132,7 @@ def _escape(source: Source, position: int, end: int, quoted: bool, found: list[P
     return position + 2
 
 
-def _ansi(source: Source, position: int, end: int, found: list[Piece]) -> int:
+def _ansi(source: PlacedText, position: int, end: int, found: list[Piece]) -> int:
     text, stop = source.text, position + 2
     while stop < end and text[stop] != "'":
         stop += 2 if text[stop] == "\\" else 1
@@ -137,7 +142,7 @@ def _ansi(source: Source, position: int, end: int, found: list[Piece]) -> int:
     return stop + 1
 
 
-def expansion(shell: Shell, source: Source, start: int, end: int, quoted: bool) -> list[Piece]:
+def expansion(shell: Shell, source: PlacedText, start: int, end: int, quoted: bool) -> list[Piece]:
     """The expansion of `$...` or of a command in back quotes."""
     text = source.text
     if text[start] == "`" or (text.startswith("$(", start) and not _arithmetic(text, start, end)):
@@ -162,7 +167,9 @@ def _tagged(text: Text, quoted: bool) -> list[Piece]:
     return with_split(text, not quoted)
 
 
-def substituted(shell: Shell, source: Source, start: int, end: int, outer: int, stop: int) -> Text:
+def substituted(
+    shell: Shell, source: PlacedText, start: int, end: int, outer: int, stop: int
+) -> Text:
     """`$(...)`: the output of a command, unknown where it cannot be derived without running it."""
     place = source.place(outer)
     shown = " ".join(source.text[outer:stop].split())
