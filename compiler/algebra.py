@@ -1,8 +1,8 @@
 """Cost terms: small vectorised functions of few variables, and the algebras that combine them.
 
-`speed.py` and `ranks.py` write every total once, over an `Algebra`. `Arrays` prices whole columns of
-layouts with numpy, `Numbers` one layout; the solver has an algebra of CP-SAT variables. All see the same
-integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
+`time/step.py` and `memory/peak.py` write every total once, over an `Algebra`. `Arrays` prices whole
+columns of layouts with numpy, `Numbers` one layout; the solver has an algebra of CP-SAT variables. All see
+the same integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
 """
 
 from __future__ import annotations

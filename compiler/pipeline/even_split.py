@@ -1,8 +1,8 @@
 """How many layers each pipeline rank holds: the first, even placement that the layout search assumes.
 
-`stages.py` then improves the placement of the chosen layout. Ranks are priced by role: the first
-(embedding, most micro-batches in flight), the middle (the most that any of
-them holds) and the last (head and loss).
+`search/stage_placement.py` then improves the placement of the chosen layout. Ranks are priced by role: the
+first (embedding, most micro-batches in flight), the middle (the most that any of them holds) and the last
+(head and loss).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the ranks of a pipeline hold: layers, parameters and micro-batches in flight, as terms by role.
 
-Layers and parameters come from the even placement of `split.py`; micro-batches in flight from the schedules
-(Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
+Layers and parameters come from the even placement of `even_split.py`; micro-batches in flight from the
+schedules (Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The algebra of CP-SAT: the totals of `speed.py` and `ranks.py` as expressions over solver variables,
-with bounds."""
+"""The algebra of CP-SAT: the totals of `time/step.py` and `memory/peak.py` as expressions over
+solver variables, with bounds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Time between GPUs: exposed seconds of tensor, context, expert, pipeline and data parallel traffic.
 
 Rank order is tp, cp, dp (shard then replicate), pp, the order of Megatron-core's RankGenerator and of
-torchtitan's mesh. Activations travel in 2 bytes. Columns as in `compute.py`; `shard` is dp_shard * cp,
+torchtitan's mesh. Activations travel in 2 bytes. Columns as in `layers.py`; `shard` is dp_shard * cp,
 the group that ZeRO divides over.
 """
 
