@@ -49,7 +49,7 @@ def read(files: Mapping[str, str]) -> LaunchConfig:
 
 
 def from_options(options: Mapping[str, Value]) -> dict[str, Value]:
-    """The facts that directives state, under their common names."""
+    """The facts that directives state; `time` and `signal` are seconds, as in a `launch slurm` block."""
     facts: dict[str, Value] = {}
     for name, value in options.items():
         if name in _PLAIN:
@@ -90,9 +90,9 @@ def _derived(name: str, text: str) -> Iterator[tuple[str, Value]]:
         if kind:
             yield "gpu_type", kind[-1]
     elif name == "time" and (seconds := seconds_from(text)) is not None:
-        yield "time_seconds", seconds
+        yield "time", seconds
     elif name == "signal" and (match := re.fullmatch(r"B:(?:SIG)?([A-Z0-9]+)@(\d+)", text)):
-        yield "signal", match[1]
-        yield "signal_seconds", int(match[2])
+        yield "signal_name", match[1]
+        yield "signal", int(match[2])
     elif name in ("requeue", "no-requeue"):
         yield "requeue", name == "requeue"
