@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
+#: Numbers of a variable, or priced from variables: one for each of equally many layouts, or one for all.
+Column = npt.NDArray[Any] | float
 #: No valid total comes near; larger terms and products count as this, so that sums of them stay below 2**63.
 LIMIT = 2**53
 
@@ -39,6 +41,12 @@ def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
     """Declare a cost term: `of` names the columns that the function takes after the case,
     equally long arrays each."""
     return lambda function: Term(function.__name__, unit, tuple(of), function)
+
+
+def by_stage(value: Callable[[int], float], zero: Column) -> npt.NDArray[Any]:
+    """A property of ZeRO stages 0 to 3, looked up for a column of stages."""
+    found: npt.NDArray[Any] = np.array([value(stage) for stage in range(4)])[np.asarray(zero)]
+    return found
 
 
 def whole(value: Any) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..dsl.job import Cluster, Gpu, Job, Model, Train
+from .algebra import Column
 from .model import flops, parameters
 from .pipeline.even_split import Split
 from .target import Target
@@ -133,11 +133,11 @@ class Case:
     def model_flops_full_attention(self) -> float:
         return flops.training(self.model, self.seq_len, convention="full").total * self.step_tokens
 
-    def stream_ways(self, tp: Any) -> Any:
+    def stream_ways(self, tp: Column) -> Column:
         """Ranks that share norm, dropout and residual of a token: tp under sequence parallelism, else 1."""
         return tp if self.traits.tensor.sequence_parallel else np.ones_like(tp)
 
-    def vocab(self, tp: Any) -> Any:
+    def vocab(self, tp: Column) -> Column:
         """Vocabulary as the framework pads it."""
         return (
             parameters.padded_vocab(self.model, tp, self.traits.tensor.vocab_multiple)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ..dsl.job import Job, Model
+from .algebra import Column
 
 #: `bucket(job, ranks, ways)`: parameters that one collective of gradients or weights carries on a rank, among
 #: `ranks` data-parallel ranks, where tensor or expert parallelism divides the parameters by `ways`.
-Bucket = Callable[[Job, Any, Any], Any]
+Bucket = Callable[[Job, Column, Column], Column]
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class MemoryTraits:
     receive_buffers: int = 0
     """Activation-sized buffers of a pipeline rank for sending and receiving, in addition to the activations
     of micro-batches in flight."""
-    output_logit_bytes: Callable[[Any], Any] = lambda pp: 0.0 * pp
+    output_logit_bytes: Callable[[Column], Column] = lambda pp: 0.0 * pp
     """`output_logit_bytes(pp)`: bytes per logit of the last stage's output, where a pipeline keeps the output
     of two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False

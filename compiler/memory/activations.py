@@ -8,18 +8,16 @@ and without it norm, dropout and residual stay whole (equations 1 and 2).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..algebra import term
+from ..algebra import Column, term
 from ..case import Case
 from .model_states import frees
 
 KIB = 1024
 
 
-def attention_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Bytes kept for the attention half of one layer and micro-batch: norm input and output, q, k, v,
     output, statistics."""
     model = case.model
@@ -42,7 +40,7 @@ def _in_fp8(case: Case) -> int:
     return case.input_bytes % 2
 
 
-def score_bytes(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def score_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Bytes of the score matrix that unfused attention keeps: softmax (2),
     and dropout's mask and output (3)."""
     if case.train.attention == "flash":
@@ -58,28 +56,28 @@ def _ffn_inner(case: Case) -> int:
     return case.input_bytes + 2 * ((2 if gated else 1) + (1 if gated and not case.fused else 0))
 
 
-def _ffn_bytes(case: Case, tp: Any, tokens: Any, width: Any) -> Any:
+def _ffn_bytes(case: Case, tp: Column, tokens: Column, width: Column) -> Column:
     return tokens * _ffn_inner(case) * width / tp
 
 
-def _residual_bytes(case: Case, tp: Any, tokens: Any) -> Any:
+def _residual_bytes(case: Case, tp: Column, tokens: Column) -> Column:
     """The norm's input and output, and the dropout's mask; the output whole where it is gathered for good."""
     ways = case.stream_ways(tp)
     output = case.input_bytes / _gathered_ways(case, tp)
     return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
 
 
-def _gathered_ways(case: Case, tp: Any) -> Any:
+def _gathered_ways(case: Case, tp: Column) -> Column:
     """Ranks that share a norm's output, as it is kept for the backward pass."""
     return np.ones_like(tp) if case.traits.memory.keeps_gathered else case.stream_ways(tp)
 
 
-def dense_bytes(case: Case, tp: Any, tokens: Any) -> Any:
+def dense_bytes(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes kept for the dense feed-forward half."""
     return _residual_bytes(case, tp, tokens) + _ffn_bytes(case, tp, tokens, case.model.ffn)
 
 
-def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
+def moe_bytes(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
     """Bytes kept for the MoE half: permuted copies in and out, their inner widths, shared experts,
     router scores."""
     model = case.model
@@ -95,12 +93,14 @@ def moe_bytes(case: Case, tp: Any, tokens: Any, etp: Any) -> Any:
     )
 
 
-def boundary_bytes(case: Case, tp: Any, tokens: Any) -> Any:
+def boundary_bytes(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes of a layer's input or output on a rank."""
     return 2 * tokens * case.model.hidden / case.stream_ways(tp)
 
 
-def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+def attention_kept(
+    case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
+) -> Column:
     """Bytes of the attention half under none or selective recompute,
     in the framework's own meaning of the word.
 
@@ -125,12 +125,14 @@ def attention_kept(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: An
     return np.where(recompute == 1, np.minimum(selective, none), none)
 
 
-def scatters(tp: Any) -> Any:
+def scatters(tp: Column) -> Column:
     """1 where a half-layer ends in a reduce-scatter."""
     return (np.asarray(tp) > 1).astype(np.float64)
 
 
-def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: bool) -> Any:
+def ffn_kept(
+    case: Case, none: Column, tp: Column, tokens: Column, recompute: Column, moe: bool
+) -> Column:
     """Bytes of a feed-forward half under none or selective recompute (`attention_kept` says what each
     framework drops)."""
     hidden = boundary_bytes(case, tp, tokens)
@@ -147,22 +149,26 @@ def ffn_kept(case: Case, none: Any, tp: Any, tokens: Any, recompute: Any, moe: b
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
-def attention_activation(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+def attention_activation(
+    case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
+) -> Column:
     return attention_kept(case, tp, cp, micro_batch, recompute) / KIB
 
 
 @term("KiB", of=("tp", "tokens", "recompute"))
-def dense_activation(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+def dense_activation(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
     return ffn_kept(case, dense_bytes(case, tp, tokens), tp, tokens, recompute, moe=False) / KIB
 
 
 @term("KiB", of=("tp", "tokens", "etp", "recompute"))
-def moe_activation(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -> Any:
+def moe_activation(
+    case: Case, tp: Column, tokens: Column, etp: Column, recompute: Column
+) -> Column:
     return ffn_kept(case, moe_bytes(case, tp, tokens, etp), tp, tokens, recompute, moe=True) / KIB
 
 
 @term("KiB", of=("tp", "tokens"))
-def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
+def boundary_activation(case: Case, tp: Column, tokens: Column) -> Column:
     """What is kept of a fully recomputed layer: its input, where the framework puts it."""
     match case.traits.memory.checkpoints:
         case "divided":
@@ -173,27 +179,27 @@ def boundary_activation(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 @term("KiB", of=("tp", "tokens"))
-def stage_output(case: Case, tp: Any, tokens: Any) -> Any:
+def stage_output(case: Case, tp: Column, tokens: Column) -> Column:
     """A stage's output, where the pipeline keeps it until its gradient arrives: a share on each rank of tp
     (sequence parallelism; DeepSpeed's pipeline partitions what it sends)."""
     return case.traits.memory.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
 
 
 @term("KiB", of=("tp", "tokens"))
-def embedding_activation(case: Case, tp: Any, tokens: Any) -> Any:
+def embedding_activation(case: Case, tp: Column, tokens: Column) -> Column:
     """What the embedding keeps of a micro-batch: its dropout's mask."""
     return bool(case.train.dropout) * boundary_bytes(case, tp, tokens) / 2 / KIB
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
-def received(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+def received(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
     """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""
     held = np.where(np.asarray(pp) > 1, case.traits.memory.receive_buffers, 0)
     return held * 2 * tokens * case.model.hidden / tp / KIB
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
-def kept_logits(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
+def kept_logits(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
     """The last stage's output for one micro-batch, where the pipeline keeps it beyond its backward pass."""
     ways = np.ones_like(tp) if case.traits.tensor.gathers_logits else tp
     width = case.traits.memory.output_logit_bytes(np.asarray(pp))
@@ -201,7 +207,9 @@ def kept_logits(case: Case, tp: Any, tokens: Any, pp: Any) -> Any:
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
-def attention_again(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+def attention_again(
+    case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
+) -> Column:
     """What the backward pass brings back of one layer's attention half."""
     none, kept = (
         attention_kept(case, tp, cp, micro_batch, mode) for mode in (0 * recompute, recompute)
@@ -211,7 +219,7 @@ def attention_again(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: A
 
 
 @term("KiB", of=("tp", "tokens", "recompute"))
-def dense_again(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+def dense_again(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
     """The same of a dense feed-forward half."""
     none = dense_bytes(case, tp, tokens)
     kept = ffn_kept(case, none, tp, tokens, recompute, moe=False)
@@ -219,7 +227,7 @@ def dense_again(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
 
 
 @term("KiB", of=("tp", "tokens", "etp", "recompute"))
-def moe_again(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -> Any:
+def moe_again(case: Case, tp: Column, tokens: Column, etp: Column, recompute: Column) -> Column:
     """The same of an MoE half."""
     none = moe_bytes(case, tp, tokens, etp)
     kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
@@ -227,7 +235,7 @@ def moe_again(case: Case, tp: Any, tokens: Any, etp: Any, recompute: Any) -> Any
 
 
 @term("KiB", of=("tp", "cp", "micro_batch"))
-def attention_workspace(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention_workspace(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Gradients of what attention keeps, alive in its backward pass: query, key, value, output and,
     when unfused, a 16-bit score matrix."""
     model, tokens = case.model, micro_batch * case.seq_len / cp
@@ -237,7 +245,7 @@ def attention_workspace(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
 
 
 @term("KiB", of=("tp", "tokens"))
-def workspace(case: Case, tp: Any, tokens: Any) -> Any:
+def workspace(case: Case, tp: Column, tokens: Column) -> Column:
     """Gradients of a feed-forward's activations, alive in its backward pass."""
     model = case.model
     width = max(model.ffn, model.topk * model.expert_width) if model.moe else model.ffn
@@ -246,7 +254,7 @@ def workspace(case: Case, tp: Any, tokens: Any) -> Any:
 
 
 @term("KiB", of=("tp", "tokens", "zero"))
-def loss_moment(case: Case, tp: Any, tokens: Any, zero: Any) -> Any:
+def loss_moment(case: Case, tp: Column, tokens: Column, zero: Column) -> Column:
     """The head's share of the last rank's memory around the loss.
 
     Either the loss itself, with logits in the copies and dtypes that the framework holds and their

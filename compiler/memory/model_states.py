@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..algebra import term
+from ..algebra import Column, by_stage, term
 from ..case import Case
 from ..model import parameters
 
@@ -25,57 +26,61 @@ KINDS = ("weights", "gradients", "optimizer")
 
 
 @term("1/4096 B", of=("zero", "shard", "offload", "hpz"))
-def state_width(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> Any:
+def state_width(case: Case, zero: Column, shard: Column, offload: Column, hpz: Column) -> Column:
     """Bytes per parameter of weights, gradients and optimizer state on the GPU,
     for what tp and pp leave to a rank."""
     return SCALE * sum(state_widths(case, zero, shard, offload, hpz).values())
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "offload", "hpz"))
-def expert_state_width(case: Case, zero: Any, expert_shard: Any, offload: Any, hpz: Any) -> Any:
+def expert_state_width(
+    case: Case, zero: Column, expert_shard: Column, offload: Column, hpz: Column
+) -> Column:
     """The same for routed experts, which are divided over fewer ranks."""
     return SCALE * sum(state_widths(case, zero, expert_shard, offload, hpz).values())
 
 
 @term("1/4096 B", of=("zero", "shard", "accumulates"))
-def unborn_width(case: Case, zero: Any, shard: Any, accumulates: Any) -> Any:
+def unborn_width(case: Case, zero: Column, shard: Column, accumulates: Column) -> Column:
     """Bytes per parameter of gradients that do not exist before the step's first backward pass, where a
     framework allocates them there and the first micro-batch is the only one."""
     return SCALE * unborn(case, zero, shard, accumulates)
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "accumulates"))
-def expert_unborn_width(case: Case, zero: Any, expert_shard: Any, accumulates: Any) -> Any:
+def expert_unborn_width(
+    case: Case, zero: Column, expert_shard: Column, accumulates: Column
+) -> Column:
     return SCALE * unborn(case, zero, expert_shard, accumulates)
 
 
-def unborn(case: Case, zero: Any, shard: Any, accumulates: Any) -> Any:
-    state = _by_stage(case, zero)
-    absent = ~state["gradients_stay"] & (np.asarray(accumulates) == 0)
+def unborn(case: Case, zero: Column, shard: Column, accumulates: Column) -> Column:
+    state = _state_fields(case, zero)
+    absent = np.logical_not(state["gradients_stay"]) & (np.asarray(accumulates) == 0)
     return np.where(absent, _share(state, "gradients", shard), 0.0)
 
 
 @term("1/4096 B", of=("zero", "shard", "offload"))
-def step_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+def step_width(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
     """Bytes per parameter that come and go while the optimizer updates, when no activation is alive."""
     return SCALE * _stepping(case, zero, shard, offload)
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "offload"))
-def expert_step_width(case: Case, zero: Any, expert_shard: Any, offload: Any) -> Any:
+def expert_step_width(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
     return SCALE * _stepping(case, zero, expert_shard, offload)
 
 
-def _stepping(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
-    state = _by_stage(case, zero)
+def _stepping(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
+    state = _state_fields(case, zero)
     own = state["step"] / np.where(state["optimizer_sharded"], shard, 1)
     return np.where(np.asarray(offload) >= 1, 0.0, own + state["step_whole"])
 
 
 @term("1/4096 B", of=("zero", "shard", "offload"))
-def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+def host_width(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
     """Bytes per parameter that offload keeps in host memory."""
-    state = _by_stage(case, zero)
+    state = _state_fields(case, zero)
     optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
     gradients = np.where(
         summed_on_host(case, zero, offload), _share(state, "gradients", shard), 0.0
@@ -85,7 +90,7 @@ def host_width(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
 
 
 @term("KiB", of=("tp", "expert_ways", "zero"))
-def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
+def gathered(case: Case, tp: Column, expert_ways: Column, zero: Column) -> Column:
     """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
     when weights are divided."""
     layer = layer_parameters(case, tp, expert_ways)
@@ -98,26 +103,26 @@ def gathered(case: Case, tp: Any, expert_ways: Any, zero: Any) -> Any:
 
 
 @term("KiB", of=("tp",))
-def weight_gradient(case: Case, tp: Any) -> Any:
+def weight_gradient(case: Case, tp: Column) -> Column:
     """Gradient of a block's widest weight, where a framework computes it beside the sum it goes into."""
     width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
     return case.traits.memory.weight_gradient_bytes * case.model.hidden * width / tp / KIB
 
 
 @term("KiB", of=("tp", "pp"))
-def embedding_gradient(case: Case, tp: Any, pp: Any) -> Any:
+def embedding_gradient(case: Case, tp: Column, pp: Column) -> Column:
     """16-bit gradient of the token table, which no framework adds up in place: whole on the first rank when a
     micro-batch ends there, with others in flight."""
     return np.where(np.asarray(pp) > 1, 2.0 * case.vocab(tp) * case.model.hidden / tp, 0.0) / KIB
 
 
-def frees(case: Case, zero: Any) -> Any:
+def frees(case: Case, zero: Column) -> Column:
     """Whether gathered weights of a layer are freed after it ran."""
-    state = _by_stage(case, zero)
-    return state["weights_sharded"] & (state["gathered"] == 0)
+    state = _state_fields(case, zero)
+    return np.asarray(state["weights_sharded"] & (state["gathered"] == 0))
 
 
-def layer_parameters(case: Case, tp: Any, expert_ways: Any) -> Any:
+def layer_parameters(case: Case, tp: Column, expert_ways: Column) -> Column:
     """Parameters of the largest layer on a rank before ZeRO."""
     layer = (
         parameters.moe_layer(case.model) if case.model.moe else parameters.dense_layer(case.model)
@@ -125,9 +130,11 @@ def layer_parameters(case: Case, tp: Any, expert_ways: Any) -> Any:
     return parameters.per_rank(layer, tp, expert_ways)
 
 
-def state_widths(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> dict[str, Any]:
+def state_widths(
+    case: Case, zero: Column, shard: Column, offload: Column, hpz: Column
+) -> dict[str, Column]:
     """Bytes per parameter by kind of state; float arrays of the columns' shape."""
-    state = _by_stage(case, zero)
+    state = _state_fields(case, zero)
     weights, gradients, optimizer = (_share(state, kind, shard) for kind in KINDS)
     secondary = np.where(hpz > 1, 2.0 / np.maximum(hpz, 1), 0.0)
     return {
@@ -137,17 +144,16 @@ def state_widths(case: Case, zero: Any, shard: Any, offload: Any, hpz: Any) -> d
     }
 
 
-def summed_on_host(case: Case, zero: Any, offload: Any) -> Any:
+def summed_on_host(case: Case, zero: Column, offload: Column) -> Column:
     """Whether the sum of gradients lies in host memory."""
-    stages = np.array([bool(case.traits.memory.sums_on_host(stage)) for stage in range(4)])
-    return (np.asarray(offload) >= 1) & stages[np.asarray(zero)]
+    return np.asarray((np.asarray(offload) >= 1) & by_stage(case.traits.memory.sums_on_host, zero))
 
 
-def _share(state: dict[str, Any], kind: str, shard: Any) -> Any:
+def _share(state: dict[str, npt.NDArray[Any]], kind: str, shard: Column) -> Column:
     return state[kind] / np.where(state[f"{kind}_sharded"], shard, 1)
 
 
-def _by_stage(case: Case, zero: Any) -> dict[str, Any]:
+def _state_fields(case: Case, zero: Column) -> dict[str, npt.NDArray[Any]]:
     """The fields of `StateBytes` for a column of ZeRO stages."""
     states = [case.state(stage) for stage in range(4)]
     zero = np.asarray(zero)

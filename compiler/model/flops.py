@@ -10,9 +10,10 @@ Router, norms, rotary embedding and softmax are not counted.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Literal
 
 from ...dsl.job import Model
+from ..algebra import Column
 
 Convention = Literal["halved", "full"]
 
@@ -64,7 +65,7 @@ def _latent_weights(model: Model) -> int:
     return query + key_value + model.hidden * model.qk_rope_head_dim + output
 
 
-def keys_seen(model: Model, seq_len: Any, convention: Convention = "halved") -> Any:
+def keys_seen(model: Model, seq_len: Column, convention: Convention = "halved") -> Column:
     """Keys that a query meets on average; `seq_len` may be an array.
 
     "full" counts every key of the sequence or window, though causal attention masks half of them.
@@ -78,7 +79,7 @@ def keys_seen(model: Model, seq_len: Any, convention: Convention = "halved") -> 
     return window * (1 - window / (2 * seq_len))
 
 
-def attention_core(model: Model, seq_len: Any, convention: Convention = "halved") -> Any:
+def attention_core(model: Model, seq_len: Column, convention: Convention = "halved") -> Column:
     """Forward FLOP per token of one layer's QK^T and PV products."""
     return 2 * model.heads * score_widths(model) * keys_seen(model, seq_len, convention)
 
@@ -110,8 +111,8 @@ def head(model: Model, vocab: int | None = None) -> int:
 
 
 def mtp(
-    model: Model, seq_len: Any, vocab: int | None = None, convention: Convention = "halved"
-) -> Any:
+    model: Model, seq_len: Column, vocab: int | None = None, convention: Convention = "halved"
+) -> Column:
     """Forward FLOP per token of all MTP layers: block, joint projection (3h for the norms), head again."""
     if not model.mtp_layers:
         return 0
@@ -127,11 +128,11 @@ def forward(
     """Forward FLOP of one token in a sequence of `seq_len`, through the whole model."""
     return Flops(
         attention_linear=model.layers * attention_linear(model),
-        attention_core=model.layers * attention_core(model, seq_len, convention),
+        attention_core=float(model.layers * attention_core(model, seq_len, convention)),
         dense_ffn=(model.layers - model.moe_layers) * dense_ffn(model),
         moe_ffn=model.moe_layers * moe_ffn(model),
         head=head(model, vocab),
-        mtp=mtp(model, seq_len, vocab, convention),
+        mtp=float(mtp(model, seq_len, vocab, convention)),
     )
 
 

@@ -9,9 +9,9 @@ multi_latent_attention.py and mlp.py, megatron/core/models/gpt/gpt_model.py).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...dsl.job import Model
+from ..algebra import Column
 
 
 @dataclass(frozen=True)
@@ -175,12 +175,12 @@ def active(model: Model, vocab: int | None = None, seq_len: int | None = None) -
     return total(model, vocab, seq_len) - idle
 
 
-def padded_vocab(model: Model, tp: Any, multiple: int = 128) -> Any:
+def padded_vocab(model: Model, tp: Column, multiple: int = 128) -> Column:
     """Vocabulary rounded up to a multiple of `multiple * tp`, as Megatron pads it (128 by default)."""
     step = multiple * tp
     return -(-model.vocab // step) * step
 
 
-def per_rank(counts: Counts, tp: Any, expert_ways: Any) -> Any:
+def per_rank(counts: Counts, tp: Column, expert_ways: Column) -> Column:
     """Parameters of the fullest rank; `tp` and `expert_ways` (etp * ep) are ints or integer arrays."""
     return counts.replicated - (-counts.sharded // tp) - (-counts.experts // expert_ways)

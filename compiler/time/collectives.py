@@ -8,11 +8,10 @@ link of the ring and takes n-1 hops.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...dsl.job import Cluster
+from ..algebra import Column
 
 #: Seconds before a collective's first byte moves. nccl-tests' all-reduces of two, four and eight A100 take
 #: 40, 47 and 71 us beside their bandwidth (github.com/VIA-Research/vTrain at f8dda84, trace/a100), of which
@@ -23,12 +22,12 @@ START = 17e-6
 EXCHANGE_SHARE = 0.85
 
 
-def per_domain(cluster: Cluster, size: Any, stride: Any) -> Any:
+def per_domain(cluster: Cluster, size: Column, stride: Column) -> Column:
     """Ranks of the group that share a fast domain: min(size, domain / stride), at least 1."""
-    return np.clip(cluster.domain // np.maximum(stride, 1), 1, size)
+    return np.asarray(np.clip(cluster.domain // np.maximum(stride, 1), 1, size))
 
 
-def fast_link(cluster: Cluster, members: Any) -> Any:
+def fast_link(cluster: Cluster, members: Column) -> Column:
     """Bytes per second that a rank exchanges with so many members of its domain, itself among them.
 
     Through a switch the whole of its link; in a mesh the links to these members, of those to all. One member
@@ -41,7 +40,7 @@ def fast_link(cluster: Cluster, members: Any) -> Any:
     return rate * peers / (cluster.domain - 1)
 
 
-def bus_bandwidth(cluster: Cluster, size: Any, stride: Any) -> Any:
+def bus_bandwidth(cluster: Cluster, size: Column, stride: Column) -> Column:
     """Bytes per second through the ring's slowest link.
 
     A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it side
@@ -56,7 +55,7 @@ def bus_bandwidth(cluster: Cluster, size: Any, stride: Any) -> Any:
     return np.where(size * stride <= cluster.domain, fast, slow)
 
 
-def hop_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
+def hop_latency(cluster: Cluster, size: Column, stride: Column) -> Column:
     """Seconds that one collective spends in latency: hops inside the domain, and a tree across domains.
 
     NCCL switches to trees for small messages, so latency across domains grows with log2 of their number.
@@ -68,7 +67,7 @@ def hop_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
     ) * cluster.network_latency
 
 
-def ring_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
+def ring_latency(cluster: Cluster, size: Column, stride: Column) -> Column:
     """Seconds of latency of one all-gather or reduce-scatter of large tensors: a ring of size - 1 hops, which
     NCCL uses at any size (until 2.23 it has no trees for them)."""
     inside = per_domain(cluster, size, stride)
@@ -77,7 +76,7 @@ def ring_latency(cluster: Cluster, size: Any, stride: Any) -> Any:
     return np.where(size > 1, START + hops, 0.0)
 
 
-def ring(cluster: Cluster, message_bytes: Any, size: Any, stride: Any) -> Any:
+def ring(cluster: Cluster, message_bytes: Column, size: Column, stride: Column) -> Column:
     """Seconds of one all-gather or reduce-scatter whose full tensor has `message_bytes`;
     an all-reduce is two."""
     size = np.maximum(size, 1)
@@ -85,7 +84,7 @@ def ring(cluster: Cluster, message_bytes: Any, size: Any, stride: Any) -> Any:
     return np.where(size > 1, moved + START + hop_latency(cluster, size, stride), 0.0)
 
 
-def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any:
+def all_to_all(cluster: Cluster, sent_bytes: Column, size: Column, stride: Column) -> Column:
     """Seconds of an all-to-all in which each rank holds `sent_bytes`;
     the share for its own domain stays on the fast link."""
     size = np.maximum(size, 1)
@@ -94,7 +93,9 @@ def all_to_all(cluster: Cluster, sent_bytes: Any, size: Any, stride: Any) -> Any
     return _exchanged(cluster, near, sent_bytes * (size - inside) / size, size, stride)
 
 
-def dispatched(cluster: Cluster, token_bytes: Any, topk: int, size: Any, stride: Any) -> Any:
+def dispatched(
+    cluster: Cluster, token_bytes: Column, topk: int, size: Column, stride: Column
+) -> Column:
     """Seconds to send every token to the ranks of its topk experts: once to each domain that has any of them,
     and from there once to each such rank (DeepSeek-V3, arXiv 2412.19437, 3.2.2; DeepEP)."""
     size = np.maximum(size, 1)
@@ -107,7 +108,7 @@ def dispatched(cluster: Cluster, token_bytes: Any, topk: int, size: Any, stride:
     return _exchanged(cluster, near, far, size, stride)
 
 
-def _exchanged(cluster: Cluster, near: Any, far: Any, size: Any, stride: Any) -> Any:
+def _exchanged(cluster: Cluster, near: Column, far: Column, size: Column, stride: Column) -> Column:
     """Seconds until so many bytes have left each rank over the fast link and over its port, side by side."""
     fast = fast_link(cluster, per_domain(cluster, size, stride))
     slow = cluster.network * cluster.network_efficiency
@@ -115,7 +116,7 @@ def _exchanged(cluster: Cluster, near: Any, far: Any, size: Any, stride: Any) ->
     return np.where(size > 1, busy + START + hop_latency(cluster, size, stride), 0.0)
 
 
-def point_to_point(cluster: Cluster, message_bytes: Any, span: Any) -> Any:
+def point_to_point(cluster: Cluster, message_bytes: Column, span: Column) -> Column:
     """Seconds to send to a neighbour in a chain that spans so many ranks: within the domain, or beyond."""
     fast = cluster.gpu.nvlink_latency + message_bytes / fast_link(cluster, 2)
     slow = cluster.network_latency + message_bytes / (cluster.network * cluster.network_efficiency)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra import Algebra, term
+from ..algebra import Algebra, Column, by_stage, term
 from ..case import Case
 from ..pipeline.even_split import ROLES
 from ..pipeline.rank_load import COMMON, EXPERTS, Load
@@ -25,71 +25,76 @@ KIBI = 2**10
 
 @term("ns/Mi", of=("tp", "shard", "zero", "hpz", "offload", "accumulates"))
 def gather_common(
-    case: Case, tp: Any, shard: Any, zero: Any, hpz: Any, offload: Any, accumulates: Any
-) -> Any:
+    case: Case,
+    tp: Column,
+    shard: Column,
+    zero: Column,
+    hpz: Column,
+    offload: Column,
+    accumulates: Column,
+) -> Column:
     seconds = traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
     added = np.where(accumulates, traffic.sum_seconds(case, zero, shard, offload), 0.0)
     return NANO * MEBI * (seconds + added)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
-def gather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
+def gather_experts(case: Case, expert_ways: Column, expert_shard: Column, zero: Column) -> Column:
     return NANO * MEBI * traffic.gather_seconds(case, zero, expert_shard, expert_ways, 1, 0)
 
 
 @term("ns/Mi", of=("tp", "shard", "dp_replicate", "zero"))
-def reduce_common(case: Case, tp: Any, shard: Any, dp_replicate: Any, zero: Any) -> Any:
+def reduce_common(
+    case: Case, tp: Column, shard: Column, dp_replicate: Column, zero: Column
+) -> Column:
     return NANO * MEBI * traffic.reduce_seconds(case, zero, shard, tp, dp_replicate)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_group", "zero"))
-def reduce_experts(case: Case, expert_ways: Any, expert_group: Any, zero: Any) -> Any:
+def reduce_experts(case: Case, expert_ways: Column, expert_group: Column, zero: Column) -> Column:
     return NANO * MEBI * traffic.reduce_seconds(case, zero, expert_group, expert_ways, 1)
 
 
 @term("ns/Mi", of=("tp", "shard", "zero"))
-def regather_common(case: Case, tp: Any, shard: Any, zero: Any) -> Any:
+def regather_common(case: Case, tp: Column, shard: Column, zero: Column) -> Column:
     return NANO * MEBI * np.where(_once(case, zero), traffic.regather_seconds(case, shard, tp), 0.0)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
-def regather_experts(case: Case, expert_ways: Any, expert_shard: Any, zero: Any) -> Any:
+def regather_experts(case: Case, expert_ways: Column, expert_shard: Column, zero: Column) -> Column:
     seconds = traffic.regather_seconds(case, expert_shard, expert_ways)
     return NANO * MEBI * np.where(_once(case, zero), seconds, 0.0)
 
 
-def _once(case: Case, zero: Any) -> Any:
+def _once(case: Case, zero: Column) -> Column:
     """Where weights are divided or updated in shards, but gathered once per step."""
     zero = np.asarray(zero)
-    passes = np.array([case.traits.wire.gathers(stage) for stage in range(4)])[zero]
-    return (zero >= 1) & (passes == 0)
+    return np.asarray((zero >= 1) & (by_stage(case.traits.wire.gathers, zero) == 0))
 
 
 @term("1", of=("zero",))
-def reduces_each(case: Case, zero: Any) -> Any:
+def reduces_each(case: Case, zero: Column) -> Column:
     """1 where gradients travel after every micro-batch."""
-    return np.array([bool(case.traits.wire.reduces_each(stage)) for stage in range(4)])[
-        np.asarray(zero)
-    ]
+    return by_stage(case.traits.wire.reduces_each, zero)
 
 
 @term("ns/Mi", of=("zero",))
-def copies(case: Case, zero: Any) -> Any:
+def copies(case: Case, zero: Column) -> Column:
     """Per parameter of a rank and micro-batch."""
     return NANO * MEBI * layers.copies(case, zero)
 
 
 @term("ns/Mi", of=("zero", "shard", "offload"))
-def optimizer_common(case: Case, zero: Any, shard: Any, offload: Any) -> Any:
+def optimizer_common(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
     return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, shard), offload)
 
 
 @term("ns/Mi", of=("zero", "expert_shard", "offload"))
-def optimizer_experts(case: Case, zero: Any, expert_shard: Any, offload: Any) -> Any:
+def optimizer_experts(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
     return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, expert_shard), offload)
 
 
-def _owned(zero: Any, shard: Any) -> Any:
+def _owned(zero: Column, shard: Column) -> Column:
     return np.where(np.asarray(zero) >= 1, 1.0 / np.maximum(shard, 1), 1.0)
 
 
@@ -172,7 +177,7 @@ def optimizer(x: Algebra) -> Any:
 
 def laid_out(x: Algebra, load: Load) -> Any:
     """Nanoseconds per micro-batch of laying out gathered weights and gradients to be reduced."""
-    if not any(layers.copied_bytes(x.case)):
+    if not any(layers.copied_bytes(x.case, stage) for stage in range(4)):
         return 0
     held = load.common + load.experts if x.case.model.moe else load.common
     return x.over(x.times(held, x.term(copies)), KIBI)

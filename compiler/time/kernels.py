@@ -6,10 +6,11 @@ at the reachable bandwidth.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
+from ..algebra import Column
 from ..case import Case
 
 #: Rows of a tile of a matrix product.
@@ -26,22 +27,26 @@ CAST_BYTES = {"fp8": 4.0, "mxfp8": 7.0}
 ALIGNED, UNALIGNED = 8, 0.55
 
 
-def aligned(columns: Any) -> Any:
+#: `matmul` or `matmul_backward`: seconds by case, rows, columns and inner width.
+Product = Callable[..., Column]
+
+
+def aligned(columns: Column) -> Column:
     """Share of the rate that products with so many columns reach."""
     return np.where(np.floor(columns) % ALIGNED == 0, 1.0, UNALIGNED)
 
 
 def matmul(
-    case: Case, rows: Any, columns: Any, inner: Any, half: bool = False, cast: bool = True
-) -> Any:
+    case: Case, rows: Column, columns: Column, inner: Column, half: bool = False, cast: bool = True
+) -> Column:
     """Seconds of one rows x inner by inner x columns product, in the job's precision or in 16 bits."""
     seconds = product(case, rows, columns, inner, half)
     return seconds + casts(case, rows * inner) if cast and not half else seconds
 
 
 def matmul_backward(
-    case: Case, rows: Any, columns: Any, inner: Any, half: bool = False, cast: bool = True
-) -> Any:
+    case: Case, rows: Column, columns: Column, inner: Column, half: bool = False, cast: bool = True
+) -> Column:
     """Seconds of the gradients of its input and of its weights, which are added to the sum of the step."""
     seconds = product(case, rows, inner, columns, half)
     seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
@@ -49,8 +54,8 @@ def matmul_backward(
 
 
 def product(
-    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float = 2.0
-) -> Any:
+    case: Case, rows: Column, columns: Column, inner: Column, half: bool, result_bytes: float = 2.0
+) -> Column:
     """Seconds of a matrix product.
 
     Half a wave more than its FLOP, since the last wave of tiles is half full on average (NVIDIA, Matrix
@@ -63,28 +68,30 @@ def product(
 
 
 def product_bytes(
-    case: Case, rows: Any, columns: Any, inner: Any, half: bool, result_bytes: float
-) -> Any:
+    case: Case, rows: Column, columns: Column, inner: Column, half: bool, result_bytes: float
+) -> Column:
     width = 2.0 if half else case.operand_bytes
     return width * (rows * inner + inner * columns) + result_bytes * rows * columns
 
 
-def half_wave(case: Case, inner: Any, rate: float) -> Any:
+def half_wave(case: Case, inner: Column, rate: float) -> Column:
     """Seconds of half a wave: every core works on one tile of the result."""
     return 0.5 * case.gpu.sms * 2.0 * case.gpu.tile * inner / rate
 
 
-def casts(case: Case, elements: Any) -> Any:
+def casts(case: Case, elements: Column) -> Column:
     """Seconds to cast so many elements to fp8; none for products in 16 bits."""
     return CAST_BYTES.get(case.train.precision, 0.0) * elements / case.memory_rate
 
 
-def streamed(case: Case, moved_bytes: Any) -> Any:
+def streamed(case: Case, moved_bytes: Column) -> Column:
     """Seconds of elementwise kernels that move so many bytes."""
     return moved_bytes / case.memory_rate
 
 
-def grouped(case: Case, kind: Any, groups: Any, rows: Any, columns: Any, inner: Any) -> Any:
+def grouped(
+    case: Case, kind: Product, groups: Column, rows: Column, columns: Column, inner: Column
+) -> Column:
     """Seconds of equal products, one for each of `groups` experts, each with a start of its own. Their rows
     fill whole tiles, half a tile too many on average."""
     alone = kind(

@@ -9,14 +9,16 @@ Columns: tp, cp, micro_batch, tokens (= micro_batch * seq_len / cp), ep, etp.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...dsl.job import Model
+from ..algebra import Column, by_stage
 from ..case import Case
 from ..model import flops
-from .kernels import ALIGNED, TILE, aligned, grouped, matmul, matmul_backward, streamed
+from .kernels import ALIGNED, TILE, Product, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns of a product's result, and what it sums over.
 Shape = tuple[Any, Any]
@@ -71,22 +73,22 @@ PERMUTE_BYTES = {"copies": 16, "tokens": 10}
 EXPERT_BIAS_BYTES, EXPERT_BIAS_BACKWARD_BYTES = 28, 36
 
 
-def projections(case: Case, tp: Any, tokens: Any) -> Any:
+def projections(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of the linear layers around attention, forward."""
     return sum(matmul(case, tokens, *shape) for shape in _projections(case.model, tp))
 
 
-def projections_backward(case: Case, tp: Any, tokens: Any) -> Any:
+def projections_backward(case: Case, tp: Column, tokens: Column) -> Column:
     return sum(matmul_backward(case, tokens, *shape) for shape in _projections(case.model, tp))
 
 
-def query_gradients(case: Case, tp: Any, tokens: Any) -> Any:
+def query_gradients(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of the gradients of the linear layer that makes queries, keys and values; latent attention's
     is the one that makes queries of their compressed form."""
     return matmul_backward(case, tokens, *_projections(case.model, tp)[0])
 
 
-def _projections(model: Model, tp: Any) -> list[Shape]:
+def _projections(model: Model, tp: Column) -> list[Shape]:
     """Width and inner width of each linear layer around attention."""
     if model.mla:
         return _latent_projections(model, tp)
@@ -98,7 +100,7 @@ def _projections(model: Model, tp: Any) -> list[Shape]:
     ]
 
 
-def _latent_projections(model: Model, tp: Any) -> list[Shape]:
+def _latent_projections(model: Model, tp: Column) -> list[Shape]:
     query_width = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim) / tp
     key_value_width = model.heads * (model.qk_nope_head_dim + model.v_head_dim) / tp
     shapes: list[Shape] = [
@@ -110,7 +112,7 @@ def _latent_projections(model: Model, tp: Any) -> list[Shape]:
     return [*shapes, (model.q_lora_rank, model.hidden)] if model.q_lora_rank else shapes
 
 
-def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention_core(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Seconds of softmax(QK^T)V, forward."""
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
@@ -118,7 +120,7 @@ def attention_core(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     return _unfused(case, tokens * case.model.heads / tp, 1, SOFTMAX_BYTES)
 
 
-def attention_core_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Seconds of the gradients of queries, keys and values."""
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
@@ -127,7 +129,7 @@ def attention_core_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> A
     return _unfused(case, tokens * case.model.heads / tp, 2, SOFTMAX_BACKWARD_BYTES)
 
 
-def _unfused(case: Case, queries: Any, pairs: int, softmax_bytes: int) -> Any:
+def _unfused(case: Case, queries: Column, pairs: int, softmax_bytes: int) -> Column:
     """Seconds of so many pairs of products, and the softmax between, over so many queries of one head.
     The masked half is computed too; each product reads or writes its scores in 16 bits."""
     scores = queries * case.seq_len
@@ -143,7 +145,7 @@ def _aligned_heads(model: Model) -> bool:
     return flops.score_widths(model) % (2 * ALIGNED) == 0
 
 
-def _flash(case: Case, queries: Any, cp: Any, waves: float) -> Any:
+def _flash(case: Case, queries: Column, cp: Column, waves: float) -> Column:
     """Seconds of fused attention over so many queries of one head, forward.
 
     Each block of queries takes BLOCK_KEYS beyond the keys that the mask leaves, once for every part of a
@@ -158,7 +160,7 @@ def _flash(case: Case, queries: Any, cp: Any, waves: float) -> Any:
     return operations / (case.half_rate * case.gpu.attention_efficiency)
 
 
-def attention_streams(case: Case, tp: Any, tokens: Any) -> Any:
+def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes of norm, rotary embedding, residual and dropout around attention, forward:
     reads and writes of 2 bytes."""
     model = case.model
@@ -177,14 +179,14 @@ def residual_bytes(case: Case) -> int:
     return NORM_BYTES + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
 
 
-def attention(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Seconds of the attention half of a layer on the GPU, forward."""
     tokens = micro_batch * case.seq_len / cp
     busy = projections(case, tp, tokens) + attention_core(case, tp, cp, micro_batch)
     return busy + streamed(case, attention_streams(case, tp, tokens))
 
 
-def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     tokens = micro_batch * case.seq_len / cp
     busy = projections_backward(case, tp, tokens) + attention_core_backward(
         case, tp, cp, micro_batch
@@ -196,11 +198,11 @@ def _gated(case: Case) -> int:
     return 2 if case.model.gated else 1
 
 
-def _ffn_shapes(case: Case, width: Any) -> list[Shape]:
+def _ffn_shapes(case: Case, width: Column) -> list[Shape]:
     return [(_gated(case) * width, case.model.hidden), (case.model.hidden, width)]
 
 
-def ffn_streams(case: Case, tp: Any, tokens: Any, width: int) -> Any:
+def ffn_streams(case: Case, tp: Column, tokens: Column, width: int) -> Column:
     """Bytes of norm, activation function, residual and dropout around a feed-forward of `width`, forward."""
     residual = residual_bytes(case) * case.model.hidden
     return tokens * (residual / case.stream_ways(tp) + activation_bytes(case) * width / tp)
@@ -213,25 +215,25 @@ def activation_bytes(case: Case) -> int:
     return GATE_BYTES if case.fused else EAGER_GATE_BYTES
 
 
-def dense_ffn(case: Case, tp: Any, tokens: Any) -> Any:
+def dense_ffn(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of the dense feed-forward half of a layer on the GPU, forward."""
     width = case.model.ffn
     products = sum(matmul(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
     return products + streamed(case, ffn_streams(case, tp, tokens, width))
 
 
-def dense_ffn_backward(case: Case, tp: Any, tokens: Any) -> Any:
+def dense_ffn_backward(case: Case, tp: Column, tokens: Column) -> Column:
     width = case.model.ffn
     products = sum(matmul_backward(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
     return products + BACKWARD * streamed(case, ffn_streams(case, tp, tokens, width))
 
 
-def dense_input_gradients(case: Case, tp: Any, tokens: Any) -> Any:
+def dense_input_gradients(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of the gradients of the linear layers into a dense feed-forward."""
     return matmul_backward(case, tokens, *_ffn_shapes(case, case.model.ffn / tp)[0])
 
 
-def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+def moe_ffn(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     """Seconds of router, permutation, routed and shared experts, forward, with evenly loaded experts.
 
     Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
@@ -240,12 +242,14 @@ def moe_ffn(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     return products + moe_streams(case, tp, tokens, 1, EXPERT_BIAS_BYTES)
 
 
-def moe_ffn_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+def moe_ffn_backward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
     return products + moe_streams(case, tp, tokens, BACKWARD, EXPERT_BIAS_BACKWARD_BYTES)
 
 
-def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+def _moe_products(
+    case: Case, kind: Product, tp: Column, tokens: Column, ep: Column, etp: Column
+) -> Column:
     """Seconds of the products of routed experts, of the router and of shared experts; `kind` is `matmul` or
     `matmul_backward`."""
     model = case.model
@@ -261,7 +265,7 @@ def _moe_products(case: Case, kind: Any, tp: Any, tokens: Any, ep: Any, etp: Any
     return seconds
 
 
-def moe_streams(case: Case, tp: Any, tokens: Any, passes: float, bias_bytes: int) -> Any:
+def moe_streams(case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int) -> Column:
     """Seconds of norm, residual and activation functions, `passes` times, and once of moving token copies to
     their experts or back; experts' biases are added outside their products."""
     model, fused = case.model, case.traits.kernels.fused_experts
@@ -274,7 +278,7 @@ def moe_streams(case: Case, tp: Any, tokens: Any, passes: float, bias_bytes: int
     return streamed(case, passes * around + moved)
 
 
-def head(case: Case, tp: Any, tokens: Any) -> Any:
+def head(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of output projection and cross entropy, forward and backward."""
     vocab = case.vocab(tp) / tp
     products = matmul(case, tokens, vocab, case.model.hidden, half=True)
@@ -284,30 +288,29 @@ def head(case: Case, tp: Any, tokens: Any) -> Any:
     )
 
 
-def embedding(case: Case, tp: Any, tokens: Any) -> Any:
+def embedding(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds to look up and later scatter the embedding."""
     return streamed(case, 12.0 * tokens * case.model.hidden) + 0.0 * tp
 
 
-def mtp_block(case: Case, tp: Any, tokens: Any) -> Any:
+def mtp_block(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of the 2h x h projection in front of an MTP block, forward and backward."""
     hidden = case.model.hidden
     return 3.0 * case.model.mtp_layers * matmul(case, tokens, hidden / tp, 2 * hidden)
 
 
-def copies(case: Case, zero: Any) -> Any:
+def copies(case: Case, zero: Column) -> Column:
     """Seconds per parameter to lay out gathered weights and gradients to be reduced, or to add gradients up,
     once per micro-batch."""
-    return np.array(copied_bytes(case))[np.asarray(zero)] / case.memory_rate
+    return by_stage(partial(copied_bytes, case), zero) / case.memory_rate
 
 
-def copied_bytes(case: Case) -> list[float]:
-    """Bytes per parameter that those kernels move, by ZeRO stage."""
-    traits = case.traits
-    added = traits.kernels.sum_bytes or (lambda job, stage: 0.0)
-    return [
-        traits.wire.gathers(stage) * traits.kernels.gather_copy_bytes
-        + traits.wire.reduces_each(stage) * traits.kernels.reduce_copy_bytes
-        + added(case.job, stage)
-        for stage in range(4)
-    ]
+def copied_bytes(case: Case, stage: int) -> float:
+    """Bytes per parameter that the kernels of `copies` move at a ZeRO stage."""
+    wire, kernels = case.traits.wire, case.traits.kernels
+    added = kernels.sum_bytes(case.job, stage) if kernels.sum_bytes else 0.0
+    return (
+        wire.gathers(stage) * kernels.gather_copy_bytes
+        + wire.reduces_each(stage) * kernels.reduce_copy_bytes
+        + added
+    )

@@ -7,10 +7,9 @@ the group that ZeRO divides over.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..algebra import Column, by_stage
 from ..case import Case
 from ..memory import model_states
 from ..traits import Bucket
@@ -38,7 +37,7 @@ ADAM_BYTES = 42.0
 HOST_MEMORY_RATE = 150e9
 
 
-def tensor(case: Case, tp: Any, tokens: Any) -> Any:
+def tensor(case: Case, tp: Column, tokens: Column) -> Column:
     """Seconds of one half-layer's tensor-parallel collectives, forward.
 
     In pieces beside their products, one of tp pieces stays in the open, and what outlasts the products
@@ -51,7 +50,7 @@ def tensor(case: Case, tp: Any, tokens: Any) -> Any:
     return np.maximum(seconds / np.asarray(tp), seconds - beside)
 
 
-def tensor_backward(case: Case, tp: Any, tokens: Any, gradients: Any) -> Any:
+def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -> Column:
     """Seconds of the same, backward; `gradients` are those that the half-layer's first products take.
 
     In the open as much as forward, where a third gather, of inputs along the sequence, runs beside products.
@@ -68,7 +67,7 @@ def tensor_backward(case: Case, tp: Any, tokens: Any, gradients: Any) -> Any:
     return beside + once if traits.tensor.sequence_parallel else beside
 
 
-def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Exposed seconds of one layer's context-parallel exchange, forward.
 
     Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops behind the attention they
@@ -102,7 +101,7 @@ def context(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
     )
 
 
-def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+def experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     """Seconds of dispatch and combine, forward: two all-to-alls,
     and gather and scatter of the copies inside etp."""
     token_bytes = 2.0 * tokens * case.model.hidden / tp
@@ -115,7 +114,7 @@ def experts(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
     return exchange + 2.0 * collectives.ring(case.cluster, copies_bytes * etp, etp, 1)
 
 
-def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
+def boundary(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -> Column:
     """Seconds to hand one micro-batch's activations to the next stage, across nodes wherever one of the
     boundaries is.
 
@@ -133,10 +132,12 @@ def boundary(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
     return np.where(pp > 1, seconds, 0.0)
 
 
-def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offload: Any) -> Any:
+def gather_seconds(
+    case: Case, zero: Column, size: Column, stride: Column, hpz: Column, offload: Column
+) -> Column:
     """Seconds per parameter of gathering weights for one micro-batch;
     hpz serves the second gather from the node."""
-    passes = _per_stage(case, zero, lambda stage: case.traits.wire.gathers(stage))
+    passes = by_stage(case.traits.wire.gathers, zero)
     share = _wide_share(case, zero)
     wide = _per_parameter(case, 2.0, size, stride, share)
     near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
@@ -144,31 +145,33 @@ def gather_seconds(case: Case, zero: Any, size: Any, stride: Any, hpz: Any, offl
     return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
 
 
-def sum_seconds(case: Case, zero: Any, size: Any, offload: Any) -> Any:
+def sum_seconds(case: Case, zero: Column, size: Column, offload: Column) -> Column:
     """Seconds per parameter and micro-batch to fetch a rank's sum of gradients from the host and to put it
     back."""
-    width = _per_stage(case, zero, lambda stage: case.state(stage).gradients)
+    width = by_stage(lambda stage: case.state(stage).gradients, zero)
     seconds = 2.0 * width / np.maximum(size, 1) / case.gpu.pcie
     return np.where(model_states.summed_on_host(case, zero, offload), seconds, 0.0)
 
 
-def reduce_seconds(case: Case, zero: Any, size: Any, stride: Any, replicate: Any) -> Any:
+def reduce_seconds(
+    case: Case, zero: Column, size: Column, stride: Column, replicate: Column
+) -> Column:
     """Seconds per parameter of one gradient reduction: reduce-scatter over shards, or all-reduce where
     gradients stay whole or are reduced so, and an all-reduce of the shards over replicas."""
     width = case.traits.wire.reduce_bytes
     scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
-    whole = _per_stage(case, zero, lambda stage: stage == 0 or case.traits.wire.all_reduces(stage))
+    whole = by_stage(lambda stage: stage == 0 or case.traits.wire.all_reduces(stage), zero)
     once = np.where(whole, _all_reduce(case, width, size, stride), scatter)
     return once + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
 
 
-def regather_seconds(case: Case, size: Any, stride: Any) -> Any:
+def regather_seconds(case: Case, size: Column, stride: Column) -> Column:
     """Seconds per parameter of gathering updated 16-bit weights once per step (ZeRO 1 and 2)."""
     bucket = case.traits.wire.gather_bucket or case.traits.wire.bucket
     return _per_parameter(case, 2.0, size, stride, bucket=bucket)
 
 
-def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
+def optimizer_seconds(case: Case, owned_share: Column, offload: Column) -> Column:
     """Seconds per parameter held by the rank of the optimizer step on the share it owns,
     on the GPU or on the host."""
     on_gpu = ADAM_BYTES / case.memory_rate
@@ -180,11 +183,11 @@ def optimizer_seconds(case: Case, owned_share: Any, offload: Any) -> Any:
 def _per_parameter(
     case: Case,
     width_bytes: float,
-    size: Any,
-    stride: Any,
-    share: Any = 1.0,
+    size: Column,
+    stride: Column,
+    share: Column = 1.0,
     bucket: Bucket | None = None,
-) -> Any:
+) -> Column:
     """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
     size = np.maximum(size, 1)
     latency = collectives.ring_latency(case.cluster, size, stride)
@@ -192,7 +195,7 @@ def _per_parameter(
     return _streamed(case, width_bytes, size, stride, share) + latency / held
 
 
-def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
+def _all_reduce(case: Case, width_bytes: float, size: Column, stride: Column) -> Column:
     """The same of an all-reduce: two passes, with the latency of trees."""
     size = np.maximum(size, 1)
     latency = collectives.hop_latency(case.cluster, size, stride) + collectives.START * (size > 1)
@@ -200,21 +203,16 @@ def _all_reduce(case: Case, width_bytes: float, size: Any, stride: Any) -> Any:
     return 2.0 * (_streamed(case, width_bytes, size, stride) + latency / bucket)
 
 
-def _streamed(case: Case, width_bytes: float, size: Any, stride: Any, share: Any = 1.0) -> Any:
+def _streamed(
+    case: Case, width_bytes: float, size: Column, stride: Column, share: Column = 1.0
+) -> Column:
     rate = collectives.bus_bandwidth(case.cluster, size, stride)
     inside = size * stride <= case.cluster.domain
     return width_bytes * (size - 1) / size / (rate * np.where(inside, 1.0, share))
 
 
-def _wide_share(case: Case, zero: Any) -> Any:
+def _wide_share(case: Case, zero: Column) -> Column:
     """Share of a node's ports that a ZeRO stage's collectives reach."""
     each = case.cluster.gpus_per_node
     ports = min(case.traits.wire.wide_ports or each, each)
     return np.where(np.asarray(zero) == 3, ports / each, 1.0)
-
-
-def _per_stage(case: Case, zero: Any, value: Any) -> Any:
-    """A property of the ZeRO stage, for a column of stages."""
-    zero = np.asarray(zero)
-    table = np.array([float(value(stage)) for stage in range(4)])
-    return table[zero]

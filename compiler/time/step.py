@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra import Algebra, term, whole
+from ..algebra import Algebra, Column, term, whole
 from ..case import Case
 from ..pipeline.even_split import ROLES
 from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
@@ -36,80 +36,84 @@ EXPERT_HALVES = 2
 
 
 @term("ns", of=("tp", "cp", "micro_batch"))
-def attention_forward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention_forward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     return NANO * layers.attention(case, tp, cp, micro_batch)
 
 
 @term("ns", of=("tp", "cp", "micro_batch"))
-def attention_backward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def attention_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     return NANO * layers.attention_backward(case, tp, cp, micro_batch)
 
 
 @term("ns", of=("tp", "tokens"))
-def dense_forward(case: Case, tp: Any, tokens: Any) -> Any:
+def dense_forward(case: Case, tp: Column, tokens: Column) -> Column:
     return NANO * layers.dense_ffn(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens"))
-def dense_backward(case: Case, tp: Any, tokens: Any) -> Any:
+def dense_backward(case: Case, tp: Column, tokens: Column) -> Column:
     return NANO * layers.dense_ffn_backward(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens", "ep", "etp"))
-def moe_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+def moe_forward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     return NANO * layers.moe_ffn(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "tokens", "ep", "etp"))
-def moe_backward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+def moe_backward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     return NANO * layers.moe_ffn_backward(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "tokens"))
-def tensor_forward(case: Case, tp: Any, tokens: Any) -> Any:
+def tensor_forward(case: Case, tp: Column, tokens: Column) -> Column:
     """Collectives of one half-layer."""
     return NANO * traffic.tensor(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens"))
-def tensor_backward_attention(case: Case, tp: Any, tokens: Any) -> Any:
+def tensor_backward_attention(case: Case, tp: Column, tokens: Column) -> Column:
     """The same of the attention half, backward."""
     gradients = layers.query_gradients(case, tp, tokens)
     return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
 
 
 @term("ns", of=("tp", "tokens"))
-def tensor_backward_dense(case: Case, tp: Any, tokens: Any) -> Any:
+def tensor_backward_dense(case: Case, tp: Column, tokens: Column) -> Column:
     """The same of a dense feed-forward half, backward."""
     gradients = layers.dense_input_gradients(case, tp, tokens)
     return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
 
 
 @term("ns", of=("tp", "cp", "micro_batch"))
-def context_forward(case: Case, tp: Any, cp: Any, micro_batch: Any) -> Any:
+def context_forward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     return NANO * traffic.context(case, tp, cp, micro_batch)
 
 
 @term("ns", of=("tp", "tokens", "ep", "etp"))
-def expert_forward(case: Case, tp: Any, tokens: Any, ep: Any, etp: Any) -> Any:
+def expert_forward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     return NANO * traffic.experts(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "cp", "micro_batch", "recompute"))
-def selective_attention(case: Case, tp: Any, cp: Any, micro_batch: Any, recompute: Any) -> Any:
+def selective_attention(
+    case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
+) -> Column:
     """Selective recompute's repeat in the attention half: the core, or half of the projections."""
     tokens = micro_batch * case.seq_len / cp
-    repeated = {
-        "core_attention": lambda: layers.attention_core(case, tp, cp, micro_batch),
-        "per_op": lambda: layers.projections(case, tp, tokens) / 2
-        + kernels.streamed(case, layers.attention_streams(case, tp, tokens)),
-        "feed_forward": lambda: 0.0 * tokens * tp,
-    }[case.traits.memory.selective]()
+    match case.traits.memory.selective:
+        case "core_attention":
+            repeated = layers.attention_core(case, tp, cp, micro_batch)
+        case "per_op":
+            streams = layers.attention_streams(case, tp, tokens)
+            repeated = layers.projections(case, tp, tokens) / 2 + kernels.streamed(case, streams)
+        case "feed_forward":
+            repeated = 0.0 * tokens * tp
     return np.where(recompute == 1, NANO * repeated, 0.0)
 
 
 @term("ns", of=("tp", "tokens", "recompute"))
-def selective_dense(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
+def selective_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
     """Selective recompute's repeat in a dense feed-forward half: nothing, one of three products,
     or all of it."""
     share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
@@ -119,38 +123,38 @@ def selective_dense(case: Case, tp: Any, tokens: Any, recompute: Any) -> Any:
 
 
 @term("ns", of=("tp", "tokens"))
-def head_both(case: Case, tp: Any, tokens: Any) -> Any:
+def head_both(case: Case, tp: Column, tokens: Column) -> Column:
     return NANO * (layers.head(case, tp, tokens) + layers.mtp_block(case, tp, tokens))
 
 
 @term("1", of=("pp",))
-def one_stage(case: Case, pp: Any) -> Any:
+def one_stage(case: Case, pp: Column) -> Column:
     """1 where the last rank is the first too, and holds the embedding."""
-    return np.asarray(pp) == 1
+    return np.equal(pp, 1)
 
 
 @term("ns", of=("tp", "tokens"))
-def embedding_both(case: Case, tp: Any, tokens: Any) -> Any:
+def embedding_both(case: Case, tp: Column, tokens: Column) -> Column:
     return NANO * layers.embedding(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens", "pp", "gpus"))
-def boundary_both(case: Case, tp: Any, tokens: Any, pp: Any, gpus: Any) -> Any:
+def boundary_both(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -> Column:
     """Activations in, gradients out."""
     return 2 * NANO * traffic.boundary(case, tp, tokens, pp, gpus)
 
 
 @term("ns", of=("pp", "vpp", "gpus"))
-def boundary_latency(case: Case, pp: Any, vpp: Any, gpus: Any) -> Any:
+def boundary_latency(case: Case, pp: Column, vpp: Column, gpus: Column) -> Column:
     """Latency of the messages of one micro-batch when interleaving hides their transfer:
     two per virtual stage."""
     return np.where(vpp > 1, 2 * NANO * vpp * traffic.boundary(case, 1, 0, pp, gpus), 0.0)
 
 
 @term("1", of=("vpp",))
-def sends_openly(case: Case, vpp: Any) -> Any:
+def sends_openly(case: Case, vpp: Column) -> Column:
     """1 where a stage waits for its neighbours: 1F1B without interleaving."""
-    return np.asarray(vpp) == 1
+    return np.equal(vpp, 1)
 
 
 # --- totals ---
@@ -240,7 +244,7 @@ def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
     return found
 
 
-def _per_layer(half: Any, experts: Any) -> dict[str, Any]:
+def _per_layer(half: Column, experts: Column) -> dict[str, Column]:
     """Nanoseconds of the forward pass of a block of each kind, when half a dense one takes `half` seconds and
     experts with all around them `experts`."""
     dense = whole(half * NANO)
@@ -313,5 +317,5 @@ def step_time(x: Algebra) -> tuple[Any, Any]:
     return sum(parts.values()), parts["bubble"]
 
 
-def _add(parts: Parts, part: str, value: Any) -> None:
+def _add(parts: Parts, part: str, value: Column) -> None:
     parts[part] = parts[part] + value if part in parts else value
