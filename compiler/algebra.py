@@ -8,18 +8,66 @@ the same integers (nanoseconds, KiB, ...), so the optimum of one is the optimum 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    from .case import Case
+
 Integers = npt.NDArray[np.int64]
 #: Numbers of a variable, or priced from variables: one for each of equally many layouts, or one for all.
 Column = npt.NDArray[Any] | float
+#: Units of the integers that totals are made of: bytes in a KiB, nanoseconds in a second, and the parameters
+#: in a Ki- and a Mi-parameter.
+KIB, NANO, KIBI, MEBI = 1024, 1e9, 2**10, 2**20
 #: No valid total comes near; larger terms and products count as this, so that sums of them stay below 2**63.
 LIMIT = 2**53
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A linear expression of the solver and the range it can take."""
+
+    expression: Any
+    low: int
+    high: int
+
+    def __add__(self, other: Bounded | int) -> Bounded:
+        other = constant(other)
+        return Bounded(
+            self.expression + other.expression, self.low + other.low, self.high + other.high
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Bounded | int) -> Bounded:
+        other = constant(other)
+        return Bounded(
+            self.expression - other.expression, self.low - other.high, self.high - other.low
+        )
+
+    def __rsub__(self, other: int) -> Bounded:
+        return constant(other) - self
+
+    def __mul__(self, factor: int) -> Bounded:
+        ends = sorted((self.low * factor, self.high * factor))
+        return Bounded(self.expression * factor, ends[0], ends[1])
+
+    __rmul__ = __mul__
+
+
+def constant(value: Bounded | int) -> Bounded:
+    return value if isinstance(value, Bounded) else Bounded(int(value), int(value), int(value))
+
+
+#: What totals are made of: one number, a column of them, or an expression of the solver.
+Value = TypeVar("Value", int, Integers, Bounded)
 
 
 @dataclass(frozen=True)
@@ -31,7 +79,7 @@ class Term:
     of: tuple[str, ...]
     function: Callable[..., Any]
 
-    def __call__(self, case: Any, columns: Mapping[str, Any]) -> Integers:
+    def __call__(self, case: Case, columns: Mapping[str, Integers]) -> Integers:
         values = self.function(case, *(np.asarray(columns[name]) for name in self.of))
         rounded = np.ceil(np.asarray(values, dtype=np.float64) - 1e-9)
         return np.asarray(np.minimum(rounded, LIMIT), dtype=np.int64)
@@ -49,28 +97,38 @@ def by_stage(value: Callable[[int], float], zero: Column) -> npt.NDArray[Any]:
     return found
 
 
-def whole(value: Any) -> Any:
+@overload
+def whole(value: float) -> int: ...
+@overload
+def whole(value: npt.NDArray[np.float64]) -> Integers: ...
+def whole(value: Column) -> Integers | int:
     """The nearest whole number, or those of an array."""
     return np.rint(value).astype(np.int64) if isinstance(value, np.ndarray) else round(value)
 
 
-class Algebra(Protocol):
+class Algebra(Protocol[Value]):
     """What a total is built with. Values add and subtract with + and -, and multiply by plain integers."""
 
-    case: Any
+    case: Case
 
-    def variable(self, name: str) -> Any: ...
-    def term(self, term: Term) -> Any: ...
-    def times(self, left: Any, right: Any) -> Any: ...
-    def over(self, value: Any, divisor: Any) -> Any:
+    def number(self, value: int) -> Value: ...
+    def variable(self, name: str) -> Value: ...
+    def term(self, term: Term) -> Value: ...
+    def times(self, left: Value | int, right: Value | int) -> Value: ...
+    def over(self, value: Value | int, divisor: Value | int) -> Value:
         """Floor division of non-negative values."""
 
-    def share(self, part: Any, whole: Any, parts: int) -> Any:
+    def share(self, part: Value, whole: Value, parts: int) -> Value:
         """The part of a whole in so many parts, rounded down."""
 
-    def largest(self, *values: Any) -> Any: ...
-    def excess(self, value: Any, limit: Any) -> Any:
+    def largest(self, *values: Value | int) -> Value: ...
+    def excess(self, value: Value | int, limit: Value | int) -> Value:
         """What `value` has beyond `limit`, at least 0."""
+
+
+def added(x: Algebra[Value], values: Iterable[Value]) -> Value:
+    """The sum of some values, 0 of none."""
+    return reduce(operator.add, values, x.number(0))
 
 
 #: Rows that are priced at a time, so few that what one sum leaves for the next stays in the cache.
@@ -81,7 +139,7 @@ class Arrays:
     """The algebra of numpy columns. A term is evaluated once per distinct combination of its few variables,
     then gathered."""
 
-    def __init__(self, case: Any, columns: Mapping[str, Any]):
+    def __init__(self, case: Case, columns: Mapping[str, Integers]):
         self.case = case
         self.columns = columns
         self._codes: dict[str, tuple[Integers, Integers]] = {}
@@ -89,6 +147,9 @@ class Arrays:
         self._tables: dict[str, tuple[Integers | None, Integers]] = {}
         self._combinations: dict[tuple[str, ...], tuple[Integers, list[Integers]]] = {}
         self._used: dict[tuple[str, ...], tuple[Integers, dict[str, Integers]]] = {}
+
+    def number(self, value: int) -> Integers:
+        return np.asarray(value, dtype=np.int64)
 
     def variable(self, name: str) -> Integers:
         return np.asarray(self.columns[name], dtype=np.int64)
@@ -98,26 +159,23 @@ class Arrays:
             self._terms[term.name] = self._gather(term)
         return self._terms[term.name]
 
-    def times(self, left: Any, right: Any) -> Any:
+    def times(self, left: Integers | int, right: Integers | int) -> Integers:
         if _top(left) * _top(right) <= LIMIT:
-            return left * right
+            return np.asarray(left * right)
         exact = np.multiply(left, right, dtype=np.float64) <= LIMIT
         return np.where(exact, np.multiply(left, np.where(exact, right, 0)), LIMIT)
 
-    def over(self, value: Any, divisor: Any) -> Any:
-        return value // divisor
+    def over(self, value: Integers | int, divisor: Integers | int) -> Integers:
+        return np.asarray(value // divisor)
 
-    def share(self, part: Any, whole: Any, parts: int) -> Any:
+    def share(self, part: Integers, whole: Integers, parts: int) -> Integers:
         return part * parts // whole
 
-    def largest(self, *values: Any) -> Any:
-        result = values[0]
-        for value in values[1:]:
-            result = np.maximum(result, value)
-        return result
+    def largest(self, *values: Integers | int) -> Integers:
+        return np.asarray(reduce(np.maximum, values))
 
-    def excess(self, value: Any, limit: Any) -> Any:
-        return np.maximum(value - limit, 0)
+    def excess(self, value: Integers | int, limit: Integers | int) -> Integers:
+        return np.asarray(np.maximum(value - limit, 0))
 
     def blocks(self) -> Iterator[tuple[slice, Arrays]]:
         """The columns' rows, BLOCK at a time, each block as an algebra that shares this one's tables."""
@@ -189,7 +247,7 @@ class Arrays:
         return self._codes[name]
 
 
-def _top(value: Any) -> int:
+def _top(value: Integers | int) -> int:
     """The largest of a column, at least 0, or a number itself."""
     return int(value.max(initial=0)) if isinstance(value, np.ndarray) else int(value)
 
@@ -209,10 +267,13 @@ class Block(Arrays):
 class Numbers:
     """The algebra of plain integers: one layout, many times as fast as columns of one row."""
 
-    def __init__(self, case: Any, columns: Mapping[str, int]):
+    def __init__(self, case: Case, columns: Mapping[str, int]):
         self.case = case
         self.columns = columns
         self._terms: dict[str, int] = {}
+
+    def number(self, value: int) -> int:
+        return value
 
     def variable(self, name: str) -> int:
         return self.columns[name]

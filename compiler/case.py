@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..dsl.job import Cluster, Gpu, Job, Model, Train
-from .algebra import Column
+from .algebra import Column, by_stage
 from .model import flops, parameters
-from .pipeline.even_split import Split
 from .target import Target
 from .traits import StateBytes, Traits
+
+if TYPE_CHECKING:
+    from .pipeline.even_split import Split
 
 
 @dataclass(frozen=True)
@@ -147,3 +150,8 @@ class Case:
 
     def state(self, zero: int) -> StateBytes:
         return self.traits.memory.state(self.job, zero)
+
+    def sums_on_host(self, zero: Column, offload: Column) -> Column:
+        """Whether the sum of a step's gradients lies in host memory."""
+        able = by_stage(self.traits.memory.sums_on_host, zero)
+        return np.asarray((np.asarray(offload) >= 1) & able)

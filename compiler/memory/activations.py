@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra import Column, term
+from ..algebra import KIB, Column, term
 from ..case import Case
 from .model_states import frees
-
-KIB = 1024
 
 
 def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..algebra import Column, by_stage, term
+from ..algebra import KIB, Column, term
 from ..case import Case
 from ..model import parameters
 
-KIB = 1024
 #: Fixed point of bytes per parameter in the solver's integers.
 SCALE = 4096
 #: Layers whose gathered weights are alive at once under ZeRO 3: the running one and the prefetched one.
@@ -82,9 +81,7 @@ def host_width(case: Case, zero: Column, shard: Column, offload: Column) -> Colu
     """Bytes per parameter that offload keeps in host memory."""
     state = _state_fields(case, zero)
     optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
-    gradients = np.where(
-        summed_on_host(case, zero, offload), _share(state, "gradients", shard), 0.0
-    )
+    gradients = np.where(case.sums_on_host(zero, offload), _share(state, "gradients", shard), 0.0)
     moved = np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0)
     return SCALE * (moved + gradients)
 
@@ -139,14 +136,9 @@ def state_widths(
     secondary = np.where(hpz > 1, 2.0 / np.maximum(hpz, 1), 0.0)
     return {
         "weights": np.where(offload == 2, 0.0, weights) + state["gathered"] + secondary,
-        "gradients": np.where(summed_on_host(case, zero, offload), 0.0, gradients),
+        "gradients": np.where(case.sums_on_host(zero, offload), 0.0, gradients),
         "optimizer": np.where(offload >= 1, 0.0, optimizer),
     }
-
-
-def summed_on_host(case: Case, zero: Column, offload: Column) -> Column:
-    """Whether the sum of gradients lies in host memory."""
-    return np.asarray((np.asarray(offload) >= 1) & by_stage(case.traits.memory.sums_on_host, zero))
 
 
 def _share(state: dict[str, npt.NDArray[Any]], kind: str, shard: Column) -> Column:

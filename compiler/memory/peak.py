@@ -8,33 +8,32 @@ in the update it holds no activation, but all gradients and what the optimizer n
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from ..algebra import Algebra, Term
+from ..algebra import KIB, Algebra, Term, Value, added
 from ..case import Case
 from ..pipeline.even_split import ROLES
 from ..pipeline.rank_load import FLIGHT, Load, kinds, role_load
 from . import activations as memory
 from . import model_states
-from .model_states import KIB, SCALE
+from .model_states import SCALE
 
 #: One part in so many of what torch has allocated lies in gaps between blocks. SimuMax's B200 release v1.2
 #: prints allocated and reserved bytes of four layouts: 2.8, 2.9, 3.0 and 6.5 % apart.
 FRAGMENTS = 32
 
 
-def layer_activations(x: Algebra) -> dict[str, Any]:
+def layer_activations(x: Algebra[Value]) -> dict[str, Value]:
     """KiB that one layer keeps for one micro-batch, by kind of block."""
     attention = x.term(memory.attention_activation)
     terms = {"dense": memory.dense_activation, "moe": memory.moe_activation}
     return {kind: attention + x.term(terms[kind]) for kind in kinds(x.case)}
 
 
-def activations(x: Algebra, load: Load) -> Any:
+def activations(x: Algebra[Value], load: Load[Value]) -> Value:
     """KiB of the activations that a rank keeps for all micro-batches in flight,
     and of its MTP blocks for one."""
     kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
-    one: Any = 0
+    one = x.number(0)
     for kind, layer in kept.items():
         boundaries = load.recomputed[kind]
         one = (
@@ -51,7 +50,7 @@ def activations(x: Algebra, load: Load) -> Any:
     return held + x.times(x.case.model.mtp_layers, last) if load.last else held
 
 
-def backward_moment(x: Algebra) -> Any:
+def backward_moment(x: Algebra[Value]) -> Value:
     """KiB that come and go in the backward pass: the layer brought back, gradients of activations,
     gathered weights and their gradient. The feed-forward half is gone when attention's turn comes.
     """
@@ -62,7 +61,7 @@ def backward_moment(x: Algebra) -> Any:
     return x.term(memory.attention_again) + halves + beside
 
 
-def parameter_kib(x: Algebra, load: Load, common: Term, experts: Term) -> Any:
+def parameter_kib(x: Algebra[Value], load: Load[Value], common: Term, experts: Term) -> Value:
     """KiB of a rank's parameters at so many bytes each."""
     total = x.times(load.common, x.term(common))
     if x.case.model.moe:
@@ -70,12 +69,12 @@ def parameter_kib(x: Algebra, load: Load, common: Term, experts: Term) -> Any:
     return x.over(total, SCALE)
 
 
-def unborn(x: Algebra, load: Load) -> Any:
+def unborn(x: Algebra[Value], load: Load[Value]) -> Value:
     """KiB of gradients that the first backward pass of a step has yet to allocate."""
     return parameter_kib(x, load, model_states.unborn_width, model_states.expert_unborn_width)
 
 
-def moments(x: Algebra, load: Load) -> dict[str, Any]:
+def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
     """KiB beside states and buffers, by moment; the states count gradients even where they come later."""
     held = activations(x, load) - unborn(x, load)
     found = {
@@ -92,7 +91,7 @@ def moments(x: Algebra, load: Load) -> dict[str, Any]:
     return found
 
 
-def ended(x: Algebra, load: Load) -> Any:
+def ended(x: Algebra[Value], load: Load[Value]) -> Value:
     """Micro-batches in flight when one has just left the first rank."""
     return x.largest(load.flight - x.over(FLIGHT, x.variable("vpp")), 0)
 
@@ -102,7 +101,7 @@ def fixed_kib(case: Case) -> int:
     return -(-(case.gpu.reserve + case.traits.memory.buffers(case.job)) // KIB)
 
 
-def rank_memory(x: Algebra, load: Load) -> dict[str, Any]:
+def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
     """KiB on a rank at its fullest moment; their sum must stay below the GPU's memory."""
     kept = parameter_kib(x, load, model_states.state_width, model_states.expert_state_width)
     found = moments(x, load)
@@ -112,16 +111,16 @@ def rank_memory(x: Algebra, load: Load) -> dict[str, Any]:
         "states": kept,
         "moment": x.largest(*found.values()),
         "fragments": x.over(kept + small, FRAGMENTS),
-        "buffers": fixed_kib(x.case),
+        "buffers": x.number(fixed_kib(x.case)),
     }
 
 
-def peak_memory(x: Algebra) -> Any:
+def peak_memory(x: Algebra[Value]) -> Value:
     """KiB on the fullest rank."""
-    return x.largest(*(sum(rank_memory(x, role_load(x, role)).values()) for role in ROLES))
+    return x.largest(*(added(x, rank_memory(x, role_load(x, role)).values()) for role in ROLES))
 
 
-def host_memory(x: Algebra) -> Any:
+def host_memory(x: Algebra[Value]) -> Value:
     """KiB of one GPU's share in host memory."""
     width, loads = x.term(model_states.host_width), [role_load(x, role) for role in ROLES]
     total = x.times(x.largest(*(load.common for load in loads)), width)

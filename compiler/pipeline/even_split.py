@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+import numpy as np
+
 from ...dsl.job import Model
+from ..algebra import Column
 from ..model import parameters
 
 ROLES = ("first", "middle", "last")
@@ -75,7 +78,7 @@ class Split:
 
     def held(self, rank: int) -> tuple[int, int]:
         """Dense and MoE blocks of a rank."""
-        return _total(self.blocks[rank])
+        return summed(self.blocks[rank])
 
     def paced(self, rank: int) -> tuple[tuple[int, int], ...]:
         """The chunks by which a rank advances, in turn.
@@ -117,7 +120,8 @@ def _weight(chunk: tuple[int, int]) -> tuple[int, int]:
     return sum(chunk), chunk[1]
 
 
-def _total(chunks: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+def summed(chunks: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """Dense and MoE blocks of some chunks together."""
     return sum(chunk[0] for chunk in chunks), sum(chunk[1] for chunk in chunks)
 
 
@@ -141,6 +145,12 @@ def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
         blocks[index % pp].append((leads, count - leads))
         begin += count
     return Split(tuple(map(tuple, blocks)))
+
+
+def fills_stages(model: Model, pp: Column, vpp: Column) -> Column:
+    """Whether the model fills pp * vpp virtual stages: each holds a layer, but the first may hold the
+    embedding alone and the last the head alone. Without a pipeline there is one stage."""
+    return pp * vpp <= np.where(np.asarray(pp) > 1, model.layers + 2, 1)
 
 
 @cache

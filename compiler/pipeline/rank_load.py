@@ -7,18 +7,17 @@ schedules (Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic
 
 import numpy as np
 
-from ..algebra import Algebra, Term, term
+from ..algebra import KIB, Algebra, Column, Term, Value, term
 from ..case import Case
-from ..memory.model_states import KIB
 from ..model import parameters
 from ..model.parameters import Counts
-from .even_split import ROLES, Split, recomputed, split
+from .even_split import ROLES, Split, fills_stages, recomputed, split, summed
 
 #: Fixed point of micro-batches in flight.
 FLIGHT = 64
@@ -64,34 +63,35 @@ def in_flight(pp: int, vpp: int, microbatches: int, rank: int) -> float:
     return min(microbatches * vpp, chunks) / vpp
 
 
-def possible(case: Case, pp: int, vpp: int) -> bool:
-    return pp * vpp <= max(1, case.model.layers + (2 if pp > 1 else 0))
-
-
 def placed(case: Case, pp: int, vpp: int) -> Split | None:
     """The even placement, found once per case; None where there are more stages than layers."""
     if (pp, vpp) not in case.placements:
-        even = split(case.model, pp, vpp) if possible(case, pp, vpp) else None
-        case.placements[pp, vpp] = even
+        filled = fills_stages(case.model, pp, vpp)
+        case.placements[pp, vpp] = split(case.model, pp, vpp) if filled else None
     return case.placements[pp, vpp]
 
 
-def _by_role(unit: str, of: tuple[str, ...], name: str, value: Any) -> dict[str, Term]:
-    """One term per role: the most that `value(case, placement, rank,
-    **columns)` says of any rank of that role."""
+#: What one pipeline rank of a placement holds, with the variables of its layout by name.
+RankValue = Callable[[Case, Split, int, Mapping[str, int]], float]
+#: Blocks of a rank by kind, (dense, MoE), with the variables of its layout by name.
+RankBlocks = Callable[[Split, int, Mapping[str, int]], tuple[int, int]]
+
+
+def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dict[str, Term]:
+    """One term per role: the largest `value` of any rank of that role, in the even placement. 0 where layers
+    do not fill the stages, which no allowed layout has."""
 
     def build(role: str) -> Term:
-        def function(case: Case, *columns: Any) -> Any:
-            def one(named: dict[str, int]) -> float:
-                placement = placed(case, named["pp"], named["vpp"])
-                if placement is None:
-                    return 0.0
-                ranks = placement.ranks(role)
-                return float(max(value(case, placement, rank, **named) for rank in ranks))
+        def one(case: Case, at: Mapping[str, int]) -> float:
+            placement = placed(case, at["pp"], at["vpp"])
+            if placement is None:
+                return 0.0
+            return float(max(value(case, placement, rank, at) for rank in placement.ranks(role)))
 
+        def function(case: Case, *columns: Column) -> Column:
             like = np.broadcast_arrays(*columns)
             rows = zip(*(column.ravel().tolist() for column in like), strict=True)
-            found = [one(dict(zip(of, row, strict=True))) for row in rows]
+            found = [one(case, dict(zip(of, row, strict=True))) for row in rows]
             return np.array(found, dtype=float).reshape(like[0].shape)
 
         function.__name__ = f"{role}_{name}"
@@ -100,97 +100,104 @@ def _by_role(unit: str, of: tuple[str, ...], name: str, value: Any) -> dict[str,
     return {role: build(role) for role in ROLES}
 
 
-COMMON = _by_role(
-    "Ki", ("tp", "pp", "vpp"), "common_parameters",
-    lambda case, placement, rank, tp, **_: common_parameters(case, placement, rank, tp) / KIB,
-)  # fmt: skip
-EXPERTS = _by_role(
-    "Ki", ("expert_ways", "pp", "vpp"), "expert_parameters",
-    lambda case, placement, rank, expert_ways, **_: (
-        expert_parameters(case, placement, rank, expert_ways) / KIB
-    ),
-)  # fmt: skip
+def _by_kind(of: tuple[str, ...], name: str, blocks: RankBlocks) -> dict[str, dict[str, Term]]:
+    """Terms by kind of block, then by role: how many blocks of the kind a rank has."""
+
+    def counted(index: int) -> RankValue:
+        return lambda case, placement, rank, at: blocks(placement, rank, at)[index]
+
+    return {
+        kind: _by_role("1", of, f"{name}_{kind}", counted(index)) for kind, index in KINDS.items()
+    }
+
+
+def _held(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
+    """Blocks that fill a rank's memory."""
+    return placement.held(rank)
+
+
+def _paced(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
+    """Blocks that take a rank's time."""
+    return summed(placement.paced(rank))
+
+
+def _held_recomputed(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
+    """Blocks of a rank whose activations full recomputation drops."""
+    return recomputed(placement.blocks[rank], at["recompute"], at["recompute_layers"])
+
+
+def _paced_recomputed(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
+    """Blocks whose forward pass a rank repeats under full recomputation."""
+    return recomputed(placement.paced(rank), at["recompute"], at["recompute_layers"])
+
+
+def _common_ki(case: Case, placement: Split, rank: int, at: Mapping[str, int]) -> float:
+    return common_parameters(case, placement, rank, at["tp"]) / KIB
+
+
+def _experts_ki(case: Case, placement: Split, rank: int, at: Mapping[str, int]) -> float:
+    return expert_parameters(case, placement, rank, at["expert_ways"]) / KIB
+
+
+def _flight(case: Case, placement: Split, rank: int, at: Mapping[str, int]) -> float:
+    return FLIGHT * in_flight(at["pp"], at["vpp"], at["microbatches"], rank)
+
+
+#: The place of each kind of block in a pair (dense, MoE).
 KINDS = {"dense": 0, "moe": 1}
-RECOMPUTING = ("pp", "vpp", "recompute", "recompute_layers")
-HELD = {
-    kind: _by_role(
-        "1", ("pp", "vpp"), f"held_{kind}",
-        lambda case, placement, rank, *, kind=kind, **_: placement.held(rank)[KINDS[kind]],
-    )
-    for kind in KINDS
-}  # fmt: skip
-PACED = {
-    kind: _by_role(
-        "1", ("pp", "vpp"), f"paced_{kind}",
-        lambda case, placement, rank, *, kind=kind, **_: sum(
-            chunk[KINDS[kind]] for chunk in placement.paced(rank)
-        ),
-    )
-    for kind in KINDS
-}  # fmt: skip
-HELD_RECOMPUTED = {
-    kind: _by_role(
-        "1", RECOMPUTING, f"held_recomputed_{kind}",
-        lambda case, placement, rank, recompute, recompute_layers, *, kind=kind, **_: recomputed(
-            placement.blocks[rank], recompute, recompute_layers
-        )[KINDS[kind]],
-    )
-    for kind in KINDS
-}  # fmt: skip
-PACED_RECOMPUTED = {
-    kind: _by_role(
-        "1", RECOMPUTING, f"paced_recomputed_{kind}",
-        lambda case, placement, rank, recompute, recompute_layers, *, kind=kind, **_: recomputed(
-            placement.paced(rank), recompute, recompute_layers
-        )[KINDS[kind]],
-    )
-    for kind in KINDS
-}  # fmt: skip
-IN_FLIGHT = _by_role(
-    "1/64", ("pp", "vpp", "microbatches"), "in_flight",
-    lambda case, placement, rank, pp, vpp, microbatches: FLIGHT * in_flight(pp, vpp, microbatches, rank),
-)  # fmt: skip
+STAGES = ("pp", "vpp")
+RECOMPUTING = (*STAGES, "recompute", "recompute_layers")
+
+COMMON = _by_role("Ki", ("tp", *STAGES), "common_parameters", _common_ki)
+EXPERTS = _by_role("Ki", ("expert_ways", *STAGES), "expert_parameters", _experts_ki)
+IN_FLIGHT = _by_role("1/64", (*STAGES, "microbatches"), "in_flight", _flight)
+HELD = _by_kind(STAGES, "held", _held)
+PACED = _by_kind(STAGES, "paced", _paced)
+HELD_RECOMPUTED = _by_kind(RECOMPUTING, "held_recomputed", _held_recomputed)
+PACED_RECOMPUTED = _by_kind(RECOMPUTING, "paced_recomputed", _paced_recomputed)
 
 
 @term("1", of=("pp",))
-def leading_ranks(case: Case, pp: Any) -> Any:
+def leading_ranks(case: Case, pp: Column) -> Column:
     """1 where the first rank is not the last."""
     return np.minimum(pp - 1, 1)
 
 
 @term("1", of=("pp",))
-def inner_ranks(case: Case, pp: Any) -> Any:
+def inner_ranks(case: Case, pp: Column) -> Column:
     return np.maximum(pp - 2, 0)
 
 
-def all_ranks(x: Algebra, values: Mapping[str, Any]) -> Any:
+def all_ranks(x: Algebra[Value], values: Mapping[str, Value]) -> Value:
     """Sum over all ranks of a pipeline of a value by role."""
     first = x.times(x.term(leading_ranks), values["first"])
     return first + x.times(x.term(inner_ranks), values["middle"]) + values["last"]
 
 
 @dataclass(frozen=True)
-class Load:
-    """One rank as values of an algebra. `held` and `recomputed` blocks fill its memory, `paced` and
-    `repeated` ones its time; Ki-parameters; micro-batches in flight (1/64);
-    whether it has the embedding and the head.
+class Load(Generic[Value]):
+    """One pipeline rank as values of an algebra.
+
+    `held` and `recomputed` blocks, by kind, fill its memory; `paced` and `repeated` ones take its time.
+    `common` and `experts` count Ki-parameters, outside and in routed experts; `flight` micro-batches in
+    flight in 1/64. `first` has the embedding, `last` the head.
     """
 
-    held: dict[str, Any]
-    recomputed: dict[str, Any]
-    paced: dict[str, Any]
-    repeated: dict[str, Any]
-    common: Any
-    experts: Any
-    flight: Any
+    held: dict[str, Value]
+    recomputed: dict[str, Value]
+    paced: dict[str, Value]
+    repeated: dict[str, Value]
+    common: Value
+    experts: Value
+    flight: Value
     first: bool
     last: bool
 
 
-def role_load(x: Algebra, role: str) -> Load:
+def role_load(x: Algebra[Value], role: str) -> Load[Value]:
     """The load of a role, from the even placement."""
 
-    def by_kind(terms: dict[str, dict[str, Term]]) -> dict[str, Any]:
+    def by_kind(terms: dict[str, dict[str, Term]]) -> dict[str, Value]:
         return {kind: x.term(terms[kind][role]) for kind in kinds(x.case)}
 
     return Load(
@@ -199,34 +206,29 @@ def role_load(x: Algebra, role: str) -> Load:
         paced=by_kind(PACED),
         repeated=by_kind(PACED_RECOMPUTED),
         common=x.term(COMMON[role]),
-        experts=x.term(EXPERTS[role]) if x.case.model.moe else 0,
+        experts=x.term(EXPERTS[role]) if x.case.model.moe else x.number(0),
         flight=x.term(IN_FLIGHT[role]),
         first=role == "first",
         last=role == "last",
     )
 
 
-def placed_load(case: Case, columns: Mapping[str, int], placement: Split, rank: int) -> Load:
-    """The load of one rank of a given placement, for one layout."""
-    pp, recompute = len(placement.blocks), (columns["recompute"], columns["recompute_layers"])
-    paced = placement.paced(rank)
+def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) -> Load[int]:
+    """The load of one rank of a given placement, for one layout: its variables by name."""
 
-    def by_kind(counts: tuple[int, int]) -> dict[str, Any]:
-        return {kind: counts[KINDS[kind]] for kind in kinds(case)}
+    def by_kind(blocks: tuple[int, int]) -> dict[str, int]:
+        return {kind: blocks[KINDS[kind]] for kind in kinds(case)}
 
-    experts = (
-        expert_parameters(case, placement, rank, columns["expert_ways"]) if case.model.moe else 0
-    )
     return Load(
-        held=by_kind(placement.held(rank)),
-        recomputed=by_kind(recomputed(placement.blocks[rank], *recompute)),
-        paced={kind: sum(chunk[KINDS[kind]] for chunk in paced) for kind in kinds(case)},
-        repeated=by_kind(recomputed(paced, *recompute)),
-        common=-(-common_parameters(case, placement, rank, columns["tp"]) // KIB),
-        experts=-(-experts // KIB),
-        flight=math.ceil(FLIGHT * in_flight(pp, columns["vpp"], columns["microbatches"], rank)),
+        held=by_kind(_held(placement, rank, at)),
+        recomputed=by_kind(_held_recomputed(placement, rank, at)),
+        paced=by_kind(_paced(placement, rank, at)),
+        repeated=by_kind(_paced_recomputed(placement, rank, at)),
+        common=math.ceil(_common_ki(case, placement, rank, at)),
+        experts=math.ceil(_experts_ki(case, placement, rank, at)) if case.model.moe else 0,
+        flight=math.ceil(_flight(case, placement, rank, at)),
         first=rank == 0,
-        last=rank == pp - 1,
+        last=rank == len(placement.blocks) - 1,
     )
 
 

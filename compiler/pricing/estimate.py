@@ -10,11 +10,10 @@ import numpy as np
 
 from ...dsl.expression import Call, Const, Name
 from ...dsl.job import Constraint
-from ..algebra import Numbers
+from ..algebra import KIB, Numbers
 from ..case import Case
 from ..memory import model_states as kept
 from ..memory import peak
-from ..memory.model_states import KIB
 from ..pipeline.even_split import Split, split
 from ..pipeline.rank_load import Load, placed_load
 from ..plan import Estimate, Layout, Stage
@@ -149,7 +148,7 @@ def state_widths(x: Numbers) -> Widths:
     return common, routed
 
 
-def stage_memory(x: Numbers, load: Load, widths: Widths) -> dict[str, int]:
+def stage_memory(x: Numbers, load: Load[int], widths: Widths) -> dict[str, int]:
     """Bytes on one pipeline rank by term at its fullest moment, from the functions behind the solver's
     totals; states are told apart, and activations from what comes and goes beside them."""
     total = {term: kib * KIB for term, kib in peak.rank_memory(x, load).items()}
@@ -169,7 +168,7 @@ def stage_memory(x: Numbers, load: Load, widths: Widths) -> dict[str, int]:
     }
 
 
-def _states(load: Load, widths: Widths, whole: int, absent: int) -> dict[str, int]:
+def _states(load: Load[int], widths: Widths, whole: int, absent: int) -> dict[str, int]:
     """Weights, gradients and optimizer state of `whole` bytes, less gradients that are not there yet."""
     common, routed = widths
     parts = {

@@ -13,8 +13,8 @@ from ..algebra import Arrays, Integers, term
 from ..case import Case
 from ..memory.peak import host_memory, peak_memory
 from ..model import flops
-from ..pipeline.even_split import recomputed, split
-from ..pipeline.rank_load import possible
+from ..pipeline.even_split import recomputed
+from ..pipeline.rank_load import placed
 from ..search.space import Space
 from ..time.step import step_time
 
@@ -53,9 +53,8 @@ def recomputed_total(case: Case, pp: Any, vpp: Any, recompute: Any, recompute_la
     """Fully recomputed layers of the whole model."""
 
     def one(pp: int, vpp: int, recompute: int, recompute_layers: int) -> int:
-        if recompute != 2 or not possible(case, pp, vpp):
-            return 0
-        blocks = split(case.model, pp, vpp).blocks
+        placement = placed(case, pp, vpp) if recompute == 2 else None
+        blocks = placement.blocks if placement else ()
         return sum(sum(recomputed(rank, recompute, recompute_layers)) for rank in blocks)
 
     return np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers)

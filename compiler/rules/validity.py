@@ -12,6 +12,7 @@ from ...dsl.diagnostics import Diagnostic, Note
 from ...dsl.expression import VALUES
 from ...dsl.job import Job
 from ..codes import UNDECIDED
+from ..pipeline.even_split import fills_stages
 from ..plan import Layout
 from ..target import Columns, Predicate, Target, holds
 from ..variables import NEUTRAL
@@ -35,7 +36,7 @@ def _sequence(job: Job, cp: Any) -> Any:
 
 
 def _placement(job: Job, pp: Any, vpp: Any) -> Any:
-    return pp * vpp <= np.where(pp > 1, job.model.layers + 2, 1)
+    return fills_stages(job.model, pp, vpp)
 
 
 WORLD = Predicate(

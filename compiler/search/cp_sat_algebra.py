@@ -3,12 +3,11 @@ solver variables, with bounds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra import LIMIT, Integers, Term
+from ..algebra import LIMIT, Bounded, Integers, Term, constant
 from ..target import holds
 from ..variables import DERIVED, ORDER
 from .space import Space
@@ -17,43 +16,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """A linear expression of the solver and the range it can take."""
-
-    expression: Any
-    low: int
-    high: int
-
-    def __add__(self, other: Bounded | int) -> Bounded:
-        other = constant(other)
-        return Bounded(
-            self.expression + other.expression, self.low + other.low, self.high + other.high
-        )
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Bounded | int) -> Bounded:
-        other = constant(other)
-        return Bounded(
-            self.expression - other.expression, self.low - other.high, self.high - other.low
-        )
-
-    def __rsub__(self, other: int) -> Bounded:
-        return constant(other) - self
-
-    def __mul__(self, factor: int) -> Bounded:
-        ends = sorted((self.low * factor, self.high * factor))
-        return Bounded(self.expression * factor, ends[0], ends[1])
-
-    __rmul__ = __mul__
-
-
-def constant(value: Bounded | int) -> Bounded:
-    return value if isinstance(value, Bounded) else Bounded(int(value), int(value), int(value))
-
-
-class Solver:
+class CpSatAlgebra:
     """A CP-SAT model of a space: one variable per decision, tables for what follows,
     for rules and for cost terms."""
 
@@ -71,6 +34,9 @@ class Solver:
             self._relate(name, derived.of)
         for rule in space.rules:
             self.restrict(rule.of, lambda columns, rule=rule: holds(rule, self.case.job, columns))
+
+    def number(self, value: int) -> Bounded:
+        return constant(value)
 
     def variable(self, name: str) -> Bounded:
         values = self.values[name]

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
 from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.expression import QUANTITIES, Call, Expression, Name, evaluate, names
 from ...dsl.job import Constraint, Objective
-from ..algebra import Algebra
+from ..algebra import Algebra, Bounded, Value, constant
 from ..case import Case
 from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
 from ..pricing.quantities import (
@@ -23,7 +23,7 @@ from ..pricing.quantities import (
     recomputed_flops,
     recomputed_total,
 )
-from .cp_sat_algebra import Bounded, Solver, constant
+from .cp_sat_algebra import CpSatAlgebra
 
 #: Floating-point error of a limit, and an integer that no total reaches.
 ROUNDING, FARTHEST = 1e-12, 2**60
@@ -33,21 +33,25 @@ FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 @dataclass(frozen=True)
-class Totals:
+class Totals(Generic[Value]):
     """A layout's price in the values of an algebra."""
 
-    step_ns: Any
-    bubble_ns: Any
-    memory_kib: Any
+    step_ns: Value
+    bubble_ns: Value
+    memory_kib: Value
 
 
-def minimised(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -> Any:
+def minimised(
+    x: Algebra[Value], totals: Totals[Value], objective: Objective, one_size: bool
+) -> Value:
     """The integer that an objective makes small; `one_size`: all layouts have the same number of GPUs."""
     value = _measure(x, totals, objective, one_size)
     return value if _smaller_is_better(objective) else value * -1
 
 
-def _measure(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -> Any:
+def _measure(
+    x: Algebra[Value], totals: Totals[Value], objective: Objective, one_size: bool
+) -> Value:
     name = objective.quantity
     if name in ("step_time", "days", "tokens_per_second"):
         return totals.step_ns
@@ -65,7 +69,7 @@ def _measure(x: Algebra, totals: Totals, objective: Objective, one_size: bool) -
     return bubble_share(x, totals)
 
 
-def bubble_share(x: Algebra, totals: Totals) -> Any:
+def bubble_share(x: Algebra[Value], totals: Totals[Value]) -> Value:
     """The bubble's share of a step in 1 / SHARE, rounded down."""
     return x.share(totals.bubble_ns, totals.step_ns, SHARE)
 
@@ -73,7 +77,7 @@ def bubble_share(x: Algebra, totals: Totals) -> Any:
 class Conditions:
     """Turns conditions and objectives into solver expressions over one model."""
 
-    def __init__(self, solver: Solver, totals: Totals):
+    def __init__(self, solver: CpSatAlgebra, totals: Totals[Bounded]):
         self.solver = solver
         self.case: Case = solver.case
         self.totals = totals
@@ -225,11 +229,11 @@ def _smaller_is_better(objective: Objective) -> bool:
     return (objective.direction == "minimize") != (objective.quantity in INVERSE)
 
 
-def _least(solver: Solver, truths: list[Bounded]) -> Bounded:
+def _least(solver: CpSatAlgebra, truths: list[Bounded]) -> Bounded:
     return 1 - solver.largest(*(1 - truth for truth in truths))
 
 
-def _compare(solver: Solver, value: Bounded, side: Bounded, upper: bool) -> Bounded:
+def _compare(solver: CpSatAlgebra, value: Bounded, side: Bounded, upper: bool) -> Bounded:
     """0 or 1: whether value <= side (`upper`) or value >= side."""
     gap = side - value if upper else value - side
     if gap.low >= 0:

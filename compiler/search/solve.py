@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...dsl.job import Constraint
+from ..algebra import Bounded, constant
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
 from ..variables import BRANCHING, DERIVED, ORDER
 from .cp_sat import run
-from .cp_sat_algebra import Bounded, Solver, constant
+from .cp_sat_algebra import CpSatAlgebra
 from .goal_constraints import Conditions, Totals
 from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slip
@@ -62,7 +63,7 @@ class Search:
         self.began = time.perf_counter()
         self.space = space
         self.model = cp_model.CpModel()
-        self.solver = Solver(space, self.model)
+        self.solver = CpSatAlgebra(space, self.model)
         step_ns, bubble_ns = (constant(value) for value in step_time(self.solver))
         self.totals = Totals(
             self._within(step_ns, 1),
@@ -229,7 +230,7 @@ def _minimise(
     return solver, solver.status_name(run(solver, search.model))
 
 
-def _value(solver: Any, algebra: Solver, name: str) -> int:
+def _value(solver: Any, algebra: CpSatAlgebra, name: str) -> int:
     values = algebra.values[name]
     return values[0] if len(values) == 1 else int(solver.value(algebra.variables[name]))
 

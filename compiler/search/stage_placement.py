@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...dsl.expression import names
-from ..algebra import Numbers
+from ..algebra import KIB, Numbers
 from ..case import Case
-from ..memory.model_states import KIB
 from ..memory.peak import rank_memory
 from ..pipeline.even_split import Split, ranks_of, split
 from ..pipeline.rank_load import placed_load

@@ -4,21 +4,15 @@ show of them beside their work."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from ..algebra import Algebra, Column, by_stage, term
+from ..algebra import KIBI, MEBI, NANO, Algebra, Column, Value, added, by_stage, term
 from ..case import Case
 from ..pipeline.even_split import ROLES
 from ..pipeline.rank_load import COMMON, EXPERTS, Load
 from . import layers
 from . import parallel_traffic as traffic
-
-NANO = 1e9
-MEBI = 2**20
-KIBI = 2**10
-
 
 # --- per parameter: ns per Mi-parameter, so that a rank's Ki-parameters times it stay whole numbers ---
 
@@ -98,7 +92,7 @@ def _owned(zero: Column, shard: Column) -> Column:
     return np.where(np.asarray(zero) >= 1, 1.0 / np.maximum(shard, 1), 1.0)
 
 
-def gathered_traffic(x: Algebra, load: Load) -> Any:
+def gathered_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
     """Nanoseconds per micro-batch of weight gathering."""
     total = x.times(load.common, x.term(gather_common))
     if x.case.model.moe:
@@ -106,7 +100,7 @@ def gathered_traffic(x: Algebra, load: Load) -> Any:
     return x.over(total, KIBI)
 
 
-def reduced_traffic(x: Algebra, load: Load) -> Any:
+def reduced_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
     """Nanoseconds per micro-batch of gradients where each micro-batch reduces."""
     each = x.term(reduces_each)
     total = x.times(load.common, x.times(each, x.term(reduce_common)))
@@ -115,42 +109,41 @@ def reduced_traffic(x: Algebra, load: Load) -> Any:
     return x.over(total, KIBI)
 
 
-def beside(x: Algebra, behind: Any, work: Any) -> Any:
-    """Nanoseconds that traffic beside work costs: what outlasts it, and the cores that it takes from it."""
-    return x.excess(behind, work) + taken(x, behind)
+def overlap_cost(x: Algebra[Value], overlapped: Value, work: Value) -> Value:
+    """Nanoseconds that overlapped traffic adds to the work it overlaps: what outlasts the work, and the cores
+    that the traffic takes from it."""
+    return x.excess(overlapped, work) + taken(x, overlapped)
 
 
-def taken(x: Algebra, behind: Any) -> Any:
-    """Nanoseconds of work on the cores that traffic takes from it."""
-    return x.over(x.times(behind, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
+def taken(x: Algebra[Value], overlapped: Value) -> Value:
+    """Nanoseconds of work on the cores that overlapped traffic takes from it."""
+    return x.over(x.times(overlapped, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
 
 
-def step_traffic(x: Algebra, window: Any) -> Any:
+def step_traffic(x: Algebra[Value], window: Value) -> Value:
     """Exposed nanoseconds per step of gradient reduction and weight gathering.
 
-    What a framework overlaps runs beside the last backward and the first forward pass (`window`), all but
+    What a framework overlaps runs during the last backward and the first forward pass (`window`), all but
     the last bucket, and takes cores from them.
     """
-    traits, once = x.case.traits, 1 - x.term(reduces_each)
+    overlap, once = x.case.traits.overlap, 1 - x.term(reduces_each)
     reduced = {"common": x.times(once, x.term(reduce_common))}
     regathered = {"common": x.term(regather_common)}
     if x.case.model.moe:
         reduced["experts"] = x.times(once, x.term(reduce_experts))
         regathered["experts"] = x.term(regather_experts)
-    rates = (
-        (reduced, traits.overlap.gradient_reduction),
-        (regathered, traits.overlap.updated_weight_gather),
-    )
-    behind = _of_rank(x, [rate for rate, overlaps in rates if overlaps])
-    return _of_rank(x, [rate for rate, overlaps in rates if not overlaps]) + _last_open(
-        x, behind, window, [rate["common"] for rate, overlaps in rates if overlaps]
-    )
+    overlapped: list[dict[str, Value]] = []
+    exposed: list[dict[str, Value]] = []
+    (overlapped if overlap.gradient_reduction else exposed).append(reduced)
+    (overlapped if overlap.updated_weight_gather else exposed).append(regathered)
+    last_bucket = added(x, [rate["common"] for rate in overlapped])
+    return _of_rank(x, exposed) + _last_exposed(x, _of_rank(x, overlapped), window, last_bucket)
 
 
-def _of_rank(x: Algebra, rates: Sequence[Mapping[str, Any]]) -> Any:
+def _of_rank(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Value:
     """Nanoseconds of traffic at some rates per Mi-parameter on the rank with most parameters."""
     most = {"common": COMMON, "experts": EXPERTS}
-    total: Any = 0
+    total = x.number(0)
     for rate in rates:
         for kind, value in rate.items():
             held = x.largest(*(x.term(most[kind][role]) for role in ROLES))
@@ -158,15 +151,16 @@ def _of_rank(x: Algebra, rates: Sequence[Mapping[str, Any]]) -> Any:
     return x.over(total, KIBI)
 
 
-def _last_open(x: Algebra, behind: Any, window: Any, rates: Sequence[Any]) -> Any:
-    """Nanoseconds that traffic of a step costs beside its window: the last bucket, and what outlasts it."""
-    bucket = x.over(x.times(sum(rates), traffic.BUCKET_PARAMETERS // KIBI), KIBI)
-    last = 0 - x.largest(0 - behind, 0 - bucket)
+def _last_exposed(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -> Value:
+    """Nanoseconds that a step's overlapped traffic adds: its last bucket, at `rate` per Mi-parameter, and
+    what outlasts the window."""
+    bucket = x.over(x.times(rate, traffic.BUCKET_PARAMETERS // KIBI), KIBI)
+    last = 0 - x.largest(0 - overlapped, 0 - bucket)
     # `last` stands on the side of the window, where it cancels: see `Algebra.excess`.
-    return last + x.excess(behind, window + last) + taken(x, behind - last)
+    return last + x.excess(overlapped, window + last) + taken(x, overlapped - last)
 
 
-def optimizer(x: Algebra) -> Any:
+def optimizer(x: Algebra[Value]) -> Value:
     """Nanoseconds of the optimizer step on the rank with most parameters."""
     total = x.times(x.largest(*(x.term(COMMON[role]) for role in ROLES)), x.term(optimizer_common))
     if x.case.model.moe:
@@ -175,9 +169,9 @@ def optimizer(x: Algebra) -> Any:
     return x.over(total, KIBI)
 
 
-def laid_out(x: Algebra, load: Load) -> Any:
+def laid_out(x: Algebra[Value], load: Load[Value]) -> Value:
     """Nanoseconds per micro-batch of laying out gathered weights and gradients to be reduced."""
     if not any(layers.copied_bytes(x.case, stage) for stage in range(4)):
-        return 0
+        return x.number(0)
     held = load.common + load.experts if x.case.model.moe else load.common
     return x.over(x.times(held, x.term(copies)), KIBI)

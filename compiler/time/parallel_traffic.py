@@ -11,7 +11,6 @@ import numpy as np
 
 from ..algebra import Column, by_stage
 from ..case import Case
-from ..memory import model_states
 from ..traits import Bucket
 from . import collectives, kernels, layers
 
@@ -150,7 +149,7 @@ def sum_seconds(case: Case, zero: Column, size: Column, offload: Column) -> Colu
     back."""
     width = by_stage(lambda stage: case.state(stage).gradients, zero)
     seconds = 2.0 * width / np.maximum(size, 1) / case.gpu.pcie
-    return np.where(model_states.summed_on_host(case, zero, offload), seconds, 0.0)
+    return np.where(case.sums_on_host(zero, offload), seconds, 0.0)
 
 
 def reduce_seconds(

@@ -9,26 +9,24 @@ equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from ..algebra import Algebra, Column, term, whole
+from ..algebra import NANO, Algebra, Column, Value, added, term, whole
 from ..case import Case
 from ..pipeline.even_split import ROLES
 from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
 from . import kernels, layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
-    beside,
     gathered_traffic,
     laid_out,
     optimizer,
+    overlap_cost,
     reduced_traffic,
     step_traffic,
 )
 
-NANO = 1e9
 #: Half-layers' worth of gaps between the kernels of experts: router, permutation and grouped products.
 EXPERT_HALVES = 2
 
@@ -159,10 +157,10 @@ def sends_openly(case: Case, vpp: Column) -> Column:
 
 # --- totals ---
 
-Parts = dict[str, Any]
+Parts = dict[str, Value]
 
 
-def layer_forward(x: Algebra, kind: str) -> Parts:
+def layer_forward(x: Algebra[Value], kind: str) -> Parts[Value]:
     """Forward nanoseconds of one block by part."""
     common = {
         "compute": x.term(attention_forward),
@@ -182,7 +180,7 @@ def layer_forward(x: Algebra, kind: str) -> Parts:
     }
 
 
-def layer_both(x: Algebra, kind: str) -> Parts:
+def layer_both(x: Algebra[Value], kind: str) -> Parts[Value]:
     """Forward and backward nanoseconds of one block by part, selective recompute included."""
     forward = layer_forward(x, kind)
     backward = x.term(attention_backward) + x.term(
@@ -196,7 +194,7 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     if kind == "moe" and x.case.traits.overlap.expert_exchange:
         hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
         shown = x.over(x.times(parts["ep"], 100 - traffic.HIDDEN_EXCHANGE), 100)
-        parts["ep"] = shown + beside(x, hidden, parts["compute"])
+        parts["ep"] = shown + overlap_cost(x, hidden, parts["compute"])
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":
@@ -204,9 +202,9 @@ def layer_both(x: Algebra, kind: str) -> Parts:
     return parts
 
 
-def rank_work(x: Algebra, load: Load) -> Parts:
+def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     """Nanoseconds of one micro-batch on a rank by part, before weight gathering."""
-    parts: Parts = {}
+    parts: Parts[Value] = {}
     traits = x.case.traits
     for kind, both in blocks(x, load):
         for part, value in layer_both(x, kind).items():
@@ -216,15 +214,12 @@ def rank_work(x: Algebra, load: Load) -> Parts:
         again = layer_forward(x, kind)
         repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
         busy = busy + repeated["compute"]
-        _add(parts, "recompute", sum(repeated.values()))
-    gaps = launches(
-        x, load, _per_layer(traits.host.gap_seconds, traits.host.gap_seconds * EXPERT_HALVES)
-    )
-    launched = launches(
-        x, load, _per_layer(traits.host.host_seconds, traits.host.expert_host_seconds)
-    )
+        _add(parts, "recompute", added(x, repeated.values()))
+    host = traits.host
+    gaps = launches(x, load, _per_layer(host.gap_seconds, host.gap_seconds * EXPERT_HALVES))
+    launched = launches(x, load, _per_layer(host.host_seconds, host.expert_host_seconds))
     _add(parts, "host", gaps)
-    _add(parts, "host", launched if traits.host.blocking else x.excess(launched, busy + gaps))
+    _add(parts, "host", launched if host.blocking else x.excess(launched, busy + gaps))
     if load.first:
         _add(parts, "compute", x.term(embedding_both))
     elif load.last:
@@ -232,90 +227,92 @@ def rank_work(x: Algebra, load: Load) -> Parts:
     if load.last:
         _add(parts, "compute", x.term(head_both))
     _add(parts, "compute", laid_out(x, load))
-    _add(parts, "other", x.variable("vpp") * round(traits.host.micro_batch_overhead * NANO))
+    _add(parts, "other", x.variable("vpp") * round(host.micro_batch_overhead * NANO))
     return parts
 
 
-def blocks(x: Algebra, load: Load) -> list[tuple[str, Any]]:
+def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:
     """Kinds of blocks and how many of each pace a rank, those of MTP included."""
     found = [(kind, load.paced[kind]) for kind in kinds(x.case)]
     if load.last and x.case.model.mtp_layers:
-        found.append((kinds(x.case)[-1], x.case.model.mtp_layers))
+        found.append((kinds(x.case)[-1], x.number(x.case.model.mtp_layers)))
     return found
 
 
-def _per_layer(half: Column, experts: Column) -> dict[str, Column]:
+def _per_layer(half: float, experts: float) -> dict[str, int]:
     """Nanoseconds of the forward pass of a block of each kind, when half a dense one takes `half` seconds and
     experts with all around them `experts`."""
     dense = whole(half * NANO)
     return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
 
 
-def launches(x: Algebra, load: Load, forward: Mapping[str, Any]) -> Any:
+def launches(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]) -> Value:
     """Nanoseconds of a micro-batch when the forward pass of a block takes `forward`: backward twice that, and
     what is recomputed."""
-    total = sum(3 * x.times(count, forward[kind]) for kind, count in blocks(x, load))
-    return total + sum(x.times(load.repeated[kind], forward[kind]) for kind in kinds(x.case))
+    time = x.number(0)
+    for kind, count in blocks(x, load):
+        time = time + 3 * x.times(count, forward[kind])
+    for kind in kinds(x.case):
+        time = time + x.times(load.repeated[kind], forward[kind])
+    return time
 
 
-def slot(x: Algebra, load: Load) -> Parts:
+def slot(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
     parts, traits = rank_work(x, load), x.case.traits
-    kinds_of_traffic = (
-        (any(map(traits.wire.gathers, range(4))), traits.overlap.weight_gather, gathered_traffic),
-        (
-            any(map(traits.wire.reduces_each, range(4))),
-            traits.overlap.micro_batch_reduction,
-            reduced_traffic,
-        ),
-    )
-    shown = [(overlaps, found(x, load)) for runs, overlaps, found in kinds_of_traffic if runs]
-    if shown:
-        work = sum(parts.values())
+    overlapped: list[Value] = []
+    exposed: list[Value] = []
+    if any(map(traits.wire.gathers, range(4))):
+        side = overlapped if traits.overlap.weight_gather else exposed
+        side.append(gathered_traffic(x, load))
+    if any(map(traits.wire.reduces_each, range(4))):
+        side = overlapped if traits.overlap.micro_batch_reduction else exposed
+        side.append(reduced_traffic(x, load))
+    if overlapped or exposed:
+        work = added(x, parts.values())
         if traits.overlap.gather_quarters < 4:
             work = x.over(work * traits.overlap.gather_quarters, 4)
-        parts["dp"] = beside(x, sum(traffic for overlaps, traffic in shown if overlaps), work)
-        parts["dp"] = parts["dp"] + sum(traffic for overlaps, traffic in shown if not overlaps)
+        parts["dp"] = overlap_cost(x, added(x, overlapped), work) + added(x, exposed)
     return parts
 
 
-def boundary(x: Algebra) -> Any:
+def boundary(x: Algebra[Value]) -> Value:
     """Nanoseconds per micro-batch of handing activations on; interleaving
     sends more but shows only the latency."""
     if "pp" not in x.case.domains:
-        return 0
+        return x.number(0)
     return x.times(x.term(sends_openly), x.term(boundary_both)) + x.term(boundary_latency)
 
 
-def step_parts(x: Algebra, work: Parts, others: Any) -> Parts:
+def step_parts(x: Algebra[Value], work: Parts[Value], others: Value) -> Parts[Value]:
     """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work` and those of all
     other ranks together `others`."""
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
     handed = boundary(x)
-    one = sum(work.values())
+    one = added(x, work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, handed))
     parts["bubble"] = bubble(x, one, others + x.times(pp - 1, handed))
     _add(parts, "dp", step_traffic(x, one))
     parts["optimizer"] = optimizer(x)
-    _add(parts, "other", round(x.case.traits.host.step_overhead * NANO))
+    _add(parts, "other", x.number(round(x.case.traits.host.step_overhead * NANO)))
     return parts
 
 
-def bubble(x: Algebra, one: Any, others: Any) -> Any:
+def bubble(x: Algebra[Value], one: Value, others: Value) -> Value:
     """Nanoseconds of the bubble: the vpp-th part of `others`, taken of whole slots of the slowest rank more,
     so that `one` cancels out of a step as it does in `Algebra.excess`, and for the same reason."""
     vpp = x.variable("vpp")
     return x.over(others + one + x.times(vpp - 1, one), vpp) - one
 
 
-def step_time(x: Algebra) -> tuple[Any, Any]:
+def step_time(x: Algebra[Value]) -> tuple[Value, Value]:
     """Nanoseconds of a step, and of its bubble."""
-    slots = {role: sum(slot(x, role_load(x, role)).values()) for role in ROLES}
+    slots = {role: added(x, slot(x, role_load(x, role)).values()) for role in ROLES}
     slowest = x.largest(*slots.values())
     parts = step_parts(x, {"work": slowest}, x.excess(all_ranks(x, slots), slowest))
-    return sum(parts.values()), parts["bubble"]
+    return added(x, parts.values()), parts["bubble"]
 
 
-def _add(parts: Parts, part: str, value: Column) -> None:
+def _add(parts: Parts[Value], part: str, value: Value) -> None:
     parts[part] = parts[part] + value if part in parts else value

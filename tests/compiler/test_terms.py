@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parc.compiler.algebra import LIMIT, Arrays, Numbers, Term, term
+from parc.compiler.algebra import LIMIT, Arrays, Bounded, Numbers, Term, constant, term
 from parc.compiler.case import Case
 from parc.compiler.memory import activations, model_states
 from parc.compiler.pipeline import rank_load
 from parc.compiler.pricing import quantities
 from parc.compiler.search.cp_sat import run
-from parc.compiler.search.cp_sat_algebra import Bounded, Solver, constant
+from parc.compiler.search.cp_sat_algebra import CpSatAlgebra
 from parc.compiler.search.space import Space
 from parc.compiler.time import collectives, gradient_sync, step
 from parc.compiler.time import parallel_traffic as traffic
@@ -291,7 +291,7 @@ def solved(space: Space, expression: Expression, row: int) -> tuple[int, Bounded
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
-    algebra = Solver(space, model)
+    algebra = CpSatAlgebra(space, model)
     bounded = constant(expression(algebra))
     for name in ORDER:
         model.add_hint(algebra.variables[name], int(space.layouts[name][row]))

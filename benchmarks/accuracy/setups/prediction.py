@@ -16,7 +16,7 @@ from benchmarks.accuracy.setups import memory_traits
 from benchmarks.accuracy.setups.layer_placement import placement_of
 from benchmarks.accuracy.setups.setup import Asked, Setup, case_of
 from parc.compiler.case import Case
-from parc.compiler.pipeline.rank_load import possible
+from parc.compiler.pipeline.even_split import fills_stages
 from parc.compiler.plan import Estimate
 from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.pricing.quantities import price
@@ -199,7 +199,7 @@ def _choices(case: Case, stated: Mapping[str, int], name: str) -> tuple[int, ...
         even = [
             value for value in values if 0 in (layers % (pp * value), (layers + 2) % (pp * value))
         ]
-        return tuple(value for value in even if possible(case, pp, value)) or (1,)
+        return tuple(value for value in even if fills_stages(case.model, pp, value)) or (1,)
     return values or (0,)
 
 
