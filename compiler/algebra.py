@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from .case import Case
 
 Integers = npt.NDArray[np.int64]
+#: Truth for each of equally many layouts.
+Mask = npt.NDArray[np.bool_]
+#: Numbers, one for each of equally many layouts.
+Array = npt.NDArray[Any]
 #: Numbers of a variable, or priced from variables: one for each of equally many layouts, or one for all.
-Column = npt.NDArray[Any] | float
+Column = Array | float
 #: Units of the integers that totals are made of: bytes in a KiB, nanoseconds in a second, and the parameters
 #: in a Ki- and a Mi-parameter.
 KIB, NANO, KIBI, MEBI = 1024, 1e9, 2**10, 2**20
@@ -77,7 +81,7 @@ class Term:
     name: str
     unit: str
     of: tuple[str, ...]
-    function: Callable[..., Any]
+    function: Callable[..., Column]
 
     def __call__(self, case: Case, columns: Mapping[str, Integers]) -> Integers:
         values = self.function(case, *(np.asarray(columns[name]) for name in self.of))
@@ -85,15 +89,15 @@ class Term:
         return np.asarray(np.minimum(rounded, LIMIT), dtype=np.int64)
 
 
-def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Any]], Term]:
+def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Column]], Term]:
     """Declare a cost term: `of` names the columns that the function takes after the case,
     equally long arrays each."""
     return lambda function: Term(function.__name__, unit, tuple(of), function)
 
 
-def by_stage(value: Callable[[int], float], zero: Column) -> npt.NDArray[Any]:
+def by_stage(value: Callable[[int], float], zero: Column) -> Array:
     """A property of ZeRO stages 0 to 3, looked up for a column of stages."""
-    found: npt.NDArray[Any] = np.array([value(stage) for stage in range(4)])[np.asarray(zero)]
+    found: Array = np.array([value(stage) for stage in range(4)])[np.asarray(zero)]
     return found
 
 

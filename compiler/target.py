@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
 from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
+from .algebra import Column
 from .traits import Traits
 
 #: Integer columns, one per decision variable; scalars and arrays both work.
-Columns = Mapping[str, Any]
+Columns = Mapping[str, Column]
 
 #: Complaint code -> its short name, and what is wrong.
 Codes = Mapping[str, tuple[str, str]]
@@ -34,7 +34,7 @@ class Predicate:
     name: str
     title: str
     of: tuple[str, ...]
-    holds: Callable[..., Any]
+    holds: Callable[..., Column]
     message: Callable[..., str]
     source: str
     stricter: str = ""
@@ -91,6 +91,6 @@ def divisors(number: int, limit: int | None = None) -> tuple[int, ...]:
     return tuple(k for k in both if limit is None or k <= limit)
 
 
-def holds(predicate: Predicate, job: Job, columns: Columns) -> Any:
+def holds(predicate: Predicate, job: Job, columns: Columns) -> Column:
     """Whether a predicate holds, for one layout or for arrays of them."""
     return predicate.holds(job, **{name: np.asarray(columns[name]) for name in predicate.of})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..dsl.expression import VALUES, VARIABLES
 from ..dsl.job import Job
+from .algebra import Column, Integers
 
 #: No cluster has so many of anything: what a count in a user's layout may be at most.
 MOST = 10**7
@@ -45,7 +45,7 @@ class Derived:
     name: str
     doc: str
     of: tuple[str, ...]
-    value: Callable[..., Any]
+    value: Callable[..., Column]
     named: bool = False
     neutral: int | None = None
 
@@ -132,7 +132,7 @@ LARGEST = {each.name: each.most for each in DECISIONS} | {
 }
 
 
-def with_derived(job: Job, columns: Mapping[str, Any]) -> dict[str, Any]:
+def with_derived(job: Job, columns: Mapping[str, Integers]) -> dict[str, Integers]:
     """Columns of all decisions, and of everything that follows from them as int64 arrays of their shape."""
     found = dict(columns)
     for name, derived in DERIVED.items():

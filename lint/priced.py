@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.case import Case
@@ -103,7 +105,9 @@ def priced(case: Case, layout: Layout) -> Priced | None:
     """A layout's price, when the framework and the arithmetic allow it."""
     try:
         columns = columns_of(case, layout)
-        legal = all(bool(holds(rule, case.job, columns).all()) for rule in predicates(case.target))
+        legal = all(
+            bool(np.all(holds(rule, case.job, columns))) for rule in predicates(case.target)
+        )
         return Priced(layout, estimate_layout(case, layout)) if legal else None
     except (ArithmeticError, ValueError, KeyError, IndexError):
         return None

@@ -6,12 +6,9 @@ Terms are bytes per parameter in fixed point, or KiB, rounded up.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from ..algebra import KIB, Column, term
+from ..algebra import KIB, Array, Column, term
 from ..case import Case
 from ..model import parameters
 
@@ -141,11 +138,11 @@ def state_widths(
     }
 
 
-def _share(state: dict[str, npt.NDArray[Any]], kind: str, shard: Column) -> Column:
+def _share(state: dict[str, Array], kind: str, shard: Column) -> Column:
     return state[kind] / np.where(state[f"{kind}_sharded"], shard, 1)
 
 
-def _state_fields(case: Case, zero: Column) -> dict[str, npt.NDArray[Any]]:
+def _state_fields(case: Case, zero: Column) -> dict[str, Array]:
     """The fields of `StateBytes` for a column of ZeRO stages."""
     states = [case.state(stage) for stage in range(4)]
     zero = np.asarray(zero)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from ...dsl.expression import Call, Const, Name
 from ...dsl.job import Constraint
-from ..algebra import KIB, Numbers
+from ..algebra import KIB, Column, Integers, Numbers
 from ..case import Case
 from ..memory import model_states as kept
 from ..memory import peak
@@ -22,13 +21,13 @@ from ..variables import with_derived
 from .quantities import Prices, quantities
 
 
-def columns_of(case: Case, layout: Mapping[str, int]) -> dict[str, Any]:
+def columns_of(case: Case, layout: Mapping[str, int]) -> dict[str, Integers]:
     """One-row columns of a layout's decision variables and of everything that derives from them."""
     decided = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
     return with_derived(case.job, decided)
 
 
-def layout_of(columns: Mapping[str, Any]) -> Layout:
+def layout_of(columns: Mapping[str, Integers]) -> Layout:
     return Layout(**{name: int(np.ravel(columns[name])[0]) for name in Layout.model_fields})
 
 
@@ -89,7 +88,7 @@ def estimate_layout(
     )
 
 
-def numbers(case: Case, columns: Mapping[str, Any]) -> Numbers:
+def numbers(case: Case, columns: Mapping[str, Integers]) -> Numbers:
     """The algebra of one layout, from its one-row columns."""
     return Numbers(case, {name: int(np.ravel(column)[0]) for name, column in columns.items()})
 
@@ -99,7 +98,9 @@ def rank_slot(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
     return step.slot(x, placed_load(x.case, x.columns, placement, rank))
 
 
-def rank_slots(case: Case, columns: Mapping[str, Any], placement: Split) -> list[dict[str, int]]:
+def rank_slots(
+    case: Case, columns: Mapping[str, Integers], placement: Split
+) -> list[dict[str, int]]:
     """The same for every pipeline rank."""
     return _slots(numbers(case, columns), placement)
 
@@ -108,7 +109,7 @@ def _slots(x: Numbers, placement: Split) -> list[dict[str, int]]:
     return [rank_slot(x, placement, rank) for rank in range(len(placement.chunks))]
 
 
-def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> dict[str, int]:
+def time_by_part(case: Case, columns: Mapping[str, Integers], placement: Split) -> dict[str, int]:
     """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
     x = numbers(case, columns)
     slots = _slots(x, placement)
@@ -118,7 +119,7 @@ def time_by_part(case: Case, columns: Mapping[str, Any], placement: Split) -> di
     return {part: value for part, value in parts.items() if value}
 
 
-def stages(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[Stage, ...]:
+def stages(case: Case, columns: Mapping[str, Integers], placement: Split) -> tuple[Stage, ...]:
     """Every pipeline rank with its memory by term."""
     x = numbers(case, columns)
     widths = state_widths(x)
@@ -136,7 +137,7 @@ def stages(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[St
 
 
 #: Bytes per parameter by kind of state: of what all ranks share, and of routed experts.
-Widths = tuple[dict[str, Any], dict[str, Any]]
+Widths = tuple[dict[str, Column], dict[str, Column]]
 
 
 def state_widths(x: Numbers) -> Widths:

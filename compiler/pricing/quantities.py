@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
-from ..algebra import Arrays, Integers, term
+from ..algebra import Array, Arrays, Column, Integers, term
 from ..case import Case
 from ..memory.peak import host_memory, peak_memory
 from ..model import flops
@@ -49,7 +48,9 @@ def price_space(space: Space) -> Prices:
 
 
 @term("1", of=("pp", "vpp", "recompute", "recompute_layers"))
-def recomputed_total(case: Case, pp: Any, vpp: Any, recompute: Any, recompute_layers: Any) -> Any:
+def recomputed_total(
+    case: Case, pp: Column, vpp: Column, recompute: Column, recompute_layers: Column
+) -> Column:
     """Fully recomputed layers of the whole model."""
 
     def one(pp: int, vpp: int, recompute: int, recompute_layers: int) -> int:
@@ -57,10 +58,10 @@ def recomputed_total(case: Case, pp: Any, vpp: Any, recompute: Any, recompute_la
         blocks = placement.blocks if placement else ()
         return sum(sum(recomputed(rank, recompute, recompute_layers)) for rank in blocks)
 
-    return np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers)
+    return np.asarray(np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers))
 
 
-def recomputed_flops(case: Case, full_layers: Any, recompute: Any) -> Any:
+def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
     """FLOP per step that recompute repeats: forward passes of whole layers,
     or what selective recompute repeats."""
     forward = flops.forward(case.model, case.seq_len)
@@ -82,16 +83,16 @@ def share(prices: Prices) -> Integers:
     return np.asarray(prices.bubble_ns * SHARE // np.maximum(prices.step_ns, 1), dtype=np.int64)
 
 
-def gpu_dollars(case: Case, gpus: Any) -> Any:
+def gpu_dollars(case: Case, gpus: Array) -> Array:
     """$ per second."""
     return case.cluster.price * gpus
 
 
-def gpu_watts(case: Case, gpus: Any) -> Any:
+def gpu_watts(case: Case, gpus: Array) -> Array:
     return (case.gpu.power + (case.cluster.reserved_power or 0.0)) * gpus
 
 
-def quantities(case: Case, columns: Mapping[str, Any], prices: Prices) -> dict[str, Any]:
+def quantities(case: Case, columns: Mapping[str, Integers], prices: Prices) -> dict[str, Array]:
     """Every quantity of `dsl.expression.QUANTITIES` in base units, for columns of layouts."""
     seconds = prices.step_ns / 1e9
     gpus = np.asarray(columns["gpus"])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...dsl.job import Job
+from ..algebra import Column
 from ..target import Predicate
 
 
@@ -44,7 +43,7 @@ def widths_over_tp(source: str, stricter: str = "") -> Predicate:
     )
 
 
-def _widths_divide(job: Job, tp: Any) -> Any:
+def _widths_divide(job: Job, tp: Column) -> Column:
     even = np.ones(np.shape(tp), bool)
     for width in feed_forward_widths(job):
         even = even & (width % tp == 0)

@@ -4,13 +4,13 @@ Knows no solver."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from ...dsl.diagnostics import Diagnostic, Note
 from ...dsl.expression import VALUES
 from ...dsl.job import Job
+from ..algebra import Column
 from ..codes import UNDECIDED
 from ..pipeline.even_split import fills_stages
 from ..plan import Layout
@@ -18,24 +18,25 @@ from ..target import Columns, Predicate, Target, holds
 from ..variables import NEUTRAL
 
 
-def _world(job: Job, gpus: Any, tp: Any, pp: Any, cp: Any) -> Any:
+def _world(job: Job, gpus: Column, tp: Column, pp: Column, cp: Column) -> Column:
     return gpus % (tp * pp * cp) == 0
 
 
-def _replicas(job: Job, dp: Any, dp_shard: Any) -> Any:
+def _replicas(job: Job, dp: Column, dp_shard: Column) -> Column:
     return (dp >= 1) & (dp % dp_shard == 0)
 
 
-def _batch(job: Job, micro_batch: Any, dp: Any) -> Any:
+def _batch(job: Job, micro_batch: Column, dp: Column) -> Column:
     step = np.maximum(micro_batch * dp, 1)
-    return (dp >= 1) & (job.train.global_batch % step == 0) & (step <= job.train.global_batch)
+    divides = (job.train.global_batch % step == 0) & (step <= job.train.global_batch)
+    return np.asarray((dp >= 1) & divides)
 
 
-def _sequence(job: Job, cp: Any) -> Any:
+def _sequence(job: Job, cp: Column) -> Column:
     return job.train.seq_len % cp == 0
 
 
-def _placement(job: Job, pp: Any, vpp: Any) -> Any:
+def _placement(job: Job, pp: Column, vpp: Column) -> Column:
     return fills_stages(job.model, pp, vpp)
 
 
@@ -89,7 +90,7 @@ def predicates(target: Target) -> tuple[Predicate, ...]:
     return GENERAL + target.predicates
 
 
-def undecided(job: Job, target: Target, columns: Columns) -> list[Diagnostic]:
+def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diagnostic]:
     """Complaints about variables that a target does not decide and that are not at their neutral value."""
     decided = target.domains(job)
     return [

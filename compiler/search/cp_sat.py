@@ -6,7 +6,11 @@ from __future__ import annotations
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+    from ortools.sat.python.cp_model_helper import CpSolverStatus
 
 #: What one search may add to the memory of the process: a search of the examples and of generated jobs adds
 #: less than a tenth of it. CP-SAT's own limit is not looked at while bounds close in.
@@ -14,7 +18,7 @@ MEMORY_BYTES = 2 * 2**30
 WATCH_SECONDS = 0.1
 
 
-def run(solver: Any, model: Any) -> Any:
+def run(solver: cp_model.CpSolver, model: cp_model.CpModel) -> CpSolverStatus:
     """`solver.solve(model)`: the status that it returns. Raises KeyboardInterrupt when Ctrl-C is pressed.
 
     CP-SAT's own handler would take Ctrl-C for the end of the search and return what it has, as if that were
@@ -40,7 +44,7 @@ def run(solver: Any, model: Any) -> Any:
             raise
 
 
-def _watched(solver: Any, search: Future[Any]) -> Any:
+def _watched(solver: cp_model.CpSolver, search: Future[CpSolverStatus]) -> CpSolverStatus:
     """The result of a search that is told to stop when the process has grown too large."""
     most_bytes = resident_bytes() + MEMORY_BYTES
     while True:

@@ -3,11 +3,13 @@ solver variables, with bounds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..algebra import LIMIT, Bounded, Integers, Term, constant
+from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant
 from ..target import holds
 from ..variables import DERIVED, ORDER
 from .space import Space
@@ -28,12 +30,14 @@ class CpSatAlgebra:
         self.values: dict[str, tuple[int, ...]] = {
             name: tuple(space.values(name)) for name in (*ORDER, *DERIVED)
         }
-        self.variables: dict[str, Any] = {name: self._variable(name) for name in self.values}
+        self.variables: dict[str, cp_model.IntVar] = {
+            name: self._variable(name) for name in self.values
+        }
         self._terms: dict[str, Bounded] = {}
         for name, derived in DERIVED.items():
             self._relate(name, derived.of)
         for rule in space.rules:
-            self.restrict(rule.of, lambda columns, rule=rule: holds(rule, self.case.job, columns))
+            self.restrict(rule.of, partial(holds, rule, self.case.job))
 
     def number(self, value: int) -> Bounded:
         return constant(value)
@@ -130,7 +134,9 @@ class CpSatAlgebra:
         self._table([self.variables[variable] for variable in used] + [result.expression], rows)
         return result
 
-    def restrict(self, of: tuple[str, ...], allowed: Any) -> None:
+    def restrict(
+        self, of: tuple[str, ...], allowed: Callable[[Mapping[str, Integers]], Column]
+    ) -> None:
         """Allow only the combinations for which `allowed(columns)` holds."""
         used = tuple(name for name in of if name in self.values)
         grid = self.combinations_free(used)
@@ -151,7 +157,7 @@ class CpSatAlgebra:
         )
         return {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
 
-    def _variable(self, name: str) -> Any:
+    def _variable(self, name: str) -> cp_model.IntVar:
         from ortools.sat.python import cp_model
 
         return self.model.new_int_var_from_domain(
@@ -170,7 +176,7 @@ class CpSatAlgebra:
         rows = np.column_stack([*(columns[source][mask] for source in live), value[mask]])
         self._table([*(self.variables[source] for source in live), self.variables[name]], rows)
 
-    def _table(self, variables: list[Any], rows: Integers) -> None:
+    def _table(self, variables: list[cp_model.IntVar], rows: Integers) -> None:
         self.rows += len(rows)
         if len(variables) == 1:
             from ortools.sat.python import cp_model

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any
 
 import numpy as np
 
 from ...dsl.diagnostics import Diagnostic, Note, Span
 from ...dsl.job import Constraint, Job
+from ..algebra import Mask
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_LARGE, TOO_SLOW
 from ..plan import OFFLOAD, RECOMPUTE
 from ..target import Target
@@ -82,7 +82,7 @@ def _gpus(space: Space) -> str:
     return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
 
 
-def _too_slow(swept: Swept, fit: Any) -> Diagnostic:
+def _too_slow(swept: Swept, fit: Mask) -> Diagnostic:
     space = swept.space
     job = space.case.job
     hours, limit = swept.prices.step_ns[fit].min() / 3.6e12, longest_step_ns(space.case) / 3.6e12
@@ -214,7 +214,7 @@ def _measured(name: str, value: float) -> str:
     return f"{name} {shown[name]() if name in shown else f'{100 * value:.1f} %'}"
 
 
-def _feasible(swept: Swept, constraints: list[Constraint]) -> Any:
+def _feasible(swept: Swept, constraints: list[Constraint]) -> Mask:
     mask = np.array(fits(swept.space.case, swept.prices))
     for constraint in constraints:
         mask = mask & admits(constraint, swept.values)

@@ -3,16 +3,16 @@ exactly where the condition is met."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Generic
 
 import numpy as np
 
-from ...dsl.diagnostics import Diagnostic, JobError
+from ...dsl.diagnostics import Diagnostic, JobError, Span
 from ...dsl.expression import QUANTITIES, Call, Expression, Name, evaluate, names
 from ...dsl.job import Constraint, Objective
-from ..algebra import Algebra, Bounded, Value, constant
+from ..algebra import Algebra, Array, Arrays, Bounded, Integers, Mask, Value, constant
 from ..case import Case
 from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
 from ..pricing.quantities import (
@@ -158,7 +158,7 @@ class Conditions:
             return share, _Integer((), lambda limit, _: limit * SHARE, False)
         return self.totals.step_ns, _step_limits(self.case)[name]
 
-    def _columns(self, of: tuple[str, ...], constraint: Constraint) -> dict[str, Any]:
+    def _columns(self, of: tuple[str, ...], constraint: Constraint) -> dict[str, Integers]:
         size = 1
         for name in of:
             size *= len(self.solver.values[name])
@@ -178,11 +178,11 @@ class _Integer:
     the quantity falls as the integer rises."""
 
     of: tuple[str, ...]
-    of_limit: Callable[[Any, Any], Any]
+    of_limit: Callable[[Array, Mapping[str, Integers]], Array]
     falls: bool
 
 
-def _whole(threshold: Any, undefined: Any, upper: bool, strict: bool) -> Any:
+def _whole(threshold: Array, undefined: Mask, upper: bool, strict: bool) -> Integers:
     """The last integer on the allowed side of each limit; none is allowed where the limit is undefined.
 
     A threshold of 0 / 0 belongs to a quantity that is always 0 and to a limit of 0: the cost of free GPUs.
@@ -198,9 +198,7 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
     """Limits on quantities that follow from step time, in nanoseconds of the step."""
     steps, peak = case.train.total_steps, case.job.peak_flops
 
-    def hardware(limit: Any, columns: Any) -> Any:
-        from ..algebra import Arrays
-
+    def hardware(limit: Array, columns: Mapping[str, Integers]) -> Array:
         layers = Arrays(case, columns).term(recomputed_total)
         done = case.model_flops + recomputed_flops(case, layers, columns["recompute"])
         return 1e9 * done / (limit * peak * columns["gpus"])
@@ -246,5 +244,5 @@ def _compare(solver: CpSatAlgebra, value: Bounded, side: Bounded, upper: bool) -
     return Bounded(met, 0, 1)
 
 
-def _refusal(code: str, message: str, span: Any, help: str) -> JobError:
+def _refusal(code: str, message: str, span: Span | None, help: str) -> JobError:
     return JobError([Diagnostic(code, message, span, help=help)])

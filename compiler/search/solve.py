@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from .cp_sat_algebra import CpSatAlgebra
 from .goal_constraints import Conditions, Totals
 from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slip
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 #: Seconds after which the search of a space stops without proof.
 LIMIT_SECONDS = 600.0
@@ -115,7 +118,7 @@ def _at_most(value: Bounded, limit: int) -> list[tuple[Bounded, int, int]]:
     return [(value, min(value.low, limit), limit)]
 
 
-def _cp_solver(search: Search) -> Any:
+def _cp_solver(search: Search) -> cp_model.CpSolver:
     """One worker and a fixed order of decisions. No presolve and no inprocessing: each costs many times
     the search itself on tables this small. No core-guided search: of the tie-break it may never end.
     """
@@ -146,7 +149,7 @@ def solve(space: Space, reached: int | None = None) -> Solution | None:
 
 def optimum(search: Search, reached: int | None = None) -> Solution | None:
     """The same for a model that stands already; the model is used up."""
-    search.model.add_decision_strategy(*_strategy(search))
+    _branch(search)
     phases = _phases(search)
     if reached is not None:
         search.fix(phases[0][0], phases[0][0].low, reached)
@@ -170,7 +173,7 @@ def optimum(search: Search, reached: int | None = None) -> Solution | None:
     return replace(first, layout=best, status=status, seconds=seconds)
 
 
-def _found(search: Search, solver: Any, status: str) -> Solution:
+def _found(search: Search, solver: cp_model.CpSolver, status: str) -> Solution:
     """What one phase makes of its expression; nothing when it ended before it found a layout."""
     if status == "UNKNOWN":
         return Solution({}, status, 0.0, None, 0.0)
@@ -183,12 +186,13 @@ def _found(search: Search, solver: Any, status: str) -> Solution:
     )
 
 
-def _strategy(search: Search) -> tuple[Any, Any, Any]:
+def _branch(search: Search) -> None:
+    """Decide the variables of the branching in their order, smallest value first."""
     from ortools.sat.python import cp_model
 
     live = [name for name in BRANCHING if len(search.solver.values[name]) > 1]
     variables = [search.solver.variables[name] for name in live]
-    return variables, cp_model.CHOOSE_FIRST, cp_model.SELECT_MIN_VALUE
+    search.model.add_decision_strategy(variables, cp_model.CHOOSE_FIRST, cp_model.SELECT_MIN_VALUE)
 
 
 def _phases(search: Search) -> list[tuple[Bounded, bool]]:
@@ -221,7 +225,7 @@ def _rank(search: Search) -> Bounded:
 
 def _minimise(
     search: Search, expression: Bounded, hint: Mapping[str, int] | None
-) -> tuple[Any, str]:
+) -> tuple[cp_model.CpSolver, str]:
     search.model.clear_hints()  # type: ignore[no-untyped-call]
     for name, value in (hint or {}).items():
         search.model.add_hint(search.solver.variables[name], value)
@@ -230,7 +234,7 @@ def _minimise(
     return solver, solver.status_name(run(solver, search.model))
 
 
-def _value(solver: Any, algebra: CpSatAlgebra, name: str) -> int:
+def _value(solver: cp_model.CpSolver, algebra: CpSatAlgebra, name: str) -> int:
     values = algebra.values[name]
     return values[0] if len(values) == 1 else int(solver.value(algebra.variables[name]))
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ...dsl.job import Job
-from ..algebra import Integers
+from ..algebra import Integers, Mask
 from ..case import Case
 from ..rules.validity import predicates
 from ..target import Predicate, holds
@@ -98,7 +97,7 @@ class Space:
 
     def _allowed(
         self, columns: Mapping[str, Integers], name: str, domain: Integers, rule: Predicate
-    ) -> Any:
+    ) -> Mask:
         """Rows x candidates that one rule allows, evaluated once per distinct
         combination of its other variables."""
         others = [other for other in rule.of if other != name]
@@ -133,7 +132,7 @@ class Space:
             columns = _keep(columns, columns[name] == self.fixed[name])
         return columns
 
-    def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Any:
+    def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Mask:
         if not len(columns["nodes"]):
             return np.ones(0, dtype=bool)
         values, code = distinct(np.column_stack([columns[name] for name in rule.of]))
@@ -158,7 +157,7 @@ def distinct(rows: Integers) -> tuple[Integers, Integers]:
     return rows[first[used]], index[code]
 
 
-def _keep(columns: Mapping[str, Integers], mask: Any) -> dict[str, Integers]:
+def _keep(columns: Mapping[str, Integers], mask: Mask) -> dict[str, Integers]:
     if bool(mask.all()):
         return dict(columns)
     return {name: column[mask] for name, column in columns.items()}

@@ -9,10 +9,10 @@ one layer less on the first and the last) comes out of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...dsl.expression import names
-from ..algebra import KIB, Numbers
+from ..algebra import KIB, Integers, Numbers
 from ..case import Case
 from ..memory.peak import rank_memory
 from ..pipeline.even_split import Split, ranks_of, split
@@ -27,6 +27,9 @@ from ..pricing.estimate import (
     stages,
 )
 from .cp_sat import run
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 #: Candidates reach this far from the even placement.
 REACH = 3
@@ -49,7 +52,7 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
     return candidate if better < cost and better[1] <= most_bytes else even
 
 
-def _cost(case: Case, columns: Mapping[str, Any], placement: Split) -> tuple[int, int]:
+def _cost(case: Case, columns: Mapping[str, Integers], placement: Split) -> tuple[int, int]:
     """Nanoseconds of the slowest rank and bytes of the fullest, by the same functions as the estimate."""
     slots, filled = rank_slots(case, columns, placement), stages(case, columns, placement)
     return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
@@ -88,7 +91,7 @@ def _solve(x: Numbers, even: Split, most_bytes: int) -> tuple[int, ...] | None:
     return None if counts is None or counts[0] < leading else counts
 
 
-def _total(model: Any, rank: int, held: int, vpp: int, pp: int) -> Any:
+def _total(model: cp_model.CpModel, rank: int, held: int, vpp: int, pp: int) -> cp_model.IntVar:
     """Layers of a rank: no chunk but the model's first and last may be empty."""
     empty = 1 if rank in (0, pp - 1) else 0
     return model.new_int_var(max(vpp - empty, held - REACH), held + REACH, f"rank {rank}")
@@ -135,7 +138,9 @@ def _one_more(even: Split, rank: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _unevenness(model: Any, totals: list[Any], share: int) -> Any:
+def _unevenness(
+    model: cp_model.CpModel, totals: list[cp_model.IntVar], share: int
+) -> cp_model.LinearExprT:
     """Sum of distances from the even share, later ranks weighing more so that the answer is unique."""
     terms = []
     for rank, total in enumerate(totals):
@@ -146,7 +151,9 @@ def _unevenness(model: Any, totals: list[Any], share: int) -> Any:
 
 
 def _minimise_in_turn(
-    model: Any, counts: list[Any], goals: tuple[Any, ...]
+    model: cp_model.CpModel,
+    counts: list[cp_model.IntVar],
+    goals: tuple[cp_model.LinearExprT, ...],
 ) -> tuple[int, ...] | None:
     from ortools.sat.python import cp_model
 
@@ -158,7 +165,7 @@ def _minimise_in_turn(
         if run(solver, model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return answer
         answer = tuple(int(solver.value(count)) for count in counts)
-        model.clear_hints()
+        model.clear_hints()  # type: ignore[no-untyped-call]
         for count, value in zip(counts, answer, strict=True):
             model.add_hint(count, value)
         model.add(goal <= int(solver.objective_value))

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
 
 import numpy as np
 
 from ...dsl.diagnostics import Source, Span
 from ...dsl.expression import evaluate
 from ...dsl.job import Constraint, Objective
-from ..algebra import Arrays, Integers
+from ..algebra import Array, Arrays, Column, Integers, Mask
 from ..case import Case
 from ..pricing.quantities import Prices, price_space, quantities
 from ..variables import ORDER
@@ -34,8 +33,8 @@ class Swept:
 
     space: Space
     prices: Prices
-    values: Mapping[str, Any]
-    feasible: Any
+    values: Mapping[str, Array]
+    feasible: Mask
 
     @cached_property
     def order(self) -> Integers:
@@ -64,7 +63,7 @@ class Swept:
         first = objectives(self.space.case)[0]
         return int(score(first, self)[self.order[0]]) if len(self.order) else None
 
-    def _preferred(self) -> list[Any]:
+    def _preferred(self) -> list[Mask]:
         goal = self.space.case.job.goal
         shape = self.prices.step_ns.shape
         return [
@@ -113,17 +112,17 @@ def host_capacity_kib(case: Case) -> int:
     return int(HOST_SHARE * case.cluster.node_memory / case.cluster.gpus_per_node) // 1024
 
 
-def admits(constraint: Constraint, values: Mapping[str, Any]) -> Any:
+def admits(constraint: Constraint, values: Mapping[str, Column]) -> Mask:
     """Where a hard condition is met; `prefer` is never hard."""
     met = np.asarray(evaluate(constraint.expression, values), dtype=bool)
     return {"require": met, "forbid": ~met, "prefer": np.ones_like(met)}[constraint.kind]
 
 
-def fits(case: Case, prices: Prices) -> Any:
+def fits(case: Case, prices: Prices) -> Mask:
     return (prices.memory_kib <= capacity_kib(case)) & (prices.host_kib <= host_capacity_kib(case))
 
 
-def possible(case: Case, prices: Prices) -> Any:
+def possible(case: Case, prices: Prices) -> Mask:
     """Which layouts fit and end a step in time, whatever the goal asks for."""
     return fits(case, prices) & (prices.step_ns <= longest_step_ns(case))
 

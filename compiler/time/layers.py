@@ -10,7 +10,6 @@ Columns: tp, cp, micro_batch, tokens (= micro_batch * seq_len / cp), ep, etp.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from ..model import flops
 from .kernels import ALIGNED, TILE, Product, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns of a product's result, and what it sums over.
-Shape = tuple[Any, Any]
+Shape = tuple[Column, Column]
 
 #: Bytes that elementwise kernels move backward, in those of the forward pass: a norm reads two operands (6
 #: for 4), the two branches of a residual are added (6 for 6), dropout reads and writes (5), an activation
