@@ -83,7 +83,7 @@ class Term:
     of: tuple[str, ...]
     function: Callable[..., Column]
 
-    def __call__(self, case: Case, columns: Mapping[str, Integers]) -> Integers:
+    def __call__(self, case: Case, columns: Mapping[str, Column]) -> Integers:
         values = self.function(case, *(np.asarray(columns[name]) for name in self.of))
         rounded = np.ceil(np.asarray(values, dtype=np.float64) - 1e-9)
         return np.asarray(np.minimum(rounded, LIMIT), dtype=np.int64)

@@ -127,7 +127,7 @@ def priced_layer(row: Row) -> float:
         compute.dense_ffn(case, tp, tokens),
         compute.dense_ffn_backward(case, tp, tokens),
     )
-    return float(sum(half[0] for half in halves))
+    return float(sum(np.asarray(half)[0] for half in halves))
 
 
 def ranking(found: Sequence[Row], layers: Mapping[Profile, float]) -> tuple[float, float]:

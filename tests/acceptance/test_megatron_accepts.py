@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
@@ -60,11 +61,11 @@ def stages(plan: Plan) -> list[dict[str, Any]]:
     case = Case(plan.job, BACKENDS["megatron"].target)
     placement = place(case, columns_of(plan.job, plan.layout))
     layout = plan.layout
-    found = []
+    found: list[dict[str, Any]] = []
     for rank, stage in enumerate(plan.estimate.stages):
         counts = rank_counts(case, placement, rank, layout.tp)
         ways = layout.ep * layout.etp
-        total = parameters.per_rank(counts, layout.tp, ways)
+        total = int(np.asarray(parameters.per_rank(counts, layout.tp, ways)))
         found.append({"layers": list(stage.layers), "parameters": total})
     if plan.job.model.mtp_layers and found[-1]["layers"][-1] == 0:
         # Before multi-token prediction the final norm stands beside the last block, a stage earlier.

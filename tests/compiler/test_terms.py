@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -223,13 +223,17 @@ def test_a_term_is_sound_on_arrays_and_scalars(name: str, target: str) -> None:
         assert int(np.ravel(found(space.case, single))[0]) == values[place]
 
 
+#: For terms that ask nothing of their case.
+NO_CASE = cast(Case, None)
+
+
 def test_a_term_rounds_up_and_never_overflows() -> None:
     @term("1", of=("tp",))
     def huge(case: object, tp: Any) -> Any:
         return np.where(tp > 1, 1e300, 0.2)
 
-    assert huge(None, {"tp": np.array([1, 2])}).tolist() == [1, LIMIT]
-    arrays = Arrays(None, {"tp": np.array([1, 2, 3])})
+    assert huge(NO_CASE, {"tp": np.array([1, 2])}).tolist() == [1, LIMIT]
+    arrays = Arrays(NO_CASE, {"tp": np.array([1, 2, 3])})
     assert arrays.times(np.array([2, LIMIT, 5]), np.array([3, 3, 7])).tolist() == [6, LIMIT, 35]
 
 

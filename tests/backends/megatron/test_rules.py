@@ -90,7 +90,7 @@ def test_rule_is_vectorised(name: str) -> None:
     columns = random_columns(predicate, random.Random(7))
     together = holds(predicate, job, columns)
     alone = [bool(holds(predicate, job, row)) for row in transposed(columns)]
-    assert together.tolist() == alone
+    assert np.asarray(together).tolist() == alone
 
 
 def random_columns(predicate: Predicate, source: random.Random) -> dict[str, IntArray]:

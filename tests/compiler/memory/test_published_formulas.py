@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
+from parc.compiler.algebra import Column, Numbers
 from parc.compiler.case import Case
 from parc.compiler.memory import activations, model_states
 from parc.compiler.pipeline import rank_load
@@ -119,7 +120,9 @@ def test_states_are_those_of_the_zero_paper(zero: int, gigabytes: float) -> None
 
 def test_offload_leaves_the_gpu_what_it_does_not_take() -> None:
     case = case_of(LLAMA3_8B, "deepspeed")
-    columns = {"zero": 3, "shard": 8, "offload": np.array([0, 1, 2]), "hpz": 1}
+    columns: dict[str, Column] = {
+        "zero": 3, "shard": 8, "offload": np.array([0, 1, 2]), "hpz": 1,
+    }  # fmt: skip
     none, optimizer, everything = model_states.state_width(case, columns)
     assert none > optimizer > everything
     host = model_states.host_width(case, columns)
@@ -129,9 +132,8 @@ def test_offload_leaves_the_gpu_what_it_does_not_take() -> None:
 
 def test_stage_two_keeps_its_sums_on_the_gpu() -> None:
     case = case_of(LLAMA3_8B, "deepspeed")
-    columns = {"zero": np.array([2, 3]), "shard": 8, "offload": 1, "hpz": 1}
-    widths = model_states.state_widths(case, columns["zero"], 8, 1, 1)
-    assert widths["gradients"].tolist() == [4 / 8, 0.0]
+    widths = model_states.state_widths(case, np.array([2, 3]), 8, 1, 1)
+    assert np.asarray(widths["gradients"]).tolist() == [4 / 8, 0.0]
 
 
 def warmed_up(pp: int, vpp: int, microbatches: int, rank: int) -> int:
@@ -180,12 +182,12 @@ def placed(case: Case, layout: Layout) -> tuple[Split, dict[str, int]]:
 
 def test_the_terms_of_a_stage_by_hand() -> None:
     """Llama 3 8B, tp 2, pp 4, dp 2, zero 1, 1F1B: what the second of four ranks holds."""
-    from parc.compiler.pricing.estimate import numbers, stage_memory, state_widths
+    from parc.compiler.pricing.estimate import stage_memory, state_widths
 
     case = case_of(LLAMA3_8B, seq_len=4096)
     layout = Layout(tp=2, pp=4, dp_shard=2, zero=1, microbatches=32, nodes=2)
     placement, columns = placed(case, layout)
-    x = numbers(case, columns)
+    x = Numbers(case, columns)
     found = stage_memory(x, rank_load.placed_load(case, columns, placement, 1), state_widths(x))
     parameters = 872_480_768
     assert found["weights"] == pytest.approx(2 * parameters, rel=1e-3)

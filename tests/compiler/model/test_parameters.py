@@ -55,12 +55,12 @@ DEEPSEEK_V3 = Model(
 
 def first_stage(model: Model, layers: int, tp: int) -> Counts:
     """A stage with the embedding and so many dense layers."""
-    vocab = parameters.padded_vocab(model, tp)
+    vocab = int(np.asarray(parameters.padded_vocab(model, tp)))
     return parameters.dense_layer(model) * layers + parameters.embedding(model, vocab)
 
 
 def last_stage(model: Model, layers: int, tp: int) -> Counts:
-    vocab = parameters.padded_vocab(model, tp)
+    vocab = int(np.asarray(parameters.padded_vocab(model, tp)))
     return parameters.dense_layer(model) * layers + parameters.head(model, vocab)
 
 
@@ -106,12 +106,12 @@ def test_experts_are_divided_by_their_own_degrees() -> None:
 def test_division_works_on_arrays_and_rounds_up() -> None:
     counts = Counts(sharded=10, replicated=3, experts=9)
     shares = parameters.per_rank(counts, np.array([1, 2, 4]), np.array([1, 3, 4]))
-    assert shares.tolist() == [22, 11, 9]
+    assert np.asarray(shares).tolist() == [22, 11, 9]
 
 
 def test_padded_vocabulary_is_megatrons() -> None:
     padded = parameters.padded_vocab(LLAMA3_8B, np.array([1, 2, 4, 8, 16]))
-    assert padded.tolist() == [128256, 128256, 128512, 129024, 129024]
+    assert np.asarray(padded).tolist() == [128256, 128256, 128512, 129024, 129024]
 
 
 # Printed by Megatron-LM's num_floating_point_operations, per token.

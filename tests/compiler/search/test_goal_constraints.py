@@ -39,7 +39,7 @@ def test_general_rule(rule: Predicate) -> None:
     assert holds(rule, job, good)
     assert not holds(rule, job, bad)
     both = {name: np.array([good[name], bad[name]]) for name in rule.of}
-    assert holds(rule, job, both).tolist() == [True, False]
+    assert np.asarray(holds(rule, job, both)).tolist() == [True, False]
     message = rule.message(job, **bad)
     assert all(str(bad[name]) in message for name in rule.of if bad[name] > 1)
 
