@@ -31,7 +31,9 @@ SOLVING = {"search"}
 
 def python_files() -> list[Path]:
     return [
-        path for folder in set(PACKAGES.values()) for path in sorted((ROOT / folder).glob("*.py"))
+        path
+        for folder in sorted(set(PACKAGES.values()))
+        for path in sorted((ROOT / folder).glob("*.py"))
     ]
 
 
