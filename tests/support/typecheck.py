@@ -21,8 +21,8 @@ def links() -> Iterator[tuple[str, Path]]:
     """Paths in the tree, and the files and folders of this repository that stand there."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     for package, folder in settings["package-dir"].items():
-        for source in [*(ROOT / folder).glob("*.py"), *(ROOT / folder).glob("py.typed")]:
-            yield f"{package.replace('.', '/')}/{source.name}", source
+        for source in [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).glob("py.typed")]:
+            yield f"{package.replace('.', '/')}/{source.relative_to(ROOT / folder)}", source
     for folder in ("tests", "benchmarks", "docs"):
         for source in (ROOT / folder).rglob("*.py"):
             if not source.is_relative_to(GOLDEN):
