@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.test_packaging import PACKAGES
+from tests.project.test_packaging import ROOMS
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
@@ -24,8 +24,6 @@ EDIT = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-#: Rooms of the product, as whole folders; `cli` is the package `parc` itself.
-ROOMS = {name: folder for name, folder in PACKAGES.items() if name.count(".") <= 1}
 
 
 @dataclass(frozen=True)

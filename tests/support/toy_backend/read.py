@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from parc.backends.described import counts
 from parc.backends.log import Pace, RunLog
 from parc.backends.reader import Reader, Values
+from parc.reading.bash.script import Folder
 from parc.reading.facts import Fact, LaunchConfig, Unknown, Value
-from parc.reading.launched_job import Folder, Job
 from parc.reading.launchers import Started
 from tests.support.toy_backend.emit import STATED
 
@@ -21,11 +21,11 @@ NEUTRAL: dict[str, Value] = {
 }  # fmt: skip
 
 
-def recognise(launch: Started, texts: Mapping[str, str], folder: Folder) -> Job | None:
+def recognise(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
     if launch.entry is None or not launch.entry.tail.endswith("toy_train.py"):
         return None
     settings = tuple(launch.options().settings("argument"))
-    return Job("toy-bash", "toy", tuple(_facts(launch)), settings)
+    return LaunchConfig("toy-bash", tuple(_facts(launch)), (), settings, "toy")
 
 
 def _facts(launch: Started) -> Iterator[Fact]:
