@@ -53,11 +53,22 @@ PROBES: dict[str, tuple[str, str, Cases]] = {
 }
 
 
+def parc_alone_refuses(found: Forbidden) -> bool:
+    """By what the predicate says, or where torchtitan's documentation is stricter than its code: ep takes all
+    of tp in the first, and is whatever divides a stage's GPUs in the second."""
+    plan = found.job.plan
+    assert plan is not None
+    layout = plan.layout
+    divides = layout.dp_shard * layout.cp * layout.tp % layout.ep == 0
+    undocumented = plan.target == "torchtitan" and found.predicate.code == "PAR102" and divides
+    return bool(found.predicate.stricter) or undocumented
+
+
 @pytest.mark.parametrize("target", PROBES)
 def test_the_framework_refuses_it_too(target: str, request: Any, tmp_path: Path) -> None:
     environment, program, case_of = PROBES[target]
     layouts = list(forbidden(target, request.config.getoption("--seed"), EACH))
-    asked = [layout for layout in layouts if not layout.predicate.stricter]
+    asked = [layout for layout in layouts if not parc_alone_refuses(layout)]
     cases = [case for layout in asked for case in case_of(layout, tmp_path)]
     answers = probe(environment, program, cases, tmp_path)
     lenient = {
