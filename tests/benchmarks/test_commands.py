@@ -17,14 +17,15 @@ BENCHMARKS = ROOT / "benchmarks"
 FRAMEWORKS = {"megatron", "deepspeed", "torchtitan"}
 MODULES = {path.stem for path in BENCHMARKS.rglob("*.py")} - {"__init__"} - FRAMEWORKS
 COMMANDS = (
-    "accuracy/accuracy.py", "accuracy/fit.py", "lint/lint_failures.py", "lint/lint_score.py", "speed.py",
+    "benchmarks/accuracy/accuracy.py", "benchmarks/accuracy/fit.py", "benchmarks/lint/lint_failures.py",
+    "benchmarks/lint/lint_score.py", "benchmarks/speed.py",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_runs_by_its_path(command: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / command), "--help"],
+        [sys.executable, str(ROOT / command), "--help"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
