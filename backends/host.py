@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-#: To launch a forward half-layer. Layers of Megatron-core (2.5 ms forward and backward, 0.41 a half) and of
-#: torchtitan (2.0, 0.34) took about that on a slow core, a shared 2.5 GHz Xeon, without launches
-#: (tests/acceptance/test_host_time.py); the few measured runs that tell of it would have it 0.6 to 0.7 ms.
-HOST_SECONDS = 0.38e-3
-#: What a half-layer takes on the GPU beside its arithmetic and traffic: some 15 kernels, started 3.8 us apart
-#: (dsl/std/gpus.par, kernel_launch). Measured runs choose the same (benchmarks/accuracy/fit.py).
-GAP_SECONDS = 0.06e-3
-#: Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3 30B
-#: in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as between
-#: them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06); 8 of them are these, the
-#: other half's and the gaps. Of other frameworks nobody says.
-EXPERT_HOST_SECONDS = 2.1e-3
+from ..compiler.traits import HostTraits
+
+HOST = HostTraits(
+    # Layers of Megatron-core (2.5 ms forward and backward, 0.41 a half) and of torchtitan (2.0, 0.34) took
+    # about that on a slow core, a shared 2.5 GHz Xeon, without launches (tests/acceptance/test_host_time.py);
+    # the few measured runs that tell of it would have it 0.6 to 0.7 ms.
+    host_seconds=0.38e-3,
+    # Some 15 kernels, started 3.8 us apart (dsl/std/gpus.par, kernel_launch). Measured runs choose the same
+    # (benchmarks/accuracy/fit.py).
+    gap_seconds=0.06e-3,
+    # Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3
+    # 30B in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as
+    # between them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06); 8 of them are
+    # these, the other half's and the gaps. Of other frameworks nobody says.
+    expert_host_seconds=2.1e-3,
+    # Assumed: schedule, loss and logging.
+    micro_batch_overhead=1e-3,
+    # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
+    step_overhead=2e-3,
+)

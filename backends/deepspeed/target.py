@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import micro_batches, replicas, ways
 from ...compiler.target import Target
 from ...compiler.traits import (
-    HostTraits,
     KernelTraits,
     MemoryTraits,
     OverlapTraits,
@@ -21,7 +21,7 @@ from ...compiler.traits import (
     WireTraits,
 )
 from ...dsl.job import Job
-from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
+from ..host import HOST
 from .options import Options, hugging_face, sums_in_fp32
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
@@ -183,15 +183,8 @@ TRAITS = Traits(
         # train.py is eager PyTorch: norms, activations and rotary embedding are separate kernels.
         fused=False,
     ),
-    host=HostTraits(
-        host_seconds=HOST_SECONDS,
-        gap_seconds=GAP_SECONDS,
-        expert_host_seconds=EXPERT_HOST_SECONDS,
-        # Assumed: schedule, loss and logging.
-        micro_batch_overhead=2e-3,
-        # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
-        step_overhead=2e-3,
-    ),
+    # Assumed: schedule, loss and logging.
+    host=replace(HOST, micro_batch_overhead=2e-3),
 )
 
 TARGET = Target(

@@ -17,7 +17,6 @@ from ...compiler.rules.candidate_degrees import (
 )
 from ...compiler.target import Target
 from ...compiler.traits import (
-    HostTraits,
     KernelTraits,
     MemoryTraits,
     OverlapTraits,
@@ -29,7 +28,7 @@ from ...compiler.traits import (
 from ...dsl.job import Job, Model
 from .. import extra
 from ..capability import HOPPER, capability
-from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
+from ..host import HOST
 from .options import Options
 from .refusals import REFUSALS
 from .rules import PREDICATES
@@ -131,15 +130,7 @@ TRAITS = Traits(
         # place (8 each), summed (4), scaled by the gradient (8), narrowed (6).
         loss_bytes=52.0,
     ),
-    host=HostTraits(
-        host_seconds=HOST_SECONDS,
-        gap_seconds=GAP_SECONDS,
-        expert_host_seconds=EXPERT_HOST_SECONDS,
-        # Assumed: schedule, loss and logging.
-        micro_batch_overhead=1e-3,
-        # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
-        step_overhead=2e-3,
-    ),
+    host=HOST,
 )
 
 

@@ -15,7 +15,6 @@ from ...compiler.rules.candidate_degrees import (
 )
 from ...compiler.target import Target
 from ...compiler.traits import (
-    HostTraits,
     KernelTraits,
     MemoryTraits,
     StateBytes,
@@ -23,7 +22,7 @@ from ...compiler.traits import (
     WireTraits,
 )
 from ...dsl.job import Job
-from ..host import EXPERT_HOST_SECONDS, GAP_SECONDS, HOST_SECONDS
+from ..host import HOST
 from .models import family
 from .options import Options
 from .refusals import CODES, REFUSALS, settings
@@ -122,15 +121,7 @@ TRAITS = Traits(
         fused=False,
         compiles=True,
     ),
-    host=HostTraits(
-        host_seconds=HOST_SECONDS,
-        gap_seconds=GAP_SECONDS,
-        expert_host_seconds=EXPERT_HOST_SECONDS,
-        # Assumed: schedule, loss and logging.
-        micro_batch_overhead=1e-3,
-        # vTrain's steps end within 0.2 to 2 ms beside layers, head and optimizer.
-        step_overhead=2e-3,
-    ),
+    host=HOST,
 )
 
 TARGET = Target(
