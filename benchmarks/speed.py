@@ -159,7 +159,7 @@ def warm(path: Path) -> dict[str, Any]:
     from parc.api import emit, plan_targets
     from parc.backends import BACKENDS
     from parc.compiler.case import Case
-    from parc.compiler.search.solve import Search, optimum
+    from parc.compiler.search.cp_sat_search import Search, optimum
     from parc.compiler.search.space import Space
     from parc.compiler.search.sweep import sweep
 
@@ -176,7 +176,7 @@ def warm(path: Path) -> dict[str, Any]:
         with clock("sweep"):
             swept = sweep(space)
         with clock("solve"):
-            optimum(search, swept.reached)
+            optimum(search, swept.best_score)
         sweeps.append(_swept(spec.name, space, size))
     with clock("total"):
         planned = plan_targets(parc.load(path))
@@ -193,7 +193,7 @@ def warm(path: Path) -> dict[str, Any]:
 def _swept(target: str, space: Any, size: int) -> Swept:
     """Price a space again, and let the solver find its optimum without knowing the sweep's."""
     from parc.compiler.pricing.quantities import price_space
-    from parc.compiler.search.solve import solve
+    from parc.compiler.search.cp_sat_search import solve
     from parc.compiler.search.sweep import sweep
     from parc.compiler.variables import ORDER
 

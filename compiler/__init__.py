@@ -1,5 +1,4 @@
-"""`Job` -> `Plan`: the decision space of a target, its cost, the solver's proof,
-and the price of any one layout."""
+"""A job and a target -> `Plan`, the best layout with its proof, or the `Estimate` of one given layout."""
 
 from __future__ import annotations
 
@@ -13,25 +12,25 @@ from .plan import Estimate, Layout, Plan, Proof
 from .pricing.estimate import estimate_layout
 from .pricing.quantities import value_of
 from .search.complete_layout import complete
+from .search.cp_sat_search import Solution, solve
 from .search.explain import binding, no_layout, too_large
-from .search.solve import Solution, solve
 from .search.space import Space
 from .search.stage_placement import place
-from .search.sweep import Swept, objectives, possible, sweep
+from .search.sweep import Swept, objectives, runnable, sweep
 from .target import Predicate, Target
 from .variables import ORDER
 
 __all__ = ["Estimate", "Layout", "Plan", "Predicate", "Proof", "Target", "estimate", "plan"]
 
-#: Next-best layouts that a plan names.
+#: Next-best layouts in a plan.
 RUNNERS_UP = 3
 
 
 def plan(job: Job, target: Target) -> Plan:
     """The best layout of a job on a target, with its proof.
 
-    Raises JobError when the target cannot express the job, when no layout meets the conditions, and when
-    there are more layouts than fit into memory.
+    Raises JobError when the target cannot express the job, when no layout satisfies the constraints, and when
+    the layouts do not fit into the memory of the process.
     """
     try:
         return _plan(job, target)
@@ -44,8 +43,8 @@ def _plan(job: Job, target: Target) -> Plan:
     case = Case(job, target)
     space = Space(case)
     swept = sweep(space)
-    hope = possible(case, swept.prices).any()
-    solution = _decided(swept, solve(space, swept.reached)) if hope else None
+    any_runs = runnable(case, swept.prices).any()
+    solution = _decided(swept, solve(space, swept.best_score)) if any_runs else None
     if solution is None:
         raise JobError([no_layout(swept)])
     chosen = {name: solution.layout[name] for name in ORDER}
@@ -64,17 +63,16 @@ def _plan(job: Job, target: Target) -> Plan:
 
 
 def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
-    """The solver's answer; where it ended without proof the sweep's best, which is at least as good."""
+    """The solver's solution; the sweep's optimum, at least as good, where the solver ended without proof."""
     if solution is None or solution.proven:
         return solution
-    if swept.best is None or swept.reached is None:
+    if swept.best is None or swept.best_score is None:
         return None
-    return replace(solution, layout=swept.best, status="FEASIBLE", value=float(swept.reached))
+    return replace(solution, layout=swept.best, status="FEASIBLE", value=float(swept.best_score))
 
 
 def _proof(space: Space, solution: Solution) -> Proof:
-    """The solver's answer in the unit of the first objective; its bound is off by the solver's gap,
-    0 when optimal."""
+    """The proof in the unit of the first objective; its bound is off by the solver's relative gap."""
     objective = objectives(space.case)[0]
     value = value_of(space.case, objective.quantity, solution.layout)
     gap = _gap(solution)
@@ -89,19 +87,19 @@ def _proof(space: Space, solution: Solution) -> Proof:
 
 
 def _gap(solution: Solution) -> float | None:
-    """The bound as a share of the value; None where the bound says nothing."""
+    """The solver's bound over its value; None where either is unknown or 0."""
     if solution.proven and not solution.value:
         return 1.0
     return solution.bound / solution.value if solution.bound and solution.value else None
 
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
-    """The price of one layout given by its variables. Degrees left out are 1; virtual stages, ZeRO stage,
-    shards, micro-batch and recomputation left out are what parc would choose; where nothing meets the
-    goal's conditions the fastest that fits, or the smallest that does not.
+    """The price of one layout given by its variables. Omitted variables take their neutral value; those that
+    are `free` in `variables.py` take the best feasible value, or where the constraints leave none, those of
+    the fastest layout that fits into memory, or of the smallest if none fits.
 
     Raises JobError with every rule of the framework that the layout breaks,
-    and for names that are no variable.
+    and for names that are not variables.
     """
     _refuse(job, target)
     case = Case(job, target)

@@ -11,7 +11,7 @@ from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.case import Case
 from ..compiler.plan import OFFLOAD, RECOMPUTE, Estimate, Plan
-from ..compiler.pricing.estimate import ceiling_bytes, columns_of, estimate_layout
+from ..compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
 from ..compiler.rules.validity import predicates
 from ..compiler.target import Target, holds
 from ..compiler.variables import NEUTRAL
@@ -104,7 +104,7 @@ def price(launch: LaunchedJob) -> Priced | None:
 def priced(case: Case, layout: Layout) -> Priced | None:
     """A layout's price, when the framework and the arithmetic allow it."""
     try:
-        columns = columns_of(case, layout)
+        columns = one_row(case, layout)
         legal = all(
             bool(np.all(holds(rule, case.job, columns))) for rule in predicates(case.target)
         )

@@ -21,7 +21,7 @@ from parc.backends import BACKENDS
 from parc.compiler.algebra import Arrays, Integers, Term
 from parc.compiler.case import Case
 from parc.compiler.pipeline.rank_load import placed_load
-from parc.compiler.pricing.estimate import columns_of
+from parc.compiler.pricing.estimate import one_row
 from parc.compiler.time import step as speed
 from parc.compiler.variables import ORDER
 from parc.dsl import std_gpu
@@ -128,7 +128,7 @@ def _with(case: Case, values: Mapping[Parameter, Floats]) -> Case:
 
 def _parts(setup: Setup, case: Case) -> dict[str, Any]:
     """Nanoseconds of a step by part, as compiler/pricing/estimate.py adds them up, for arrays of rates."""
-    columns = columns_of(case, {name: setup.layout[name] for name in ORDER})
+    columns = one_row(case, {name: setup.layout[name] for name in ORDER})
     one = {name: int(np.ravel(column)[0]) for name, column in columns.items()}
     placement = placement_of(setup, one["vpp"])
     x = OneRow(case, columns)

@@ -9,14 +9,14 @@ from pathlib import PurePath
 from parc.calibrate import Calibration, Compared, definition_names
 from parc.calibrate.fit import value_in
 from parc.compiler.plan import Layout
-from parc.compiler.pricing.estimate import columns_of, layout_of
+from parc.compiler.pricing.estimate import layout_of, one_row
 
 from .plan_json import JsonObject, job_json, rounded
 from .plan_text import layout_text
 
 
 def layout_that_ran(compared: Compared) -> Layout:
-    return layout_of(columns_of(compared.run.case, compared.run.layout))
+    return layout_of(one_row(compared.run.case, compared.run.layout))
 
 
 def calibration_text(result: Calibration, output: str, changed: bool) -> str:

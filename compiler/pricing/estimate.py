@@ -21,7 +21,7 @@ from ..variables import with_derived
 from .quantities import Prices, quantities
 
 
-def columns_of(case: Case, layout: Mapping[str, int]) -> dict[str, Integers]:
+def one_row(case: Case, layout: Mapping[str, int]) -> dict[str, Integers]:
     """One-row columns of a layout's decision variables and of everything that derives from them."""
     decided = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
     return with_derived(case.job, decided)
@@ -57,7 +57,7 @@ def estimate_layout(
     case: Case, layout: Mapping[str, int], placement: Split | None = None
 ) -> Estimate:
     """Price a layout of decision variables; `placement` replaces the even split of layers."""
-    columns = columns_of(case, layout)
+    columns = one_row(case, layout)
     chosen = layout_of(columns)
     placement = placement or split(case.model, chosen.pp, chosen.vpp)
     time = time_by_part(case, columns, placement)

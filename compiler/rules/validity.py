@@ -109,7 +109,7 @@ def _word(name: str, value: int) -> str:
     return words.get(value, str(value))
 
 
-def columns_of(job: Job, layout: Layout) -> dict[str, int]:
+def variables_of(job: Job, layout: Layout) -> dict[str, int]:
     """The variables of one layout by name, derived ones included."""
     named = layout.model_dump()
     return {**named, "dp": layout.dp, "gpus": layout.gpus, "schedule": int(layout.vpp > 1)}
@@ -128,6 +128,6 @@ def complaint(job: Job, rule: Predicate, values: Mapping[str, int]) -> Diagnosti
 
 def problems(job: Job, target: Target, layout: Layout) -> list[Diagnostic]:
     """Why a target cannot run a job in a layout; none when it can."""
-    columns = columns_of(job, layout)
+    columns = variables_of(job, layout)
     rules = [complaint(job, rule, columns) for rule in broken(job, target, columns)]
     return [*target.refuses(job), *undecided(job, target, columns), *rules]

@@ -1,1 +1,1 @@
-"""The best layout: the space of layouts, its exhaustive sweep, the CP-SAT proof, and explanations."""
+"""The best layout: the space, its exhaustive sweep, the proof by CP-SAT, explanations, stage placement."""

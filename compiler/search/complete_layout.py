@@ -1,4 +1,4 @@
-"""A layout that names some variables -> one that names all, or the rules that stand against it."""
+"""A layout that gives some variables -> the cheapest that gives all, or the rules that it breaks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from ...dsl.codes import OUT_OF_BOUNDS, UNKNOWN_NAME
 from ...dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from ..case import Case
 from ..codes import NO_LAYOUT
-from ..rules.validity import WORLD, complaint, predicates, undecided
-from ..target import holds
+from ..rules.validity import WORLD, broken, complaint, undecided
 from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
 from .space import Space
 from .sweep import fits, sweep
 
-#: Variables that a layout may name and that must agree with what they follow from.
+#: Derived variables that a layout may give; they must agree with the decisions.
 NAMED = tuple(derived.name for derived in DERIVATIONS if derived.named)
 
 
 def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
-    """All decision variables of a layout. Raises JobError for unknown names, values out of bounds and
-    broken rules."""
+    """All decision variables of a layout: `free` ones that it omits take the best feasible value; if nothing
+    is feasible, those of the fastest layout that fits into memory, or of the smallest.
+
+    Raises JobError for unknown names, values out of bounds and broken rules."""
     _check_names(case, layout)
     closed = {each.name: NEUTRAL[each.name] for each in DECISIONS if not each.free}
     space = Space(case, {**closed, **layout})
@@ -67,19 +68,15 @@ def _check_names(case: Case, layout: Mapping[str, int]) -> None:
 
 
 def _complaints(space: Space, layout: Mapping[str, int]) -> list[Diagnostic]:
-    """The rules that one plain completion of the layout breaks:
-    those that speak of what the layout names come first."""
+    """The rules that the completion by the least candidate values breaks: those about variables that the
+    layout gives, or all if there are none such."""
     job = space.case.job
     first = {name: np.array([space.domains[name][0]], dtype=np.int64) for name in ORDER}
     columns = with_derived(job, first)
-    broken = [
-        rule
-        for rule in predicates(space.case.target)
-        if not bool(np.all(holds(rule, job, columns)))
-    ]
-    named = [rule for rule in broken if set(rule.of) & {*layout, "gpus"}]
+    rules = broken(job, space.case.target, columns)
+    named = [rule for rule in rules if set(rule.of) & {*layout, "gpus"}]
     values = {name: int(column[0]) for name, column in columns.items()}
-    found = [complaint(job, rule, values) for rule in named or broken]
+    found = [complaint(job, rule, values) for rule in named or rules]
     for name in NAMED:
         if name in layout and name in values and values[name] != layout[name]:
             message = f"`{name}` is {layout[name]}, but the other degrees make it {values[name]}"

@@ -1,5 +1,5 @@
-"""The algebra of CP-SAT: the totals of `time/step.py` and `memory/peak.py` as expressions over
-solver variables, with bounds."""
+"""A space -> an algebra of CP-SAT variables: the totals of `time/step.py` and `memory/peak.py` become linear
+expressions with bounds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class CpSatAlgebra:
-    """A CP-SAT model of a space: one variable per decision, tables for what follows,
-    for rules and for cost terms."""
+    """An `Algebra` over the CP-SAT model of a space: one variable per decision and derived variable; table
+    constraints for derivations, rules and cost terms, `rows` in all."""
 
     def __init__(self, space: Space, model: cp_model.CpModel):
         self.space = space
@@ -78,7 +78,7 @@ class CpSatAlgebra:
         if value.low == value.high and divisor.low == divisor.high:
             return constant(value.low // divisor.low)
         quotient = self._integer(value.low // divisor.high, value.high // divisor.low)
-        whole = self._alone(divisor).expression
+        whole = self._as_variable(divisor).expression
         self.model.add_division_equality(quotient.expression, value.expression, whole)
         return quotient
 
@@ -99,15 +99,16 @@ class CpSatAlgebra:
         return result
 
     def excess(self, value: Bounded | int, limit: Bounded | int) -> Bounded:
-        """The larger of both less `limit`, so that `limit` cancels out of a sum that has it: bounds that
-        depend on each other through max(value - limit, 0) close in by a nanosecond at a time."""
+        """max(value, limit) - limit, so that `limit` cancels in a sum that contains it: as a variable for
+        max(value - limit, 0), propagation would tighten the bounds of both by a nanosecond at a time.
+        """
         value, limit = constant(value), constant(limit)
         larger = self.largest(value, limit)
         low, high = max(0, value.low - limit.high), max(0, value.high - limit.low)
         return Bounded(larger.expression - limit.expression, low, high)
 
     def combinations(self, names: tuple[str, ...]) -> dict[str, Integers]:
-        """Every combination of the named variables' values that breaks no rule among them."""
+        """The combinations of the named variables' values that break no rule among them, as columns."""
         if not names:
             return {}
         grid = np.meshgrid(
@@ -123,7 +124,7 @@ class CpSatAlgebra:
     def tabulate(
         self, name: str, of: tuple[str, ...], columns: dict[str, Integers], values: Integers
     ) -> Bounded:
-        """A new variable that equals `values` row by row of `columns`."""
+        """A variable that equals `values[i]` where the variables `of` equal row i of `columns`."""
         values = np.broadcast_to(values, columns[of[0]].shape) if of else values
         low, high = int(values.min()), int(values.max())
         if low == high:
@@ -139,7 +140,7 @@ class CpSatAlgebra:
     ) -> None:
         """Allow only the combinations for which `allowed(columns)` holds."""
         used = tuple(name for name in of if name in self.values)
-        grid = self.combinations_free(used)
+        grid = self.all_combinations(used)
         mask = np.broadcast_to(allowed(grid), grid[used[0]].shape)
         if mask.all():
             return
@@ -150,8 +151,8 @@ class CpSatAlgebra:
         rows = np.column_stack([grid[name][mask] for name in live])
         self._table([self.variables[name] for name in live], rows)
 
-    def combinations_free(self, names: tuple[str, ...]) -> dict[str, Integers]:
-        """Every combination of the named variables' values, allowed or not."""
+    def all_combinations(self, names: tuple[str, ...]) -> dict[str, Integers]:
+        """The full cross product of the named variables' values, as columns."""
         grid = np.meshgrid(
             *(np.array(self.values[name], dtype=np.int64) for name in names), indexing="ij"
         )
@@ -165,7 +166,7 @@ class CpSatAlgebra:
         )
 
     def _relate(self, name: str, of: tuple[str, ...]) -> None:
-        """Tie a derived variable to its sources."""
+        """Post the table that ties a derived variable to its sources."""
         columns = self.combinations(of)
         value = np.asarray(DERIVED[name].value(self.case.job, **columns), dtype=np.int64)
         value = np.broadcast_to(value, columns[of[0]].shape)
@@ -188,8 +189,8 @@ class CpSatAlgebra:
             return
         self.model.add_allowed_assignments(variables, np.unique(rows, axis=0).tolist())
 
-    def _alone(self, divisor: Bounded) -> Bounded:
-        """The same as one variable: of a sum CP-SAT sees the ranges of its terms, which may reach 0."""
+    def _as_variable(self, divisor: Bounded) -> Bounded:
+        """A divisor as one positive variable: CP-SAT's range for a sum of terms may include 0."""
         from ortools.sat.python import cp_model
 
         if divisor.low == divisor.high or isinstance(divisor.expression, cp_model.IntVar):

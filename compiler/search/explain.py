@@ -1,4 +1,4 @@
-"""Why there is no layout, and what holds the best one back: words for the answers of solver and sweep."""
+"""A priced space -> diagnostics of why it has no layout, and the constraints that bind its best one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_LARGE, TOO_SLOW
 from ..plan import OFFLOAD, RECOMPUTE
 from ..target import Target
 from ..variables import ORDER
-from .solve import Clash, clash
+from .cp_sat_search import InfeasibleCore, infeasible_core
 from .space import Space
 from .sweep import (
     Swept,
-    admits,
     capacity_kib,
     fits,
     host_capacity_kib,
     longest_step_ns,
     objectives,
-    possible,
+    runnable,
+    satisfied,
     score,
 )
 
@@ -31,18 +31,18 @@ GIB = 2**30
 
 
 def no_layout(swept: Swept) -> Diagnostic:
-    """The complaint for a priced space in which no layout meets the hard conditions."""
+    """The diagnostic for a priced space in which no layout satisfies the hard constraints."""
     space = swept.space
     if not space.size:
         return _no_combination(space)
-    if possible(space.case, swept.prices).any():
-        return _contradiction(swept, clash(space))
+    if runnable(space.case, swept.prices).any():
+        return _contradiction(swept, infeasible_core(space))
     fit = fits(space.case, swept.prices)
     return _too_slow(swept, fit) if fit.any() else _out_of_memory(swept)
 
 
 def too_large(job: Job, target: Target) -> Diagnostic:
-    """The complaint for a search that ran out of the memory of the process."""
+    """The diagnostic for a search that ran out of the memory of the process."""
     return Diagnostic(
         TOO_LARGE,
         f"the memory that parc may use does not hold the layouts of {job.name} on {target.name}",
@@ -53,7 +53,7 @@ def too_large(job: Job, target: Target) -> Diagnostic:
 
 
 def _no_combination(space: Space) -> Diagnostic:
-    """The framework's own rules leave nothing: name those without which something is left."""
+    """The rules leave no layout: name those whose removal alone would leave one."""
     blockers = [rule for rule in space.rules if Space(space.case, without=rule).size]
     job = space.case.job
     size = f"{_gpus(space)} GPUs, global batch {job.train.global_batch}, {job.model.layers} layers"
@@ -76,6 +76,7 @@ def _no_combination(space: Space) -> Diagnostic:
 
 
 def _gpus(space: Space) -> str:
+    """The numbers of GPUs that the job allows, as text."""
     counts = sorted(
         {nodes * space.case.cluster.gpus_per_node for nodes in space.case.cluster.nodes}
     )
@@ -113,7 +114,7 @@ def _out_of_memory(swept: Swept) -> Diagnostic:
 
 
 def _own_span(job: Job, block: str, setting: str) -> Span | None:
-    """Where the job's own file says it: the block when the setting comes from the standard library."""
+    """Where a setting stands in the job's own file: its block where the standard library sets it."""
     span = job.span(block, setting)
     return span if span is None or span.source.name == job.path else job.span(block)
 
@@ -138,8 +139,8 @@ def _out_of_host_memory(swept: Swept) -> Diagnostic:
     )
 
 
-def _contradiction(swept: Swept, found: Clash) -> Diagnostic:
-    """Conditions of the job that exclude each other; the first is quoted, the others are notes."""
+def _contradiction(swept: Swept, found: InfeasibleCore) -> Diagnostic:
+    """Constraints of the job that exclude each other: the message points at the first, notes at others."""
     case = swept.space.case
     first, *others = found.constraints
     notes = [Note(f"the reason given is: {first.reason}")] if first.reason else []
@@ -166,7 +167,7 @@ def _quote(constraint: Constraint) -> str:
 
 
 def _place(constraint: Constraint) -> str:
-    """File and line; without the folder, so that a plan does not depend on where it was made."""
+    """File name and line; the folder is left out so that plans are the same wherever they are made."""
     return f"{PurePath(constraint.span.source.name).name}:{constraint.span.line}"
 
 
@@ -174,8 +175,8 @@ def _because(constraint: Constraint) -> str:
     return f" ({constraint.reason})" if constraint.reason else ""
 
 
-def _nearest(swept: Swept, found: Clash) -> str:
-    """The best layout when one of the clashing conditions is dropped: the one that costs least."""
+def _nearest(swept: Swept, found: InfeasibleCore) -> str:
+    """Which constraint of the core to drop for the best objective, and the layout that is then best."""
     space = swept.space
     hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     options: list[tuple[float, str]] = []
@@ -193,13 +194,11 @@ def _nearest(swept: Swept, found: Clash) -> str:
 
 
 def _reached(swept: Swept, row: int, dropped: Constraint) -> str:
-    """What that layout reaches of the quantities that the dropped condition speaks of."""
+    """What a layout reaches of the quantities in the dropped constraint, of mfu where it has none."""
     from ...dsl.expression import QUANTITIES, names
 
-    spoken = sorted(names(dropped.expression) & QUANTITIES.keys()) or ["mfu"]
-    return ", ".join(
-        _measured(name, float(np.ravel(swept.values[name][row])[0])) for name in spoken
-    )
+    shown = sorted(names(dropped.expression) & QUANTITIES.keys()) or ["mfu"]
+    return ", ".join(_measured(name, float(np.ravel(swept.values[name][row])[0])) for name in shown)
 
 
 def _measured(name: str, value: float) -> str:
@@ -215,15 +214,16 @@ def _measured(name: str, value: float) -> str:
 
 
 def _feasible(swept: Swept, constraints: list[Constraint]) -> Mask:
+    """Which layouts fit into memory and satisfy the given hard constraints."""
     mask = np.array(fits(swept.space.case, swept.prices))
     for constraint in constraints:
-        mask = mask & admits(constraint, swept.values)
+        mask = mask & satisfied(constraint, swept.values)
     return np.broadcast_to(mask, swept.prices.step_ns.shape)
 
 
 def binding(swept: Swept, row: int) -> tuple[str, ...]:
-    """The conditions that hold the best layout, a row of the sweep, back,
-    and how much better it would be without each."""
+    """The active constraints at the best layout, a row of the sweep, GPU memory included; each with the ratio
+    by which the first objective would improve without it."""
     space = swept.space
     hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     objective = objectives(space.case)[0]
@@ -237,7 +237,7 @@ def binding(swept: Swept, row: int) -> tuple[str, ...]:
         )
     unlimited = np.ones_like(swept.feasible)
     for constraint in hard:
-        unlimited = unlimited & admits(constraint, swept.values)
+        unlimited = unlimited & satisfied(constraint, swept.values)
     memory = float(scores[unlimited].min(initial=np.inf))
     return tuple(
         lines + _gain(f"GPU memory of {space.case.gpu.memory / GIB:.1f} GiB", memory, best)
@@ -261,5 +261,5 @@ def layout_text(layout: dict[str, int]) -> str:
         for name in ORDER
         if layout[name] not in (0, 1) or name in ("tp", "pp") or name in words
     ]
-    told = {name: words[name][layout[name]] if name in words else layout[name] for name in shown}
-    return " · ".join(f"{name} {value}" for name, value in told.items() if value != "none")
+    values = {name: words[name][layout[name]] if name in words else layout[name] for name in shown}
+    return " · ".join(f"{name} {value}" for name, value in values.items() if value != "none")

@@ -1,5 +1,5 @@
-"""The user's conditions in the solver: each becomes a literal that is true
-exactly where the condition is met."""
+"""A goal's constraints and objectives -> CP-SAT: literals that are 1 exactly where a constraint's expression
+is true, and expressions to minimise."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from ..pricing.quantities import (
 )
 from .cp_sat_algebra import CpSatAlgebra
 
-#: Floating-point error of a limit, and an integer that no total reaches.
+#: Relative floating-point error of a limit; an integer that no total reaches.
 ROUNDING, FARTHEST = 1e-12, 2**60
-#: Rows that the table of one condition may have.
+#: Most combinations of variables that the table of one constraint may have.
 ROWS = 200_000
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 @dataclass(frozen=True)
 class Totals(Generic[Value]):
-    """A layout's price in the values of an algebra."""
+    """Step time, bubble and memory of a layout as values of an algebra."""
 
     step_ns: Value
     bubble_ns: Value
@@ -44,7 +44,8 @@ class Totals(Generic[Value]):
 def minimised(
     x: Algebra[Value], totals: Totals[Value], objective: Objective, one_size: bool
 ) -> Value:
-    """The integer that an objective makes small; `one_size`: all layouts have the same number of GPUs."""
+    """An objective as an integer to minimise; `one_size`: all layouts have the same number of GPUs.
+    Raises JobError for `hfu`."""
     value = _measure(x, totals, objective, one_size)
     return value if _smaller_is_better(objective) else value * -1
 
@@ -74,8 +75,8 @@ def bubble_share(x: Algebra[Value], totals: Totals[Value]) -> Value:
     return x.share(totals.bubble_ns, totals.step_ns, SHARE)
 
 
-class Conditions:
-    """Turns conditions and objectives into solver expressions over one model."""
+class GoalConstraints:
+    """Constraints and objectives of a goal as expressions over one CP-SAT model."""
 
     def __init__(self, solver: CpSatAlgebra, totals: Totals[Bounded]):
         self.solver = solver
@@ -83,7 +84,9 @@ class Conditions:
         self.totals = totals
 
     def literal(self, constraint: Constraint) -> Bounded:
-        """0 or 1: whether the condition, as written, is met."""
+        """0 or 1: whether the expression of a constraint is true, of whichever kind the constraint is.
+        Raises JobError where it does more with a quantity than bound it, or joins too many variables.
+        """
         return self._truth(constraint.expression, constraint)
 
     def objective(self, objective: Objective) -> Bounded:
@@ -116,7 +119,7 @@ class Conditions:
         )
 
     def _table(self, expression: Expression, constraint: Constraint) -> Bounded:
-        """The truth of a condition over decision variables alone."""
+        """The truth of an expression over variables alone, as a table."""
         of = tuple(sorted(names(expression)))
         columns = self._columns(of, constraint)
         truth = np.asarray(evaluate(expression, columns), dtype=np.int64)
@@ -150,7 +153,7 @@ class Conditions:
         return _compare(self.solver, value, side, upper)
 
     def _measured(self, name: str) -> tuple[Bounded, _Integer]:
-        """The solver's value behind a quantity, and how a limit on the quantity becomes a limit on it."""
+        """The total from which a quantity follows, and how a limit on one becomes a limit on the other."""
         if name == "memory":
             return self.totals.memory_kib, _Integer((), lambda limit, _: limit / 1024, False)
         if name == "bubble":
@@ -174,8 +177,8 @@ class Conditions:
 
 @dataclass(frozen=True)
 class _Integer:
-    """How a limit on a quantity becomes one on the solver's integer; `falls`:
-    the quantity falls as the integer rises."""
+    """How a limit on a quantity becomes one on a total: `of_limit(limit, columns)` with columns of the
+    variables `of`. `falls`: the quantity falls as the total rises."""
 
     of: tuple[str, ...]
     of_limit: Callable[[Array, Mapping[str, Integers]], Array]
@@ -183,7 +186,7 @@ class _Integer:
 
 
 def _whole(threshold: Array, undefined: Mask, upper: bool, strict: bool) -> Integers:
-    """The last integer on the allowed side of each limit; none is allowed where the limit is undefined.
+    """The extreme integer that each limit allows; none is allowed where the limit is undefined (NaN).
 
     A threshold of 0 / 0 belongs to a quantity that is always 0 and to a limit of 0: the cost of free GPUs.
     """
@@ -195,7 +198,7 @@ def _whole(threshold: Array, undefined: Mask, upper: bool, strict: bool) -> Inte
 
 
 def _step_limits(case: Case) -> dict[str, _Integer]:
-    """Limits on quantities that follow from step time, in nanoseconds of the step."""
+    """How limits on the quantities that follow from step time become limits in nanoseconds."""
     steps, peak = case.train.total_steps, case.job.peak_flops
 
     def hardware(limit: Array, columns: Mapping[str, Integers]) -> Array:
@@ -223,11 +226,12 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
 
 
 def _smaller_is_better(objective: Objective) -> bool:
-    """Whether the measured expression is to be minimised: mfu and tokens_per_second fall as it rises."""
+    """Whether the measured total is to be minimised; quantities of INVERSE fall as it rises."""
     return (objective.direction == "minimize") != (objective.quantity in INVERSE)
 
 
 def _least(solver: CpSatAlgebra, truths: list[Bounded]) -> Bounded:
+    """The conjunction of 0-1 expressions."""
     return 1 - solver.largest(*(1 - truth for truth in truths))
 
 

@@ -1,5 +1,4 @@
-"""The decision space of a target: candidate values, what follows from them,
-and every combination that the rules allow."""
+"""A job on a target -> its decision space: domains, derived variables, every layout that the rules allow."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ from ..variables import DERIVED, NEUTRAL, ORDER
 
 @dataclass(frozen=True)
 class Space:
-    """Candidate values by variable and the rules between them; `fixed` gives some variables one value,
-    derived ones too."""
+    """Domains by variable and the rules between them. `fixed` restricts variables, derived ones included, to
+    one value; `without` is a rule to leave out."""
 
     case: Case
     fixed: Mapping[str, int] = field(default_factory=dict)
@@ -36,7 +35,7 @@ class Space:
 
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
-        """Candidates of every variable that is decided, the neutral value where the target has none."""
+        """The sorted domain of each decision; the neutral value alone where the target does not decide it."""
         given = {"nodes": self.job.cluster.nodes, **self.case.domains}
         given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
         given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
@@ -44,7 +43,7 @@ class Space:
 
     @cached_property
     def replicas(self) -> tuple[int, ...] | None:
-        """Values that the target allows for dp_replicate, which follows from dp and dp_shard."""
+        """The target's domain of dp_replicate, a derived variable; None where it is unrestricted."""
         given = self.case.domains.get("dp_replicate")
         return None if given is None else tuple(given)
 
@@ -62,11 +61,11 @@ class Space:
         return tuple(int(value) for value in np.unique(self.layouts[name]))
 
     def join(self, names: Sequence[str]) -> dict[str, Integers]:
-        """All combinations of the named decision variables that pass every rule among them,
-        with what derives from them.
+        """All combinations of the named decisions that pass every rule among them, with the variables that
+        derive from them: int64 columns of equal length.
 
-        Variables join one by one. A rule that ties the new one to columns already there masks rows x
-        candidates before any row is copied; rules on columns that only then derive are applied after.
+        Variables join one by one. Rules between the new variable and present columns mask rows x candidates
+        before any row is copied; rules on variables that derive from the new one filter rows afterwards.
         """
         columns: dict[str, Integers] = {}
         checked: set[Predicate] = set()
@@ -83,6 +82,7 @@ class Space:
     def _extend(
         self, columns: dict[str, Integers], name: str, ready: Sequence[Predicate]
     ) -> dict[str, Integers]:
+        """Each row with each candidate of `name` that the rules `ready` to be evaluated allow."""
         domain = np.asarray(self.domains[name], dtype=np.int64)
         rows = len(next(iter(columns.values()))) if columns else 1
         mask = np.ones((rows, len(domain)), dtype=bool)
@@ -98,8 +98,8 @@ class Space:
     def _allowed(
         self, columns: Mapping[str, Integers], name: str, domain: Integers, rule: Predicate
     ) -> Mask:
-        """Rows x candidates that one rule allows, evaluated once per distinct
-        combination of its other variables."""
+        """Which rows x candidates one rule allows; evaluated once per distinct combination of its other
+        variables."""
         others = [other for other in rule.of if other != name]
         if not others:
             return np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)
@@ -141,7 +141,7 @@ class Space:
 
 
 def distinct(rows: Integers) -> tuple[Integers, Integers]:
-    """The distinct rows, and for each row which of them it is. Mixed-radix codes: no sort of whole rows."""
+    """The distinct rows, and each row's index among them. Mixed-radix codes avoid sorting whole rows."""
     code = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
         low = int(column.min(initial=0))

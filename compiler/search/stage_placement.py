@@ -1,9 +1,8 @@
-"""Layers to pipeline stages: a small CP-SAT model that makes the slowest rank
-of a chosen layout as fast as it can be.
+"""A layout -> layers per pipeline stage, by a small CP-SAT model.
 
-Among placements with the same slowest rank it takes the one whose fullest rank is emptiest, then the one
-nearest to even. Llama 3's 126 layers on 16 stages (arXiv 2407.21783, 3.3.2:
-one layer less on the first and the last) comes out of it.
+It minimises in turn the time of the slowest rank, the memory of the fullest, and the distance to an even
+placement. For Llama 3's 126 layers on 16 stages it finds the published placement: one layer less on the first
+and the last (arXiv 2407.21783, 3.3.2).
 """
 
 from __future__ import annotations
@@ -19,29 +18,29 @@ from ..pipeline.even_split import Split, ranks_of, split
 from ..pipeline.rank_load import placed_load
 from ..pricing.estimate import (
     ceiling_bytes,
-    columns_of,
     memory_bound,
     numbers,
+    one_row,
     rank_slot,
     rank_slots,
     stages,
 )
-from .cp_sat import run
+from .cp_sat_run import run
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-#: Candidates reach this far from the even placement.
+#: Most layers that a rank may differ by from the even placement.
 REACH = 3
 
 
 def place(case: Case, layout: Mapping[str, int]) -> Split:
-    """The best placement for a layout of decision variables; the even one when there is nothing to choose."""
+    """The best placement for a layout of decision variables: the even one where none is better."""
     pp, vpp = layout["pp"], layout["vpp"]
     even = split(case.model, pp, vpp)
     if pp == 1:
         return even
-    columns = columns_of(case, layout)
+    columns = one_row(case, layout)
     cost = _cost(case, columns, even)
     most_bytes = _most_bytes(case, cost[1])
     improved = _solve(numbers(case, columns), even, most_bytes)
@@ -53,25 +52,24 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
 
 
 def _cost(case: Case, columns: Mapping[str, Integers], placement: Split) -> tuple[int, int]:
-    """Nanoseconds of the slowest rank and bytes of the fullest, by the same functions as the estimate."""
+    """Nanoseconds of a micro-batch on the slowest rank and bytes of the fullest, as estimates give them."""
     slots, filled = rank_slots(case, columns, placement), stages(case, columns, placement)
     return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
 
 
 def _most_bytes(case: Case, even_bytes: int) -> int:
-    """What the fullest rank may hold: as much as the goal leaves, or no more than in the even placement
-    where a condition speaks of memory in another way than to limit it."""
+    """The limit on a rank's memory: what the goal leaves, or that of the even placement where a constraint
+    contains memory and is no plain upper bound on it."""
     hard = [each for each in case.job.goal.constraints if each.kind != "prefer"]
-    spoken = [each for each in hard if "memory" in names(each.expression)]
-    if any(memory_bound(each) is None for each in spoken):
+    if any("memory" in names(each.expression) and memory_bound(each) is None for each in hard):
         return even_bytes
     return max(ceiling_bytes(case), even_bytes)
 
 
 def _solve(x: Numbers, even: Split, most_bytes: int) -> tuple[int, ...] | None:
-    """Layers of each chunk in model order, or None when the search ends without an answer.
+    """Layers of each chunk in model order, or None when the search ends without a solution.
 
-    The model counts layers per rank, since a rank's chunks follow from its total; `_dealt` deals them.
+    Variables are the layers per rank; `_dealt` derives those of its chunks.
     """
     from ortools.sat.python import cp_model
 
@@ -92,15 +90,14 @@ def _solve(x: Numbers, even: Split, most_bytes: int) -> tuple[int, ...] | None:
 
 
 def _total(model: cp_model.CpModel, rank: int, held: int, vpp: int, pp: int) -> cp_model.IntVar:
-    """Layers of a rank: no chunk but the model's first and last may be empty."""
+    """The layers of a rank as a variable; of all chunks only the model's first and last may be empty."""
     empty = 1 if rank in (0, pp - 1) else 0
     return model.new_int_var(max(vpp - empty, held - REACH), held + REACH, f"rank {rank}")
 
 
 def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
-    """Layers of each chunk in model order. A rank deals its layers evenly, the surplus to its last chunks
-    on the first rank and to its first chunks elsewhere, so that embedding and
-    head share the lightest ones."""
+    """Layers of each chunk in model order. A rank's chunks differ by at most one layer: the larger are the
+    last on the first rank and the first elsewhere, so that embedding and head join the smallest."""
     pp = len(totals)
     counts = [0] * (pp * vpp)
     for rank, total in enumerate(totals):
@@ -112,7 +109,8 @@ def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
 
 
 def _linear(x: Numbers, even: Split) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """Time and memory of each rank as a line in its layers, through the even placement and one layer more."""
+    """Slope and intercept of each rank's time and memory in its layers: a line through the even placement and
+    one layer more."""
     slope: dict[str, list[int]] = {"time": [], "memory": []}
     base: dict[str, list[int]] = {"time": [], "memory": []}
     for rank in range(len(even.chunks)):
@@ -125,13 +123,13 @@ def _linear(x: Numbers, even: Split) -> tuple[dict[str, list[int]], dict[str, li
 
 
 def _measure(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
-    """Nanoseconds of a micro-batch and KiB on one rank."""
+    """Nanoseconds of a micro-batch and KiB of memory on one rank."""
     filled = sum(rank_memory(x, placed_load(x.case, x.columns, placement, rank)).values())
     return {"time": sum(rank_slot(x, placement, rank).values()), "memory": filled}
 
 
 def _one_more(even: Split, rank: int) -> tuple[int, ...]:
-    """Layers of each chunk in model order, with one more on the rank's last chunk."""
+    """The even placement's layers per chunk in model order, with one more on the rank's last chunk."""
     pp, vpp = len(even.chunks), len(even.chunks[0])
     counts = [even.chunks[chunk % pp][chunk // pp] for chunk in range(pp * vpp)]
     counts[(vpp - 1) * pp + rank] += 1
@@ -141,7 +139,7 @@ def _one_more(even: Split, rank: int) -> tuple[int, ...]:
 def _unevenness(
     model: cp_model.CpModel, totals: list[cp_model.IntVar], share: int
 ) -> cp_model.LinearExprT:
-    """Sum of distances from the even share, later ranks weighing more so that the answer is unique."""
+    """Sum of distances from the even share; weights that rise with the rank break ties."""
     terms = []
     for rank, total in enumerate(totals):
         distance = model.new_int_var(0, 2 * share + 2 * REACH, "")
@@ -155,6 +153,7 @@ def _minimise_in_turn(
     counts: list[cp_model.IntVar],
     goals: tuple[cp_model.LinearExprT, ...],
 ) -> tuple[int, ...] | None:
+    """The `counts` of the lexicographic minimum of `goals`; of the last phase solved where one ends early."""
     from ortools.sat.python import cp_model
 
     answer: tuple[int, ...] | None = None

@@ -1,5 +1,4 @@
-"""The exhaustive answer: price every allowed layout with numpy and take the best.
-What the solver is checked against."""
+"""A space -> all its layouts priced with numpy, the feasible ones in order from best to worst."""
 
 from __future__ import annotations
 
@@ -19,17 +18,18 @@ from ..variables import ORDER
 from .goal_constraints import Totals, minimised
 from .space import Space
 
-#: A layout must be better by more than one part of so many before a preference yields to it.
+#: Preferences may cost the first objective one part in so many of its best value.
 PREFERENCE_PARTS = 100
-#: 9.8 hours; slower layouts are not layouts.
+#: Slower steps (9.8 hours) are infeasible; the bound keeps products of solver integers from overflowing.
 LONGEST_STEP_NS = 2**45
-#: Host memory that stays for the operating system and the data loader.
+#: Share of host memory for offloaded state; the rest is for the operating system and the data loader.
 HOST_SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class Swept:
-    """Every allowed layout with its price, and which of them the hard conditions admit."""
+    """A space with the price of each layout. `values` are columns by variable and quantity (base units);
+    `feasible` marks the layouts that are runnable and satisfy every hard constraint."""
 
     space: Space
     prices: Prices
@@ -38,17 +38,18 @@ class Swept:
 
     @cached_property
     def order(self) -> Integers:
-        """Feasible rows from best to worst: objectives, then smaller variables in a fixed order.
+        """Feasible rows from best to worst: objectives in turn, then smaller variables by ORDER.
 
-        Preferences come first among the rows whose first objective lies within `slip` of the best.
+        Rows whose first objective lies within `preference_slack` of the best come before all others, and
+        among them those with fewer unmet preferences.
         """
         rows = np.flatnonzero(self.feasible)
-        wanted = [score(objective, self)[rows] for objective in objectives(self.space.case)]
+        scores = [score(objective, self)[rows] for objective in objectives(self.space.case)]
         keys = [self.values[name][rows] for name in reversed(ORDER)]
-        keys += reversed(wanted)
+        keys += reversed(scores)
         if len(rows) and self._preferred():
             unmet = sum(~met[rows] for met in self._preferred())
-            near = wanted[0] <= wanted[0].min() + slip(int(wanted[0].min()))
+            near = scores[0] <= scores[0].min() + preference_slack(int(scores[0].min()))
             keys += [np.where(near, unmet, 0), ~near]
         return rows[np.lexsort(keys)]
 
@@ -58,12 +59,13 @@ class Swept:
         return self.layout(int(self.order[0])) if len(self.order) else None
 
     @cached_property
-    def reached(self) -> int | None:
-        """What the best feasible layout makes of the first objective, in the solver's integers."""
+    def best_score(self) -> int | None:
+        """The first objective of the best feasible layout, as the integer that is minimised."""
         first = objectives(self.space.case)[0]
         return int(score(first, self)[self.order[0]]) if len(self.order) else None
 
     def _preferred(self) -> list[Mask]:
+        """Where each `prefer` is met."""
         goal = self.space.case.job.goal
         shape = self.prices.step_ns.shape
         return [
@@ -85,7 +87,7 @@ def objectives(case: Case) -> tuple[Objective, ...]:
 
 
 def score(objective: Objective, swept: Swept) -> Integers:
-    """The integers that the solver makes small for an objective."""
+    """An objective as integers to minimise, one per layout."""
     space, prices = swept.space, swept.prices
     totals = Totals(prices.step_ns, prices.bubble_ns, prices.memory_kib)
     one_size = len(space.values("gpus")) == 1
@@ -93,8 +95,8 @@ def score(objective: Objective, swept: Swept) -> Integers:
     return np.broadcast_to(value, prices.step_ns.shape)
 
 
-def slip(best: int) -> int:
-    """How far the first objective may fall behind the best for a preference."""
+def preference_slack(best: int) -> int:
+    """By how much the first objective may exceed its minimum `best` in favour of preferences."""
     return abs(best) // PREFERENCE_PARTS
 
 
@@ -103,7 +105,7 @@ def capacity_kib(case: Case) -> int:
 
 
 def longest_step_ns(case: Case) -> int:
-    """The limit of a step, low enough for its product with the GPUs to stay below 2**62."""
+    """The longest feasible step, so short that its product with the GPUs stays below 2**62."""
     return min(LONGEST_STEP_NS, 2**61 // (max(case.cluster.nodes) * case.cluster.gpus_per_node))
 
 
@@ -112,26 +114,27 @@ def host_capacity_kib(case: Case) -> int:
     return int(HOST_SHARE * case.cluster.node_memory / case.cluster.gpus_per_node) // 1024
 
 
-def admits(constraint: Constraint, values: Mapping[str, Column]) -> Mask:
-    """Where a hard condition is met; `prefer` is never hard."""
+def satisfied(constraint: Constraint, values: Mapping[str, Column]) -> Mask:
+    """Where a hard constraint is satisfied; a `prefer` is soft, so always."""
     met = np.asarray(evaluate(constraint.expression, values), dtype=bool)
     return {"require": met, "forbid": ~met, "prefer": np.ones_like(met)}[constraint.kind]
 
 
 def fits(case: Case, prices: Prices) -> Mask:
+    """Which layouts fit into GPU memory and host memory."""
     return (prices.memory_kib <= capacity_kib(case)) & (prices.host_kib <= host_capacity_kib(case))
 
 
-def possible(case: Case, prices: Prices) -> Mask:
-    """Which layouts fit and end a step in time, whatever the goal asks for."""
+def runnable(case: Case, prices: Prices) -> Mask:
+    """Which layouts fit into memory and end a step within `longest_step_ns`; the goal is not considered."""
     return fits(case, prices) & (prices.step_ns <= longest_step_ns(case))
 
 
 def sweep(space: Space) -> Swept:
-    """Price the whole space."""
+    """Price every layout of a space and mark the feasible ones."""
     case = space.case
     prices = price_space(space)
     values = {**space.layouts, **quantities(case, space.layouts, prices)}
-    hard = [admits(constraint, values) for constraint in case.job.goal.constraints]
-    feasible = reduce(np.logical_and, hard, possible(case, prices))
+    hard = [satisfied(constraint, values) for constraint in case.job.goal.constraints]
+    feasible = reduce(np.logical_and, hard, runnable(case, prices))
     return Swept(space, prices, values, np.broadcast_to(feasible, space.layouts["tp"].shape))

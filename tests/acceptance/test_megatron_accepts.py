@@ -13,7 +13,7 @@ from parc.compiler.case import Case
 from parc.compiler.model import parameters
 from parc.compiler.pipeline.rank_load import rank_counts
 from parc.compiler.plan import Plan
-from parc.compiler.rules.validity import columns_of
+from parc.compiler.rules.validity import variables_of
 from parc.compiler.search.stage_placement import place
 from tests.acceptance.support.feature_table import RESULTS
 from tests.acceptance.support.generated_jobs import Generated
@@ -59,7 +59,7 @@ def wanted(plan: Plan) -> dict[str, Any]:
 def stages(plan: Plan) -> list[dict[str, Any]]:
     """Layers of each chunk and parameters of the first tensor rank, for every stage of the plan."""
     case = Case(plan.job, BACKENDS["megatron"].target)
-    placement = place(case, columns_of(plan.job, plan.layout))
+    placement = place(case, variables_of(plan.job, plan.layout))
     layout = plan.layout
     found: list[dict[str, Any]] = []
     for rank, stage in enumerate(plan.estimate.stages):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from parc.compiler.plan import Estimate, Plan
-from parc.compiler.pricing.estimate import columns_of
+from parc.compiler.pricing.estimate import one_row
 from parc.compiler.pricing.quantities import price
 from parc.compiler.rules.validity import predicates
-from parc.compiler.search.cp_sat import run
-from parc.compiler.search.solve import Search
+from parc.compiler.search.cp_sat_run import run
+from parc.compiler.search.cp_sat_search import Search
 from parc.compiler.search.sweep import objectives, score
 from parc.compiler.target import holds
 from parc.compiler.variables import ORDER
@@ -46,7 +46,7 @@ def test_ties_break_alike(name: str, target: str) -> None:
 @every_case
 def test_the_rules_accept_the_best(name: str, target: str) -> None:
     found = answered(name, target)
-    columns = columns_of(found.case, found.layout)
+    columns = one_row(found.case, found.layout)
     for rule in predicates(found.case.target):
         assert np.all(holds(rule, found.case.job, columns)), rule.name
 
@@ -86,7 +86,7 @@ def test_solver_and_numpy_price_alike(name: str, target: str) -> None:
     search = Search(found.space)
     for row in some_rows(found):
         layout = found.swept.layout(row)
-        prices = price(found.case, columns_of(found.case, {each: layout[each] for each in ORDER}))
+        prices = price(found.case, one_row(found.case, {each: layout[each] for each in ORDER}))
         expected = (prices.step_ns, prices.bubble_ns, prices.memory_kib)
         assert totals_of(search, layout) == tuple(int(np.ravel(value)[0]) for value in expected)
         assert int(found.swept.prices.step_ns[row]) == int(np.ravel(prices.step_ns)[0])

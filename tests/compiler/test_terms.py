@@ -17,8 +17,8 @@ from parc.compiler.case import Case
 from parc.compiler.memory import activations, model_states
 from parc.compiler.pipeline import rank_load
 from parc.compiler.pricing import quantities
-from parc.compiler.search.cp_sat import run
 from parc.compiler.search.cp_sat_algebra import CpSatAlgebra
+from parc.compiler.search.cp_sat_run import run
 from parc.compiler.search.space import Space
 from parc.compiler.time import collectives, gradient_sync, step
 from parc.compiler.time import parallel_traffic as traffic

@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 import parc
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
-from parc.compiler.search.solve import Solution, solve
+from parc.compiler.search.cp_sat_search import Solution, solve
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, sweep
 from parc.compiler.target import Target

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from parc.backends import BACKENDS
 from parc.compiler.plan import Layout, Plan
-from parc.compiler.rules.validity import broken, columns_of
+from parc.compiler.rules.validity import broken, variables_of
 from parc.compiler.target import Predicate
 from parc.dsl.job import Model, Train
 from tests.acceptance.support.generated_jobs import Generated
@@ -170,7 +170,7 @@ def _plan(target: str, setting: Setting, dice: Random) -> Plan | None:
 
 
 def _broken(plan: Plan) -> list[Predicate]:
-    return broken(plan.job, BACKENDS[plan.target].target, columns_of(plan.job, plan.layout))
+    return broken(plan.job, BACKENDS[plan.target].target, variables_of(plan.job, plan.layout))
 
 
 def _files(plan: Plan) -> dict[str, str]:

@@ -172,11 +172,11 @@ def test_interleaving_holds_its_known_share_more() -> None:
 
 
 def placed(case: Case, layout: Layout) -> tuple[Split, dict[str, int]]:
-    from parc.compiler.pricing.estimate import columns_of
+    from parc.compiler.pricing.estimate import one_row
     from parc.compiler.variables import ORDER
 
     values = {name: getattr(layout, name) for name in ORDER}
-    columns = {name: int(np.ravel(value)[0]) for name, value in columns_of(case, values).items()}
+    columns = {name: int(np.ravel(value)[0]) for name, value in one_row(case, values).items()}
     return ranks_of(case.model, (8, 8, 8, 8), 4), columns
 
 

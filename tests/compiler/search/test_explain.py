@@ -11,7 +11,7 @@ import pytest
 from parc.backends import BACKENDS
 from parc.compiler import estimate, plan
 from parc.compiler.case import Case
-from parc.compiler.search.solve import clash
+from parc.compiler.search.cp_sat_search import infeasible_core
 from parc.compiler.search.space import Space
 from parc.compiler.target import Predicate, Target
 from parc.dsl import Diagnostic, JobError, loads
@@ -72,7 +72,7 @@ CLASHES = {
 def test_the_smallest_clashing_set(name: str) -> None:
     clauses, guilty = CLASHES[name]
     job = job_of("\n".join(clauses))
-    found = clash(Space(Case(job, MEGATRON)))
+    found = infeasible_core(Space(Case(job, MEGATRON)))
     assert {each.text for each in found.constraints} == guilty
     assert not found.memory
     for text in guilty:
@@ -108,7 +108,7 @@ def test_a_condition_that_only_memory_stands_against() -> None:
     job = job_of(
         "require tp * pp == 1\nrequire zero == 0\nrequire micro_batch == 1", memory="3 GiB"
     )
-    found = clash(Space(Case(job, MEGATRON)))
+    found = infeasible_core(Space(Case(job, MEGATRON)))
     assert found.memory
     assert {each.text for each in found.constraints} == {"tp * pp == 1", "zero == 0"}
     complaint = only(job)

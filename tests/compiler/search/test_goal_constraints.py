@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from parc.compiler import plan
-from parc.compiler.pricing.estimate import columns_of
+from parc.compiler.pricing.estimate import one_row
 from parc.compiler.pricing.quantities import price, quantities
 from parc.compiler.rules.validity import GENERAL
 from parc.compiler.target import Predicate, holds
@@ -130,7 +130,7 @@ every_form = pytest.mark.parametrize("form", CONDITIONS)
 
 
 def values_of(found: Answers) -> dict[str, npt.NDArray[np.float64]]:
-    columns = columns_of(found.case, found.layout)
+    columns = one_row(found.case, found.layout)
     return {**columns, **quantities(found.case, columns, price(found.case, columns))}
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import pytest
 from ortools.sat.python import cp_model
 
-import parc.compiler.search.cp_sat
-import parc.compiler.search.solve
+import parc.compiler.search.cp_sat_run
+import parc.compiler.search.cp_sat_search
 from parc.api import Planned
 from parc.compiler import plan
 from parc.compiler.plan import Plan
-from parc.compiler.search.cp_sat import run
+from parc.compiler.search.cp_sat_run import run
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
 from parc.printing.plan_text import plans_text
@@ -52,14 +52,14 @@ def creeping() -> cp_model.CpModel:
 
 
 def test_one_micro_batch_is_proven_without_creeping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parc.compiler.search.solve, "LIMIT_SECONDS", 60.0)
+    monkeypatch.setattr(parc.compiler.search.cp_sat_search, "LIMIT_SECONDS", 60.0)
     found = answers(job_of("maximize mfu\nrequire micro_batch >= 2", **SINGLE))
     assert found.solution is not None and found.solution.proven
     assert found.layout == found.best
 
 
 def test_a_search_that_fills_the_memory_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parc.compiler.search.cp_sat, "MEMORY_BYTES", 64 * MIB)
+    monkeypatch.setattr(parc.compiler.search.cp_sat_run, "MEMORY_BYTES", 64 * MIB)
     solver = cp_model.CpSolver()
     solver.parameters.search_branching = cp_model.FIXED_SEARCH
     solver.parameters.cp_model_presolve = False
@@ -71,7 +71,7 @@ def test_a_search_that_fills_the_memory_is_stopped(monkeypatch: pytest.MonkeyPat
 
 def test_a_search_without_time_leaves_the_best_unproven(monkeypatch: pytest.MonkeyPatch) -> None:
     proven = planned(job_of(GOAL))
-    monkeypatch.setattr(parc.compiler.search.solve, "LIMIT_SECONDS", 0.0)
+    monkeypatch.setattr(parc.compiler.search.cp_sat_search, "LIMIT_SECONDS", 0.0)
     unproven = planned(job_of(GOAL))
     assert (proven.proof.status, unproven.proof.status) == ("OPTIMAL", "FEASIBLE")
     assert unproven.estimate == proven.estimate
@@ -94,7 +94,7 @@ def test_a_search_without_memory_leaves_the_best_unproven(monkeypatch: pytest.Mo
 
 def test_a_clash_that_is_not_proven_names_all_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert complaint(job_of(TIGHT)).code == "PAR151"
-    monkeypatch.setattr(parc.compiler.search.solve, "LIMIT_SECONDS", 0.0)
+    monkeypatch.setattr(parc.compiler.search.cp_sat_search, "LIMIT_SECONDS", 0.0)
     found = complaint(job_of(TIGHT))
     assert found.code == "PAR151"
     said = " ".join([found.message, *(note.message for note in found.notes)])

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from parc.compiler import plan
 from parc.compiler.plan import Plan
-from parc.compiler.pricing.estimate import columns_of
+from parc.compiler.pricing.estimate import one_row
 from parc.compiler.rules.validity import predicates
-from parc.compiler.search.solve import clash
-from parc.compiler.search.sweep import admits, possible
+from parc.compiler.search.cp_sat_search import infeasible_core
+from parc.compiler.search.sweep import runnable, satisfied
 from parc.compiler.target import holds
 from parc.dsl import JobError
 from parc.dsl.expression import evaluate
@@ -133,7 +133,7 @@ def check_plan(chosen: Plan, found: Answers) -> None:
     assert found.solution is not None and found.solution.status == "OPTIMAL"
     assert found.layout == found.best
     job = found.case.job
-    columns = columns_of(found.case, found.layout)
+    columns = one_row(found.case, found.layout)
     assert all(np.all(holds(rule, job, columns)) for rule in predicates(found.case.target))
     row = int(found.swept.order[0])
     values = {name: np.ravel(column)[row] for name, column in found.swept.values.items()}
@@ -149,12 +149,12 @@ def check_clash(found: Answers) -> None:
     """No layout meets the named conditions, and without any one of them some layout does."""
     assert found.solution is None
     assert found.best is None
-    named = clash(found.space).constraints
+    named = infeasible_core(found.space).constraints
     hard = [each for each in found.case.job.goal.constraints if each.kind != "prefer"]
     assert named and set(named) <= set(hard)
-    mask = possible(found.case, found.swept.prices)
+    mask = runnable(found.case, found.swept.prices)
     admitted = {
-        each: np.broadcast_to(admits(each, found.swept.values), mask.shape) for each in hard
+        each: np.broadcast_to(satisfied(each, found.swept.values), mask.shape) for each in hard
     }
     assert not np.logical_and.reduce([mask, *(admitted[each] for each in named)]).any()
     for dropped in named:

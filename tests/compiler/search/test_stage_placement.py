@@ -11,8 +11,8 @@ from parc.compiler.case import Case
 from parc.compiler.pipeline.even_split import Split, chunk_layers, recomputed, split
 from parc.compiler.pricing.estimate import (
     ceiling_bytes,
-    columns_of,
     estimate_layout,
+    one_row,
     rank_slots,
     stages,
 )
@@ -87,7 +87,7 @@ def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
 
 def costs(case: Case, layout: dict[str, int], placement: Split) -> tuple[int, int]:
     """Nanoseconds of the slowest rank's micro-batch, bytes of the fullest rank."""
-    columns = columns_of(case, layout)
+    columns = one_row(case, layout)
     slowest = max(sum(parts.values()) for parts in rank_slots(case, columns, placement))
     return slowest, max(stage.memory_bytes for stage in stages(case, columns, placement))
 

@@ -1,5 +1,5 @@
-"""CP-SAT as parc runs it: one worker and a fixed seed, so answers never vary, a Ctrl-C that ends it, and a
-limit on its memory."""
+"""A CP-SAT model and its solver -> the status of a deterministic run (one worker, fixed seed), which Ctrl-C
+interrupts and a limit on memory stops."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
     from ortools.sat.python.cp_model_helper import CpSolverStatus
 
-#: What one search may add to the memory of the process: a search of the examples and of generated jobs adds
-#: less than a tenth of it. CP-SAT's own limit is not looked at while bounds close in.
+#: What one search may add to the resident memory of the process: searches of the examples and of generated
+#: jobs add less than a tenth of it. CP-SAT does not check its own limit while it propagates bounds.
 MEMORY_BYTES = 2 * 2**30
 WATCH_SECONDS = 0.1
 
 
 def run(solver: cp_model.CpSolver, model: cp_model.CpModel) -> CpSolverStatus:
-    """`solver.solve(model)`: the status that it returns. Raises KeyboardInterrupt when Ctrl-C is pressed.
+    """The status of `solver.solve(model)`. Raises KeyboardInterrupt when Ctrl-C is pressed.
 
-    CP-SAT's own handler would take Ctrl-C for the end of the search and return what it has, as if that were
-    the answer. So it is off, and the search runs in a thread beside which the main one stays interruptible.
-    A search that wants too much memory ends with what it has found, or UNKNOWN.
+    CP-SAT's own handler would end the search at Ctrl-C and return the incumbent as if it were the answer, so
+    it is off, and the search runs in a second thread while the main thread stays interruptible.
+    A search that needs too much memory ends with its incumbent, or UNKNOWN without one.
     """
     from ortools.sat.python import cp_model
 
@@ -45,7 +45,7 @@ def run(solver: cp_model.CpSolver, model: cp_model.CpModel) -> CpSolverStatus:
 
 
 def _watched(solver: cp_model.CpSolver, search: Future[CpSolverStatus]) -> CpSolverStatus:
-    """The result of a search that is told to stop when the process has grown too large."""
+    """The status of a search, which is stopped once it has added MEMORY_BYTES to the process."""
     most_bytes = resident_bytes() + MEMORY_BYTES
     while True:
         try:
@@ -56,7 +56,7 @@ def _watched(solver: cp_model.CpSolver, search: Future[CpSolverStatus]) -> CpSol
 
 
 def resident_bytes() -> int:
-    """Memory of this process; 0 where the system does not say."""
+    """Resident memory of this process, from Linux's /proc; 0 on other systems."""
     try:
         pages = Path("/proc/self/statm").read_text().split()[1]
     except OSError:

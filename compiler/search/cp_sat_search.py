@@ -1,5 +1,5 @@
-"""The solver: one CP-SAT model per target, its optimum, and the smallest set of conditions that clash when
-there is none."""
+"""A space -> its optimum as CP-SAT proves it, objectives minimised in turn; an infeasible core where no
+layout satisfies the constraints."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from ..algebra import Bounded, constant
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
 from ..variables import BRANCHING, DERIVED, ORDER
-from .cp_sat import run
 from .cp_sat_algebra import CpSatAlgebra
-from .goal_constraints import Conditions, Totals
+from .cp_sat_run import run
+from .goal_constraints import GoalConstraints, Totals
 from .space import Space
-from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slip
+from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, preference_slack
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-#: Seconds after which the search of a space stops without proof.
+#: Wall time after which the search of a space stops without proof.
 LIMIT_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The best layout with its proof; `status` is CP-SAT's, `bound` what no layout can beat.
+    """The incumbent of a search with its proof: `value` and `bound` are the first objective of `layout` and
+    the solver's lower bound on it, both as the integer that is minimised.
 
-    OPTIMAL when all was proven. A search that ended early for time or memory is FEASIBLE when it had found
-    something, else UNKNOWN, and then has no layout.
+    `status` is OPTIMAL where every objective was proven. A search that ran out of time or memory is FEASIBLE
+    with an incumbent, UNKNOWN without one; `layout` is then empty.
     """
 
     layout: dict[str, int]
@@ -48,17 +49,18 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Clash:
-    """Why there is no layout: conditions of the job that cannot hold together,
-    with or without the memory of the hardware."""
+class InfeasibleCore:
+    """Constraints of a job that cannot hold together; `memory` is true where the limits on GPU and host
+    memory are part of the core."""
 
     constraints: tuple[Constraint, ...]
     memory: bool
 
 
 class Search:
-    """A model of one space with its totals; conditions are switched by assumption literals only when
-    explaining a clash."""
+    """The CP-SAT model of one space: totals, limits on memory and the hard constraints of the goal. With
+    `explain`, an assumption literal enforces each limit and constraint, so that a core can be extracted.
+    """
 
     def __init__(self, space: Space, explain: bool = False):
         from ortools.sat.python import cp_model
@@ -73,18 +75,18 @@ class Search:
             self._within(bubble_ns, 0),
             constant(peak_memory(self.solver)),
         )
-        self.conditions = Conditions(self.solver, self.totals)
-        self.switches: dict[int, int | Constraint | None] = {}
+        self.goal = GoalConstraints(self.solver, self.totals)
+        self.owners: dict[int, int | Constraint | None] = {}
         self._explain = explain
-        self._hold(_at_most(self.totals.memory_kib, capacity_kib(space.case)), None)
-        self._hold(
+        self._enforce(_at_most(self.totals.memory_kib, capacity_kib(space.case)), None)
+        self._enforce(
             _at_most(constant(host_memory(self.solver)), host_capacity_kib(space.case)), None
         )
         for constraint in space.case.job.goal.constraints:
             self._post(constraint)
 
     def _within(self, total: Bounded, least: int) -> Bounded:
-        """Nanoseconds as a variable of at most the longest step, so that no product of it overflows."""
+        """A time in nanoseconds as one variable, at most the longest step: its products cannot overflow."""
         longest = longest_step_ns(self.space.case)
         variable = self.model.new_int_var(least, longest, "")
         self.model.add(variable == total.expression)
@@ -93,24 +95,24 @@ class Search:
     def _post(self, constraint: Constraint) -> None:
         if constraint.kind == "prefer":
             return
-        met = self.conditions.literal(constraint)
-        wanted = met if constraint.kind == "require" else 1 - met
-        self._hold([(wanted, 1, 1)], constraint)
+        met = self.goal.literal(constraint)
+        self._enforce([(met if constraint.kind == "require" else 1 - met, 1, 1)], constraint)
 
-    def _hold(self, limits: list[tuple[Bounded, int, int]], owner: Constraint | None) -> None:
-        """Keep expressions within limits, under a switch when clashes are to be explained."""
+    def _enforce(self, limits: list[tuple[Bounded, int, int]], owner: Constraint | None) -> None:
+        """Keep expressions within limits; with `explain` only under an assumption literal, which stands for
+        `owner`: a constraint, or None for a limit on memory."""
         for bounded, low, high in limits:
             posted = self.model.add_linear_constraint(bounded.expression, low, high)
             if self._explain:
-                switch = self.model.new_bool_var("")
-                posted.only_enforce_if(switch)
-                self.model.add_assumption(switch)
-                self.switches[switch.index] = owner
+                literal = self.model.new_bool_var("")
+                posted.only_enforce_if(literal)
+                self.model.add_assumption(literal)
+                self.owners[literal.index] = owner
 
-    def left_seconds(self) -> float:
+    def remaining_seconds(self) -> float:
         return max(0.0, LIMIT_SECONDS - (time.perf_counter() - self.began))
 
-    def fix(self, expression: Bounded, low: int, high: int) -> None:
+    def bound(self, expression: Bounded, low: int, high: int) -> None:
         self.model.add_linear_constraint(expression.expression, low, high)
 
 
@@ -119,8 +121,8 @@ def _at_most(value: Bounded, limit: int) -> list[tuple[Bounded, int, int]]:
 
 
 def _cp_solver(search: Search) -> cp_model.CpSolver:
-    """One worker and a fixed order of decisions. No presolve and no inprocessing: each costs many times
-    the search itself on tables this small. No core-guided search: of the tie-break it may never end.
+    """A solver with fixed branching. Presolve and inprocessing are off: on tables this small each takes many
+    times as long as the search. Core-guided search is off: on the tie-break it may not terminate.
     """
     from ortools.sat.python import cp_model
 
@@ -130,33 +132,32 @@ def _cp_solver(search: Search) -> cp_model.CpSolver:
     solver.parameters.use_sat_inprocessing = False
     solver.parameters.linearization_level = 0
     solver.parameters.cp_model_probing_level = 0
-    solver.parameters.max_time_in_seconds = search.left_seconds()
+    solver.parameters.max_time_in_seconds = search.remaining_seconds()
     return solver
 
 
-def solve(space: Space, reached: int | None = None) -> Solution | None:
-    """The best layout of a space, or None when no layout meets the hard conditions.
-    A space without layouts has none.
+def solve(space: Space, incumbent: int | None = None) -> Solution | None:
+    """The best layout of a space, or None when no layout satisfies the hard constraints.
 
-    `reached` is what some layout is thought to make of the first objective: the search then has to beat
-    or meet it. Where nothing does, it starts again from nothing.
+    `incumbent` is the first objective of a known layout, as the integer that is minimised: an upper bound.
+    Where no layout reaches it, the search runs again without that bound.
     """
     if not space.size:
         return None
-    found = None if reached is None else optimum(Search(space), reached)
+    found = None if incumbent is None else optimum(Search(space), incumbent)
     return found or optimum(Search(space))
 
 
-def optimum(search: Search, reached: int | None = None) -> Solution | None:
-    """The same for a model that stands already; the model is used up."""
-    _branch(search)
+def optimum(search: Search, incumbent: int | None = None) -> Solution | None:
+    """The best layout of a built model, or None; each phase adds constraints, so a model serves one call."""
+    _set_branching(search)
     phases = _phases(search)
-    if reached is not None:
-        search.fix(phases[0][0], phases[0][0].low, reached)
+    if incumbent is not None:
+        search.bound(phases[0][0], phases[0][0].low, incumbent)
     best: dict[str, int] = {}
     first: Solution | None = None
     proven = False
-    for expression, yields in phases:
+    for expression, slack in phases:
         solver, status = _minimise(search, expression, best)
         if status == "INFEASIBLE" and not best:
             return None
@@ -166,7 +167,7 @@ def optimum(search: Search, reached: int | None = None) -> Solution | None:
         if not proven:
             break
         value = round(found.value)
-        search.fix(expression, expression.low, value + (slip(value) if yields else 0))
+        search.bound(expression, expression.low, value + (preference_slack(value) if slack else 0))
     assert first is not None
     status = "OPTIMAL" if proven else "FEASIBLE" if best else "UNKNOWN"
     seconds = time.perf_counter() - search.began
@@ -174,7 +175,9 @@ def optimum(search: Search, reached: int | None = None) -> Solution | None:
 
 
 def _found(search: Search, solver: cp_model.CpSolver, status: str) -> Solution:
-    """What one phase makes of its expression; nothing when it ended before it found a layout."""
+    """The incumbent of one phase and its bound; an empty layout when the phase ended before it found one.
+    Raises RuntimeError when CP-SAT rejects the model, or proves it infeasible after a feasible phase.
+    """
     if status == "UNKNOWN":
         return Solution({}, status, 0.0, None, 0.0)
     if status not in ("OPTIMAL", "FEASIBLE"):
@@ -186,8 +189,8 @@ def _found(search: Search, solver: cp_model.CpSolver, status: str) -> Solution:
     )
 
 
-def _branch(search: Search) -> None:
-    """Decide the variables of the branching in their order, smallest value first."""
+def _set_branching(search: Search) -> None:
+    """Branch on the variables of BRANCHING in their order, smallest value first."""
     from ortools.sat.python import cp_model
 
     live = [name for name in BRANCHING if len(search.solver.values[name]) > 1]
@@ -196,22 +199,20 @@ def _branch(search: Search) -> None:
 
 
 def _phases(search: Search) -> list[tuple[Bounded, bool]]:
-    """Expressions to minimise in turn, and whether each yields to the next: objectives, preferences,
-    tie-breaks."""
+    """Expressions to minimise in turn, and whether later phases may use the preference slack of each: the
+    first objective and unmet preferences where the goal has any, all objectives, the tie-break."""
     goal = search.space.case.job.goal
-    wanted = [search.conditions.objective(objective) for objective in objectives(search.space.case)]
-    preferred = [
-        search.conditions.literal(each) for each in goal.constraints if each.kind == "prefer"
-    ]
-    phases = [(expression, False) for expression in wanted]
+    minimands = [search.goal.objective(objective) for objective in objectives(search.space.case)]
+    preferred = [search.goal.literal(each) for each in goal.constraints if each.kind == "prefer"]
+    phases = [(expression, False) for expression in minimands]
     if preferred:
         unmet = sum((1 - literal for literal in preferred), constant(0))
-        phases = [(wanted[0], True), (unmet, False), *phases]
-    return [*phases, (_rank(search), False)]
+        phases = [(minimands[0], True), (unmet, False), *phases]
+    return [*phases, (_tie_break(search), False)]
 
 
-def _rank(search: Search) -> Bounded:
-    """A number that orders layouts by their variables, the first of ORDER weighing most."""
+def _tie_break(search: Search) -> Bounded:
+    """A number that orders layouts lexicographically by their variables, in ORDER."""
     total, weight = constant(0), 1
     for name in reversed(ORDER):
         values = search.solver.values[name]
@@ -239,29 +240,28 @@ def _value(solver: cp_model.CpSolver, algebra: CpSatAlgebra, name: str) -> int:
     return values[0] if len(values) == 1 else int(solver.value(algebra.variables[name]))
 
 
-def clash(space: Space) -> Clash:
-    """The smallest set of conditions under which no layout is left: solved without an objective,
-    then thinned one by one."""
+def infeasible_core(space: Space) -> InfeasibleCore:
+    """An irreducible infeasible core: the solver's core for the model without an objective, less every
+    member without which infeasibility is still proven (deletion filter)."""
     constraints = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
     core: list[Constraint | None] = [None, *constraints]
     search = Search(space, explain=True)
     solver = _cp_solver(search)
     if solver.status_name(run(solver, search.model)) == "INFEASIBLE":
         named = {
-            search.switches.get(index)
-            for index in solver.sufficient_assumptions_for_infeasibility()
+            search.owners.get(index) for index in solver.sufficient_assumptions_for_infeasibility()
         }
         core = [owner for owner in core if owner in named] or core
     for owner in list(core):
-        if not _possible(search, [other for other in core if other is not owner]):
+        if not _satisfiable(search, [other for other in core if other is not owner]):
             core.remove(owner)
-    return Clash(tuple(owner for owner in core if owner is not None), None in core)
+    return InfeasibleCore(tuple(owner for owner in core if owner is not None), None in core)
 
 
-def _possible(search: Search, owners: list[Constraint | None]) -> bool:
-    """Whether a layout may meet the given conditions alone: no proof that none does."""
+def _satisfiable(search: Search, owners: list[Constraint | None]) -> bool:
+    """Whether the constraints of these owners alone are not proven infeasible."""
     search.model.clear_assumptions()
-    for index, owner in search.switches.items():
+    for index, owner in search.owners.items():
         if owner in owners:
             search.model.add_assumption(search.model.get_bool_var_from_proto_index(index))
     solver = _cp_solver(search)
