@@ -1,4 +1,4 @@
-"""A job on a target, with the few numbers that every cost term needs."""
+"""A job on a target -> `Case`: the rates, sizes and counts that many cost terms need."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
+    """A job on a target. Rates are per GPU."""
+
     job: Job
     target: Target
 
@@ -46,7 +48,7 @@ class Case:
 
     @cached_property
     def domains(self) -> Mapping[str, Sequence[int]]:
-        """The target's candidate values of each variable that it decides."""
+        """The domain of each variable that the target decides."""
         return self.target.domains(self.job)
 
     @cached_property
@@ -66,7 +68,7 @@ class Case:
 
     @cached_property
     def placements(self) -> dict[tuple[int, int], Split | None]:
-        """Even placements by pp and vpp, as far as they were asked for."""
+        """Cache of even placements by (pp, vpp); None where layers do not fill the stages."""
         return {}
 
     @property
@@ -91,30 +93,30 @@ class Case:
 
     @cached_property
     def half_linear_rate(self) -> float:
-        """The same in 16 bits: what the head, the router and unfused attention run in."""
+        """FLOP/s that large 16-bit matrix products reach: head, router and unfused attention."""
         return self.half_rate * self.gpu.matmul_efficiency
 
     @cached_property
     def gradient_bytes(self) -> float:
-        """Bytes that a product of weight gradients moves per parameter: it writes 2, or reads and writes the
-        sum of the step where that stays on the rank (Megatron-LM's gradient accumulation fusion).
+        """Bytes that a weight-gradient product moves per parameter: it writes 2, or reads and writes the
+        accumulated gradient where that stays on the rank (Megatron-LM's gradient accumulation fusion).
         """
         fused = self.traits.kernels.sum_bytes is None and not self.traits.wire.reduces_each(0)
         return 2.0 * self.state(0).gradients if fused else 2.0
 
     @property
     def operand_bytes(self) -> int:
-        """Bytes per element of what the layers' products read."""
+        """Bytes per element of the operands of the layers' matrix products."""
         return 1 if self.train.precision in ("fp8", "mxfp8") else 2
 
     @property
     def input_bytes(self) -> int:
-        """Bytes of an element that a linear layer keeps of its input for the backward pass."""
+        """Bytes per element of the input that a linear layer saves for the backward pass."""
         return 1 if self.traits.memory.saves_fp8 and "fp8" in self.train.precision else 2
 
     @cached_property
     def half_rate(self) -> float:
-        """Peak FLOP/s in 16 bits: what attention, the head and the router run in, fp8 jobs included."""
+        """Peak 16-bit FLOP/s: attention, head and router, in fp8 jobs too."""
         gpu = self.gpu
         return (
             (gpu.fp16 if self.train.precision == "fp16" else gpu.bf16)
@@ -124,24 +126,25 @@ class Case:
 
     @cached_property
     def memory_rate(self) -> float:
-        """Bytes per second of elementwise kernels."""
+        """Bytes per second that elementwise kernels reach."""
         return self.gpu.memory_bandwidth * self.gpu.memory_efficiency
 
     @cached_property
     def model_flops(self) -> float:
-        """Model FLOP of one step, causal attention halved, vocabulary unpadded."""
+        """Model FLOP of one step; causal attention counts half, the vocabulary without padding."""
         return flops.training(self.model, self.seq_len).total * self.step_tokens
 
     @cached_property
     def model_flops_full_attention(self) -> float:
+        """Model FLOP of one step; causal attention counts in full."""
         return flops.training(self.model, self.seq_len, convention="full").total * self.step_tokens
 
     def stream_ways(self, tp: Column) -> Column:
-        """Ranks that share norm, dropout and residual of a token: tp under sequence parallelism, else 1."""
+        """Ranks that divide norms, dropout and residuals: tp under sequence parallelism, else 1."""
         return tp if self.traits.tensor.sequence_parallel else np.ones_like(tp)
 
     def vocab(self, tp: Column) -> Column:
-        """Vocabulary as the framework pads it."""
+        """The vocabulary with the framework's padding."""
         return (
             parameters.padded_vocab(self.model, tp, self.traits.tensor.vocab_multiple)
             if self.traits.tensor.vocab_multiple > 1
@@ -152,6 +155,6 @@ class Case:
         return self.traits.memory.state(self.job, zero)
 
     def sums_on_host(self, zero: Column, offload: Column) -> Column:
-        """Whether the sum of a step's gradients lies in host memory."""
+        """Whether accumulated gradients are kept in host memory, by row."""
         able = by_stage(self.traits.memory.sums_on_host, zero)
         return np.asarray((np.asarray(offload) >= 1) & able)

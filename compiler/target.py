@@ -16,18 +16,18 @@ from .traits import Traits
 #: Integer columns, one per decision variable; scalars and arrays both work.
 Columns = Mapping[str, Column]
 
-#: Complaint code -> its short name, and what is wrong.
+#: Code of a diagnostic -> (short name, title).
 Codes = Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """One rule that a framework enforces: the layouts for which `holds` is false do not start.
+    """A rule that a framework enforces: layouts for which `holds` is false do not start.
 
-    `title` says in general what is wrong with them, `message(job, **values)` with the numbers of one layout.
-    `holds(job, **columns)` takes the variables of `of` by name, as equally long integer arrays, and returns
-    a boolean array. `source` names the framework's file or message.
-    `stricter` says why parc refuses what the framework's own start does not, where it does not.
+    `holds(job, **columns)` takes the variables `of` by name, as equally long integer arrays, and returns a
+    boolean array. `title` names the violation, `message(job, **values)` adds the numbers of one layout.
+    `source` names the framework's file or message. `stricter` is the reason why parc refuses layouts that the
+    framework starts; empty where there are none.
     """
 
     code: str
@@ -42,10 +42,10 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Refusal:
-    """One thing that a job may ask for and a framework lacks, whatever the layout.
+    """A feature that a framework lacks in every layout.
 
-    `title` says in general what is lacking, `asked(job)` what this job asks for, or None.
-    `path` is the setting to point at.
+    `title` names it; `asked(job)` is the message for a job that needs it, else None. `path` is the setting
+    that the diagnostic points at.
     """
 
     code: str
@@ -58,11 +58,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Target:
-    """A framework: the values each variable may take, the rules between them, what it costs.
+    """A framework as the compiler sees it: domains of the variables, rules between them, cost traits.
 
-    `domains(job)` gives candidate values per variable; a variable it leaves out keeps its neutral value
-    (`variables.py`). `options` is the pydantic class behind `target NAME { ... }`, and `settings(job)`
-    complains about what its types cannot tell. `codes` names the complaints of `settings` and of the emitter.
+    `domains(job)` gives candidate values per variable; an omitted variable keeps its neutral value
+    (`variables.py`). `options` is the pydantic model of `target NAME { ... }`; `settings(job)` yields the
+    diagnostics that its types cannot express. `codes` lists the diagnostics of `settings` and the emitter.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Target:
     codes: Codes = field(default_factory=dict)
 
     def refuses(self, job: Job) -> list[Diagnostic]:
-        """What no layout can repair, each with the place in the job that asks for it."""
+        """Diagnostics that hold for every layout of a job: lacking features and invalid settings."""
         lacking = [
             Diagnostic(refusal.code, message, job.span(*refusal.path), help=refusal.help)
             for refusal in self.refusals
@@ -92,5 +92,5 @@ def divisors(number: int, limit: int | None = None) -> tuple[int, ...]:
 
 
 def holds(predicate: Predicate, job: Job, columns: Columns) -> Column:
-    """Whether a predicate holds, for one layout or for arrays of them."""
+    """Where a predicate holds: a boolean for one layout, a boolean array for columns of layouts."""
     return predicate.holds(job, **{name: np.asarray(columns[name]) for name in predicate.of})

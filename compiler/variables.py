@@ -1,4 +1,4 @@
-"""The variables of a layout, in one table: those that a search decides, and those that follow from them."""
+"""The variables of a layout in one table: the decisions of the search, and what derives from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..dsl.expression import VALUES, VARIABLES
 from ..dsl.job import Job
 from .algebra import Column, Integers
 
-#: No cluster has so many of anything: what a count in a user's layout may be at most.
+#: Upper bound on every count in a user's layout, above any cluster's.
 MOST = 10**7
 
 
@@ -20,9 +20,9 @@ class Decision:
     """A variable that the search decides.
 
     `neutral` is its value on targets that do not decide it; None where every target does. `branch` is its
-    rank in the solver's branching, lowest first; None where it follows last, without a strategy. `free`
-    variables are filled in by the cheapest value where a user's layout leaves them open; the others are
-    neutral then. `most` is the largest value that a user's layout may give it.
+    rank in the solver's branching order, lowest first; None where no branching strategy names it. Where a
+    user's layout omits them, `free` variables take the best value and the others their neutral one. `most` is
+    the largest value that a user's layout may give it.
     """
 
     name: str
@@ -35,11 +35,11 @@ class Decision:
 
 @dataclass(frozen=True)
 class Derived:
-    """A variable that follows from others: `value(job, **columns)` over equally long integer arrays of the
-    variables named by `of`.
+    """A variable that derives from others: `value(job, **columns)` takes the variables `of` by name,
+    as equally long integer arrays.
 
-    `named` ones may stand in a user's layout, which then must agree with what they follow from. `neutral` is
-    the value on targets that leave out their candidates; None for variables that have no candidates.
+    A user's layout may give `named` ones, and must then agree with the variables `of`. `neutral` is the value
+    on targets that declare no domain for it; None where no target declares one.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Derived:
 
 
 def _last(name: str) -> int:
-    """The largest code of a variable whose values are words."""
+    """The largest integer among the values of a variable whose values are words."""
     return max(VALUES[name].values())
 
 
-#: In the order in which the search joins them: variables that many rules tie together come first. Among
-#: equally good layouts the one with the smaller values wins, compared in this order.
+#: In the order in which the space joins them: variables that many rules relate come first. Ties between
+#: layouts are broken in favour of smaller values, compared in this order.
 DECISIONS = (
     Decision("nodes", "nodes in use", neutral=None, branch=0, free=True),
     Decision("tp", "tensor parallel degree", branch=1),
@@ -108,19 +108,19 @@ DERIVATIONS = (
 
 #: Names of the decisions, in the order of the table.
 ORDER = tuple(decision.name for decision in DECISIONS)
-#: Names of what follows, each after all that it follows from.
+#: Derived variables by name, each after all that it derives from.
 DERIVED = {derived.name: derived for derived in DERIVATIONS}
 _NEUTRAL = {each.name: each.neutral for each in (*DECISIONS, *DERIVATIONS)}
 #: The value of each variable that a target may leave undecided, in the language's order.
 NEUTRAL: dict[str, int] = {
     name: value for name in VARIABLES if (value := _NEUTRAL.get(name)) is not None
 }
-#: Decisions by their rank in the solver's branching.
+#: Decisions in the solver's branching order.
 BRANCHING = tuple(
     name
     for _, name in sorted((each.branch, each.name) for each in DECISIONS if each.branch is not None)
 )
-#: Decisions that are filled in where a user's layout leaves them open, in the language's order.
+#: Decisions that take the best value where a user's layout omits them, in the language's order.
 FREE = tuple(
     each.name
     for each in sorted(DECISIONS, key=lambda each: VARIABLES.index(each.name))
@@ -133,7 +133,7 @@ LARGEST = {each.name: each.most for each in DECISIONS} | {
 
 
 def with_derived(job: Job, columns: Mapping[str, Integers]) -> dict[str, Integers]:
-    """Columns of all decisions, and of everything that follows from them as int64 arrays of their shape."""
+    """Columns of all decisions -> the same with every derived variable, as int64 arrays of equal shape."""
     found = dict(columns)
     for name, derived in DERIVED.items():
         value = derived.value(job, **{source: found[source] for source in derived.of})

@@ -1,1 +1,1 @@
-"""How layers are dealt to pipeline ranks, and what each rank then holds."""
+"""The placement of layers on pipeline ranks, and the load of each rank."""

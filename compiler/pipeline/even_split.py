@@ -1,8 +1,8 @@
-"""How many layers each pipeline rank holds: the first, even placement that the layout search assumes.
+"""A model and its pipeline -> the even placement of layers on ranks, which the layout search assumes.
 
-`search/stage_placement.py` then improves the placement of the chosen layout. Ranks are priced by role: the
-first (embedding, most micro-batches in flight), the middle (the most that any of them holds) and the last
-(head and loss).
+`search/stage_placement.py` improves the placement of the chosen layout. Ranks are priced by role: the first
+(embedding, most micro-batches in flight), the middle (the most loaded of the others) and the last (head and
+loss).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ROLES = ("first", "middle", "last")
 
 @cache
 def head_weight(model: Model) -> float:
-    """Work of the head (and MTP layers) after the last block, in units of one block:
-    ratio of multiplied parameters."""
+    """FLOP of the head (and MTP layers) in units of one block, as the ratio of the parameters that a token is
+    multiplied with."""
     block = parameters.moe_layer(model) if model.moe else parameters.dense_layer(model)
     experts = block.experts * model.topk / model.experts if model.moe else 0
     per_token = block.sharded + block.replicated + experts
@@ -31,11 +31,11 @@ def head_weight(model: Model) -> float:
 
 @cache
 def chunk_layers(layers: int, chunks: int, last_weight: float) -> tuple[int, ...]:
-    """Layers of each virtual chunk in model order, so that the heaviest (head counted as `last_weight`
-    layers) is lightest.
+    """Layers of each virtual chunk in model order, such that the largest load of a chunk is least; the head
+    counts as `last_weight` layers.
 
-    Spare places are taken from the first chunk (the embedding's memory), then the last, then from the end
-    backwards. Only the end chunks may be empty.
+    Spare capacity is taken from the first chunk (the embedding's memory), then the last, then from the end
+    backwards. Only the end chunks may be empty. Raises ValueError when layers do not fill the chunks.
     """
     if chunks == 1:
         return (layers,)
@@ -54,7 +54,7 @@ def chunk_layers(layers: int, chunks: int, last_weight: float) -> tuple[int, ...
 
 
 def _capacities(layers: int, chunks: int, last_weight: float) -> list[int]:
-    """Layers that fit each chunk below the smallest limit under which all of them fit."""
+    """Most layers of each chunk under the smallest limit on their load that leaves room for all layers."""
     whole = layers // chunks
     limits = sorted({whole + k for k in range(3)} | {whole + k + last_weight % 1 for k in range(2)})
     for limit in (*limits, float(layers)):
@@ -66,8 +66,7 @@ def _capacities(layers: int, chunks: int, last_weight: float) -> list[int]:
 
 @dataclass(frozen=True)
 class Split:
-    """Blocks of every virtual chunk by pipeline rank: (dense, MoE) of each chunk,
-    in model order on its rank."""
+    """A placement: `blocks[rank][chunk]` is (dense, MoE), the number of blocks in a virtual chunk."""
 
     blocks: tuple[tuple[tuple[int, int], ...], ...]
 
@@ -81,11 +80,10 @@ class Split:
         return summed(self.blocks[rank])
 
     def paced(self, rank: int) -> tuple[tuple[int, int], ...]:
-        """The chunks by which a rank advances, in turn.
+        """The chunks that determine a rank's time, by chunk index: its own without interleaving.
 
-        Without interleaving its own. Interleaved, ranks run their chunks of one index side by side, so the
-        heaviest of them sets the pace for all; only at the model's ends, beside embedding and head,
-        a rank is taken at its own.
+        Interleaved, all ranks run their chunks of one index concurrently, so the heaviest of them limits all;
+        only the model's first and last chunk, with embedding and head, count as they are.
         """
         own, last = self.blocks[rank], len(self.blocks) - 1
         if len(own) == 1:
@@ -99,11 +97,11 @@ class Split:
 
     @cached_property
     def _heaviest(self) -> tuple[tuple[int, int], ...]:
-        """The heaviest chunk of each index."""
+        """The chunk with most layers of each chunk index; among equals that with most MoE blocks."""
         return tuple(max(chunks, key=_weight) for chunks in zip(*self.blocks, strict=True))
 
     def ranks(self, role: str) -> tuple[int, ...]:
-        """The ranks that a role stands for, one of each kind; with one or two ranks the roles coincide."""
+        """Ranks of a role, one of each distinct load; with one or two ranks roles coincide."""
         last = len(self.blocks) - 1
         if role != "middle" or last < 2:
             return (0,) if role == "first" else (last,)
@@ -111,7 +109,7 @@ class Split:
 
     @cached_property
     def _inner(self) -> tuple[int, ...]:
-        """The first of each kind of ranks between the ends."""
+        """Of the ranks between the ends the first of each distinct load."""
         between = range(len(self.blocks) - 2, 0, -1)
         return tuple(sorted({self.blocks[rank]: rank for rank in between}.values()))
 
@@ -121,13 +119,13 @@ def _weight(chunk: tuple[int, int]) -> tuple[int, int]:
 
 
 def summed(chunks: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    """Dense and MoE blocks of some chunks together."""
+    """Dense and MoE blocks of all chunks."""
     return sum(chunk[0] for chunk in chunks), sum(chunk[1] for chunk in chunks)
 
 
 def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int) -> tuple[int, int]:
-    """Dense and MoE blocks that full recompute covers: the leading `layers` of each chunk,
-    all of them when 0."""
+    """Dense and MoE blocks that full recomputation (`recompute` 2) covers: the leading `layers` of each
+    chunk, all of them when 0."""
     if recompute != 2:
         return 0, 0
     chosen = [min(layers or sum(chunk), sum(chunk)) for chunk in chunks]
@@ -136,7 +134,7 @@ def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int)
 
 
 def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
-    """Deal chunks (model order, chunk k on rank k % pp) to ranks and count kinds of blocks."""
+    """The placement of `counts` layers per chunk in model order: chunk k is on rank k % pp."""
     leading = model.dense_layers if model.moe else model.layers
     blocks: list[list[tuple[int, int]]] = [[] for _ in range(pp)]
     begin = 0

@@ -1,4 +1,4 @@
-"""What the ranks of a pipeline hold: layers, parameters and micro-batches in flight, as terms by role.
+"""A placement -> the load of its ranks: layers, parameters and micro-batches in flight, as terms by role.
 
 Layers and parameters come from the even placement of `even_split.py`; micro-batches in flight from the
 schedules (Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
@@ -19,7 +19,7 @@ from ..model import parameters
 from ..model.parameters import Counts
 from .even_split import ROLES, Split, fills_stages, recomputed, split, summed
 
-#: Fixed point of micro-batches in flight.
+#: Denominator of micro-batches in flight, kept as an integer.
 FLIGHT = 64
 
 
@@ -56,7 +56,7 @@ def expert_parameters(case: Case, placement: Split, rank: int, expert_ways: int)
 
 
 def in_flight(pp: int, vpp: int, microbatches: int, rank: int) -> float:
-    """Micro-batches whose activations a rank holds at once, in whole rank-loads of layers."""
+    """Micro-batches whose activations a rank holds at once; one counts whole when all its chunks hold it."""
     if vpp == 1:
         return float(min(microbatches, pp - rank))
     chunks = 2 * (pp - rank - 1) + (vpp - 1) * pp + 1
@@ -64,7 +64,7 @@ def in_flight(pp: int, vpp: int, microbatches: int, rank: int) -> float:
 
 
 def placed(case: Case, pp: int, vpp: int) -> Split | None:
-    """The even placement, found once per case; None where there are more stages than layers."""
+    """The even placement, cached in the case; None where layers do not fill the stages."""
     if (pp, vpp) not in case.placements:
         filled = fills_stages(case.model, pp, vpp)
         case.placements[pp, vpp] = split(case.model, pp, vpp) if filled else None
@@ -112,12 +112,12 @@ def _by_kind(of: tuple[str, ...], name: str, blocks: RankBlocks) -> dict[str, di
 
 
 def _held(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
-    """Blocks that fill a rank's memory."""
+    """Blocks whose parameters and activations a rank holds."""
     return placement.held(rank)
 
 
 def _paced(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
-    """Blocks that take a rank's time."""
+    """Blocks that determine a rank's time."""
     return summed(placement.paced(rank))
 
 
@@ -165,6 +165,7 @@ def leading_ranks(case: Case, pp: Column) -> Column:
 
 @term("1", of=("pp",))
 def inner_ranks(case: Case, pp: Column) -> Column:
+    """Ranks between the first and the last."""
     return np.maximum(pp - 2, 0)
 
 
@@ -176,9 +177,9 @@ def all_ranks(x: Algebra[Value], values: Mapping[str, Value]) -> Value:
 
 @dataclass(frozen=True)
 class Load(Generic[Value]):
-    """One pipeline rank as values of an algebra.
+    """The load of one pipeline rank as values of an algebra.
 
-    `held` and `recomputed` blocks, by kind, fill its memory; `paced` and `repeated` ones take its time.
+    `held` and `recomputed` blocks, by kind, determine its memory; `paced` and `repeated` ones its time.
     `common` and `experts` count Ki-parameters, outside and in routed experts; `flight` micro-batches in
     flight in 1/64. `first` has the embedding, `last` the head.
     """

@@ -1,4 +1,4 @@
-"""The price of one layout in full: memory of every stage by term, seconds by part."""
+"""A layout and its placement of layers -> `Estimate`: memory of every stage by term, step time by part."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ from .quantities import Prices, quantities
 
 
 def one_row(case: Case, layout: Mapping[str, int]) -> dict[str, Integers]:
-    """One-row columns of a layout's decision variables and of everything that derives from them."""
+    """All variables of a layout, derived ones too, as columns of one row; `layout` gives every decision."""
     decided = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
     return with_derived(case.job, decided)
 
 
 def layout_of(columns: Mapping[str, Integers]) -> Layout:
+    """The layout in columns of one row."""
     return Layout(**{name: int(np.ravel(columns[name])[0]) for name in Layout.model_fields})
 
 
 def ceiling_bytes(case: Case) -> int:
-    """The memory that the goal leaves to a rank: the GPU's, or the lowest bound that a condition sets."""
+    """Memory limit of a rank: the GPU's, or the lowest upper bound that a constraint of the goal sets."""
     bounds = [memory_bound(constraint) for constraint in case.job.goal.constraints]
     return min([case.gpu.memory, *(bound for bound in bounds if bound is not None)])
 
 
 def memory_bound(constraint: Constraint) -> int | None:
-    """The bytes to which a condition alone limits every rank."""
+    """The bytes to which a constraint limits every rank; None where it is no upper bound on memory alone."""
     match constraint.kind, constraint.expression:
         case ("require", Call("<=", (Name("memory"), Const(value)))) | (
             "forbid",
@@ -56,7 +57,7 @@ def memory_bound(constraint: Constraint) -> int | None:
 def estimate_layout(
     case: Case, layout: Mapping[str, int], placement: Split | None = None
 ) -> Estimate:
-    """Price a layout of decision variables; `placement` replaces the even split of layers."""
+    """Price a layout that gives every decision; `placement` defaults to the even one."""
     columns = one_row(case, layout)
     chosen = layout_of(columns)
     placement = placement or split(case.model, chosen.pp, chosen.vpp)
@@ -89,7 +90,7 @@ def estimate_layout(
 
 
 def numbers(case: Case, columns: Mapping[str, Integers]) -> Numbers:
-    """The algebra of one layout, from its one-row columns."""
+    """The algebra of one layout, from columns of one row."""
     return Numbers(case, {name: int(np.ravel(column)[0]) for name, column in columns.items()})
 
 
@@ -101,7 +102,7 @@ def rank_slot(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
 def rank_slots(
     case: Case, columns: Mapping[str, Integers], placement: Split
 ) -> list[dict[str, int]]:
-    """The same for every pipeline rank."""
+    """Nanoseconds of one micro-batch by part, for each pipeline rank in order."""
     return _slots(numbers(case, columns), placement)
 
 
@@ -136,11 +137,12 @@ def stages(case: Case, columns: Mapping[str, Integers], placement: Split) -> tup
     )
 
 
-#: Bytes per parameter by kind of state: of what all ranks share, and of routed experts.
+#: Bytes per parameter by kind of state: outside routed experts, and in them.
 Widths = tuple[dict[str, Column], dict[str, Column]]
 
 
 def state_widths(x: Numbers) -> Widths:
+    """Bytes per parameter of weights, gradients and optimizer state under a layout's ZeRO stage."""
     zero, offload, hpz = (x.variable(name) for name in ("zero", "offload", "hpz"))
     common, routed = (
         kept.state_widths(x.case, zero, x.variable(shard), offload, hpz)
@@ -150,27 +152,28 @@ def state_widths(x: Numbers) -> Widths:
 
 
 def stage_memory(x: Numbers, load: Load[int], widths: Widths) -> dict[str, int]:
-    """Bytes on one pipeline rank by term at its fullest moment, from the functions behind the solver's
-    totals; states are told apart, and activations from what comes and goes beside them."""
+    """Bytes on one pipeline rank by term at its peak; the terms add up to the solver's `rank_memory`.
+    States are split by kind, and the transient memory into activations and what is allocated on top of them.
+    """
     total = {term: kib * KIB for term, kib in peak.rank_memory(x, load).items()}
     moments = {name: kib * KIB for name, kib in peak.moments(x, load).items()}
     fullest = max(moments, key=lambda name: moments[name])
     updating = fullest == "update"
     absent = 0 if updating else KIB * peak.unborn(x, load)
     activations = 0 if updating else KIB * peak.activations(x, load)
-    beside = moments[fullest] - activations + absent
+    transient = moments[fullest] - activations + absent
     return {
         **_states(load, widths, total["states"], absent),
         "activations": activations,
-        "logits": beside if fullest == "logits" else 0,
-        "workspace": 0 if fullest == "logits" else beside,
+        "logits": transient if fullest == "logits" else 0,
+        "workspace": 0 if fullest == "logits" else transient,
         "fragments": total["fragments"],
         "buffers": total["buffers"],
     }
 
 
 def _states(load: Load[int], widths: Widths, whole: int, absent: int) -> dict[str, int]:
-    """Weights, gradients and optimizer state of `whole` bytes, less gradients that are not there yet."""
+    """`whole` bytes of model states split by kind, less `absent` bytes of gradients not yet allocated."""
     common, routed = widths
     parts = {
         kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common

@@ -1,5 +1,4 @@
-"""What a goal may measure, for columns of priced layouts: mfu,
-cost and the rest follow from step time and layout."""
+"""Columns of layouts -> their prices in integers, and the quantities of goals."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from ..pipeline.rank_load import placed
 from ..search.space import Space
 from ..time.step import step_time
 
-#: Fixed point of the bubble's share of a step.
+#: Denominator of the bubble's share of a step, kept as an integer.
 SHARE = 10**5
 #: Quantities that fall as step time rises.
 INVERSE = ("mfu", "tokens_per_second")
@@ -25,7 +24,7 @@ INVERSE = ("mfu", "tokens_per_second")
 
 @dataclass(frozen=True)
 class Prices:
-    """Integers of the totals for columns of layouts."""
+    """Totals of many layouts, one row each: nanoseconds per step, KiB per GPU."""
 
     step_ns: Integers
     bubble_ns: Integers
@@ -34,7 +33,7 @@ class Prices:
 
 
 def price(case: Case, columns: Mapping[str, Integers]) -> Prices:
-    """Price many layouts at once; `columns` hold every variable, derived ones included."""
+    """Price many layouts; `columns` holds every variable, derived ones included, in equally long arrays."""
     totals = np.empty((len(fields(Prices)), *columns["tp"].shape), dtype=np.int64)
     for rows, block in Arrays(case, columns).blocks():
         found = (*step_time(block), peak_memory(block), host_memory(block))
@@ -62,8 +61,8 @@ def recomputed_total(
 
 
 def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
-    """FLOP per step that recompute repeats: forward passes of whole layers,
-    or what selective recompute repeats."""
+    """FLOP per step that recomputation adds: the forward pass of `full_layers` layers, and at `recompute` 1
+    the part of every layer that selective recomputation repeats."""
     forward = flops.forward(case.model, case.seq_len)
     core, feed_forward = forward.attention_core, forward.dense_ffn + forward.moe_ffn
     layers = forward.attention_linear + core + feed_forward
@@ -84,11 +83,12 @@ def share(prices: Prices) -> Integers:
 
 
 def gpu_dollars(case: Case, gpus: Array) -> Array:
-    """$ per second."""
+    """Price of so many GPUs, $ per second."""
     return case.cluster.price * gpus
 
 
 def gpu_watts(case: Case, gpus: Array) -> Array:
+    """Power of so many GPUs with their share of the nodes, watts."""
     return (case.gpu.power + (case.cluster.reserved_power or 0.0)) * gpus
 
 
@@ -115,6 +115,6 @@ def quantities(case: Case, columns: Mapping[str, Integers], prices: Prices) -> d
 
 
 def value_of(case: Case, quantity: str, layout: Mapping[str, int]) -> float:
-    """One quantity of one layout, all of whose variables are given, in base units."""
+    """One quantity of one layout in base units; `layout` gives every variable, derived ones included."""
     columns = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
     return float(np.ravel(quantities(case, columns, price(case, columns))[quantity])[0])

@@ -1,1 +1,1 @@
-"""Which layouts are legal: rules of every framework, as predicates that know no solver."""
+"""Which layouts are legal: rules of all frameworks, as predicates over columns of layouts."""

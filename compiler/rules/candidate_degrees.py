@@ -1,4 +1,4 @@
-"""Candidate values of degrees, as far as they follow from the job and not from a framework."""
+"""A job -> candidate values of its variables, as far as they do not depend on the framework."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...dsl.job import Job
 from ..target import divisors
 
 MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
-#: Below this many tokens per GPU, exchanging keys and values costs more than the attention that it divides.
+#: With fewer tokens per rank, exchanging keys and values takes longer than the attention that is divided.
 LEAST_CONTEXT_TOKENS = 1024
 MOST_CONTEXT_RANKS = 128
 
 
 def ways(job: Job) -> tuple[int, ...]:
-    """The degrees into which some number of GPUs that the job allows can be divided."""
+    """All divisors of the numbers of GPUs that the job allows, in rising order."""
     return _divisors_of_any(job.cluster.nodes, job.cluster.gpus_per_node)
 
 
@@ -25,28 +25,29 @@ def _divisors_of_any(nodes: tuple[int, ...], gpus_per_node: int) -> tuple[int, .
 
 
 def micro_batches(job: Job) -> tuple[int, ...]:
+    """Micro-batch sizes that divide the global batch."""
     return tuple(size for size in MICRO_BATCHES if job.train.global_batch % size == 0)
 
 
 def replicas(job: Job) -> tuple[int, ...]:
-    """Data-parallel degrees that divide the batch."""
+    """Data-parallel degrees that divide the global batch."""
     return tuple(way for way in ways(job) if job.train.global_batch % way == 0)
 
 
 def contexts(job: Job) -> tuple[int, ...]:
-    """Context-parallel degrees; each rank takes an early and a late part of the sequence, to work alike."""
+    """Context-parallel degrees; each rank takes an early and a late part, which balances causal attention."""
     tokens = job.train.seq_len
     most = min(MOST_CONTEXT_RANKS, tokens // LEAST_CONTEXT_TOKENS)
     return tuple(way for way in ways(job) if way == 1 or (way <= most and tokens % (2 * way) == 0))
 
 
 def stages(job: Job) -> tuple[int, ...]:
-    """Pipeline degrees; the first stage may hold the embedding alone, and the last the output."""
+    """Pipeline degrees; the first stage may hold the embedding alone, and the last the head."""
     return tuple(way for way in ways(job) if way <= job.model.layers + 2)
 
 
 def virtual_stages(job: Job, pp: Sequence[int], choices: Sequence[int]) -> tuple[int, ...]:
-    """The choices of virtual stages per rank that the shortest pipeline can fill."""
+    """Those of `choices` of virtual stages per rank that the layers fill at the smallest `pp` above 1."""
     fewest = next((degree for degree in pp if degree > 1), None)
     return tuple(
         choice

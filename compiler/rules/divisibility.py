@@ -1,4 +1,4 @@
-"""Which widths tensor and expert parallelism divide: rules that several frameworks enforce."""
+"""Rules that several frameworks share: which widths of a model are multiples of tp, ep and etp."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..target import Predicate
 
 
 def feed_forward_widths(job: Job) -> tuple[int, ...]:
-    """Widths that tensor parallelism divides outside the routed experts: dense layers and shared experts."""
+    """Feed-forward widths that tp divides, in elements: of dense layers, of all shared experts together."""
     model = job.model
     dense = (model.ffn,) if not model.moe or model.dense_layers else ()
     shared = (model.shared_experts * model.expert_width,) if model.shared_experts else ()

@@ -1,5 +1,4 @@
-"""Rules that hold for every framework, and the check of one layout against all of a target's rules.
-Knows no solver."""
+"""A job, a target and a layout -> the rules that the layout breaks; with the rules of every framework."""
 
 from __future__ import annotations
 
@@ -86,12 +85,12 @@ GENERAL = (WORLD, REPLICAS, BATCH, SEQUENCE, PLACEMENT)
 
 
 def predicates(target: Target) -> tuple[Predicate, ...]:
-    """Every rule a layout must pass on a target."""
+    """Every rule that a layout must satisfy on a target."""
     return GENERAL + target.predicates
 
 
 def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diagnostic]:
-    """Complaints about variables that a target does not decide and that are not at their neutral value."""
+    """A diagnostic for each variable that a target does not decide and that is not at its neutral value."""
     decided = target.domains(job)
     return [
         Diagnostic(
@@ -121,13 +120,13 @@ def broken(job: Job, target: Target, columns: Columns) -> list[Predicate]:
 
 
 def complaint(job: Job, rule: Predicate, values: Mapping[str, int]) -> Diagnostic:
-    """The message of a broken rule with its numbers, and where the framework says so."""
+    """The diagnostic of a broken rule: its message for `values`, and its source as a note."""
     message = rule.message(job, **{name: int(values[name]) for name in rule.of})
     return Diagnostic(rule.code, message, notes=(Note(f"{rule.name}: {rule.source}"),))
 
 
 def problems(job: Job, target: Target, layout: Layout) -> list[Diagnostic]:
-    """Why a target cannot run a job in a layout; none when it can."""
+    """Every reason why a target cannot run a job in a layout; empty when it can."""
     columns = variables_of(job, layout)
     rules = [complaint(job, rule, columns) for rule in broken(job, target, columns)]
     return [*target.refuses(job), *undecided(job, target, columns), *rules]
