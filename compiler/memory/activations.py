@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra import KIB, Column, term
 from ..case import Case
-from .model_states import frees
+from .model_states import frees_gathered_weights
 
 
 def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
@@ -26,13 +26,13 @@ def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> 
         wide = (4 * query_key + 4 * model.heads * model.v_head_dim) / tp + compressed
     else:
         wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
-        wide = wide + _in_fp8(case) * model.head_size * model.heads / tp
+        wide = wide + _fp8_copy_bytes(case) * model.head_size * model.heads / tp
     statistics = 4 * model.heads / tp
     residual = _residual_bytes(case, tp, tokens)
     return tokens * (wide + statistics) + residual + score_bytes(case, tp, cp, micro_batch)
 
 
-def _in_fp8(case: Case) -> int:
+def _fp8_copy_bytes(case: Case) -> int:
     """Bytes per element of what fp8 keeps a second time: attention's output, in 16 bits for attention's
     backward pass and in 8 for the projection's."""
     return case.input_bytes % 2
@@ -116,14 +116,14 @@ def attention_kept(
             2 * case.model.head_size * (2 * case.model.heads / tp + keys)
             + 4 * case.model.heads / tp
         )
-        selective = tokens * wide + (1 + scatters(tp)) * boundary_bytes(case, tp, tokens)
+        selective = tokens * wide + (1 + reduce_scatters(tp)) * boundary_bytes(case, tp, tokens)
         selective = selective + score_bytes(case, tp, cp, micro_batch)
     else:
         selective = none
     return np.where(recompute == 1, np.minimum(selective, none), none)
 
 
-def scatters(tp: Column) -> Column:
+def reduce_scatters(tp: Column) -> Column:
     """1 where a half-layer ends in a reduce-scatter."""
     return (np.asarray(tp) > 1).astype(np.float64)
 
@@ -137,7 +137,7 @@ def ffn_kept(
     if case.traits.memory.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
         gathered = 2 * tokens * case.model.hidden if case.traits.memory.keeps_gathered else hidden
-        selective = gathered + scatters(tp) * hidden + 2 * tokens * inner / tp
+        selective = gathered + reduce_scatters(tp) * hidden + 2 * tokens * inner / tp
         selective = selective + (4 * hidden * case.model.topk if moe else 0)
     elif case.traits.memory.selective == "feed_forward":
         selective = hidden
@@ -190,7 +190,7 @@ def embedding_activation(case: Case, tp: Column, tokens: Column) -> Column:
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
-def received(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
+def pipeline_buffers(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
     """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""
     held = np.where(np.asarray(pp) > 1, case.traits.memory.receive_buffers, 0)
     return held * 2 * tokens * case.model.hidden / tp / KIB
@@ -205,7 +205,7 @@ def kept_logits(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
-def attention_again(
+def recomputed_attention_activation(
     case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
 ) -> Column:
     """What the backward pass brings back of one layer's attention half."""
@@ -217,7 +217,9 @@ def attention_again(
 
 
 @term("KiB", of=("tp", "tokens", "recompute"))
-def dense_again(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
+def recomputed_dense_activation(
+    case: Case, tp: Column, tokens: Column, recompute: Column
+) -> Column:
     """The same of a dense feed-forward half."""
     none = dense_bytes(case, tp, tokens)
     kept = ffn_kept(case, none, tp, tokens, recompute, moe=False)
@@ -225,7 +227,9 @@ def dense_again(case: Case, tp: Column, tokens: Column, recompute: Column) -> Co
 
 
 @term("KiB", of=("tp", "tokens", "etp", "recompute"))
-def moe_again(case: Case, tp: Column, tokens: Column, etp: Column, recompute: Column) -> Column:
+def recomputed_moe_activation(
+    case: Case, tp: Column, tokens: Column, etp: Column, recompute: Column
+) -> Column:
     """The same of an MoE half."""
     none = moe_bytes(case, tp, tokens, etp)
     kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
@@ -262,7 +266,7 @@ def loss_moment(case: Case, tp: Column, tokens: Column, zero: Column) -> Column:
     """
     local = case.vocab(tp) / tp
     seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.tensor.gathers_logits else tp)
-    freed = frees(case, zero)
+    freed = frees_gathered_weights(case, zero)
     weights = np.where(freed, 2.0 * local * case.model.hidden, 0.0)
     gradient = np.where(
         freed, case.traits.memory.layer_gradient_bytes * local * case.model.hidden, 0.0

@@ -37,20 +37,24 @@ def expert_state_width(
 
 
 @term("1/4096 B", of=("zero", "shard", "accumulates"))
-def unborn_width(case: Case, zero: Column, shard: Column, accumulates: Column) -> Column:
+def unallocated_gradient_width(
+    case: Case, zero: Column, shard: Column, accumulates: Column
+) -> Column:
     """Bytes per parameter of gradients that do not exist before the step's first backward pass, where a
     framework allocates them there and the first micro-batch is the only one."""
-    return SCALE * unborn(case, zero, shard, accumulates)
+    return SCALE * unallocated_gradient_bytes(case, zero, shard, accumulates)
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "accumulates"))
-def expert_unborn_width(
+def expert_unallocated_gradient_width(
     case: Case, zero: Column, expert_shard: Column, accumulates: Column
 ) -> Column:
-    return SCALE * unborn(case, zero, expert_shard, accumulates)
+    return SCALE * unallocated_gradient_bytes(case, zero, expert_shard, accumulates)
 
 
-def unborn(case: Case, zero: Column, shard: Column, accumulates: Column) -> Column:
+def unallocated_gradient_bytes(
+    case: Case, zero: Column, shard: Column, accumulates: Column
+) -> Column:
     state = _state_fields(case, zero)
     absent = np.logical_not(state["gradients_stay"]) & (np.asarray(accumulates) == 0)
     return np.where(absent, _share(state, "gradients", shard), 0.0)
@@ -59,15 +63,15 @@ def unborn(case: Case, zero: Column, shard: Column, accumulates: Column) -> Colu
 @term("1/4096 B", of=("zero", "shard", "offload"))
 def step_width(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
     """Bytes per parameter that come and go while the optimizer updates, when no activation is alive."""
-    return SCALE * _stepping(case, zero, shard, offload)
+    return SCALE * _step_bytes(case, zero, shard, offload)
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "offload"))
 def expert_step_width(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
-    return SCALE * _stepping(case, zero, expert_shard, offload)
+    return SCALE * _step_bytes(case, zero, expert_shard, offload)
 
 
-def _stepping(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
+def _step_bytes(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
     state = _state_fields(case, zero)
     own = state["step"] / np.where(state["optimizer_sharded"], shard, 1)
     return np.where(np.asarray(offload) >= 1, 0.0, own + state["step_whole"])
@@ -84,7 +88,7 @@ def host_width(case: Case, zero: Column, shard: Column, offload: Column) -> Colu
 
 
 @term("KiB", of=("tp", "expert_ways", "zero"))
-def gathered(case: Case, tp: Column, expert_ways: Column, zero: Column) -> Column:
+def gathered_layers(case: Case, tp: Column, expert_ways: Column, zero: Column) -> Column:
     """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
     when weights are divided."""
     layer = layer_parameters(case, tp, expert_ways)
@@ -93,7 +97,7 @@ def gathered(case: Case, tp: Column, expert_ways: Column, zero: Column) -> Colum
         whole = case.model.layers * layer
         live = np.clip(case.traits.memory.live_parameters, LARGEST_MODULE * layer, whole)
     alive = 2.0 * live + case.traits.memory.layer_gradient_bytes * layer
-    return np.where(frees(case, zero), alive, 0.0) / KIB
+    return np.where(frees_gathered_weights(case, zero), alive, 0.0) / KIB
 
 
 @term("KiB", of=("tp",))
@@ -110,7 +114,7 @@ def embedding_gradient(case: Case, tp: Column, pp: Column) -> Column:
     return np.where(np.asarray(pp) > 1, 2.0 * case.vocab(tp) * case.model.hidden / tp, 0.0) / KIB
 
 
-def frees(case: Case, zero: Column) -> Column:
+def frees_gathered_weights(case: Case, zero: Column) -> Column:
     """Whether gathered weights of a layer are freed after it ran."""
     state = _state_fields(case, zero)
     return np.asarray(state["weights_sharded"] & (state["gathered"] == 0))

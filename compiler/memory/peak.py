@@ -45,7 +45,7 @@ def activations(x: Algebra[Value], load: Load[Value]) -> Value:
         one = one + x.term(memory.stage_output)
     if load.first:
         one = one + x.term(memory.embedding_activation)
-    held = x.over(x.times(one, load.flight), FLIGHT) + x.term(memory.received)
+    held = x.over(x.times(one, load.flight), FLIGHT) + x.term(memory.pipeline_buffers)
     last = list(kept.values())[-1]
     return held + x.times(x.case.model.mtp_layers, last) if load.last else held
 
@@ -54,11 +54,11 @@ def backward_moment(x: Algebra[Value]) -> Value:
     """KiB that come and go in the backward pass: the layer brought back, gradients of activations,
     gathered weights and their gradient. The feed-forward half is gone when attention's turn comes.
     """
-    again = {"dense": memory.dense_again, "moe": memory.moe_again}
+    again = {"dense": memory.recomputed_dense_activation, "moe": memory.recomputed_moe_activation}
     feed_forward = x.largest(*(x.term(again[kind]) for kind in kinds(x.case)))
     halves = x.largest(feed_forward + x.term(memory.workspace), x.term(memory.attention_workspace))
-    beside = x.term(model_states.gathered) + x.term(model_states.weight_gradient)
-    return x.term(memory.attention_again) + halves + beside
+    beside = x.term(model_states.gathered_layers) + x.term(model_states.weight_gradient)
+    return x.term(memory.recomputed_attention_activation) + halves + beside
 
 
 def parameter_kib(x: Algebra[Value], load: Load[Value], common: Term, experts: Term) -> Value:
@@ -69,14 +69,19 @@ def parameter_kib(x: Algebra[Value], load: Load[Value], common: Term, experts: T
     return x.over(total, SCALE)
 
 
-def unborn(x: Algebra[Value], load: Load[Value]) -> Value:
+def unallocated_gradients(x: Algebra[Value], load: Load[Value]) -> Value:
     """KiB of gradients that the first backward pass of a step has yet to allocate."""
-    return parameter_kib(x, load, model_states.unborn_width, model_states.expert_unborn_width)
+    return parameter_kib(
+        x,
+        load,
+        model_states.unallocated_gradient_width,
+        model_states.expert_unallocated_gradient_width,
+    )
 
 
 def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
     """KiB beside states and buffers, by moment; the states count gradients even where they come later."""
-    held = activations(x, load) - unborn(x, load)
+    held = activations(x, load) - unallocated_gradients(x, load)
     found = {
         "workspace": held + backward_moment(x),
         "update": parameter_kib(x, load, model_states.step_width, model_states.expert_step_width),
@@ -86,12 +91,14 @@ def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
         found = {name: moment + 2 * kept for name, moment in found.items()}
         return {**found, "logits": held + x.term(memory.loss_moment) + kept}
     if load.first:
-        left = activations(x, replace(load, flight=ended(x, load))) - unborn(x, load)
+        left = activations(
+            x, replace(load, flight=in_flight_after_backward(x, load))
+        ) - unallocated_gradients(x, load)
         return {**found, "embedding": left + x.term(model_states.embedding_gradient)}
     return found
 
 
-def ended(x: Algebra[Value], load: Load[Value]) -> Value:
+def in_flight_after_backward(x: Algebra[Value], load: Load[Value]) -> Value:
     """Micro-batches in flight when one has just left the first rank."""
     return x.largest(load.flight - x.over(FLIGHT, x.variable("vpp")), 0)
 

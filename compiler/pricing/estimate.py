@@ -159,7 +159,7 @@ def stage_memory(x: Numbers, load: Load[int], widths: Widths) -> dict[str, int]:
     moments = {name: kib * KIB for name, kib in peak.moments(x, load).items()}
     fullest = max(moments, key=lambda name: moments[name])
     updating = fullest == "update"
-    absent = 0 if updating else KIB * peak.unborn(x, load)
+    absent = 0 if updating else KIB * peak.unallocated_gradients(x, load)
     activations = 0 if updating else KIB * peak.activations(x, load)
     transient = moments[fullest] - activations + absent
     return {

@@ -90,7 +90,7 @@ def all_to_all(cluster: Cluster, sent_bytes: Column, size: Column, stride: Colum
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
     near = sent_bytes * (inside - 1) / size / EXCHANGE_SHARE
-    return _exchanged(cluster, near, sent_bytes * (size - inside) / size, size, stride)
+    return _exchange_seconds(cluster, near, sent_bytes * (size - inside) / size, size, stride)
 
 
 def dispatched(
@@ -105,10 +105,12 @@ def dispatched(
     visited = domains * (1.0 - (1.0 - 1.0 / domains) ** topk)
     near = token_bytes * ranks * (inside - 1) / inside
     far = token_bytes * visited * (domains - 1) / domains
-    return _exchanged(cluster, near, far, size, stride)
+    return _exchange_seconds(cluster, near, far, size, stride)
 
 
-def _exchanged(cluster: Cluster, near: Column, far: Column, size: Column, stride: Column) -> Column:
+def _exchange_seconds(
+    cluster: Cluster, near: Column, far: Column, size: Column, stride: Column
+) -> Column:
     """Seconds until so many bytes have left each rank over the fast link and over its port, side by side."""
     fast = fast_link(cluster, per_domain(cluster, size, stride))
     slow = cluster.network * cluster.network_efficiency

@@ -28,7 +28,7 @@ def gather_common(
     accumulates: Column,
 ) -> Column:
     seconds = traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
-    added = np.where(accumulates, traffic.sum_seconds(case, zero, shard, offload), 0.0)
+    added = np.where(accumulates, traffic.host_sum_seconds(case, zero, shard, offload), 0.0)
     return NANO * MEBI * (seconds + added)
 
 
@@ -51,16 +51,20 @@ def reduce_experts(case: Case, expert_ways: Column, expert_group: Column, zero: 
 
 @term("ns/Mi", of=("tp", "shard", "zero"))
 def regather_common(case: Case, tp: Column, shard: Column, zero: Column) -> Column:
-    return NANO * MEBI * np.where(_once(case, zero), traffic.regather_seconds(case, shard, tp), 0.0)
+    return (
+        NANO
+        * MEBI
+        * np.where(_gathered_once(case, zero), traffic.regather_seconds(case, shard, tp), 0.0)
+    )
 
 
 @term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
 def regather_experts(case: Case, expert_ways: Column, expert_shard: Column, zero: Column) -> Column:
     seconds = traffic.regather_seconds(case, expert_shard, expert_ways)
-    return NANO * MEBI * np.where(_once(case, zero), seconds, 0.0)
+    return NANO * MEBI * np.where(_gathered_once(case, zero), seconds, 0.0)
 
 
-def _once(case: Case, zero: Column) -> Column:
+def _gathered_once(case: Case, zero: Column) -> Column:
     """Where weights are divided or updated in shards, but gathered once per step."""
     zero = np.asarray(zero)
     return np.asarray((zero >= 1) & (by_stage(case.traits.wire.gathers, zero) == 0))
@@ -80,15 +84,15 @@ def copies(case: Case, zero: Column) -> Column:
 
 @term("ns/Mi", of=("zero", "shard", "offload"))
 def optimizer_common(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
-    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, shard), offload)
+    return NANO * MEBI * traffic.optimizer_seconds(case, _owned_share(zero, shard), offload)
 
 
 @term("ns/Mi", of=("zero", "expert_shard", "offload"))
 def optimizer_experts(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
-    return NANO * MEBI * traffic.optimizer_seconds(case, _owned(zero, expert_shard), offload)
+    return NANO * MEBI * traffic.optimizer_seconds(case, _owned_share(zero, expert_shard), offload)
 
 
-def _owned(zero: Column, shard: Column) -> Column:
+def _owned_share(zero: Column, shard: Column) -> Column:
     return np.where(np.asarray(zero) >= 1, 1.0 / np.maximum(shard, 1), 1.0)
 
 
@@ -112,10 +116,10 @@ def reduced_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
 def overlap_cost(x: Algebra[Value], overlapped: Value, work: Value) -> Value:
     """Nanoseconds that overlapped traffic adds to the work it overlaps: what outlasts the work, and the cores
     that the traffic takes from it."""
-    return x.excess(overlapped, work) + taken(x, overlapped)
+    return x.excess(overlapped, work) + core_contention(x, overlapped)
 
 
-def taken(x: Algebra[Value], overlapped: Value) -> Value:
+def core_contention(x: Algebra[Value], overlapped: Value) -> Value:
     """Nanoseconds of work on the cores that overlapped traffic takes from it."""
     return x.over(x.times(overlapped, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
 
@@ -137,10 +141,12 @@ def step_traffic(x: Algebra[Value], window: Value) -> Value:
     (overlapped if overlap.gradient_reduction else exposed).append(reduced)
     (overlapped if overlap.updated_weight_gather else exposed).append(regathered)
     last_bucket = added(x, [rate["common"] for rate in overlapped])
-    return _of_rank(x, exposed) + _last_exposed(x, _of_rank(x, overlapped), window, last_bucket)
+    return _rank_traffic(x, exposed) + _exposed_traffic(
+        x, _rank_traffic(x, overlapped), window, last_bucket
+    )
 
 
-def _of_rank(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Value:
+def _rank_traffic(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Value:
     """Nanoseconds of traffic at some rates per Mi-parameter on the rank with most parameters."""
     most = {"common": COMMON, "experts": EXPERTS}
     total = x.number(0)
@@ -151,13 +157,13 @@ def _of_rank(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Value:
     return x.over(total, KIBI)
 
 
-def _last_exposed(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -> Value:
+def _exposed_traffic(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -> Value:
     """Nanoseconds that a step's overlapped traffic adds: its last bucket, at `rate` per Mi-parameter, and
     what outlasts the window."""
     bucket = x.over(x.times(rate, traffic.BUCKET_PARAMETERS // KIBI), KIBI)
     last = 0 - x.largest(0 - overlapped, 0 - bucket)
     # `last` stands on the side of the window, where it cancels: see `Algebra.excess`.
-    return last + x.excess(overlapped, window + last) + taken(x, overlapped - last)
+    return last + x.excess(overlapped, window + last) + core_contention(x, overlapped - last)
 
 
 def optimizer(x: Algebra[Value]) -> Value:
@@ -169,7 +175,7 @@ def optimizer(x: Algebra[Value]) -> Value:
     return x.over(total, KIBI)
 
 
-def laid_out(x: Algebra[Value], load: Load[Value]) -> Value:
+def copy_time(x: Algebra[Value], load: Load[Value]) -> Value:
     """Nanoseconds per micro-batch of laying out gathered weights and gradients to be reduced."""
     if not any(layers.copied_bytes(x.case, stage) for stage in range(4)):
         return x.number(0)

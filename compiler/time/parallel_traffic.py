@@ -25,7 +25,7 @@ RING_KERNELS, MERGE_BYTES = 4, 10
 COMMUNICATION_CORES = 20
 #: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: what
 #: Megatron-Bridge measured of Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap: 36.55).
-HIDDEN_EXCHANGE = 37
+OVERLAPPED_EXCHANGE = 37
 #: Parameters in a gradient bucket: the last one has nothing left to hide
 #: behind (Megatron-core DDP's default, 40e6).
 BUCKET_PARAMETERS = 40_000_000
@@ -137,14 +137,14 @@ def gather_seconds(
     """Seconds per parameter of gathering weights for one micro-batch;
     hpz serves the second gather from the node."""
     passes = by_stage(case.traits.wire.gathers, zero)
-    share = _wide_share(case, zero)
+    share = _port_share(case, zero)
     wide = _per_parameter(case, 2.0, size, stride, share)
     near = np.where(hpz > 1, _per_parameter(case, 2.0, hpz, stride, share), wide)
     fetched = np.where(offload == 2, passes * 2.0 / np.maximum(size, 1) / case.gpu.pcie, 0.0)
     return np.where(passes > 1, wide + (passes - 1) * near, passes * wide) + fetched
 
 
-def sum_seconds(case: Case, zero: Column, size: Column, offload: Column) -> Column:
+def host_sum_seconds(case: Case, zero: Column, size: Column, offload: Column) -> Column:
     """Seconds per parameter and micro-batch to fetch a rank's sum of gradients from the host and to put it
     back."""
     width = by_stage(lambda stage: case.state(stage).gradients, zero)
@@ -158,7 +158,7 @@ def reduce_seconds(
     """Seconds per parameter of one gradient reduction: reduce-scatter over shards, or all-reduce where
     gradients stay whole or are reduced so, and an all-reduce of the shards over replicas."""
     width = case.traits.wire.reduce_bytes
-    scatter = _per_parameter(case, width, size, stride, _wide_share(case, zero))
+    scatter = _per_parameter(case, width, size, stride, _port_share(case, zero))
     whole = by_stage(lambda stage: stage == 0 or case.traits.wire.all_reduces(stage), zero)
     once = np.where(whole, _all_reduce(case, width, size, stride), scatter)
     return once + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
@@ -191,7 +191,7 @@ def _per_parameter(
     size = np.maximum(size, 1)
     latency = collectives.ring_latency(case.cluster, size, stride)
     held = (bucket or case.traits.wire.bucket)(case.job, size, stride)
-    return _streamed(case, width_bytes, size, stride, share) + latency / held
+    return _bandwidth_seconds(case, width_bytes, size, stride, share) + latency / held
 
 
 def _all_reduce(case: Case, width_bytes: float, size: Column, stride: Column) -> Column:
@@ -199,10 +199,10 @@ def _all_reduce(case: Case, width_bytes: float, size: Column, stride: Column) ->
     size = np.maximum(size, 1)
     latency = collectives.hop_latency(case.cluster, size, stride) + collectives.START * (size > 1)
     bucket = case.traits.wire.bucket(case.job, size, stride)
-    return 2.0 * (_streamed(case, width_bytes, size, stride) + latency / bucket)
+    return 2.0 * (_bandwidth_seconds(case, width_bytes, size, stride) + latency / bucket)
 
 
-def _streamed(
+def _bandwidth_seconds(
     case: Case, width_bytes: float, size: Column, stride: Column, share: Column = 1.0
 ) -> Column:
     rate = collectives.bus_bandwidth(case.cluster, size, stride)
@@ -210,7 +210,7 @@ def _streamed(
     return width_bytes * (size - 1) / size / (rate * np.where(inside, 1.0, share))
 
 
-def _wide_share(case: Case, zero: Column) -> Column:
+def _port_share(case: Case, zero: Column) -> Column:
     """Share of a node's ports that a ZeRO stage's collectives reach."""
     each = case.cluster.gpus_per_node
     ports = min(case.traits.wire.wide_ports or each, each)

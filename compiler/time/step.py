@@ -20,7 +20,7 @@ from . import kernels, layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
     gathered_traffic,
-    laid_out,
+    copy_time,
     optimizer,
     overlap_cost,
     reduced_traffic,
@@ -121,7 +121,7 @@ def selective_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -
 
 
 @term("ns", of=("tp", "tokens"))
-def head_both(case: Case, tp: Column, tokens: Column) -> Column:
+def head_forward_backward(case: Case, tp: Column, tokens: Column) -> Column:
     return NANO * (layers.head(case, tp, tokens) + layers.mtp_block(case, tp, tokens))
 
 
@@ -132,12 +132,12 @@ def one_stage(case: Case, pp: Column) -> Column:
 
 
 @term("ns", of=("tp", "tokens"))
-def embedding_both(case: Case, tp: Column, tokens: Column) -> Column:
+def embedding_forward_backward(case: Case, tp: Column, tokens: Column) -> Column:
     return NANO * layers.embedding(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens", "pp", "gpus"))
-def boundary_both(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -> Column:
+def boundary_transfer(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -> Column:
     """Activations in, gradients out."""
     return 2 * NANO * traffic.boundary(case, tp, tokens, pp, gpus)
 
@@ -150,7 +150,7 @@ def boundary_latency(case: Case, pp: Column, vpp: Column, gpus: Column) -> Colum
 
 
 @term("1", of=("vpp",))
-def sends_openly(case: Case, vpp: Column) -> Column:
+def boundary_exposed(case: Case, vpp: Column) -> Column:
     """1 where a stage waits for its neighbours: 1F1B without interleaving."""
     return np.equal(vpp, 1)
 
@@ -180,7 +180,7 @@ def layer_forward(x: Algebra[Value], kind: str) -> Parts[Value]:
     }
 
 
-def layer_both(x: Algebra[Value], kind: str) -> Parts[Value]:
+def layer_forward_backward(x: Algebra[Value], kind: str) -> Parts[Value]:
     """Forward and backward nanoseconds of one block by part, selective recompute included."""
     forward = layer_forward(x, kind)
     backward = x.term(attention_backward) + x.term(
@@ -192,8 +192,8 @@ def layer_both(x: Algebra[Value], kind: str) -> Parts[Value]:
     if kind == "dense":
         parts["tp"] = parts["tp"] + x.term(tensor_backward_dense)
     if kind == "moe" and x.case.traits.overlap.expert_exchange:
-        hidden = x.over(x.times(parts["ep"], traffic.HIDDEN_EXCHANGE), 100)
-        shown = x.over(x.times(parts["ep"], 100 - traffic.HIDDEN_EXCHANGE), 100)
+        hidden = x.over(x.times(parts["ep"], traffic.OVERLAPPED_EXCHANGE), 100)
+        shown = x.over(x.times(parts["ep"], 100 - traffic.OVERLAPPED_EXCHANGE), 100)
         parts["ep"] = shown + overlap_cost(x, hidden, parts["compute"])
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
@@ -207,7 +207,7 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     parts: Parts[Value] = {}
     traits = x.case.traits
     for kind, both in blocks(x, load):
-        for part, value in layer_both(x, kind).items():
+        for part, value in layer_forward_backward(x, kind).items():
             _add(parts, part, x.times(both, value))
     busy = parts["compute"] + parts["recompute"]
     for kind in kinds(x.case):
@@ -216,17 +216,17 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
         busy = busy + repeated["compute"]
         _add(parts, "recompute", added(x, repeated.values()))
     host = traits.host
-    gaps = launches(x, load, _per_layer(host.gap_seconds, host.gap_seconds * EXPERT_HALVES))
-    launched = launches(x, load, _per_layer(host.host_seconds, host.expert_host_seconds))
+    gaps = launch_time(x, load, _per_layer(host.gap_seconds, host.gap_seconds * EXPERT_HALVES))
+    launched = launch_time(x, load, _per_layer(host.host_seconds, host.expert_host_seconds))
     _add(parts, "host", gaps)
     _add(parts, "host", launched if host.blocking else x.excess(launched, busy + gaps))
     if load.first:
-        _add(parts, "compute", x.term(embedding_both))
+        _add(parts, "compute", x.term(embedding_forward_backward))
     elif load.last:
-        _add(parts, "compute", x.times(x.term(one_stage), x.term(embedding_both)))
+        _add(parts, "compute", x.times(x.term(one_stage), x.term(embedding_forward_backward)))
     if load.last:
-        _add(parts, "compute", x.term(head_both))
-    _add(parts, "compute", laid_out(x, load))
+        _add(parts, "compute", x.term(head_forward_backward))
+    _add(parts, "compute", copy_time(x, load))
     _add(parts, "other", x.variable("vpp") * round(host.micro_batch_overhead * NANO))
     return parts
 
@@ -246,7 +246,7 @@ def _per_layer(half: float, experts: float) -> dict[str, int]:
     return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
 
 
-def launches(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]) -> Value:
+def launch_time(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]) -> Value:
     """Nanoseconds of a micro-batch when the forward pass of a block takes `forward`: backward twice that, and
     what is recomputed."""
     time = x.number(0)
@@ -281,7 +281,7 @@ def boundary(x: Algebra[Value]) -> Value:
     sends more but shows only the latency."""
     if "pp" not in x.case.domains:
         return x.number(0)
-    return x.times(x.term(sends_openly), x.term(boundary_both)) + x.term(boundary_latency)
+    return x.times(x.term(boundary_exposed), x.term(boundary_transfer)) + x.term(boundary_latency)
 
 
 def step_parts(x: Algebra[Value], work: Parts[Value], others: Value) -> Parts[Value]:
