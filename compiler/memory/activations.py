@@ -1,9 +1,9 @@
-"""Memory that a micro-batch needs: bytes of activations, of their gradients and of logits.
+"""Memory that a micro-batch needs on a rank: bytes of activations, of their gradients and of logits.
 
-Terms are KiB, rounded up. Activations follow Korthikanti et al. 2022 (arXiv 2205.05198, 4.1), extended to
-grouped and latent attention, gated feed-forward, fused attention and experts;
-sequence parallelism divides all of them by tp,
-and without it norm, dropout and residual stay whole (equations 1 and 2).
+Terms are KiB, rounded up; arguments and results are columns, one number per layout. Activations follow
+Korthikanti et al. 2022 (arXiv 2205.05198, 4.1), extended to grouped and latent attention, gated feed-forward,
+fused attention and experts. Sequence parallelism divides all of them by tp; without it norm, dropout and
+residual stay whole (equations 1 and 2).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .model_states import frees_gathered_weights
 
 
 def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
-    """Bytes kept for the attention half of one layer and micro-batch: norm input and output, q, k, v,
-    output, statistics."""
+    """Bytes of all activations of the attention half of one layer and micro-batch: norm input and output,
+    q, k, v, output, statistics."""
     model = case.model
     tokens = micro_batch * case.seq_len / cp
     if model.mla:
@@ -33,14 +33,14 @@ def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> 
 
 
 def _fp8_copy_bytes(case: Case) -> int:
-    """Bytes per element of what fp8 keeps a second time: attention's output, in 16 bits for attention's
-    backward pass and in 8 for the projection's."""
+    """Bytes per element of the second copy of attention's output that fp8 keeps: the backward pass of
+    attention reads it in 16 bits, that of the projection in 8."""
     return case.input_bytes % 2
 
 
 def score_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
-    """Bytes of the score matrix that unfused attention keeps: softmax (2),
-    and dropout's mask and output (3)."""
+    """Bytes of the scores that unfused attention keeps for one layer and micro-batch: 2 per score of softmax,
+    3 of dropout's mask and output; 0 when fused."""
     if case.train.attention == "flash":
         return 0.0 * tp * cp * micro_batch
     kept = 5 if case.train.dropout else 2
@@ -48,8 +48,8 @@ def score_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Colu
 
 
 def _ffn_inner(case: Case) -> int:
-    """Bytes kept per element of a feed-forward's width: input of the activation function (two for gated)
-    and its output; eager gated ones also keep what the activation function returns."""
+    """Bytes kept per element of a feed-forward's width: inputs of the activation function (two when gated)
+    and of the second product; unfused ones also keep its output when gated."""
     gated = case.model.gated
     return case.input_bytes + 2 * ((2 if gated else 1) + (1 if gated and not case.fused else 0))
 
@@ -59,25 +59,26 @@ def _ffn_bytes(case: Case, tp: Column, tokens: Column, width: Column) -> Column:
 
 
 def _residual_bytes(case: Case, tp: Column, tokens: Column) -> Column:
-    """The norm's input and output, and the dropout's mask; the output whole where it is gathered for good."""
+    """Bytes of a half-layer's norm input and output and dropout mask; the output is whole where the framework
+    keeps what tp gathers."""
     ways = case.stream_ways(tp)
     output = case.input_bytes / _gathered_ways(case, tp)
     return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
 
 
 def _gathered_ways(case: Case, tp: Column) -> Column:
-    """Ranks that share a norm's output, as it is kept for the backward pass."""
+    """Ranks over which the norm output kept for the backward pass is divided."""
     return np.ones_like(tp) if case.traits.memory.keeps_gathered else case.stream_ways(tp)
 
 
 def dense_bytes(case: Case, tp: Column, tokens: Column) -> Column:
-    """Bytes kept for the dense feed-forward half."""
+    """Bytes of all activations of the dense feed-forward half of one layer and micro-batch."""
     return _residual_bytes(case, tp, tokens) + _ffn_bytes(case, tp, tokens, case.model.ffn)
 
 
 def moe_bytes(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
-    """Bytes kept for the MoE half: permuted copies in and out, their inner widths, shared experts,
-    router scores."""
+    """Bytes of all activations of the MoE half of one layer and micro-batch: permuted copies of tokens in and
+    out, their inner widths, shared experts, router scores."""
     model = case.model
     copies = tokens * model.topk * etp / tp
     inner = _ffn_inner(case) * model.expert_width / etp
@@ -92,15 +93,15 @@ def moe_bytes(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
 
 
 def boundary_bytes(case: Case, tp: Column, tokens: Column) -> Column:
-    """Bytes of a layer's input or output on a rank."""
+    """Bytes of one layer's input or output for one micro-batch on a rank."""
     return 2 * tokens * case.model.hidden / case.stream_ways(tp)
 
 
 def attention_kept(
     case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
 ) -> Column:
-    """Bytes of the attention half under none or selective recompute,
-    in the framework's own meaning of the word.
+    """Bytes of activations that the attention half of one layer keeps under recompute 0 (none) or 1
+    (selective, as the framework defines it).
 
     core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of
     every second matmul, of attention and of reduce-scatters, the last matmul's before its reduction
@@ -124,15 +125,19 @@ def attention_kept(
 
 
 def reduce_scatters(tp: Column) -> Column:
-    """1 where a half-layer ends in a reduce-scatter."""
+    """1 where a half-layer ends in a reduce-scatter, else 0."""
     return (np.asarray(tp) > 1).astype(np.float64)
 
 
 def ffn_kept(
     case: Case, none: Column, tp: Column, tokens: Column, recompute: Column, moe: bool
 ) -> Column:
-    """Bytes of a feed-forward half under none or selective recompute (`attention_kept` says what each
-    framework drops)."""
+    """Bytes of activations that a feed-forward half of one layer keeps under recompute 0 (none) or 1
+    (selective); `none` is what it keeps without recompute.
+
+    core_attention drops nothing; per_op keeps the half's input and the outputs of every second matmul and of
+    reduce-scatters (torchtitan 0.2.2, distributed/activation_checkpoint.py); feed_forward keeps the input.
+    """
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.memory.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
@@ -150,11 +155,13 @@ def ffn_kept(
 def attention_activation(
     case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
 ) -> Column:
+    """KiB of activations that the attention half of one layer keeps for one micro-batch."""
     return attention_kept(case, tp, cp, micro_batch, recompute) / KIB
 
 
 @term("KiB", of=("tp", "tokens", "recompute"))
 def dense_activation(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
+    """KiB of activations that the dense feed-forward half of one layer keeps for one micro-batch."""
     return ffn_kept(case, dense_bytes(case, tp, tokens), tp, tokens, recompute, moe=False) / KIB
 
 
@@ -162,12 +169,14 @@ def dense_activation(case: Case, tp: Column, tokens: Column, recompute: Column) 
 def moe_activation(
     case: Case, tp: Column, tokens: Column, etp: Column, recompute: Column
 ) -> Column:
+    """KiB of activations that the MoE half of one layer keeps for one micro-batch."""
     return ffn_kept(case, moe_bytes(case, tp, tokens, etp), tp, tokens, recompute, moe=True) / KIB
 
 
 @term("KiB", of=("tp", "tokens"))
 def boundary_activation(case: Case, tp: Column, tokens: Column) -> Column:
-    """What is kept of a fully recomputed layer: its input, where the framework puts it."""
+    """KiB of one fully recomputed layer's checkpointed input for one micro-batch: whole, divided by tp, or 0
+    where the framework keeps it on the host."""
     match case.traits.memory.checkpoints:
         case "divided":
             return 2 * tokens * case.model.hidden / tp / KIB
@@ -178,27 +187,29 @@ def boundary_activation(case: Case, tp: Column, tokens: Column) -> Column:
 
 @term("KiB", of=("tp", "tokens"))
 def stage_output(case: Case, tp: Column, tokens: Column) -> Column:
-    """A stage's output, where the pipeline keeps it until its gradient arrives: a share on each rank of tp
-    (sequence parallelism; DeepSpeed's pipeline partitions what it sends)."""
+    """KiB of a stage's output for one micro-batch, where the pipeline keeps it until its gradient arrives;
+    divided by tp (sequence parallelism; DeepSpeed's pipeline partitions what it sends)."""
     return case.traits.memory.keeps_outputs * 2 * tokens * case.model.hidden / tp / KIB
 
 
 @term("KiB", of=("tp", "tokens"))
 def embedding_activation(case: Case, tp: Column, tokens: Column) -> Column:
-    """What the embedding keeps of a micro-batch: its dropout's mask."""
+    """KiB of the embedding's dropout mask for one micro-batch."""
     return bool(case.train.dropout) * boundary_bytes(case, tp, tokens) / 2 / KIB
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
 def pipeline_buffers(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
-    """What arrives from neighbours, or waits to leave, where the pipeline holds a buffer for each."""
+    """KiB of the pipeline's send and receive buffers, where a framework allocates them apart from the
+    activations in flight."""
     held = np.where(np.asarray(pp) > 1, case.traits.memory.receive_buffers, 0)
     return held * 2 * tokens * case.model.hidden / tp / KIB
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
 def kept_logits(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
-    """The last stage's output for one micro-batch, where the pipeline keeps it beyond its backward pass."""
+    """KiB of the last stage's logits of one micro-batch, where the pipeline keeps them after their backward
+    pass."""
     ways = np.ones_like(tp) if case.traits.tensor.gathers_logits else tp
     width = case.traits.memory.output_logit_bytes(np.asarray(pp))
     return width * tokens * case.vocab(tp) / ways / KIB
@@ -208,7 +219,8 @@ def kept_logits(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
 def recomputed_attention_activation(
     case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
 ) -> Column:
-    """What the backward pass brings back of one layer's attention half."""
+    """KiB of one layer's attention activations that the backward pass recomputes for one micro-batch: all but
+    the checkpointed input under full recompute, what selective recompute drops otherwise."""
     none, kept = (
         attention_kept(case, tp, cp, micro_batch, mode) for mode in (0 * recompute, recompute)
     )
@@ -220,7 +232,8 @@ def recomputed_attention_activation(
 def recomputed_dense_activation(
     case: Case, tp: Column, tokens: Column, recompute: Column
 ) -> Column:
-    """The same of a dense feed-forward half."""
+    """KiB of one layer's dense feed-forward activations that the backward pass recomputes for one
+    micro-batch: all under full recompute, what selective recompute drops otherwise."""
     none = dense_bytes(case, tp, tokens)
     kept = ffn_kept(case, none, tp, tokens, recompute, moe=False)
     return np.where(recompute == 2, none, none - kept) / KIB
@@ -230,7 +243,8 @@ def recomputed_dense_activation(
 def recomputed_moe_activation(
     case: Case, tp: Column, tokens: Column, etp: Column, recompute: Column
 ) -> Column:
-    """The same of an MoE half."""
+    """KiB of one layer's MoE activations that the backward pass recomputes for one micro-batch: all under
+    full recompute, what selective recompute drops otherwise."""
     none = moe_bytes(case, tp, tokens, etp)
     kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
     return np.where(recompute == 2, none, none - kept) / KIB
@@ -238,8 +252,8 @@ def recomputed_moe_activation(
 
 @term("KiB", of=("tp", "cp", "micro_batch"))
 def attention_workspace(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
-    """Gradients of what attention keeps, alive in its backward pass: query, key, value, output and,
-    when unfused, a 16-bit score matrix."""
+    """KiB of activation gradients alive in the backward pass of one layer's attention: query, key, value,
+    output and, when unfused, a 16-bit score matrix."""
     model, tokens = case.model, micro_batch * case.seq_len / cp
     heads = (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0)) * model.head_size
     scores = 0.0 if case.train.attention == "flash" else 2.0 * model.heads / tp * case.seq_len
@@ -248,7 +262,7 @@ def attention_workspace(case: Case, tp: Column, cp: Column, micro_batch: Column)
 
 @term("KiB", of=("tp", "tokens"))
 def workspace(case: Case, tp: Column, tokens: Column) -> Column:
-    """Gradients of a feed-forward's activations, alive in its backward pass."""
+    """KiB of activation gradients alive in the backward pass of one layer's feed-forward."""
     model = case.model
     width = max(model.ffn, model.topk * model.expert_width) if model.moe else model.ffn
     inner = 2 * (3 if model.gated else 2) * width / tp
@@ -257,12 +271,11 @@ def workspace(case: Case, tp: Column, tokens: Column) -> Column:
 
 @term("KiB", of=("tp", "tokens", "zero"))
 def loss_moment(case: Case, tp: Column, tokens: Column, zero: Column) -> Column:
-    """The head's share of the last rank's memory around the loss.
+    """KiB that the head of one micro-batch needs around the loss, the larger of two moments.
 
-    Either the loss itself, with logits in the copies and dtypes that the framework holds and their
-    gradient; or, just after, the logits' gradient in 16 bits beside that of the head's weights, where that is
-    whole for a while before it is reduced. Both with input and output of the last norm, and with the gathered
-    head, when weights are divided.
+    At the loss: the logits and their gradient, in the copies and dtypes that the framework holds. Just after:
+    the 16-bit gradient of the logits and the gradient of the head's weights, where that is whole until it is
+    reduced. Both add the input and output of the last norm and, when weights are sharded, the gathered head.
     """
     local = case.vocab(tp) / tp
     seen = case.vocab(tp) / (np.ones_like(tp) if case.traits.tensor.gathers_logits else tp)

@@ -1,7 +1,8 @@
-"""What a rank keeps of each parameter: bytes of weights, gradients and optimizer state by ZeRO stage,
-what is gathered for a while, and what offload moves to the host.
+"""Model states of a rank: bytes per parameter of weights, gradients and optimizer state by ZeRO stage, of
+gathered layers, and of what offload moves to the host.
 
-Terms are bytes per parameter in fixed point, or KiB, rounded up.
+Terms are bytes per parameter in fixed point (1/SCALE), or KiB, rounded up; arguments and results are columns,
+one number per layout. `zero` is the stage, `shard` the ranks that share a state.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ..algebra import KIB, Array, Column, term
 from ..case import Case
 from ..model import parameters
 
-#: Fixed point of bytes per parameter in the solver's integers.
+#: Units of a byte in the solver's integers of bytes per parameter.
 SCALE = 4096
 #: Layers whose gathered weights are alive at once under ZeRO 3: the running one and the prefetched one.
 LIVE_LAYERS = 2
@@ -23,8 +24,8 @@ KINDS = ("weights", "gradients", "optimizer")
 
 @term("1/4096 B", of=("zero", "shard", "offload", "hpz"))
 def state_width(case: Case, zero: Column, shard: Column, offload: Column, hpz: Column) -> Column:
-    """Bytes per parameter of weights, gradients and optimizer state on the GPU,
-    for what tp and pp leave to a rank."""
+    """Bytes per parameter of weights, gradients and optimizer state on the GPU, for every parameter of a rank
+    but routed experts."""
     return SCALE * sum(state_widths(case, zero, shard, offload, hpz).values())
 
 
@@ -32,7 +33,8 @@ def state_width(case: Case, zero: Column, shard: Column, offload: Column, hpz: C
 def expert_state_width(
     case: Case, zero: Column, expert_shard: Column, offload: Column, hpz: Column
 ) -> Column:
-    """The same for routed experts, which are divided over fewer ranks."""
+    """Bytes per parameter of weights, gradients and optimizer state on the GPU for routed experts, which are
+    sharded over fewer ranks."""
     return SCALE * sum(state_widths(case, zero, expert_shard, offload, hpz).values())
 
 
@@ -40,8 +42,8 @@ def expert_state_width(
 def unallocated_gradient_width(
     case: Case, zero: Column, shard: Column, accumulates: Column
 ) -> Column:
-    """Bytes per parameter of gradients that do not exist before the step's first backward pass, where a
-    framework allocates them there and the first micro-batch is the only one."""
+    """Bytes per parameter, but for routed experts, of gradients that are unallocated until the backward pass
+    of the step's only micro-batch."""
     return SCALE * unallocated_gradient_bytes(case, zero, shard, accumulates)
 
 
@@ -49,12 +51,16 @@ def unallocated_gradient_width(
 def expert_unallocated_gradient_width(
     case: Case, zero: Column, expert_shard: Column, accumulates: Column
 ) -> Column:
+    """Bytes per parameter of routed experts' gradients that are unallocated until the backward pass of the
+    step's only micro-batch."""
     return SCALE * unallocated_gradient_bytes(case, zero, expert_shard, accumulates)
 
 
 def unallocated_gradient_bytes(
     case: Case, zero: Column, shard: Column, accumulates: Column
 ) -> Column:
+    """Bytes per parameter of gradients where the framework frees them after each update and a step has one
+    micro-batch (`accumulates` is 0), else 0."""
     state = _state_fields(case, zero)
     absent = np.logical_not(state["gradients_stay"]) & (np.asarray(accumulates) == 0)
     return np.where(absent, _share(state, "gradients", shard), 0.0)
@@ -62,12 +68,15 @@ def unallocated_gradient_bytes(
 
 @term("1/4096 B", of=("zero", "shard", "offload"))
 def step_width(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
-    """Bytes per parameter that come and go while the optimizer updates, when no activation is alive."""
+    """Bytes per parameter, but for routed experts, that the optimizer allocates for the time of its update; 0
+    where it runs on the host."""
     return SCALE * _step_bytes(case, zero, shard, offload)
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "offload"))
 def expert_step_width(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
+    """Bytes per parameter of routed experts that the optimizer allocates for the time of its update; 0 where
+    it runs on the host."""
     return SCALE * _step_bytes(case, zero, expert_shard, offload)
 
 
@@ -89,8 +98,8 @@ def host_width(case: Case, zero: Column, shard: Column, offload: Column) -> Colu
 
 @term("KiB", of=("tp", "expert_ways", "zero"))
 def gathered_layers(case: Case, tp: Column, expert_ways: Column, zero: Column) -> Column:
-    """Gathered 16-bit weights of the layers alive at once, and one layer's whole gradient,
-    when weights are divided."""
+    """KiB of the gathered 16-bit weights of the layers alive at once and of one layer's unsharded gradient; 0
+    where gathered weights are not freed."""
     layer = layer_parameters(case, tp, expert_ways)
     live = LIVE_LAYERS * layer
     if case.traits.memory.live_parameters is not None:
@@ -102,20 +111,21 @@ def gathered_layers(case: Case, tp: Column, expert_ways: Column, zero: Column) -
 
 @term("KiB", of=("tp",))
 def weight_gradient(case: Case, tp: Column) -> Column:
-    """Gradient of a block's widest weight, where a framework computes it beside the sum it goes into."""
+    """KiB of the gradient of a block's widest weight, where a framework computes it apart from the step's
+    sum."""
     width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
     return case.traits.memory.weight_gradient_bytes * case.model.hidden * width / tp / KIB
 
 
 @term("KiB", of=("tp", "pp"))
 def embedding_gradient(case: Case, tp: Column, pp: Column) -> Column:
-    """16-bit gradient of the token table, which no framework adds up in place: whole on the first rank when a
-    micro-batch ends there, with others in flight."""
+    """KiB of the 16-bit gradient of the token table, which no framework accumulates in place: whole on the
+    first rank of a pipeline when a micro-batch ends there, with others in flight."""
     return np.where(np.asarray(pp) > 1, 2.0 * case.vocab(tp) * case.model.hidden / tp, 0.0) / KIB
 
 
 def frees_gathered_weights(case: Case, zero: Column) -> Column:
-    """Whether gathered weights of a layer are freed after it ran."""
+    """True where weights are sharded and a layer's gathered weights are freed after it ran."""
     state = _state_fields(case, zero)
     return np.asarray(state["weights_sharded"] & (state["gathered"] == 0))
 
@@ -131,7 +141,7 @@ def layer_parameters(case: Case, tp: Column, expert_ways: Column) -> Column:
 def state_widths(
     case: Case, zero: Column, shard: Column, offload: Column, hpz: Column
 ) -> dict[str, Column]:
-    """Bytes per parameter by kind of state; float arrays of the columns' shape."""
+    """Bytes per parameter on the GPU by kind of state; hpZ adds its secondary partition to the weights."""
     state = _state_fields(case, zero)
     weights, gradients, optimizer = (_share(state, kind, shard) for kind in KINDS)
     secondary = np.where(hpz > 1, 2.0 / np.maximum(hpz, 1), 0.0)
@@ -147,7 +157,7 @@ def _share(state: dict[str, Array], kind: str, shard: Column) -> Column:
 
 
 def _state_fields(case: Case, zero: Column) -> dict[str, Array]:
-    """The fields of `StateBytes` for a column of ZeRO stages."""
+    """Each field of `StateBytes` as a column, for a column of ZeRO stages."""
     states = [case.state(stage) for stage in range(4)]
     zero = np.asarray(zero)
     return {

@@ -1,8 +1,8 @@
-"""The bytes of a rank at its fullest moment, as visible sums and maxima over an algebra.
+"""Peak memory of a rank: KiB as visible sums and maxima of cost terms over an algebra.
 
-A step has three moments that can be the fullest. Around the loss the last rank holds its activations and
-the logits; in the backward pass a rank holds its activations, a layer brought back and gradients of it;
-in the update it holds no activation, but all gradients and what the optimizer needs for itself.
+Three moments of a step can be the peak. Around the loss the last rank holds its activations and the logits.
+In the backward pass a rank holds its activations, one layer's recomputed activations and their gradients.
+In the update it holds no activations, but all gradients and the optimizer's temporary buffers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ FRAGMENTS = 32
 
 
 def layer_activations(x: Algebra[Value]) -> dict[str, Value]:
-    """KiB that one layer keeps for one micro-batch, by kind of block."""
+    """KiB of activations that one layer keeps for one micro-batch, by kind of block."""
     attention = x.term(memory.attention_activation)
     terms = {"dense": memory.dense_activation, "moe": memory.moe_activation}
     return {kind: attention + x.term(terms[kind]) for kind in kinds(x.case)}
 
 
 def activations(x: Algebra[Value], load: Load[Value]) -> Value:
-    """KiB of the activations that a rank keeps for all micro-batches in flight,
-    and of its MTP blocks for one."""
+    """KiB of activations that a rank keeps: its layers' for all micro-batches in flight, its MTP blocks' for
+    one, and the pipeline's buffers."""
     kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
     one = x.number(0)
     for kind, layer in kept.items():
@@ -51,18 +51,21 @@ def activations(x: Algebra[Value], load: Load[Value]) -> Value:
 
 
 def backward_moment(x: Algebra[Value]) -> Value:
-    """KiB that come and go in the backward pass: the layer brought back, gradients of activations,
-    gathered weights and their gradient. The feed-forward half is gone when attention's turn comes.
+    """KiB of workspace in the backward pass: one layer's recomputed activations, gradients of activations,
+    gathered weights and their gradient. The feed-forward half is freed before attention's gradients.
     """
-    again = {"dense": memory.recomputed_dense_activation, "moe": memory.recomputed_moe_activation}
-    feed_forward = x.largest(*(x.term(again[kind]) for kind in kinds(x.case)))
+    recomputed = {
+        "dense": memory.recomputed_dense_activation,
+        "moe": memory.recomputed_moe_activation,
+    }
+    feed_forward = x.largest(*(x.term(recomputed[kind]) for kind in kinds(x.case)))
     halves = x.largest(feed_forward + x.term(memory.workspace), x.term(memory.attention_workspace))
-    beside = x.term(model_states.gathered_layers) + x.term(model_states.weight_gradient)
-    return x.term(memory.recomputed_attention_activation) + halves + beside
+    weights = x.term(model_states.gathered_layers) + x.term(model_states.weight_gradient)
+    return x.term(memory.recomputed_attention_activation) + halves + weights
 
 
 def parameter_kib(x: Algebra[Value], load: Load[Value], common: Term, experts: Term) -> Value:
-    """KiB of a rank's parameters at so many bytes each."""
+    """KiB of a rank's parameters: `common` bytes for each, `experts` for each of a routed expert."""
     total = x.times(load.common, x.term(common))
     if x.case.model.moe:
         total = total + x.times(load.experts, x.term(experts))
@@ -70,7 +73,7 @@ def parameter_kib(x: Algebra[Value], load: Load[Value], common: Term, experts: T
 
 
 def unallocated_gradients(x: Algebra[Value], load: Load[Value]) -> Value:
-    """KiB of gradients that the first backward pass of a step has yet to allocate."""
+    """KiB of a rank's gradients that the backward pass of the step's only micro-batch has yet to allocate."""
     return parameter_kib(
         x,
         load,
@@ -80,7 +83,8 @@ def unallocated_gradients(x: Algebra[Value], load: Load[Value]) -> Value:
 
 
 def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
-    """KiB beside states and buffers, by moment; the states count gradients even where they come later."""
+    """KiB in addition to states and buffers, by moment. The states count all gradients, so every moment
+    but the update subtracts the unallocated ones."""
     held = activations(x, load) - unallocated_gradients(x, load)
     found = {
         "workspace": held + backward_moment(x),
@@ -99,20 +103,20 @@ def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
 
 
 def in_flight_after_backward(x: Algebra[Value], load: Load[Value]) -> Value:
-    """Micro-batches in flight when one has just left the first rank."""
+    """Micro-batches in flight, in 1/FLIGHT, when one has just ended its backward pass on the first rank."""
     return x.largest(load.flight - x.over(FLIGHT, x.variable("vpp")), 0)
 
 
 def fixed_kib(case: Case) -> int:
-    """KiB that no layout changes: context, NCCL, allocator, communication buffers."""
+    """KiB that are the same for every layout: context, NCCL, allocator, communication buffers."""
     return -(-(case.gpu.reserve + case.traits.memory.buffers(case.job)) // KIB)
 
 
 def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
-    """KiB on a rank at its fullest moment; their sum must stay below the GPU's memory."""
+    """KiB on a rank at its peak, by part; the sum must stay below the GPU's memory."""
     kept = parameter_kib(x, load, model_states.state_width, model_states.expert_state_width)
     found = moments(x, load)
-    # The update's buffers are few and large, and leave no gaps.
+    # The update's buffers are few and large: they leave no gaps.
     small = x.largest(*(moment for name, moment in found.items() if name != "update"))
     return {
         "states": kept,

@@ -19,8 +19,8 @@ from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
 from . import kernels, layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
-    gathered_traffic,
     copy_time,
+    gathered_traffic,
     optimizer,
     overlap_cost,
     reduced_traffic,
