@@ -133,11 +133,7 @@ def ffn_kept(
     case: Case, none: Column, tp: Column, tokens: Column, recompute: Column, moe: bool
 ) -> Column:
     """Bytes of activations that a feed-forward half of one layer keeps under recompute 0 (none) or 1
-    (selective); `none` is what it keeps without recompute.
-
-    core_attention drops nothing; per_op keeps the half's input and the outputs of every second matmul and of
-    reduce-scatters (torchtitan 0.2.2, distributed/activation_checkpoint.py); feed_forward keeps the input.
-    """
+    (selective: all, the input and every second matmul's output, or the input alone)."""
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.memory.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn

@@ -54,11 +54,8 @@ def backward_moment(x: Algebra[Value]) -> Value:
     """KiB of workspace in the backward pass: one layer's recomputed activations, gradients of activations,
     gathered weights and their gradient. The feed-forward half is freed before attention's gradients.
     """
-    recomputed = {
-        "dense": memory.recomputed_dense_activation,
-        "moe": memory.recomputed_moe_activation,
-    }
-    feed_forward = x.largest(*(x.term(recomputed[kind]) for kind in kinds(x.case)))
+    terms = {"dense": memory.recomputed_dense_activation, "moe": memory.recomputed_moe_activation}
+    feed_forward = x.largest(*(x.term(terms[kind]) for kind in kinds(x.case)))
     halves = x.largest(feed_forward + x.term(memory.workspace), x.term(memory.attention_workspace))
     weights = x.term(model_states.gathered_layers) + x.term(model_states.weight_gradient)
     return x.term(memory.recomputed_attention_activation) + halves + weights
@@ -85,7 +82,8 @@ def unallocated_gradients(x: Algebra[Value], load: Load[Value]) -> Value:
 def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
     """KiB in addition to states and buffers, by moment. The states count all gradients, so every moment
     but the update subtracts the unallocated ones."""
-    held = activations(x, load) - unallocated_gradients(x, load)
+    unallocated = unallocated_gradients(x, load)
+    held = activations(x, load) - unallocated
     found = {
         "workspace": held + backward_moment(x),
         "update": parameter_kib(x, load, model_states.step_width, model_states.expert_step_width),
@@ -95,9 +93,7 @@ def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
         found = {name: moment + 2 * kept for name, moment in found.items()}
         return {**found, "logits": held + x.term(memory.loss_moment) + kept}
     if load.first:
-        left = activations(
-            x, replace(load, flight=in_flight_after_backward(x, load))
-        ) - unallocated_gradients(x, load)
+        left = activations(x, replace(load, flight=in_flight_after_backward(x, load))) - unallocated
         return {**found, "embedding": left + x.term(model_states.embedding_gradient)}
     return found
 

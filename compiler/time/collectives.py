@@ -1,9 +1,9 @@
 """Links and collectives: seconds to move bytes inside a group of ranks.
 
-A group is `size` ranks that stand `stride` apart in the global order. Ranks fill a fast domain (NVLink)
-before the next, and domains fill a pod. Ring collectives (Thakur et al. 2005; NCCL's bus-bandwidth
-convention): an all-gather or reduce-scatter of B bytes over n ranks moves B (n-1)/n through the slowest
-link of the ring and takes n-1 hops.
+A group is `size` ranks, `stride` apart in the global order; these and the results are columns, one number per
+layout. Ranks fill a fast domain (NVLink) before the next, and domains fill a pod. Ring collectives (Thakur et
+al. 2005; NCCL's bus-bandwidth convention): an all-gather or reduce-scatter of B bytes over n ranks moves B
+(n-1)/n through the slowest link of the ring and takes n-1 hops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...dsl.job import Cluster
 from ..algebra import Column
 
 #: Seconds before a collective's first byte moves. nccl-tests' all-reduces of two, four and eight A100 take
-#: 40, 47 and 71 us beside their bandwidth (github.com/VIA-Research/vTrain at f8dda84, trace/a100), of which
+#: 40, 47 and 71 us of latency (github.com/VIA-Research/vTrain at f8dda84, trace/a100), of which
 #: the ring's hops explain all but 34: two passes of this.
 START = 17e-6
 #: Share of a ring's bandwidth that NCCL's all-to-all reaches inside a node: 0.60 of the link where rings
@@ -28,10 +28,10 @@ def per_domain(cluster: Cluster, size: Column, stride: Column) -> Column:
 
 
 def fast_link(cluster: Cluster, members: Column) -> Column:
-    """Bytes per second that a rank exchanges with so many members of its domain, itself among them.
+    """Bytes per second of a rank's fast link to `members` ranks of its domain, itself included.
 
-    Through a switch the whole of its link; in a mesh the links to these members, of those to all. One member
-    alone, whose ring leaves the domain, is not held back.
+    Through a switch the whole link; in a mesh the share of its links that lead to these members. A single
+    member, whose ring leaves the domain, has the whole link.
     """
     rate = cluster.gpu.nvlink * cluster.gpu.link_efficiency
     if not cluster.nvlink_mesh or cluster.domain == 1:
@@ -43,8 +43,8 @@ def fast_link(cluster: Cluster, members: Column) -> Column:
 def bus_bandwidth(cluster: Cluster, size: Column, stride: Column) -> Column:
     """Bytes per second through the ring's slowest link.
 
-    A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it side
-    by side, up to the speed of the fast link. Beyond a pod the ports run at `pod_network`.
+    A ring that leaves the domain uses every member's own network port, so `per_domain` ports carry it
+    concurrently, up to the speed of the fast link. Beyond a pod the ports run at `pod_network`.
     """
     ports = per_domain(cluster, size, stride)
     fast = fast_link(cluster, ports)
@@ -56,7 +56,7 @@ def bus_bandwidth(cluster: Cluster, size: Column, stride: Column) -> Column:
 
 
 def hop_latency(cluster: Cluster, size: Column, stride: Column) -> Column:
-    """Seconds that one collective spends in latency: hops inside the domain, and a tree across domains.
+    """Seconds of latency of one collective: hops inside the domain, and a tree across domains.
 
     NCCL switches to trees for small messages, so latency across domains grows with log2 of their number.
     """
@@ -77,27 +77,27 @@ def ring_latency(cluster: Cluster, size: Column, stride: Column) -> Column:
 
 
 def ring(cluster: Cluster, message_bytes: Column, size: Column, stride: Column) -> Column:
-    """Seconds of one all-gather or reduce-scatter whose full tensor has `message_bytes`;
-    an all-reduce is two."""
+    """Seconds of an all-gather or reduce-scatter of `message_bytes` in all; an all-reduce is two."""
     size = np.maximum(size, 1)
     moved = message_bytes * (size - 1) / size / bus_bandwidth(cluster, size, stride)
     return np.where(size > 1, moved + START + hop_latency(cluster, size, stride), 0.0)
 
 
 def all_to_all(cluster: Cluster, sent_bytes: Column, size: Column, stride: Column) -> Column:
-    """Seconds of an all-to-all in which each rank holds `sent_bytes`;
-    the share for its own domain stays on the fast link."""
+    """Seconds of an all-to-all in which each rank holds `sent_bytes`; the share for its own domain stays on
+    the fast link."""
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
     near = sent_bytes * (inside - 1) / size / EXCHANGE_SHARE
-    return _exchange_seconds(cluster, near, sent_bytes * (size - inside) / size, size, stride)
+    return _exchange(cluster, near, sent_bytes * (size - inside) / size, size, stride)
 
 
 def dispatched(
     cluster: Cluster, token_bytes: Column, topk: int, size: Column, stride: Column
 ) -> Column:
-    """Seconds to send every token to the ranks of its topk experts: once to each domain that has any of them,
-    and from there once to each such rank (DeepSeek-V3, arXiv 2412.19437, 3.2.2; DeepEP)."""
+    """Seconds to send `token_bytes` to the ranks of each token's topk experts: once to each domain that has
+    any of them, and from there once to each such rank (DeepSeek-V3, arXiv 2412.19437, 3.2.2; DeepEP).
+    """
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
     domains = size / inside
@@ -105,13 +105,11 @@ def dispatched(
     visited = domains * (1.0 - (1.0 - 1.0 / domains) ** topk)
     near = token_bytes * ranks * (inside - 1) / inside
     far = token_bytes * visited * (domains - 1) / domains
-    return _exchange_seconds(cluster, near, far, size, stride)
+    return _exchange(cluster, near, far, size, stride)
 
 
-def _exchange_seconds(
-    cluster: Cluster, near: Column, far: Column, size: Column, stride: Column
-) -> Column:
-    """Seconds until so many bytes have left each rank over the fast link and over its port, side by side."""
+def _exchange(cluster: Cluster, near: Column, far: Column, size: Column, stride: Column) -> Column:
+    """Seconds to send `near` bytes over the fast link and concurrently `far` over the network."""
     fast = fast_link(cluster, per_domain(cluster, size, stride))
     slow = cluster.network * cluster.network_efficiency
     busy = np.maximum(near / fast, far / slow)
@@ -119,7 +117,8 @@ def _exchange_seconds(
 
 
 def point_to_point(cluster: Cluster, message_bytes: Column, span: Column) -> Column:
-    """Seconds to send to a neighbour in a chain that spans so many ranks: within the domain, or beyond."""
+    """Seconds of one send to the next rank in a chain of `span` ranks: over the fast link where the whole
+    chain is in one domain, else over the network."""
     fast = cluster.gpu.nvlink_latency + message_bytes / fast_link(cluster, 2)
     slow = cluster.network_latency + message_bytes / (cluster.network * cluster.network_efficiency)
     return np.where(span <= cluster.domain, fast, slow)

@@ -1,5 +1,6 @@
-"""Traffic of weights and gradients, and the optimizer: terms per parameter, and what a micro-batch and a step
-show of them beside their work."""
+"""Traffic of weights and gradients, and the optimizer: terms per parameter, and exposed nanoseconds of a
+micro-batch and of a step. Terms take and return columns, one number
+per layout; `shard` is dp_shard * cp, the group that ZeRO divides over."""
 
 from __future__ import annotations
 
@@ -27,6 +28,8 @@ def gather_common(
     offload: Column,
     accumulates: Column,
 ) -> Column:
+    """Nanoseconds per Mi-parameter, but for routed experts, of one micro-batch's weight gathers, and of sums
+    of gradients copied between host and GPU."""
     seconds = traffic.gather_seconds(case, zero, shard, tp, hpz, offload)
     added = np.where(accumulates, traffic.host_sum_seconds(case, zero, shard, offload), 0.0)
     return NANO * MEBI * (seconds + added)
@@ -34,6 +37,7 @@ def gather_common(
 
 @term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
 def gather_experts(case: Case, expert_ways: Column, expert_shard: Column, zero: Column) -> Column:
+    """Nanoseconds per Mi-parameter of routed experts of one micro-batch's weight gathers."""
     return NANO * MEBI * traffic.gather_seconds(case, zero, expert_shard, expert_ways, 1, 0)
 
 
@@ -41,54 +45,57 @@ def gather_experts(case: Case, expert_ways: Column, expert_shard: Column, zero: 
 def reduce_common(
     case: Case, tp: Column, shard: Column, dp_replicate: Column, zero: Column
 ) -> Column:
+    """Nanoseconds per Mi-parameter, but for routed experts, of one gradient reduction."""
     return NANO * MEBI * traffic.reduce_seconds(case, zero, shard, tp, dp_replicate)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_group", "zero"))
 def reduce_experts(case: Case, expert_ways: Column, expert_group: Column, zero: Column) -> Column:
+    """Nanoseconds per Mi-parameter of routed experts of one gradient reduction."""
     return NANO * MEBI * traffic.reduce_seconds(case, zero, expert_group, expert_ways, 1)
 
 
 @term("ns/Mi", of=("tp", "shard", "zero"))
 def regather_common(case: Case, tp: Column, shard: Column, zero: Column) -> Column:
-    return (
-        NANO
-        * MEBI
-        * np.where(_gathered_once(case, zero), traffic.regather_seconds(case, shard, tp), 0.0)
-    )
+    """Nanoseconds per Mi-parameter, but for routed experts, of the step's gather of updated weights."""
+    seconds = traffic.regather_seconds(case, shard, tp)
+    return NANO * MEBI * np.where(_gathered_once(case, zero), seconds, 0.0)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
 def regather_experts(case: Case, expert_ways: Column, expert_shard: Column, zero: Column) -> Column:
+    """Nanoseconds per Mi-parameter of routed experts of the step's gather of updated weights."""
     seconds = traffic.regather_seconds(case, expert_shard, expert_ways)
     return NANO * MEBI * np.where(_gathered_once(case, zero), seconds, 0.0)
 
 
 def _gathered_once(case: Case, zero: Column) -> Column:
-    """Where weights are divided or updated in shards, but gathered once per step."""
+    """True where updated weights are gathered once per step: ZeRO without gathers in each micro-batch."""
     zero = np.asarray(zero)
     return np.asarray((zero >= 1) & (by_stage(case.traits.wire.gathers, zero) == 0))
 
 
 @term("1", of=("zero",))
 def reduces_each(case: Case, zero: Column) -> Column:
-    """1 where gradients travel after every micro-batch."""
+    """1 where gradients are reduced after every micro-batch, 0 where once per step."""
     return by_stage(case.traits.wire.reduces_each, zero)
 
 
 @term("ns/Mi", of=("zero",))
 def copies(case: Case, zero: Column) -> Column:
-    """Per parameter of a rank and micro-batch."""
+    """Nanoseconds per Mi-parameter of one micro-batch's copies of gathered weights and of gradients."""
     return NANO * MEBI * layers.copies(case, zero)
 
 
 @term("ns/Mi", of=("zero", "shard", "offload"))
 def optimizer_common(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
+    """Nanoseconds per Mi-parameter, but for routed experts, of the optimizer's update."""
     return NANO * MEBI * traffic.optimizer_seconds(case, _owned_share(zero, shard), offload)
 
 
 @term("ns/Mi", of=("zero", "expert_shard", "offload"))
 def optimizer_experts(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
+    """Nanoseconds per Mi-parameter of routed experts of the optimizer's update."""
     return NANO * MEBI * traffic.optimizer_seconds(case, _owned_share(zero, expert_shard), offload)
 
 
@@ -97,7 +104,7 @@ def _owned_share(zero: Column, shard: Column) -> Column:
 
 
 def gathered_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
-    """Nanoseconds per micro-batch of weight gathering."""
+    """Nanoseconds of one micro-batch's weight gathers on a rank."""
     total = x.times(load.common, x.term(gather_common))
     if x.case.model.moe:
         total = total + x.times(load.experts, x.term(gather_experts))
@@ -105,7 +112,7 @@ def gathered_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
 
 
 def reduced_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
-    """Nanoseconds per micro-batch of gradients where each micro-batch reduces."""
+    """Nanoseconds of one micro-batch's gradient reduction on a rank; 0 where reduced once per step."""
     each = x.term(reduces_each)
     total = x.times(load.common, x.times(each, x.term(reduce_common)))
     if x.case.model.moe:
@@ -114,13 +121,12 @@ def reduced_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
 
 
 def overlap_cost(x: Algebra[Value], overlapped: Value, work: Value) -> Value:
-    """Nanoseconds that overlapped traffic adds to the work it overlaps: what outlasts the work, and the cores
-    that the traffic takes from it."""
+    """Nanoseconds that overlapped traffic adds to the work: what outlasts the work, and core contention."""
     return x.excess(overlapped, work) + core_contention(x, overlapped)
 
 
 def core_contention(x: Algebra[Value], overlapped: Value) -> Value:
-    """Nanoseconds of work on the cores that overlapped traffic takes from it."""
+    """Nanoseconds by which overlapped traffic slows down the work, whose cores it occupies."""
     return x.over(x.times(overlapped, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
 
 
@@ -128,7 +134,7 @@ def step_traffic(x: Algebra[Value], window: Value) -> Value:
     """Exposed nanoseconds per step of gradient reduction and weight gathering.
 
     What a framework overlaps runs during the last backward and the first forward pass (`window`), all but
-    the last bucket, and takes cores from them.
+    the last bucket, and occupies their cores.
     """
     overlap, once = x.case.traits.overlap, 1 - x.term(reduces_each)
     reduced = {"common": x.times(once, x.term(reduce_common))}
@@ -141,13 +147,12 @@ def step_traffic(x: Algebra[Value], window: Value) -> Value:
     (overlapped if overlap.gradient_reduction else exposed).append(reduced)
     (overlapped if overlap.updated_weight_gather else exposed).append(regathered)
     last_bucket = added(x, [rate["common"] for rate in overlapped])
-    return _rank_traffic(x, exposed) + _exposed_traffic(
-        x, _rank_traffic(x, overlapped), window, last_bucket
-    )
+    added_time = _exposed(x, _rank_traffic(x, overlapped), window, last_bucket)
+    return _rank_traffic(x, exposed) + added_time
 
 
 def _rank_traffic(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Value:
-    """Nanoseconds of traffic at some rates per Mi-parameter on the rank with most parameters."""
+    """Nanoseconds of traffic, given per Mi-parameter, on the rank with most parameters."""
     most = {"common": COMMON, "experts": EXPERTS}
     total = x.number(0)
     for rate in rates:
@@ -157,12 +162,12 @@ def _rank_traffic(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Va
     return x.over(total, KIBI)
 
 
-def _exposed_traffic(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -> Value:
-    """Nanoseconds that a step's overlapped traffic adds: its last bucket, at `rate` per Mi-parameter, and
-    what outlasts the window."""
+def _exposed(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -> Value:
+    """Nanoseconds that a step's overlapped traffic adds: its last bucket, at `rate` per Mi-parameter, what
+    outlasts the window, and core contention."""
     bucket = x.over(x.times(rate, traffic.BUCKET_PARAMETERS // KIBI), KIBI)
     last = 0 - x.largest(0 - overlapped, 0 - bucket)
-    # `last` stands on the side of the window, where it cancels: see `Algebra.excess`.
+    # `last` is added to the window, not subtracted from `overlapped`: see `Algebra.excess`.
     return last + x.excess(overlapped, window + last) + core_contention(x, overlapped - last)
 
 
@@ -176,7 +181,7 @@ def optimizer(x: Algebra[Value]) -> Value:
 
 
 def copy_time(x: Algebra[Value], load: Load[Value]) -> Value:
-    """Nanoseconds per micro-batch of laying out gathered weights and gradients to be reduced."""
+    """Nanoseconds of one micro-batch's copies of gathered weights and of gradients on a rank."""
     if not any(layers.copied_bytes(x.case, stage) for stage in range(4)):
         return x.number(0)
     held = load.common + load.experts if x.case.model.moe else load.common

@@ -1,7 +1,7 @@
 """Time of single kernels: seconds of a matrix product by its shape, of elementwise kernels by their bytes.
 
-Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
-at the reachable bandwidth.
+Arguments and results are columns, one number per layout. Roofline (Williams et al. 2009): a kernel takes the
+longer of its FLOP at the reachable rate and its bytes at the reachable bandwidth.
 """
 
 from __future__ import annotations
@@ -15,31 +15,30 @@ from ..case import Case
 
 #: Rows of a tile of a matrix product.
 TILE = 128
-#: Bytes that an operand of an 8-bit product costs: read in 16 bits, written in 8 and, transposed, in 8 again
-#: (Transformer Engine, cast_transpose). MXFP8 scales blocks along either side and lays out their scales: what
-#: public runs of one job in both precisions differ by (Llama 3 8B and 70B on Blackwell, 2 to 11 %).
+#: Bytes moved to cast one element of an 8-bit product's operand: read in 16 bits, written in 8 and,
+#: transposed, in 8 again (Transformer Engine, cast_transpose). MXFP8 scales blocks along both dimensions and
+#: lays out the scales: fitted to the difference between public runs of one job in both precisions (Llama 3 8B
+#: and 70B on Blackwell, 2 to 11 %).
 CAST_BYTES = {"fp8": 4.0, "mxfp8": 7.0}
-
-
-#: Elements of 16 bits that tensor cores load at once, and the share of their rate that products reach whose
-#: rows start elsewhere (NVIDIA, Matrix Multiplication Background: 16 bytes). Padding nanoGPT's 50,257 tokens
+#: Elements of 16 bits that tensor cores load at once, and the share of their rate that products with
+#: unaligned rows reach (NVIDIA, Matrix Multiplication Background: 16 bytes). Padding nanoGPT's 50,257 tokens
 #: to 50,304 makes it a quarter faster (its author's figure), and the head is 0.31 of its FLOP.
 ALIGNED, UNALIGNED = 8, 0.55
-
 
 #: `matmul` or `matmul_backward`: seconds by case, rows, columns and inner width.
 Product = Callable[..., Column]
 
 
 def aligned(columns: Column) -> Column:
-    """Share of the rate that products with so many columns reach."""
+    """Share of the tensor cores' rate that a product with `columns` columns reaches: 1, or UNALIGNED."""
     return np.where(np.floor(columns) % ALIGNED == 0, 1.0, UNALIGNED)
 
 
 def matmul(
     case: Case, rows: Column, columns: Column, inner: Column, half: bool = False, cast: bool = True
 ) -> Column:
-    """Seconds of one rows x inner by inner x columns product, in the job's precision or in 16 bits."""
+    """Seconds of one rows x inner by inner x columns product, in the job's precision or (`half`) in 16 bits;
+    `cast` adds the cast of its input to fp8."""
     seconds = product(case, rows, columns, inner, half)
     return seconds + casts(case, rows * inner) if cast and not half else seconds
 
@@ -47,7 +46,7 @@ def matmul(
 def matmul_backward(
     case: Case, rows: Column, columns: Column, inner: Column, half: bool = False, cast: bool = True
 ) -> Column:
-    """Seconds of the gradients of its input and of its weights, which are added to the sum of the step."""
+    """Seconds of the gradients of a product's input and of its weights, accumulated over the step."""
     seconds = product(case, rows, inner, columns, half)
     seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
     return seconds + casts(case, rows * columns) if cast and not half else seconds
@@ -56,7 +55,7 @@ def matmul_backward(
 def product(
     case: Case, rows: Column, columns: Column, inner: Column, half: bool, result_bytes: float = 2.0
 ) -> Column:
-    """Seconds of a matrix product.
+    """Seconds of a matrix product without casts.
 
     Half a wave more than its FLOP, since the last wave of tiles is half full on average (NVIDIA, Matrix
     Multiplication Background, wave quantization).
@@ -70,30 +69,31 @@ def product(
 def product_bytes(
     case: Case, rows: Column, columns: Column, inner: Column, half: bool, result_bytes: float
 ) -> Column:
+    """Bytes that a matrix product moves: both operands, and its result in `result_bytes` per element."""
     width = 2.0 if half else case.operand_bytes
     return width * (rows * inner + inner * columns) + result_bytes * rows * columns
 
 
 def half_wave(case: Case, inner: Column, rate: float) -> Column:
-    """Seconds of half a wave: every core works on one tile of the result."""
+    """Seconds of half a wave of tiles, one tile of the result per core."""
     return 0.5 * case.gpu.sms * 2.0 * case.gpu.tile * inner / rate
 
 
 def casts(case: Case, elements: Column) -> Column:
-    """Seconds to cast so many elements to fp8; none for products in 16 bits."""
+    """Seconds to cast `elements` to fp8; 0 for a job in 16 bits."""
     return CAST_BYTES.get(case.train.precision, 0.0) * elements / case.memory_rate
 
 
 def streamed(case: Case, moved_bytes: Column) -> Column:
-    """Seconds of elementwise kernels that move so many bytes."""
+    """Seconds of elementwise kernels that move `moved_bytes`."""
     return moved_bytes / case.memory_rate
 
 
 def grouped(
     case: Case, kind: Product, groups: Column, rows: Column, columns: Column, inner: Column
 ) -> Column:
-    """Seconds of equal products, one for each of `groups` experts, each with a start of its own. Their rows
-    fill whole tiles, half a tile too many on average."""
+    """Seconds of equal products, one for each of `groups` experts, each with a kernel launch. Their rows are
+    rounded up to whole tiles: half a tile more on average."""
     alone = kind(
         case, rows + 0.5 * TILE, columns, inner, cast=not case.traits.kernels.fused_experts
     )

@@ -1,10 +1,9 @@
-"""Time on one GPU: seconds of matrix products, attention and elementwise
-kernels of one layer and one micro-batch.
+"""Time on one GPU: seconds of the kernels of one layer and micro-batch.
 
-Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes
-at the reachable bandwidth. Forward; the backward pass repeats each matrix product twice and each elementwise
-kernel twice.
-Columns: tp, cp, micro_batch, tokens (= micro_batch * seq_len / cp), ep, etp.
+Roofline (Williams et al. 2009): a kernel takes the longer of its FLOP at the reachable rate and its bytes at
+the reachable bandwidth. The backward pass has two matrix products for each one forward, and its elementwise
+kernels move BACKWARD times the bytes. Columns, one number per layout: tp, cp, micro_batch, tokens (=
+micro_batch * seq_len / cp), ep, etp.
 """
 
 from __future__ import annotations
@@ -19,21 +18,22 @@ from ..case import Case
 from ..model import flops
 from .kernels import ALIGNED, TILE, Product, aligned, grouped, matmul, matmul_backward, streamed
 
-#: Columns of a product's result, and what it sums over.
+#: Columns and inner width of a product.
 Shape = tuple[Column, Column]
 
-#: Bytes that elementwise kernels move backward, in those of the forward pass: a norm reads two operands (6
-#: for 4), the two branches of a residual are added (6 for 6), dropout reads and writes (5), an activation
-#: reads its input again (6 for 4, gated 10 for 6).
+#: Bytes that elementwise kernels move in the backward pass, as a multiple of the forward pass: a norm reads
+#: two operands (6 for 4), the two branches of a residual are added (6 for 6), dropout reads and writes (5),
+#: an activation reads its input again (6 for 4, gated 10 for 6).
 BACKWARD = 1.5
-#: The same of fused attention: 2.5 times the FLOP, since it computes its scores again (Dao 2023,
+#: Time of fused attention's backward pass, as a multiple of the forward pass: 2.5 times the FLOP, since it
+#: recomputes its scores (Dao 2023,
 #: arXiv 2307.08691, 3.1), at 0.78 of the rate (SimuMax, configs/system, 64 and 128 heads: FlashAttention 2 on
 #: A100 0.50 of peak for 0.59 forward, cuDNN on B200 0.42 for 0.50).
 FLASH_BACKWARD = 3.2
-#: Waves of blocks that fused attention loses to cores that wait for the longest of them, forward and
-#: backward: what SimuMax's measurements of 4 to 128 heads on A100 and B200 choose.
+#: Waves of blocks that fused attention loses to load imbalance between cores, forward and backward: fitted to
+#: SimuMax's measurements of 4 to 128 heads on A100 and B200.
 FORWARD_WAVES, BACKWARD_WAVES = 1.5, 0.5
-#: Keys' worth of time that a block of queries takes beyond its unmasked keys: half of a diagonal block is
+#: Keys whose time a block of queries takes in addition to its unmasked keys: half of a diagonal block is
 #: masked, and a pipeline fills and drains.
 BLOCK_KEYS = 256
 #: Head width whose products take as long as the exponentials of a score.
@@ -45,50 +45,51 @@ NORM_BYTES, RESIDUAL_BYTES = 4, 6
 #: Bytes per element that dropout adds to a residual sum: its mask, where one kernel adds bias, drops and adds
 #: (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
 FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
-#: Bytes per element that a fused rotary embedding moves, and eager PyTorch's in fp32.
+#: Bytes per element that a rotary embedding moves: fused, and in eager PyTorch in fp32.
 ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
-#: The same of a gated activation: two read and one written; two kernels.
+#: Bytes per element that a gated activation moves: fused (two read, one written), and in two kernels.
 GATE_BYTES, EAGER_GATE_BYTES = 6, 10
 #: Bytes per score that the softmax of unfused attention moves, forward and backward: it reads the half that
 #: the mask leaves and writes all, 2 bytes each (Megatron-LM, scaled_upper_triang_masked_softmax.h).
 SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
-#: The same of dropout in either direction: read 2, write 2 and a byte of mask.
+#: Bytes per score that the dropout of unfused attention moves in either direction: read 2, write 2 and a byte
+#: of mask.
 DROPOUT_BYTES = 5
-#: Share of their rate that products of unfused attention reach whose heads are no multiple of ALIGNED wide:
-#: without tensor cores (NVIDIA A100 datasheet, fp32: 19.5 of 312 TFLOP/s), and what makes BigScience's steps
-#: of one model with 128 heads of 108 in place of 96 of 144 take 1.30 to 1.40 times as long, four times
-#: (train/tr11-176B-ml/chronicles-prequel.md).
+#: Share of their rate that products of unfused attention reach where the head width is no multiple of
+#: ALIGNED: they run without tensor cores (NVIDIA A100 datasheet, fp32: 19.5 of 312 TFLOP/s). It reproduces
+#: four measurements of BigScience, in which steps of one model with 128 heads of 108 in place of 96 of 144
+#: take 1.30 to 1.40 times as long (train/tr11-176B-ml/chronicles-prequel.md).
 WITHOUT_TENSOR_CORES = 1 / 20
-
-
 #: Bytes per element of a token copy that permutation moves before and after the experts, in either direction:
-#: copies sent one by one are laid out for their ranks, again for their experts, and back (Megatron-core,
-#: token_dispatcher.py: 12), tokens sent once become copies where they arrive, and back (8), both at
+#: copies sent one by one are permuted by rank, then by expert, and back (Megatron-core,
+#: token_dispatcher.py: 12), tokens sent once are copied where they arrive, and back (8), both at
 #: three quarters of other kernels' bandwidth (SimuMax, b200_bf16_ceperm.json: 0.50 of peak for 0.67).
 PERMUTE_BYTES = {"copies": 16, "tokens": 10}
-#: Bytes per element of an expert's output to add its bias: scaled by the router in fp32, added, joined and
-#: narrowed, each by a kernel of its own, and the gradients of bias and probability (Megatron-core,
+#: Bytes per element of an expert's output that adding its bias moves: scaled by the router in fp32, added,
+#: concatenated and cast to 16 bits in separate kernels; backward, the gradients of bias and probability
+#: (Megatron-core,
 #: transformer/moe/experts.py: _apply_bias).
 EXPERT_BIAS_BYTES, EXPERT_BIAS_BACKWARD_BYTES = 28, 36
 
 
 def projections(case: Case, tp: Column, tokens: Column) -> Column:
-    """Seconds of the linear layers around attention, forward."""
+    """Seconds of the linear layers around the attention core, forward."""
     return sum(matmul(case, tokens, *shape) for shape in _projections(case.model, tp))
 
 
 def projections_backward(case: Case, tp: Column, tokens: Column) -> Column:
+    """Seconds of the linear layers around the attention core, backward."""
     return sum(matmul_backward(case, tokens, *shape) for shape in _projections(case.model, tp))
 
 
 def query_gradients(case: Case, tp: Column, tokens: Column) -> Column:
-    """Seconds of the gradients of the linear layer that makes queries, keys and values; latent attention's
-    is the one that makes queries of their compressed form."""
+    """Seconds of the gradients of attention's first linear layer: that of queries, keys and values, or,
+    in latent attention, the up-projection of queries."""
     return matmul_backward(case, tokens, *_projections(case.model, tp)[0])
 
 
 def _projections(model: Model, tp: Column) -> list[Shape]:
-    """Width and inner width of each linear layer around attention."""
+    """Columns and inner width of each linear layer around the attention core."""
     if model.mla:
         return _latent_projections(model, tp)
     head = model.head_size
@@ -120,7 +121,7 @@ def attention_core(case: Case, tp: Column, cp: Column, micro_batch: Column) -> C
 
 
 def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
-    """Seconds of the gradients of queries, keys and values."""
+    """Seconds of the gradients of softmax(QK^T)V."""
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
         queries = tokens * case.model.heads / tp
@@ -129,8 +130,8 @@ def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Col
 
 
 def _unfused(case: Case, queries: Column, pairs: int, softmax_bytes: int) -> Column:
-    """Seconds of so many pairs of products, and the softmax between, over so many queries of one head.
-    The masked half is computed too; each product reads or writes its scores in 16 bits."""
+    """Seconds of `pairs` pairs of products, and the softmax between, over `queries` queries of one head. The
+    masked half is computed too; each product reads or writes its scores in 16 bits."""
     scores = queries * case.seq_len
     rate = case.half_linear_rate * (1.0 if _aligned_heads(case.model) else WITHOUT_TENSOR_CORES)
     products = 2.0 * flops.score_widths(case.model) * scores / rate
@@ -145,10 +146,10 @@ def _aligned_heads(model: Model) -> bool:
 
 
 def _flash(case: Case, queries: Column, cp: Column, waves: float) -> Column:
-    """Seconds of fused attention over so many queries of one head, forward.
+    """Seconds of fused attention over `queries` queries of one head, forward.
 
-    Each block of queries takes BLOCK_KEYS beyond the keys that the mask leaves, once for every part of a
-    ring; a core takes as many queries at once as rows of a tile; narrow heads wait for exponentials.
+    Each block of queries takes BLOCK_KEYS in addition to the unmasked keys, once for each part of a ring; a
+    core takes as many queries at once as a tile has rows; narrow heads are bound by exponentials.
     """
     width = flops.score_widths(case.model) / 2
     parts = cp if case.traits.wire.context == "ring" else 1
@@ -160,8 +161,7 @@ def _flash(case: Case, queries: Column, cp: Column, waves: float) -> Column:
 
 
 def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:
-    """Bytes of norm, rotary embedding, residual and dropout around attention, forward:
-    reads and writes of 2 bytes."""
+    """Bytes that norm, rotary embedding, residual and dropout move around attention, forward."""
     model = case.model
     rope = ROPE_BYTES if case.fused else EAGER_ROPE_BYTES
     rotated = (
@@ -173,19 +173,20 @@ def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:
 
 
 def residual_bytes(case: Case) -> int:
-    """Bytes per element of norm, residual and dropout around half a layer, forward."""
+    """Bytes per element that norm, residual and dropout of a half-layer move, forward."""
     dropped = FUSED_DROPOUT_BYTES if case.fused else EAGER_DROPOUT_BYTES
     return NORM_BYTES + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
 
 
 def attention(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
-    """Seconds of the attention half of a layer on the GPU, forward."""
+    """Seconds of the attention half of a layer, forward."""
     tokens = micro_batch * case.seq_len / cp
     busy = projections(case, tp, tokens) + attention_core(case, tp, cp, micro_batch)
     return busy + streamed(case, attention_streams(case, tp, tokens))
 
 
 def attention_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
+    """Seconds of the attention half of a layer, backward."""
     tokens = micro_batch * case.seq_len / cp
     busy = projections_backward(case, tp, tokens) + attention_core_backward(
         case, tp, cp, micro_batch
@@ -202,38 +203,40 @@ def _ffn_shapes(case: Case, width: Column) -> list[Shape]:
 
 
 def ffn_streams(case: Case, tp: Column, tokens: Column, width: int) -> Column:
-    """Bytes of norm, activation function, residual and dropout around a feed-forward of `width`, forward."""
+    """Bytes that a feed-forward's norm, activation function, residual and dropout move, forward."""
     residual = residual_bytes(case) * case.model.hidden
     return tokens * (residual / case.stream_ways(tp) + activation_bytes(case) * width / tp)
 
 
 def activation_bytes(case: Case) -> int:
-    """Bytes per element of a feed-forward's activation function, forward."""
+    """Bytes per element that a feed-forward's activation function moves, forward."""
     if not case.model.gated:
         return 4
     return GATE_BYTES if case.fused else EAGER_GATE_BYTES
 
 
 def dense_ffn(case: Case, tp: Column, tokens: Column) -> Column:
-    """Seconds of the dense feed-forward half of a layer on the GPU, forward."""
+    """Seconds of the dense feed-forward half of a layer, forward."""
     width = case.model.ffn
     products = sum(matmul(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
     return products + streamed(case, ffn_streams(case, tp, tokens, width))
 
 
 def dense_ffn_backward(case: Case, tp: Column, tokens: Column) -> Column:
+    """Seconds of the dense feed-forward half of a layer, backward."""
     width = case.model.ffn
     products = sum(matmul_backward(case, tokens, *shape) for shape in _ffn_shapes(case, width / tp))
     return products + BACKWARD * streamed(case, ffn_streams(case, tp, tokens, width))
 
 
 def dense_input_gradients(case: Case, tp: Column, tokens: Column) -> Column:
-    """Seconds of the gradients of the linear layers into a dense feed-forward."""
+    """Seconds of the gradients of a dense feed-forward's first linear layers."""
     return matmul_backward(case, tokens, *_ffn_shapes(case, case.model.ffn / tp)[0])
 
 
 def moe_ffn(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
-    """Seconds of router, permutation, routed and shared experts, forward, with evenly loaded experts.
+    """Seconds of the MoE half of a layer, forward: router, permutation, evenly loaded routed experts, shared
+    experts.
 
     Each rank computes tokens * topk / tp token copies at full expert width (etp trades copies for width).
     """
@@ -242,6 +245,7 @@ def moe_ffn(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> 
 
 
 def moe_ffn_backward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
+    """Seconds of the MoE half of a layer, backward."""
     products = _moe_products(case, matmul_backward, tp, tokens, ep, etp)
     return products + moe_streams(case, tp, tokens, BACKWARD, EXPERT_BIAS_BACKWARD_BYTES)
 
@@ -265,8 +269,8 @@ def _moe_products(
 
 
 def moe_streams(case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int) -> Column:
-    """Seconds of norm, residual and activation functions, `passes` times, and once of moving token copies to
-    their experts or back; experts' biases are added outside their products."""
+    """Seconds of an MoE half's elementwise kernels: norm, residual and activation functions, `passes` times;
+    the permutation of token copies and unfused experts' biases, once."""
     model, fused = case.model, case.traits.kernels.fused_experts
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
@@ -278,7 +282,7 @@ def moe_streams(case: Case, tp: Column, tokens: Column, passes: float, bias_byte
 
 
 def head(case: Case, tp: Column, tokens: Column) -> Column:
-    """Seconds of output projection and cross entropy, forward and backward."""
+    """Seconds of output projection and cross entropy, forward and backward, once more for each MTP layer."""
     vocab = case.vocab(tp) / tp
     products = matmul(case, tokens, vocab, case.model.hidden, half=True)
     products = products + matmul_backward(case, tokens, vocab, case.model.hidden, half=True)
@@ -288,7 +292,7 @@ def head(case: Case, tp: Column, tokens: Column) -> Column:
 
 
 def embedding(case: Case, tp: Column, tokens: Column) -> Column:
-    """Seconds to look up and later scatter the embedding."""
+    """Seconds of the embedding's lookup and of the scatter of its gradient."""
     return streamed(case, 12.0 * tokens * case.model.hidden) + 0.0 * tp
 
 
@@ -299,8 +303,8 @@ def mtp_block(case: Case, tp: Column, tokens: Column) -> Column:
 
 
 def copies(case: Case, zero: Column) -> Column:
-    """Seconds per parameter to lay out gathered weights and gradients to be reduced, or to add gradients up,
-    once per micro-batch."""
+    """Seconds per parameter of one micro-batch's copies of gathered weights and of gradients to be reduced,
+    and of gradient accumulation in separate kernels."""
     return by_stage(partial(copied_bytes, case), zero) / case.memory_rate
 
 

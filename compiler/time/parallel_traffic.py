@@ -1,8 +1,8 @@
-"""Time between GPUs: exposed seconds of tensor, context, expert, pipeline and data parallel traffic.
+"""Time between GPUs: seconds of tensor, context, expert, pipeline and data parallel traffic.
 
 Rank order is tp, cp, dp (shard then replicate), pp, the order of Megatron-core's RankGenerator and of
-torchtitan's mesh. Activations travel in 2 bytes. Columns as in `layers.py`; `shard` is dp_shard * cp,
-the group that ZeRO divides over.
+torchtitan's mesh. Activations travel in 2 bytes. Arguments and results are columns, one number per layout:
+tokens are those of a micro-batch on a rank; a group is `size` ranks, `stride` apart in the rank order.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ TP_FORWARD = 2
 #: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and
 #: write the fp32 sum (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
 RING_KERNELS, MERGE_BYTES = 4, 10
-#: Cores that a collective takes from the computation beside it (DeepSeek-V3, arXiv 2412.19437, 3.2.2:
+#: Cores that a collective occupies while it overlaps computation (DeepSeek-V3, arXiv 2412.19437, 3.2.2:
 #: 20 of 132 SMs).
 COMMUNICATION_CORES = 20
-#: Per cent of dispatch and combine that runs beside another micro-batch's work where it may: what
-#: Megatron-Bridge measured of Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap: 36.55).
+#: Per cent of dispatch and combine that overlaps another micro-batch's work where a framework overlaps them:
+#: measured by Megatron-Bridge for Qwen3 30B on H100 (skills/nemo-mbridge-perf-moe-comm-overlap: 36.55).
 OVERLAPPED_EXCHANGE = 37
-#: Parameters in a gradient bucket: the last one has nothing left to hide
-#: behind (Megatron-core DDP's default, 40e6).
+#: Parameters in a gradient bucket; the last bucket is exposed (Megatron-core DDP's default, 40e6).
 BUCKET_PARAMETERS = 40_000_000
 #: Bytes an Adam step moves per owned parameter: reads p, m, v, g in fp32, writes p, m, v and the 16-bit copy
 #: (30), after g was read for the norm, and read and written to clip it (12).
@@ -37,41 +36,45 @@ HOST_MEMORY_RATE = 150e9
 
 
 def tensor(case: Case, tp: Column, tokens: Column) -> Column:
-    """Seconds of one half-layer's tensor-parallel collectives, forward.
+    """Exposed seconds of one half-layer's tensor-parallel collectives, forward.
 
-    In pieces beside their products, one of tp pieces stays in the open, and what outlasts the products
-    around attention, the smaller half (Transformer Engine, userbuffers.md: ring exchange)."""
+    Where they travel in tp pieces, overlapped with their products, the larger of one piece and of what
+    outlasts the products around attention, the smaller half, is exposed (Transformer Engine, userbuffers.md:
+    ring exchange).
+    """
     message = 2.0 * tokens * case.model.hidden
     seconds = TP_FORWARD * collectives.ring(case.cluster, message, tp, 1)
     if not case.traits.overlap.tensor_parallel:
         return seconds
-    beside = layers.projections(case, tp, tokens)
-    return np.maximum(seconds / np.asarray(tp), seconds - beside)
+    products = layers.projections(case, tp, tokens)
+    return np.maximum(seconds / np.asarray(tp), seconds - products)
 
 
 def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -> Column:
-    """Seconds of the same, backward; `gradients` are those that the half-layer's first products take.
+    """Exposed seconds of one half-layer's tensor-parallel collectives, backward; `gradients` are the seconds
+    of the gradients of the half-layer's first products.
 
-    In the open as much as forward, where a third gather, of inputs along the sequence, runs beside products.
-    Where collectives run beside the first products' gradients, the input's gather beside one and the
-    reduction beside the other, only the gather of the output's gradient is in the open, and without sequence
-    parallelism nothing (Megatron-core, tensor_parallel/layers.py); but they take cores.
+    As much as forward: a third gather, of inputs along the sequence, overlaps products. Where the
+    input's gather and the reduction each overlap one of the first products' gradients, only the gather of the
+    output's gradient is exposed, and without sequence parallelism nothing (Megatron-core,
+    tensor_parallel/layers.py); overlapped collectives occupy cores.
     """
     traits = case.traits
     if traits.overlap.tensor_parallel or not traits.overlap.tensor_parallel_backward:
         return tensor(case, tp, tokens)
     once = collectives.ring(case.cluster, 2.0 * tokens * case.model.hidden, tp, 1)
-    behind = 2.0 * once
-    beside = np.maximum(behind - gradients, 0.0) + behind * COMMUNICATION_CORES / case.gpu.sms
-    return beside + once if traits.tensor.sequence_parallel else beside
+    overlapped = 2.0 * once
+    exposed = np.maximum(overlapped - gradients, 0.0)
+    added = exposed + overlapped * COMMUNICATION_CORES / case.gpu.sms
+    return added + once if traits.tensor.sequence_parallel else added
 
 
 def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Exposed seconds of one layer's context-parallel exchange, forward.
 
-    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops behind the attention they
-    feed. All-gather (Llama 3, arXiv 2407.21783, 3.3.2): in the open. Ulysses (arXiv 2309.14509):
-    all-to-all of q, k, v and out.
+    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops, overlapped with the
+    attention of the previous ones. All-gather (Llama 3, arXiv 2407.21783, 3.3.2): exposed. Ulysses (arXiv
+    2309.14509): all-to-all of q, k, v and out.
     """
     model, cluster = case.model, case.cluster
     tokens = micro_batch * case.seq_len / cp
@@ -101,8 +104,8 @@ def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
 
 
 def experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
-    """Seconds of dispatch and combine, forward: two all-to-alls,
-    and gather and scatter of the copies inside etp."""
+    """Seconds of one layer's dispatch and combine, forward: two all-to-alls over ep, and all-gather and
+    reduce-scatter of the token copies over etp."""
     token_bytes = 2.0 * tokens * case.model.hidden / tp
     copies_bytes = token_bytes * case.model.topk
     if case.traits.wire.dispatch == "tokens":
@@ -114,10 +117,9 @@ def experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> 
 
 
 def boundary(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -> Column:
-    """Seconds to hand one micro-batch's activations to the next stage, across nodes wherever one of the
-    boundaries is.
+    """Seconds to send one micro-batch's activations to the next stage: across nodes if any boundary is.
 
-    Sequence parallelism divides them by tp; without it ranks send a share each and gather the rest
+    Sequence parallelism divides them by tp; without it ranks send a share each and all-gather the rest
     (Narayanan et al. 2021, arXiv 2104.04473, 4.1).
     """
     message = 2.0 * tokens * case.model.hidden
@@ -134,8 +136,8 @@ def boundary(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -
 def gather_seconds(
     case: Case, zero: Column, size: Column, stride: Column, hpz: Column, offload: Column
 ) -> Column:
-    """Seconds per parameter of gathering weights for one micro-batch;
-    hpz serves the second gather from the node."""
+    """Seconds per parameter of one micro-batch's all-gathers of weights; with hpZ the second is within a
+    node."""
     passes = by_stage(case.traits.wire.gathers, zero)
     share = _port_share(case, zero)
     wide = _per_parameter(case, 2.0, size, stride, share)
@@ -145,8 +147,7 @@ def gather_seconds(
 
 
 def host_sum_seconds(case: Case, zero: Column, size: Column, offload: Column) -> Column:
-    """Seconds per parameter and micro-batch to fetch a rank's sum of gradients from the host and to put it
-    back."""
+    """Seconds per parameter and micro-batch to copy a rank's sum of gradients from the host and back."""
     width = by_stage(lambda stage: case.state(stage).gradients, zero)
     seconds = 2.0 * width / np.maximum(size, 1) / case.gpu.pcie
     return np.where(case.sums_on_host(zero, offload), seconds, 0.0)
@@ -155,8 +156,9 @@ def host_sum_seconds(case: Case, zero: Column, size: Column, offload: Column) ->
 def reduce_seconds(
     case: Case, zero: Column, size: Column, stride: Column, replicate: Column
 ) -> Column:
-    """Seconds per parameter of one gradient reduction: reduce-scatter over shards, or all-reduce where
-    gradients stay whole or are reduced so, and an all-reduce of the shards over replicas."""
+    """Seconds per parameter of one gradient reduction: reduce-scatter over the `size` ranks of a shard group,
+    or all-reduce where gradients are whole or reduced so, and an all-reduce of the shards over replicas.
+    """
     width = case.traits.wire.reduce_bytes
     scatter = _per_parameter(case, width, size, stride, _port_share(case, zero))
     whole = by_stage(lambda stage: stage == 0 or case.traits.wire.all_reduces(stage), zero)
@@ -165,13 +167,13 @@ def reduce_seconds(
 
 
 def regather_seconds(case: Case, size: Column, stride: Column) -> Column:
-    """Seconds per parameter of gathering updated 16-bit weights once per step (ZeRO 1 and 2)."""
+    """Seconds per parameter of the step's all-gather of updated 16-bit weights (ZeRO 1 and 2)."""
     bucket = case.traits.wire.gather_bucket or case.traits.wire.bucket
     return _per_parameter(case, 2.0, size, stride, bucket=bucket)
 
 
 def optimizer_seconds(case: Case, owned_share: Column, offload: Column) -> Column:
-    """Seconds per parameter held by the rank of the optimizer step on the share it owns,
+    """Seconds per parameter of a rank of the optimizer's update, which covers the share that the rank owns,
     on the GPU or on the host."""
     on_gpu = ADAM_BYTES / case.memory_rate
     per_host_gpu = HOST_MEMORY_RATE / case.cluster.gpus_per_node
@@ -187,7 +189,8 @@ def _per_parameter(
     share: Column = 1.0,
     bucket: Bucket | None = None,
 ) -> Column:
-    """Seconds per parameter of one ring pass: bandwidth, and the ring's latency once per bucket."""
+    """Seconds per parameter of one all-gather or reduce-scatter: bandwidth, and a ring's latency per
+    bucket."""
     size = np.maximum(size, 1)
     latency = collectives.ring_latency(case.cluster, size, stride)
     held = (bucket or case.traits.wire.bucket)(case.job, size, stride)
@@ -195,7 +198,7 @@ def _per_parameter(
 
 
 def _all_reduce(case: Case, width_bytes: float, size: Column, stride: Column) -> Column:
-    """The same of an all-reduce: two passes, with the latency of trees."""
+    """Seconds per parameter of one all-reduce: two ring passes, with a tree's latency per bucket."""
     size = np.maximum(size, 1)
     latency = collectives.hop_latency(case.cluster, size, stride) + collectives.START * (size > 1)
     bucket = case.traits.wire.bucket(case.job, size, stride)
@@ -205,13 +208,14 @@ def _all_reduce(case: Case, width_bytes: float, size: Column, stride: Column) ->
 def _bandwidth_seconds(
     case: Case, width_bytes: float, size: Column, stride: Column, share: Column = 1.0
 ) -> Column:
+    """Seconds per parameter of one ring pass without latency; across nodes over a share of the ports."""
     rate = collectives.bus_bandwidth(case.cluster, size, stride)
     inside = size * stride <= case.cluster.domain
     return width_bytes * (size - 1) / size / (rate * np.where(inside, 1.0, share))
 
 
 def _port_share(case: Case, zero: Column) -> Column:
-    """Share of a node's ports that a ZeRO stage's collectives reach."""
+    """Share of a node's network ports that a ZeRO stage's collectives reach."""
     each = case.cluster.gpus_per_node
     ports = min(case.traits.wire.wide_ports or each, each)
     return np.where(np.asarray(zero) == 3, ports / each, 1.0)

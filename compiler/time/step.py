@@ -1,9 +1,11 @@
 """Time of one step: terms in nanoseconds of the critical path, and their sum.
 
-A step is `microbatches` slots of the slowest rank, the pipeline's bubble, gradient and weight traffic that
-nothing hides, the optimizer, and fixed overhead. The first micro-batch passes every rank before the slowest
-one sets the pace, so the bubble is one slot of each other rank, or the vpp-th part of it interleaved; with
-equal ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2.
+A step is `microbatches` slots of the slowest rank, the pipeline's bubble, exposed gradient and weight
+traffic, the optimizer, and fixed overhead. The first micro-batch passes every rank before the slowest one
+sets the pace, so the bubble is one slot of each other rank, or the vpp-th part of it interleaved; with equal
+ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2. Arguments and results of terms
+are columns, one number per layout; terms are of one layer and one micro-batch, forward and backward formulas
+in `layers`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from .gradient_sync import (
     step_traffic,
 )
 
-#: Half-layers' worth of gaps between the kernels of experts: router, permutation and grouped products.
+#: Half-layers whose gaps between kernels the experts have: router, permutation and grouped products.
 EXPERT_HALVES = 2
 
 # --- one layer and one micro-batch ---
@@ -35,61 +37,69 @@ EXPERT_HALVES = 2
 
 @term("ns", of=("tp", "cp", "micro_batch"))
 def attention_forward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
+    """Nanoseconds of the attention half of one layer, forward."""
     return NANO * layers.attention(case, tp, cp, micro_batch)
 
 
 @term("ns", of=("tp", "cp", "micro_batch"))
 def attention_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
+    """Nanoseconds of the attention half of one layer, backward."""
     return NANO * layers.attention_backward(case, tp, cp, micro_batch)
 
 
 @term("ns", of=("tp", "tokens"))
 def dense_forward(case: Case, tp: Column, tokens: Column) -> Column:
+    """Nanoseconds of the dense feed-forward half of one layer, forward."""
     return NANO * layers.dense_ffn(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens"))
 def dense_backward(case: Case, tp: Column, tokens: Column) -> Column:
+    """Nanoseconds of the dense feed-forward half of one layer, backward."""
     return NANO * layers.dense_ffn_backward(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens", "ep", "etp"))
 def moe_forward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
+    """Nanoseconds of the MoE half of one layer, forward."""
     return NANO * layers.moe_ffn(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "tokens", "ep", "etp"))
 def moe_backward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
+    """Nanoseconds of the MoE half of one layer, backward."""
     return NANO * layers.moe_ffn_backward(case, tp, tokens, ep, etp)
 
 
 @term("ns", of=("tp", "tokens"))
 def tensor_forward(case: Case, tp: Column, tokens: Column) -> Column:
-    """Collectives of one half-layer."""
+    """Exposed nanoseconds of tensor-parallel collectives of one half-layer, forward."""
     return NANO * traffic.tensor(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens"))
 def tensor_backward_attention(case: Case, tp: Column, tokens: Column) -> Column:
-    """The same of the attention half, backward."""
+    """Exposed nanoseconds of tensor-parallel collectives of the attention half, backward."""
     gradients = layers.query_gradients(case, tp, tokens)
     return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
 
 
 @term("ns", of=("tp", "tokens"))
 def tensor_backward_dense(case: Case, tp: Column, tokens: Column) -> Column:
-    """The same of a dense feed-forward half, backward."""
+    """Exposed nanoseconds of tensor-parallel collectives of the dense feed-forward half, backward."""
     gradients = layers.dense_input_gradients(case, tp, tokens)
     return NANO * traffic.tensor_backward(case, tp, tokens, gradients)
 
 
 @term("ns", of=("tp", "cp", "micro_batch"))
 def context_forward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
+    """Exposed nanoseconds of one layer's context-parallel exchange, forward."""
     return NANO * traffic.context(case, tp, cp, micro_batch)
 
 
 @term("ns", of=("tp", "tokens", "ep", "etp"))
 def expert_forward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
+    """Nanoseconds of one layer's expert dispatch and combine, forward."""
     return NANO * traffic.experts(case, tp, tokens, ep, etp)
 
 
@@ -97,7 +107,8 @@ def expert_forward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Colu
 def selective_attention(
     case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
 ) -> Column:
-    """Selective recompute's repeat in the attention half: the core, or half of the projections."""
+    """Nanoseconds of selective recompute of the attention half: the core, half of the projections and the
+    elementwise kernels, or nothing."""
     tokens = micro_batch * case.seq_len / cp
     match case.traits.memory.selective:
         case "core_attention":
@@ -112,8 +123,8 @@ def selective_attention(
 
 @term("ns", of=("tp", "tokens", "recompute"))
 def selective_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
-    """Selective recompute's repeat in a dense feed-forward half: nothing, one of three products,
-    or all of it."""
+    """Nanoseconds of selective recompute of the dense feed-forward half: nothing, one of three products, or
+    all of it."""
     share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
         case.traits.memory.selective
     ]
@@ -122,36 +133,38 @@ def selective_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -
 
 @term("ns", of=("tp", "tokens"))
 def head_forward_backward(case: Case, tp: Column, tokens: Column) -> Column:
+    """Nanoseconds of head, loss and the projections of MTP blocks, forward and backward."""
     return NANO * (layers.head(case, tp, tokens) + layers.mtp_block(case, tp, tokens))
 
 
 @term("1", of=("pp",))
 def one_stage(case: Case, pp: Column) -> Column:
-    """1 where the last rank is the first too, and holds the embedding."""
+    """1 where the only stage holds embedding and head, else 0."""
     return np.equal(pp, 1)
 
 
 @term("ns", of=("tp", "tokens"))
 def embedding_forward_backward(case: Case, tp: Column, tokens: Column) -> Column:
+    """Nanoseconds of the embedding's lookup and the scatter of its gradient."""
     return NANO * layers.embedding(case, tp, tokens)
 
 
 @term("ns", of=("tp", "tokens", "pp", "gpus"))
 def boundary_transfer(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -> Column:
-    """Activations in, gradients out."""
+    """Nanoseconds of both transfers at a stage boundary: activations forward, gradients backward."""
     return 2 * NANO * traffic.boundary(case, tp, tokens, pp, gpus)
 
 
 @term("ns", of=("pp", "vpp", "gpus"))
 def boundary_latency(case: Case, pp: Column, vpp: Column, gpus: Column) -> Column:
-    """Latency of the messages of one micro-batch when interleaving hides their transfer:
+    """Nanoseconds of latency of the messages of one micro-batch where interleaving overlaps their transfer:
     two per virtual stage."""
     return np.where(vpp > 1, 2 * NANO * vpp * traffic.boundary(case, 1, 0, pp, gpus), 0.0)
 
 
 @term("1", of=("vpp",))
 def boundary_exposed(case: Case, vpp: Column) -> Column:
-    """1 where a stage waits for its neighbours: 1F1B without interleaving."""
+    """1 where transfers between stages are exposed (1F1B without interleaving), else 0."""
     return np.equal(vpp, 1)
 
 
@@ -192,9 +205,9 @@ def layer_forward_backward(x: Algebra[Value], kind: str) -> Parts[Value]:
     if kind == "dense":
         parts["tp"] = parts["tp"] + x.term(tensor_backward_dense)
     if kind == "moe" and x.case.traits.overlap.expert_exchange:
-        hidden = x.over(x.times(parts["ep"], traffic.OVERLAPPED_EXCHANGE), 100)
-        shown = x.over(x.times(parts["ep"], 100 - traffic.OVERLAPPED_EXCHANGE), 100)
-        parts["ep"] = shown + overlap_cost(x, hidden, parts["compute"])
+        overlapped = x.over(x.times(parts["ep"], traffic.OVERLAPPED_EXCHANGE), 100)
+        exposed = x.over(x.times(parts["ep"], 100 - traffic.OVERLAPPED_EXCHANGE), 100)
+        parts["ep"] = exposed + overlap_cost(x, overlapped, parts["compute"])
     parts["cp"] = 3 * forward["cp"]
     parts["recompute"] = x.term(selective_attention)
     if kind == "dense":
@@ -211,8 +224,8 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
             _add(parts, part, x.times(both, value))
     busy = parts["compute"] + parts["recompute"]
     for kind in kinds(x.case):
-        again = layer_forward(x, kind)
-        repeated = {part: x.times(load.repeated[kind], value) for part, value in again.items()}
+        forward = layer_forward(x, kind)
+        repeated = {part: x.times(load.repeated[kind], value) for part, value in forward.items()}
         busy = busy + repeated["compute"]
         _add(parts, "recompute", added(x, repeated.values()))
     host = traits.host
@@ -232,7 +245,7 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
 
 
 def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:
-    """Kinds of blocks and how many of each pace a rank, those of MTP included."""
+    """Kinds of blocks and how many of each determine a rank's time, those of MTP included."""
     found = [(kind, load.paced[kind]) for kind in kinds(x.case)]
     if load.last and x.case.model.mtp_layers:
         found.append((kinds(x.case)[-1], x.number(x.case.model.mtp_layers)))
@@ -240,15 +253,15 @@ def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:
 
 
 def _per_layer(half: float, experts: float) -> dict[str, int]:
-    """Nanoseconds of the forward pass of a block of each kind, when half a dense one takes `half` seconds and
-    experts with all around them `experts`."""
+    """Nanoseconds of the forward pass of a block of each kind, when a half-layer takes `half` seconds and an
+    MoE half `experts`."""
     dense = whole(half * NANO)
     return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
 
 
 def launch_time(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]) -> Value:
-    """Nanoseconds of a micro-batch when the forward pass of a block takes `forward`: backward twice that, and
-    what is recomputed."""
+    """Nanoseconds of a micro-batch's gaps or launches on a rank when the forward pass of a block takes
+    `forward`: as much again for each recomputed block, twice as much for the backward pass."""
     time = x.number(0)
     for kind, count in blocks(x, load):
         time = time + 3 * x.times(count, forward[kind])
@@ -258,7 +271,8 @@ def launch_time(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]
 
 
 def slot(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
-    """Nanoseconds that one micro-batch occupies a rank: work, and the traffic that outlasts it."""
+    """Nanoseconds that one micro-batch occupies a rank, by part: work, and its weight and gradient traffic as
+    far as exposed."""
     parts, traits = rank_work(x, load), x.case.traits
     overlapped: list[Value] = []
     exposed: list[Value] = []
@@ -277,22 +291,22 @@ def slot(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
 
 
 def boundary(x: Algebra[Value]) -> Value:
-    """Nanoseconds per micro-batch of handing activations on; interleaving
-    sends more but shows only the latency."""
+    """Exposed nanoseconds per micro-batch of transfers between stages: both transfers, or the latency alone
+    where interleaved."""
     if "pp" not in x.case.domains:
         return x.number(0)
     return x.times(x.term(boundary_exposed), x.term(boundary_transfer)) + x.term(boundary_latency)
 
 
 def step_parts(x: Algebra[Value], work: Parts[Value], others: Value) -> Parts[Value]:
-    """Nanoseconds of a step by part, when the slowest rank's micro-batch takes `work` and those of all
-    other ranks together `others`."""
+    """Nanoseconds of a step by part, when one micro-batch takes `work` on the slowest rank and `others` on
+    all other ranks together."""
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
-    handed = boundary(x)
+    transfer = boundary(x)
     one = added(x, work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
-    _add(parts, "pp", x.times(microbatches, handed))
-    parts["bubble"] = bubble(x, one, others + x.times(pp - 1, handed))
+    _add(parts, "pp", x.times(microbatches, transfer))
+    parts["bubble"] = bubble(x, one, others + x.times(pp - 1, transfer))
     _add(parts, "dp", step_traffic(x, one))
     parts["optimizer"] = optimizer(x)
     _add(parts, "other", x.number(round(x.case.traits.host.step_overhead * NANO)))
@@ -300,8 +314,9 @@ def step_parts(x: Algebra[Value], work: Parts[Value], others: Value) -> Parts[Va
 
 
 def bubble(x: Algebra[Value], one: Value, others: Value) -> Value:
-    """Nanoseconds of the bubble: the vpp-th part of `others`, taken of whole slots of the slowest rank more,
-    so that `one` cancels out of a step as it does in `Algebra.excess`, and for the same reason."""
+    """Nanoseconds of the bubble: the vpp-th part of `others`. The slot `one` of the slowest rank is
+    added to the dividend and subtracted at the end, so that it cancels out of a step as in `Algebra.excess`.
+    """
     vpp = x.variable("vpp")
     return x.over(others + one + x.times(vpp - 1, one), vpp) - one
 
