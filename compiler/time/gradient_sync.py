@@ -1,6 +1,6 @@
 """Traffic of weights and gradients, and the optimizer: terms per parameter, and exposed nanoseconds of a
-micro-batch and of a step. Terms take and return columns, one number
-per layout; `shard` is dp_shard * cp, the group that ZeRO divides over."""
+micro-batch and of a step. Terms take and return columns, one number per layout; `shard` is
+dp_shard * cp, the group that ZeRO divides over."""
 
 from __future__ import annotations
 

@@ -54,10 +54,10 @@ def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -
     """Exposed seconds of one half-layer's tensor-parallel collectives, backward; `gradients` are the seconds
     of the gradients of the half-layer's first products.
 
-    As much as forward: a third gather, of inputs along the sequence, overlaps products. Where the
-    input's gather and the reduction each overlap one of the first products' gradients, only the gather of the
-    output's gradient is exposed, and without sequence parallelism nothing (Megatron-core,
-    tensor_parallel/layers.py); overlapped collectives occupy cores.
+    As much as forward: a third gather, of inputs along the sequence, overlaps products. Where the input's
+    gather and the reduction each overlap one of the first products' gradients, what outlasts these gradients
+    and the gather of the output's gradient are exposed, without sequence parallelism not the latter
+    (Megatron-core, tensor_parallel/layers.py). Overlapped collectives occupy cores.
     """
     traits = case.traits
     if traits.overlap.tensor_parallel or not traits.overlap.tensor_parallel_backward:
@@ -72,9 +72,9 @@ def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -
 def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     """Exposed seconds of one layer's context-parallel exchange, forward.
 
-    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops, overlapped with the
-    attention of the previous ones. All-gather (Llama 3, arXiv 2407.21783, 3.3.2): exposed. Ulysses (arXiv
-    2309.14509): all-to-all of q, k, v and out.
+    Ring (Liu et al. 2023, arXiv 2310.01889): keys and values travel cp - 1 hops, overlapped with
+    attention. All-gather (Llama 3, arXiv 2407.21783, 3.3.2): exposed. Ulysses (arXiv 2309.14509): all-to-all
+    of q, k, v and out.
     """
     model, cluster = case.model, case.cluster
     tokens = micro_batch * case.seq_len / cp

@@ -3,9 +3,8 @@
 A step is `microbatches` slots of the slowest rank, the pipeline's bubble, exposed gradient and weight
 traffic, the optimizer, and fixed overhead. The first micro-batch passes every rank before the slowest one
 sets the pace, so the bubble is one slot of each other rank, or the vpp-th part of it interleaved; with equal
-ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2. Arguments and results of terms
-are columns, one number per layout; terms are of one layer and one micro-batch, forward and backward formulas
-in `layers`.
+ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2. Terms are of one micro-batch;
+they take and return columns, one number per layout.
 """
 
 from __future__ import annotations
