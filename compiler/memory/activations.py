@@ -196,16 +196,14 @@ def embedding_activation(case: Case, tp: Column, tokens: Column) -> Column:
 
 @term("KiB", of=("tp", "tokens", "pp"))
 def pipeline_buffers(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
-    """KiB of the pipeline's send and receive buffers, where a framework allocates them apart from the
-    activations in flight."""
+    """KiB of a pipeline's send and receive buffers that are not activations in flight."""
     held = np.where(np.asarray(pp) > 1, case.traits.memory.receive_buffers, 0)
     return held * 2 * tokens * case.model.hidden / tp / KIB
 
 
 @term("KiB", of=("tp", "tokens", "pp"))
 def kept_logits(case: Case, tp: Column, tokens: Column, pp: Column) -> Column:
-    """KiB of the last stage's logits of one micro-batch, where the pipeline keeps them after their backward
-    pass."""
+    """KiB of one micro-batch's logits that the last stage keeps after their backward pass."""
     ways = np.ones_like(tp) if case.traits.tensor.gathers_logits else tp
     width = case.traits.memory.output_logit_bytes(np.asarray(pp))
     return width * tokens * case.vocab(tp) / ways / KIB

@@ -24,8 +24,7 @@ KINDS = ("weights", "gradients", "optimizer")
 
 @term("1/4096 B", of=("zero", "shard", "offload", "hpz"))
 def state_width(case: Case, zero: Column, shard: Column, offload: Column, hpz: Column) -> Column:
-    """Bytes per parameter of weights, gradients and optimizer state on the GPU, for every parameter of a rank
-    but routed experts."""
+    """Bytes per parameter of model states on the GPU, but for routed experts."""
     return SCALE * sum(state_widths(case, zero, shard, offload, hpz).values())
 
 
@@ -33,8 +32,7 @@ def state_width(case: Case, zero: Column, shard: Column, offload: Column, hpz: C
 def expert_state_width(
     case: Case, zero: Column, expert_shard: Column, offload: Column, hpz: Column
 ) -> Column:
-    """Bytes per parameter of weights, gradients and optimizer state on the GPU for routed experts, which are
-    sharded over fewer ranks."""
+    """Bytes per parameter of routed experts' model states on the GPU, sharded over fewer ranks."""
     return SCALE * sum(state_widths(case, zero, expert_shard, offload, hpz).values())
 
 
@@ -42,8 +40,7 @@ def expert_state_width(
 def unallocated_gradient_width(
     case: Case, zero: Column, shard: Column, accumulates: Column
 ) -> Column:
-    """Bytes per parameter, but for routed experts, of gradients that are unallocated until the backward pass
-    of the step's only micro-batch."""
+    """Bytes per parameter of gradients that are not yet allocated, but for routed experts."""
     return SCALE * unallocated_gradient_bytes(case, zero, shard, accumulates)
 
 
@@ -51,16 +48,16 @@ def unallocated_gradient_width(
 def expert_unallocated_gradient_width(
     case: Case, zero: Column, expert_shard: Column, accumulates: Column
 ) -> Column:
-    """Bytes per parameter of routed experts' gradients that are unallocated until the backward pass of the
-    step's only micro-batch."""
+    """Bytes per parameter of routed experts' gradients that are not yet allocated."""
     return SCALE * unallocated_gradient_bytes(case, zero, expert_shard, accumulates)
 
 
 def unallocated_gradient_bytes(
     case: Case, zero: Column, shard: Column, accumulates: Column
 ) -> Column:
-    """Bytes per parameter of gradients where the framework frees them after each update and a step has one
-    micro-batch (`accumulates` is 0), else 0."""
+    """Bytes per parameter of gradients that are unallocated until the step's first backward pass, where the
+    framework frees them after each update and a step has one micro-batch (`accumulates` is 0), else 0.
+    """
     state = _state_fields(case, zero)
     absent = np.logical_not(state["gradients_stay"]) & (np.asarray(accumulates) == 0)
     return np.where(absent, _share(state, "gradients", shard), 0.0)
@@ -68,15 +65,13 @@ def unallocated_gradient_bytes(
 
 @term("1/4096 B", of=("zero", "shard", "offload"))
 def step_width(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
-    """Bytes per parameter, but for routed experts, that the optimizer allocates for the time of its update; 0
-    where it runs on the host."""
+    """Bytes per parameter, but for routed experts, that the update allocates on the GPU."""
     return SCALE * _step_bytes(case, zero, shard, offload)
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "offload"))
 def expert_step_width(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
-    """Bytes per parameter of routed experts that the optimizer allocates for the time of its update; 0 where
-    it runs on the host."""
+    """Bytes per parameter of routed experts that the update allocates on the GPU."""
     return SCALE * _step_bytes(case, zero, expert_shard, offload)
 
 
@@ -111,8 +106,7 @@ def gathered_layers(case: Case, tp: Column, expert_ways: Column, zero: Column) -
 
 @term("KiB", of=("tp",))
 def weight_gradient(case: Case, tp: Column) -> Column:
-    """KiB of the gradient of a block's widest weight, where a framework computes it apart from the step's
-    sum."""
+    """KiB of a block's widest weight gradient, where computed apart from the step's sum."""
     width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
     return case.traits.memory.weight_gradient_bytes * case.model.hidden * width / tp / KIB
 

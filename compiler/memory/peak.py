@@ -82,8 +82,7 @@ def unallocated_gradients(x: Algebra[Value], load: Load[Value]) -> Value:
 def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
     """KiB in addition to states and buffers, by moment. The states count all gradients, so every moment
     but the update subtracts the unallocated ones."""
-    unallocated = unallocated_gradients(x, load)
-    held = activations(x, load) - unallocated
+    held = activations(x, load) - unallocated_gradients(x, load)
     found = {
         "workspace": held + backward_moment(x),
         "update": parameter_kib(x, load, model_states.step_width, model_states.expert_step_width),
@@ -93,7 +92,8 @@ def moments(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
         found = {name: moment + 2 * kept for name, moment in found.items()}
         return {**found, "logits": held + x.term(memory.loss_moment) + kept}
     if load.first:
-        left = activations(x, replace(load, flight=in_flight_after_backward(x, load))) - unallocated
+        left = activations(x, replace(load, flight=in_flight_after_backward(x, load)))
+        left = left - unallocated_gradients(x, load)
         return {**found, "embedding": left + x.term(model_states.embedding_gradient)}
     return found
 

@@ -84,8 +84,7 @@ def ring(cluster: Cluster, message_bytes: Column, size: Column, stride: Column) 
 
 
 def all_to_all(cluster: Cluster, sent_bytes: Column, size: Column, stride: Column) -> Column:
-    """Seconds of an all-to-all in which each rank holds `sent_bytes`; the share for its own domain stays on
-    the fast link."""
+    """Seconds of an all-to-all of `sent_bytes` a rank; the domain's own share stays inside."""
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
     near = sent_bytes * (inside - 1) / size / EXCHANGE_SHARE

@@ -253,8 +253,7 @@ def moe_ffn_backward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Co
 def _moe_products(
     case: Case, kind: Product, tp: Column, tokens: Column, ep: Column, etp: Column
 ) -> Column:
-    """Seconds of the products of routed experts, of the router and of shared experts; `kind` is `matmul` or
-    `matmul_backward`."""
+    """Seconds of the products of routed and shared experts and of the router."""
     model = case.model
     experts = max(model.experts, 1) / ep
     rows = tokens * model.topk / tp * etp / experts

@@ -136,8 +136,7 @@ def boundary(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -
 def gather_seconds(
     case: Case, zero: Column, size: Column, stride: Column, hpz: Column, offload: Column
 ) -> Column:
-    """Seconds per parameter of one micro-batch's all-gathers of weights; with hpZ the second is within a
-    node."""
+    """Seconds per parameter of one micro-batch's weight gathers; hpZ keeps the second in a node."""
     passes = by_stage(case.traits.wire.gathers, zero)
     share = _port_share(case, zero)
     wide = _per_parameter(case, 2.0, size, stride, share)
@@ -173,8 +172,7 @@ def regather_seconds(case: Case, size: Column, stride: Column) -> Column:
 
 
 def optimizer_seconds(case: Case, owned_share: Column, offload: Column) -> Column:
-    """Seconds per parameter of a rank of the optimizer's update, which covers the share that the rank owns,
-    on the GPU or on the host."""
+    """Seconds per parameter of the update of the share that a rank owns, on the GPU or the host."""
     on_gpu = ADAM_BYTES / case.memory_rate
     per_host_gpu = HOST_MEMORY_RATE / case.cluster.gpus_per_node
     on_host = ADAM_BYTES / per_host_gpu + 6.0 / case.gpu.pcie
@@ -189,8 +187,7 @@ def _per_parameter(
     share: Column = 1.0,
     bucket: Bucket | None = None,
 ) -> Column:
-    """Seconds per parameter of one all-gather or reduce-scatter: bandwidth, and a ring's latency per
-    bucket."""
+    """Seconds per parameter of one ring pass: bandwidth, and a ring's latency per bucket."""
     size = np.maximum(size, 1)
     latency = collectives.ring_latency(case.cluster, size, stride)
     held = (bucket or case.traits.wire.bucket)(case.job, size, stride)

@@ -122,8 +122,7 @@ def selective_attention(
 
 @term("ns", of=("tp", "tokens", "recompute"))
 def selective_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
-    """Nanoseconds of selective recompute of the dense feed-forward half: nothing, one of three products, or
-    all of it."""
+    """Nanoseconds of selective recompute of the dense half: nothing, one of three products, or all."""
     share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
         case.traits.memory.selective
     ]
@@ -156,8 +155,7 @@ def boundary_transfer(case: Case, tp: Column, tokens: Column, pp: Column, gpus: 
 
 @term("ns", of=("pp", "vpp", "gpus"))
 def boundary_latency(case: Case, pp: Column, vpp: Column, gpus: Column) -> Column:
-    """Nanoseconds of latency of the messages of one micro-batch where interleaving overlaps their transfer:
-    two per virtual stage."""
+    """Nanoseconds of a micro-batch's latency where interleaved: two messages per virtual stage."""
     return np.where(vpp > 1, 2 * NANO * vpp * traffic.boundary(case, 1, 0, pp, gpus), 0.0)
 
 
@@ -252,8 +250,7 @@ def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:
 
 
 def _per_layer(half: float, experts: float) -> dict[str, int]:
-    """Nanoseconds of the forward pass of a block of each kind, when a half-layer takes `half` seconds and an
-    MoE half `experts`."""
+    """Nanoseconds of a block's forward pass by kind, from seconds per half-layer and per MoE half."""
     dense = whole(half * NANO)
     return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
 
@@ -270,8 +267,7 @@ def launch_time(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]
 
 
 def slot(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
-    """Nanoseconds that one micro-batch occupies a rank, by part: work, and its weight and gradient traffic as
-    far as exposed."""
+    """Nanoseconds that one micro-batch occupies a rank, by part: work and exposed traffic."""
     parts, traits = rank_work(x, load), x.case.traits
     overlapped: list[Value] = []
     exposed: list[Value] = []
@@ -290,8 +286,7 @@ def slot(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
 
 
 def boundary(x: Algebra[Value]) -> Value:
-    """Exposed nanoseconds per micro-batch of transfers between stages: both transfers, or the latency alone
-    where interleaved."""
+    """Exposed nanoseconds per micro-batch of stage transfers: the latency alone where interleaved."""
     if "pp" not in x.case.domains:
         return x.number(0)
     return x.times(x.term(boundary_exposed), x.term(boundary_transfer)) + x.term(boundary_latency)
