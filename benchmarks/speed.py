@@ -192,7 +192,7 @@ def warm(path: Path) -> dict[str, Any]:
 
 def _swept(target: str, space: Any, size: int) -> Swept:
     """Price a space again, and let the solver find its optimum without knowing the sweep's."""
-    from parc.compiler.pricing.quantities import price_space
+    from parc.compiler.pricing.quantities import price
     from parc.compiler.search.cp_sat_search import solve
     from parc.compiler.search.sweep import sweep
     from parc.compiler.variables import ORDER
@@ -200,7 +200,7 @@ def _swept(target: str, space: Any, size: int) -> Swept:
     seconds = []
     for _ in range(SWEEPS):
         began = time.process_time()
-        price_space(space)
+        price(space.case, space.layouts)
         seconds.append(time.process_time() - began)
     best, solution = sweep(space).best, solve(space)
     agrees = (best is None) == (solution is None) and all(

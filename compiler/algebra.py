@@ -1,8 +1,8 @@
 """Cost terms: small vectorised functions of few variables, and the algebras that combine them.
 
-`time/step.py` and `memory/peak.py` write every total once, over an `Algebra`. `Arrays` prices whole
-columns of layouts with numpy, `Numbers` one layout; the solver has an algebra of CP-SAT variables. All see
-the same integers (nanoseconds, KiB, ...), so the optimum of one is the optimum of the other.
+`time/step.py` and `memory/peak.py` define every total once, over an `Algebra`. `Arrays` evaluates columns of
+layouts with numpy, `Numbers` one layout; `search/cp_sat_algebra.py` builds expressions of CP-SAT variables.
+All compute the same integers (nanoseconds, KiB, ...), so the sweep and the solver have the same optimum.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from .case import Case
 
 Integers = npt.NDArray[np.int64]
-#: Truth for each of equally many layouts.
+#: One boolean per layout.
 Mask = npt.NDArray[np.bool_]
-#: Numbers, one for each of equally many layouts.
+#: One number per layout.
 Array = npt.NDArray[Any]
-#: Numbers of a variable, or priced from variables: one for each of equally many layouts, or one for all.
+#: Values of a variable or a cost term: one number per layout, or one number for all layouts.
 Column = Array | float
 #: Units of the integers that totals are made of: bytes in a KiB, nanoseconds in a second, and the parameters
 #: in a Ki- and a Mi-parameter.
 KIB, NANO, KIBI, MEBI = 1024, 1e9, 2**10, 2**20
-#: No valid total comes near; larger terms and products count as this, so that sums of them stay below 2**63.
+#: Terms and products saturate here, far above any valid total, so that sums of them stay below 2**63.
 LIMIT = 2**53
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """A linear expression of the solver and the range it can take."""
+    """A linear expression of CP-SAT with a lower and an upper bound on its value."""
 
     expression: Any
     low: int
@@ -67,16 +67,17 @@ class Bounded:
 
 
 def constant(value: Bounded | int) -> Bounded:
+    """A number as an expression; expressions stay as they are."""
     return value if isinstance(value, Bounded) else Bounded(int(value), int(value), int(value))
 
 
-#: What totals are made of: one number, a column of them, or an expression of the solver.
+#: The values of an algebra: a number, a column of numbers, or an expression of the solver.
 Value = TypeVar("Value", int, Integers, Bounded)
 
 
 @dataclass(frozen=True)
 class Term:
-    """A function of a case and some integer columns, rounded up to whole `unit`s."""
+    """A function of a case and the integer columns `of`, rounded up to whole `unit`s."""
 
     name: str
     unit: str
@@ -90,8 +91,8 @@ class Term:
 
 
 def term(unit: str, of: Sequence[str]) -> Callable[[Callable[..., Column]], Term]:
-    """Declare a cost term: `of` names the columns that the function takes after the case,
-    equally long arrays each."""
+    """Declare a cost term: `of` names the columns, equally long arrays, that the function takes after the
+    case."""
     return lambda function: Term(function.__name__, unit, tuple(of), function)
 
 
@@ -111,7 +112,7 @@ def whole(value: Column) -> Integers | int:
 
 
 class Algebra(Protocol[Value]):
-    """What a total is built with. Values add and subtract with + and -, and multiply by plain integers."""
+    """The operations that totals are built from; values also support +, - and multiplication by an int."""
 
     case: Case
 
@@ -123,25 +124,25 @@ class Algebra(Protocol[Value]):
         """Floor division of non-negative values."""
 
     def share(self, part: Value, whole: Value, parts: int) -> Value:
-        """The part of a whole in so many parts, rounded down."""
+        """`part * parts // whole`."""
 
     def largest(self, *values: Value | int) -> Value: ...
     def excess(self, value: Value | int, limit: Value | int) -> Value:
-        """What `value` has beyond `limit`, at least 0."""
+        """max(value - limit, 0)."""
 
 
 def added(x: Algebra[Value], values: Iterable[Value]) -> Value:
-    """The sum of some values, 0 of none."""
+    """The sum of values; 0 if there are none."""
     return reduce(operator.add, values, x.number(0))
 
 
-#: Rows that are priced at a time, so few that what one sum leaves for the next stays in the cache.
+#: Rows priced at a time, so few that intermediate columns stay in the CPU cache.
 BLOCK = 1 << 15
 
 
 class Arrays:
-    """The algebra of numpy columns. A term is evaluated once per distinct combination of its few variables,
-    then gathered."""
+    """The algebra of numpy columns. A term is evaluated once per distinct combination of its variables and
+    then gathered by row."""
 
     def __init__(self, case: Case, columns: Mapping[str, Integers]):
         self.case = case
@@ -182,7 +183,7 @@ class Arrays:
         return np.asarray(np.maximum(value - limit, 0))
 
     def blocks(self) -> Iterator[tuple[slice, Arrays]]:
-        """The columns' rows, BLOCK at a time, each block as an algebra that shares this one's tables."""
+        """The rows in slices of BLOCK, each with its algebra, which shares the tables of this one."""
         for start in range(0, len(self.variable("tp")), BLOCK):
             rows = slice(start, start + BLOCK)
             yield rows, Block(self, rows)
@@ -200,8 +201,8 @@ class Arrays:
         return self.gathered(term, slice(None))
 
     def _tabulated(self, term: Term) -> tuple[Integers | None, Integers]:
-        """A term's values by combination of its variables, and the number of each row's; without numbers, the
-        values of all rows."""
+        """Each row's code of a term's combination of variables, and the term's values by code; or None and
+        its values by row."""
         if not term.of:
             return None, term(self.case, {})
         codes, domains = self._combined(term.of)
@@ -213,7 +214,7 @@ class Arrays:
         return codes, table
 
     def _distinct(self, names: tuple[str, ...]) -> tuple[Integers, dict[str, Integers]]:
-        """The numbers of the combinations that rows have, and the values of each."""
+        """The codes that occur, and the variables' values at each."""
         if names not in self._used:
             codes, domains = self._combined(names)
             sizes = [len(domain) for domain in domains]
@@ -226,7 +227,7 @@ class Arrays:
         return self._used[names]
 
     def _combined(self, names: tuple[str, ...]) -> tuple[Integers, list[Integers]]:
-        """The number of each layout's combination of the named variables, and the values of each."""
+        """The mixed-radix code of each row's combination of the named variables, and their domains."""
         if names not in self._combinations:
             domain, code = self._code(names[-1])
             if len(names) == 1:
@@ -237,6 +238,7 @@ class Arrays:
         return self._combinations[names]
 
     def _code(self, name: str) -> tuple[Integers, Integers]:
+        """The sorted domain of a variable, and each row's index in it."""
         if name not in self._codes:
             column = self.variable(name)
             top = int(column.max(initial=0))
@@ -252,12 +254,12 @@ class Arrays:
 
 
 def _top(value: Integers | int) -> int:
-    """The largest of a column, at least 0, or a number itself."""
+    """The largest value of a column, at least 0; a number itself."""
     return int(value.max(initial=0)) if isinstance(value, np.ndarray) else int(value)
 
 
 class Block(Arrays):
-    """Some rows of columns."""
+    """A slice of the rows of `whole`, whose tables of terms it shares."""
 
     def __init__(self, whole: Arrays, rows: slice):
         super().__init__(whole.case, {name: whole.columns[name][rows] for name in whole.columns})
@@ -269,7 +271,7 @@ class Block(Arrays):
 
 
 class Numbers:
-    """The algebra of plain integers: one layout, many times as fast as columns of one row."""
+    """The algebra of plain integers: one layout, many times faster than columns of one row."""
 
     def __init__(self, case: Case, columns: Mapping[str, int]):
         self.case = case

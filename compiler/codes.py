@@ -1,5 +1,5 @@
-"""The codes of the compiler's own complaints, and those that changed. Codes of rules stand with the rules, in
-`validity.py` and in the targets. A code is never reused."""
+"""Codes of the compiler's diagnostics other than rules of layouts (`rules/` and the backends have those), and
+codes that moved or were retired. A code is never reused."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ CODES: dict[str, tuple[str, str]] = {
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }
 
-#: Codes that lint keeps, with the number that has what the compiler once meant by them.
+#: Codes of lint that the compiler used too -> the compiler's new code.
 MOVED = {"PAR103": "PAR105", "PAR121": "PAR126", "PAR124": "PAR127"}
-#: Retired codes, with the one that took their place; "" where nothing did.
+#: Retired code -> its replacement, "" for none.
 RETIRED = {
     "PAR097": "PAR089",
     "PAR311": "PAR303",
@@ -49,12 +49,12 @@ RETIRED = {
 
 
 def current(code: str) -> str:
-    """The code that took a retired code's place; any other text as it is."""
+    """The replacement of a retired code; any other text unchanged."""
     return RETIRED.get(code) or code
 
 
 def change(code: str) -> str | None:
-    """What became of a code, in words; None where nothing changed."""
+    """What became of a code, as a sentence; None where nothing changed."""
     if code in MOVED:
         return f"`{code}` is a rule of lint alone; the compiler's `{code}` is now `{MOVED[code]}`"
     if code in RETIRED:

@@ -1,5 +1,4 @@
-"""What was chosen: a layout, what it is predicted to cost, and the proof. Frozen,
-and written to `plan.json` as it is."""
+"""The answer for one target: a layout, its estimate and the proof, frozen; `plan.json` is their dump."""
 
 from __future__ import annotations
 
@@ -67,7 +66,7 @@ class Layout(Frozen):
 
 
 class Stage(Frozen):
-    """One pipeline rank: layers of each of its virtual chunks, and its memory in bytes by term."""
+    """One pipeline rank: layers of each of its virtual chunks, and bytes of its memory by term."""
 
     index: int
     layers: tuple[int, ...]
@@ -81,7 +80,7 @@ class Stage(Frozen):
 
 
 class Estimate(Frozen):
-    """The price of one layout. Seconds are per step on the critical path, bytes are of the fullest rank."""
+    """The price of one layout: seconds per step on the critical path, bytes on the fullest rank."""
 
     layout: Layout
     stages: tuple[Stage, ...]
@@ -115,19 +114,19 @@ class Estimate(Frozen):
 
     @property
     def mfu_band(self) -> tuple[float, float]:
-        """The MFU that four of five runs reach, lowest and highest."""
+        """The range that holds the MFU of four runs in five, lowest and highest."""
         low, high = band(self.mfu, self.step_spread)
         return low, min(high, 1.0)
 
     @property
     def out_of_memory(self) -> float:
-        """The chance, 0 to 1, that the run needs more than the GPU has."""
+        """Probability that the run needs more memory than the GPU has."""
         return out_of_memory(self.memory_bytes, self.capacity_bytes)
 
 
 class Proof(Frozen):
-    """How the layout was shown to be best: solver status, bound on the objective, layouts in the space,
-    seconds spent. `status` is OPTIMAL, or FEASIBLE for the best found by a search that ended for time or
+    """The proof of optimality: solver status, value and bound of the objective, layouts in the space, seconds
+    of the search. `status` is OPTIMAL, or FEASIBLE for the incumbent of a search that ran out of time or
     memory; its `bound` may be unknown."""
 
     status: str

@@ -1,4 +1,4 @@
-"""How far a run may be from its prediction: the chance to run out of memory, and the band of its speed."""
+"""A predicted value -> the probability to exceed memory, and the 80 % band of measurements."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ SPREAD = 0.08
 
 
 def out_of_memory(needed_bytes: float, found_bytes: float) -> float:
-    """Chance, 0 to 1, that a prediction of `needed_bytes` turns out above `found_bytes`, when the ratio of
-    measured to predicted bytes is log-normal about 1."""
+    """Probability that a run predicted to need `needed_bytes` needs more than `found_bytes`; the ratio of
+    measured to predicted bytes is log-normal with median 1 and deviation SPREAD."""
     if needed_bytes <= 0:
         return 0.0
     distance = log(needed_bytes / found_bytes) / SPREAD if found_bytes > 0 else inf
     return 0.5 * (1.0 + erf(distance / sqrt(2.0)))
 
 
-#: Deviations on either side of the middle that hold four of five normal values.
+#: Standard deviations on either side of the mean that hold four fifths of a normal distribution.
 FOUR_OF_FIVE = 1.2816
 
 
 def band(value: float, spread: float) -> tuple[float, float]:
-    """The range that holds four of five measurements of a quantity predicted as `value`, when the logarithm
-    of their ratio is normal about 0 with deviation `spread`."""
+    """The range that holds four fifths of the measurements of a quantity predicted as `value`; ln(measured /
+    predicted) is normal with mean 0 and standard deviation `spread`."""
     return value * exp(-FOUR_OF_FIVE * spread), value * exp(FOUR_OF_FIVE * spread)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.model import parameters
-from ...compiler.rules.candidate_degrees import micro_batches, replicas, ways
+from ...compiler.rules.candidate_degrees import gpu_divisors, micro_batches, replica_degrees
 from ...compiler.target import Target
 from ...compiler.traits import (
     KernelTraits,
@@ -42,7 +42,7 @@ LIVE_LAYERS = 2
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
-    data = replicas(job)
+    data = replica_degrees(job)
     shared: dict[str, Sequence[int]] = {
         "dp_replicate": data,
         "dp_shard": data,
@@ -53,10 +53,10 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
     }
     if hugging_face(job):
         # transformers checkpoints whole layers, and has neither a pipeline nor Ulysses here.
-        return {"tp": ways(job), **shared, "recompute": (0, 2)}
+        return {"tp": gpu_divisors(job), **shared, "recompute": (0, 2)}
     return {
-        "pp": tuple(k for k in ways(job) if k <= job.model.layers),
-        "cp": tuple(k for k in ways(job) if job.model.heads % k == 0),
+        "pp": tuple(k for k in gpu_divisors(job) if k <= job.model.layers),
+        "cp": tuple(k for k in gpu_divisors(job) if job.model.heads % k == 0),
         **shared,
         "recompute": (0, 1, 2),
     }

@@ -8,12 +8,12 @@ import numpy as np
 
 from ...compiler.model.parameters import norm
 from ...compiler.rules.candidate_degrees import (
-    contexts,
+    context_degrees,
+    gpu_divisors,
     micro_batches,
-    replicas,
-    stages,
+    pipeline_degrees,
+    replica_degrees,
     virtual_stages,
-    ways,
 )
 from ...compiler.target import Target
 from ...compiler.traits import (
@@ -40,15 +40,15 @@ RECOMPUTED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
-    model, degrees = job.model, ways(job)
+    model, degrees = job.model, gpu_divisors(job)
     tp = tuple(k for k in degrees if k <= job.cluster.domain and model.heads % k == 0)
-    pp, dp = stages(job), replicas(job)
+    pp, dp = pipeline_degrees(job), replica_degrees(job)
     zero = (0,) if job.train.optimizer == "muon" else (0, 1, 2, 3)
     return {
         "tp": tp,
         "pp": pp,
         "vpp": virtual_stages(job, pp, VIRTUAL_STAGES),
-        "cp": contexts(job),
+        "cp": context_degrees(job),
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
         "dp_replicate": dp,

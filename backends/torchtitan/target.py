@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import (
-    contexts,
+    context_degrees,
+    gpu_divisors,
     micro_batches,
-    replicas,
-    stages,
+    pipeline_degrees,
+    replica_degrees,
     virtual_stages,
-    ways,
 )
 from ...compiler.target import Target
 from ...compiler.traits import (
@@ -35,19 +35,19 @@ VIRTUAL_STAGES = (1, 2, 3, 4, 6, 8)
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
-    model, degrees = job.model, ways(job)
+    model, degrees = job.model, gpu_divisors(job)
     heads = model.heads if model.mla else model.groups
     tp = tuple(k for k in degrees if model.heads % k == 0 and heads % k == 0)
-    pp = stages(job) if family(model) in release(job).pipelined else (1,)
+    pp = pipeline_degrees(job) if family(model) in release(job).pipelined else (1,)
     return {
         "tp": tp,
         "pp": pp,
         "vpp": virtual_stages(job, pp, VIRTUAL_STAGES),
-        "cp": contexts(job),
+        "cp": context_degrees(job),
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
-        "dp_replicate": replicas(job),
-        "dp_shard": replicas(job),
+        "dp_replicate": replica_degrees(job),
+        "dp_shard": replica_degrees(job),
         "zero": (0, 1, 2, 3),
         "micro_batch": micro_batches(job),
         "recompute": (0, 1, 2),

@@ -1,1 +1,1 @@
-"""What a model is made of: its parameters and its floating-point operations."""
+"""A model -> its parameters and its floating-point operations."""

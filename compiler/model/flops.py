@@ -1,7 +1,7 @@
 """Floating-point operations that a model needs for one token: `Model` in, FLOP by part out.
 
-The parts are of the forward pass. A multiplication and an addition count as two; the backward pass does each
-product twice, so training takes three times the forward FLOP. Recomputation is no model FLOP and is not here.
+Parts are of the forward pass. A multiplication and an addition count as two. The backward pass computes each
+product twice, so training takes three times the forward FLOP. Recomputation is not part of model FLOP.
 Formulas: Narayanan et al. 2021 (arXiv 2104.04473, appendix), as Megatron-LM's `num_floating_point_operations`
 (megatron/training/training.py) extends them to grouped and latent attention, gating, experts and MTP.
 Router, norms, rotary embedding and softmax are not counted.
@@ -43,7 +43,7 @@ class Flops:
 
 
 def attention_linear(model: Model) -> int:
-    """Forward FLOP per token of one layer's projections."""
+    """Forward FLOP per token of one layer's attention projections."""
     return 2 * (_latent_weights(model) if model.mla else _grouped_weights(model))
 
 
@@ -66,7 +66,7 @@ def _latent_weights(model: Model) -> int:
 
 
 def keys_seen(model: Model, seq_len: Column, convention: Convention = "halved") -> Column:
-    """Keys that a query meets on average; `seq_len` may be an array.
+    """Keys that a query attends to on average; `seq_len` may be an array.
 
     "full" counts every key of the sequence or window, though causal attention masks half of them.
     """
@@ -85,7 +85,7 @@ def attention_core(model: Model, seq_len: Column, convention: Convention = "halv
 
 
 def score_widths(model: Model) -> int:
-    """Multiplications of one head for each score: of query and key, and with the value."""
+    """Multiplications of one head per score: query times key, and score times value."""
     if model.mla:
         return model.qk_nope_head_dim + model.qk_rope_head_dim + model.v_head_dim
     return 2 * model.head_size

@@ -1,4 +1,4 @@
-"""Parameters of a model, exact to the unit: `Model` in, counts by how tp and ep divide them out.
+"""A model -> its exact number of parameters, by how tp, etp and ep divide them.
 
 The division is Megatron-core's. Split over tp: matrices, the biases of column-parallel ones, the vocabulary
 tables. Whole on every tp rank: norms, router, the biases of row-parallel matrices, learned positions, MLA's
@@ -16,7 +16,7 @@ from ..algebra import Column
 
 @dataclass(frozen=True)
 class Counts:
-    """Parameters of a piece of the model: split over tp, whole on every tp rank, split over etp * ep."""
+    """Parameters of a part of the model: split over tp, replicated on every tp rank, split over etp * ep."""
 
     sharded: int = 0
     replicated: int = 0

@@ -99,21 +99,15 @@ def rank_slot(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
     return step.slot(x, placed_load(x.case, x.columns, placement, rank))
 
 
-def rank_slots(
-    case: Case, columns: Mapping[str, Integers], placement: Split
-) -> list[dict[str, int]]:
+def rank_slots(x: Numbers, placement: Split) -> list[dict[str, int]]:
     """Nanoseconds of one micro-batch by part, for each pipeline rank in order."""
-    return _slots(numbers(case, columns), placement)
-
-
-def _slots(x: Numbers, placement: Split) -> list[dict[str, int]]:
     return [rank_slot(x, placement, rank) for rank in range(len(placement.chunks))]
 
 
 def time_by_part(case: Case, columns: Mapping[str, Integers], placement: Split) -> dict[str, int]:
     """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
     x = numbers(case, columns)
-    slots = _slots(x, placement)
+    slots = rank_slots(x, placement)
     slowest = max(range(len(slots)), key=lambda rank: sum(slots[rank].values()))
     others = sum(sum(parts.values()) for parts in slots) - sum(slots[slowest].values())
     parts = step.step_parts(x, slots[slowest], others)

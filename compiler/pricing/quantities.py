@@ -13,7 +13,6 @@ from ..memory.peak import host_memory, peak_memory
 from ..model import flops
 from ..pipeline.even_split import recomputed
 from ..pipeline.rank_load import placed
-from ..search.space import Space
 from ..time.step import step_time
 
 #: Denominator of the bubble's share of a step, kept as an integer.
@@ -40,10 +39,6 @@ def price(case: Case, columns: Mapping[str, Integers]) -> Prices:
         for total, value in zip(totals, found, strict=True):
             total[rows] = value
     return Prices(*totals)
-
-
-def price_space(space: Space) -> Prices:
-    return price(space.case, space.layouts)
 
 
 @term("1", of=("pp", "vpp", "recompute", "recompute_layers"))

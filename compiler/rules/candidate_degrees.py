@@ -14,7 +14,7 @@ LEAST_CONTEXT_TOKENS = 1024
 MOST_CONTEXT_RANKS = 128
 
 
-def ways(job: Job) -> tuple[int, ...]:
+def gpu_divisors(job: Job) -> tuple[int, ...]:
     """All divisors of the numbers of GPUs that the job allows, in rising order."""
     return _divisors_of_any(job.cluster.nodes, job.cluster.gpus_per_node)
 
@@ -29,21 +29,23 @@ def micro_batches(job: Job) -> tuple[int, ...]:
     return tuple(size for size in MICRO_BATCHES if job.train.global_batch % size == 0)
 
 
-def replicas(job: Job) -> tuple[int, ...]:
+def replica_degrees(job: Job) -> tuple[int, ...]:
     """Data-parallel degrees that divide the global batch."""
-    return tuple(way for way in ways(job) if job.train.global_batch % way == 0)
+    return tuple(way for way in gpu_divisors(job) if job.train.global_batch % way == 0)
 
 
-def contexts(job: Job) -> tuple[int, ...]:
+def context_degrees(job: Job) -> tuple[int, ...]:
     """Context-parallel degrees; each rank takes an early and a late part, which balances causal attention."""
     tokens = job.train.seq_len
     most = min(MOST_CONTEXT_RANKS, tokens // LEAST_CONTEXT_TOKENS)
-    return tuple(way for way in ways(job) if way == 1 or (way <= most and tokens % (2 * way) == 0))
+    return tuple(
+        way for way in gpu_divisors(job) if way == 1 or (way <= most and tokens % (2 * way) == 0)
+    )
 
 
-def stages(job: Job) -> tuple[int, ...]:
+def pipeline_degrees(job: Job) -> tuple[int, ...]:
     """Pipeline degrees; the first stage may hold the embedding alone, and the last the head."""
-    return tuple(way for way in ways(job) if way <= job.model.layers + 2)
+    return tuple(way for way in gpu_divisors(job) if way <= job.model.layers + 2)
 
 
 def virtual_stages(job: Job, pp: Sequence[int], choices: Sequence[int]) -> tuple[int, ...]:

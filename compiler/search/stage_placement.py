@@ -53,7 +53,8 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
 
 def _cost(case: Case, columns: Mapping[str, Integers], placement: Split) -> tuple[int, int]:
     """Nanoseconds of a micro-batch on the slowest rank and bytes of the fullest, as estimates give them."""
-    slots, filled = rank_slots(case, columns, placement), stages(case, columns, placement)
+    slots = rank_slots(numbers(case, columns), placement)
+    filled = stages(case, columns, placement)
     return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
 
 

@@ -13,7 +13,7 @@ from ...dsl.expression import evaluate
 from ...dsl.job import Constraint, Objective
 from ..algebra import Array, Arrays, Column, Integers, Mask
 from ..case import Case
-from ..pricing.quantities import Prices, price_space, quantities
+from ..pricing.quantities import Prices, price, quantities
 from ..variables import ORDER
 from .goal_constraints import Totals, minimised
 from .space import Space
@@ -133,7 +133,7 @@ def runnable(case: Case, prices: Prices) -> Mask:
 def sweep(space: Space) -> Swept:
     """Price every layout of a space and mark the feasible ones."""
     case = space.case
-    prices = price_space(space)
+    prices = price(case, space.layouts)
     values = {**space.layouts, **quantities(case, space.layouts, prices)}
     hard = [satisfied(constraint, values) for constraint in case.job.goal.constraints]
     feasible = reduce(np.logical_and, hard, runnable(case, prices))

@@ -12,6 +12,7 @@ from parc.compiler.pipeline.even_split import Split, chunk_layers, recomputed, s
 from parc.compiler.pricing.estimate import (
     ceiling_bytes,
     estimate_layout,
+    numbers,
     one_row,
     rank_slots,
     stages,
@@ -88,7 +89,8 @@ def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
 def costs(case: Case, layout: dict[str, int], placement: Split) -> tuple[int, int]:
     """Nanoseconds of the slowest rank's micro-batch, bytes of the fullest rank."""
     columns = one_row(case, layout)
-    slowest = max(sum(parts.values()) for parts in rank_slots(case, columns, placement))
+    slots = rank_slots(numbers(case, columns), placement)
+    slowest = max(sum(parts.values()) for parts in slots)
     return slowest, max(stage.memory_bytes for stage in stages(case, columns, placement))
 
 

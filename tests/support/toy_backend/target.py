@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from parc.compiler.rules.candidate_degrees import micro_batches, replicas, ways
+from parc.compiler.rules.candidate_degrees import gpu_divisors, micro_batches, replica_degrees
 from parc.compiler.rules.divisibility import heads_over_tp
 from parc.compiler.target import Target
 from parc.compiler.traits import KernelTraits, MemoryTraits, StateBytes, Traits, WireTraits
@@ -20,8 +20,8 @@ class Options(Frozen):
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     return {
-        "tp": tuple(way for way in ways(job) if job.model.heads % way == 0),
-        "dp_replicate": replicas(job),
+        "tp": tuple(way for way in gpu_divisors(job) if job.model.heads % way == 0),
+        "dp_replicate": replica_degrees(job),
         "micro_batch": micro_batches(job),
     }
 
