@@ -65,13 +65,13 @@ def unallocated_gradient_bytes(
 
 @term("1/4096 B", of=("zero", "shard", "offload"))
 def step_width(case: Case, zero: Column, shard: Column, offload: Column) -> Column:
-    """Bytes per parameter, but for routed experts, that the update allocates on the GPU."""
+    """Bytes per parameter, but for routed experts, that the update briefly allocates on the GPU."""
     return SCALE * _step_bytes(case, zero, shard, offload)
 
 
 @term("1/4096 B", of=("zero", "expert_shard", "offload"))
 def expert_step_width(case: Case, zero: Column, expert_shard: Column, offload: Column) -> Column:
-    """Bytes per parameter of routed experts that the update allocates on the GPU."""
+    """Bytes per parameter of routed experts that the update briefly allocates on the GPU."""
     return SCALE * _step_bytes(case, zero, expert_shard, offload)
 
 

@@ -84,7 +84,7 @@ def ring(cluster: Cluster, message_bytes: Column, size: Column, stride: Column) 
 
 
 def all_to_all(cluster: Cluster, sent_bytes: Column, size: Column, stride: Column) -> Column:
-    """Seconds of an all-to-all of `sent_bytes` a rank; the domain's own share stays inside."""
+    """Seconds of an all-to-all of `sent_bytes` a rank; a domain's own share uses the fast link."""
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
     near = sent_bytes * (inside - 1) / size / EXCHANGE_SHARE

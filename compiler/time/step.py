@@ -122,7 +122,7 @@ def selective_attention(
 
 @term("ns", of=("tp", "tokens", "recompute"))
 def selective_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
-    """Nanoseconds of selective recompute of the dense half: nothing, one of three products, or all."""
+    """Nanoseconds of selective recompute, dense half: nothing, one of three products, or all."""
     share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
         case.traits.memory.selective
     ]
@@ -250,7 +250,7 @@ def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:
 
 
 def _per_layer(half: float, experts: float) -> dict[str, int]:
-    """Nanoseconds of a block's forward pass by kind, from seconds per half-layer and per MoE half."""
+    """Nanoseconds of a block's forward pass by kind, from seconds of a half-layer and MoE half."""
     dense = whole(half * NANO)
     return {"dense": 2 * dense, "moe": dense + whole(experts * NANO)}
 
@@ -286,7 +286,7 @@ def slot(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
 
 
 def boundary(x: Algebra[Value]) -> Value:
-    """Exposed nanoseconds per micro-batch of stage transfers: the latency alone where interleaved."""
+    """Exposed nanoseconds per micro-batch of stage transfers: latency alone where interleaved."""
     if "pp" not in x.case.domains:
         return x.number(0)
     return x.times(x.term(boundary_exposed), x.term(boundary_transfer)) + x.term(boundary_latency)
