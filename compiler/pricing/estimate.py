@@ -18,7 +18,7 @@ from ..pipeline.rank_load import Load, placed_load
 from ..plan import Estimate, Layout, Stage
 from ..time import step
 from ..variables import with_derived
-from .quantities import Prices, quantities
+from .quantities import time_quantities
 
 
 def one_row(case: Case, layout: Mapping[str, int]) -> dict[str, Integers]:
@@ -62,14 +62,9 @@ def estimate_layout(
     chosen = layout_of(columns)
     placement = placement or split(case.model, chosen.pp, chosen.vpp)
     time = time_by_part(case, columns, placement)
-    step_ns = sum(time.values())
-    prices = Prices(
-        *(np.array([value]) for value in (step_ns, time.get("bubble", 0))),
-        *(np.array([0]) for _ in range(2)),
-    )
-    values = {
-        name: float(np.ravel(value)[0]) for name, value in quantities(case, columns, prices).items()
-    }
+    totals = (np.array([value]) for value in (sum(time.values()), time.get("bubble", 0)))
+    found = time_quantities(case, columns, *totals)
+    values = {name: float(np.ravel(value)[0]) for name, value in found.items()}
     return Estimate(
         layout=chosen,
         stages=stages(case, columns, placement),

@@ -72,11 +72,6 @@ def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
     return repeated * case.step_tokens
 
 
-def share(prices: Prices) -> Integers:
-    """The bubble's share of a step in 1 / SHARE, rounded down as the solver does."""
-    return np.asarray(prices.bubble_ns * SHARE // np.maximum(prices.step_ns, 1), dtype=np.int64)
-
-
 def gpu_dollars(case: Case, gpus: Array) -> Array:
     """Price of so many GPUs, $ per second."""
     return case.cluster.price * gpus
@@ -89,15 +84,22 @@ def gpu_watts(case: Case, gpus: Array) -> Array:
 
 def quantities(case: Case, columns: Mapping[str, Integers], prices: Prices) -> dict[str, Array]:
     """Every quantity of `dsl.expression.QUANTITIES` in base units, for columns of layouts."""
-    seconds = prices.step_ns / 1e9
+    follow = time_quantities(case, columns, prices.step_ns, prices.bubble_ns)
+    return {"memory": prices.memory_kib * 1024, **follow}
+
+
+def time_quantities(
+    case: Case, columns: Mapping[str, Integers], step_ns: Integers, bubble_ns: Integers
+) -> dict[str, Array]:
+    """The quantities that follow from the time of a step and of its bubble, in base units. The bubble's share
+    is rounded down to 1 / SHARE, as in the solver."""
+    seconds = step_ns / 1e9
     gpus = np.asarray(columns["gpus"])
     steps = case.train.total_steps
     peak = case.job.peak_flops * gpus * seconds
-    repeated = recomputed_flops(
-        case, Arrays(case, columns).term(recomputed_total), columns["recompute"]
-    )
+    layers = Arrays(case, columns).term(recomputed_total)
+    repeated = recomputed_flops(case, layers, columns["recompute"])
     return {
-        "memory": prices.memory_kib * 1024,
         "step_time": seconds,
         "mfu": case.model_flops / peak,
         "hfu": (case.model_flops + repeated) / peak,
@@ -105,7 +107,7 @@ def quantities(case: Case, columns: Mapping[str, Integers], prices: Prices) -> d
         "days": seconds * steps,
         "cost": seconds * steps * gpu_dollars(case, gpus),
         "energy": seconds * steps * gpu_watts(case, gpus),
-        "bubble": share(prices) / SHARE,
+        "bubble": (bubble_ns * SHARE // np.maximum(step_ns, 1)) / SHARE,
     }
 
 
