@@ -1,7 +1,5 @@
 """`Plan` -> launch files and back, one module per framework and launcher, listed here."""
 
-from __future__ import annotations
-
 from .backend import Backend, Launcher
 from .deepspeed import BACKEND as DEEPSPEED
 from .megatron import BACKEND as MEGATRON

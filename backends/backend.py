@@ -1,7 +1,5 @@
 """The seam of a backend: everything that parc knows of a framework, declared in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The generation of a GPU as PyTorch reports it, which frameworks ask for."""
 
-from __future__ import annotations
-
 import re
 
 from ..dsl.job import Job

@@ -1,7 +1,5 @@
 """Settings of a launched job -> values of the language's blocks; what the files do not say is left out."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Mapping

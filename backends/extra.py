@@ -1,7 +1,5 @@
 """Complaints about `extra`, the table of a target block that sets what parc has no name for."""
 
-from __future__ import annotations
-
 from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
 

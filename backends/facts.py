@@ -1,7 +1,5 @@
 """Facts in the words of a plan: what `read(emit(plan))` gives back, whatever a framework calls it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ..compiler.plan import Plan

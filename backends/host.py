@@ -1,7 +1,5 @@
 """What the host takes beside the GPU: one Python and PyTorch under all frameworks, so the same for each."""
 
-from __future__ import annotations
-
 from ..compiler.traits import HostTraits
 
 HOST = HostTraits(

@@ -1,7 +1,5 @@
 """Launch files that people have -> one `LaunchConfig` for each job that they start. Nothing is run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType

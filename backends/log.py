@@ -1,7 +1,5 @@
 """A training log -> what it says of its run: target, layout, batch, model, and how fast its steps were."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """How launch files of a framework are recognised, read and described: what `Backend.reader` declares."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What several frameworks lack: one refusal each, with the framework's own lists."""
 
-from __future__ import annotations
-
 from ..compiler.target import Refusal
 from ..dsl.job import Job
 from .capability import BLACKWELL, capability

@@ -1,7 +1,5 @@
 """What a framework needs to train a shrunken job on this machine, and the Python that trains it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Text that a model learns in a few steps, as token ids."""
 
-from __future__ import annotations
-
 import random
 from array import array
 from pathlib import Path

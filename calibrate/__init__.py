@@ -1,7 +1,5 @@
 """Logs of real runs -> the few parameters of their cluster, and a `.par` file that states them."""
 
-from __future__ import annotations
-
 from .calibration import Calibration, Compared, calibrate
 from .site_file import definition_names, is_ours, site_text
 

@@ -1,7 +1,5 @@
 """Logs and their job -> fitted parameters, errors before and after, and why the result cannot be trusted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The codes of complaints about logs and fits: PAR790 to PAR799. A code is never reused."""
 
-from __future__ import annotations
-
 UNREADABLE = "PAR790"
 NO_STEPS = "PAR791"
 OTHER_JOB = "PAR792"

@@ -6,8 +6,6 @@ least squares, so a parameter moves only as far as the runs outweigh its prior (
 Theory, 2005, chapter 3).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Paths of logs -> `RunLog`s, each read by a framework that knows its lines, those of the job first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A log, its job and the layout that the user gives -> a measured run with its layout complete."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A value of a job -> the text that stands for exactly this value in a `.par` file."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ..dsl.schema import SettingType

@@ -1,7 +1,5 @@
 """Fitted parameters -> the text of a `.par` file to import: the job's GPU and cluster with them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

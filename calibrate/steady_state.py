@@ -1,7 +1,5 @@
 """Seconds of the steps of a run -> the time of its steady state and how much it varies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -1,7 +1,5 @@
 """The command line: arguments -> one command -> exit code (0 fine, 1 findings, 2 wrong usage or input)."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

@@ -3,8 +3,6 @@
 `parc` offers `load`, `compile` and `estimate` from here; `parc.lint` is a package that can be called.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A job and a target -> `Plan`, the best layout with its proof, or the `Estimate` of one given layout."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """Codes of the compiler's diagnostics other than rules of layouts (`rules/` and the backends have those), and
 codes that moved or were retired. A code is never reused."""
 
-from __future__ import annotations
-
 NOT_A_BOUND = "PAR042"
 TOO_MANY_VARIABLES = "PAR043"
 NO_OBJECTIVE = "PAR044"

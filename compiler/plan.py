@@ -1,7 +1,5 @@
 """The answer for one target: a layout, its estimate and the proof, frozen; `plan.json` is their dump."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict

@@ -1,7 +1,5 @@
 """A predicted value -> the probability to exceed memory, and the 80 % band of measurements."""
 
-from __future__ import annotations
-
 from math import erf, exp, inf, log, sqrt
 
 #: Standard deviation of ln(measured / predicted bytes): the median over sources of its root mean square

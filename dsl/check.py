@@ -1,7 +1,5 @@
 """A job's text -> `Job`, or every complaint about it at once."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The codes of complaints about the language and the job: PAR0xx, none ever reused, each with its title."""
 
-from __future__ import annotations
-
 SYNTAX = "PAR001"
 UNREADABLE = "PAR002"
 NOT_UTF8 = "PAR003"

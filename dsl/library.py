@@ -1,7 +1,5 @@
 """The standard library, `std/*.par`: an index of its definitions, of which only those in use are parsed."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable

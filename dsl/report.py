@@ -1,7 +1,5 @@
 """Collecting complaints: raise one with `wrong(...)`, go on after it with `report.catching()`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 

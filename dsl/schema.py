@@ -1,7 +1,5 @@
 """The pydantic class of a block -> the type of each of its settings: kind, dimension, words, limits, doc."""
 
-from __future__ import annotations
-
 import functools
 import types
 import typing

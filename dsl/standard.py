@@ -1,7 +1,5 @@
 """The name of one definition of the standard library -> its `Model`, `Gpu` or `Cluster`."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from .diagnostics import JobError, Source, Span

@@ -1,7 +1,5 @@
 """The compiler's own layout predicates, judged on the facts of a launch file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 

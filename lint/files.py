@@ -1,7 +1,5 @@
 """Paths -> texts of launch files, recognised by content in folders, and complaints about other files."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What a rule reports (`Complaint` or `Skipped`), and a complaint with its rule and spans (`Finding`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ..dsl.diagnostics import Diagnostic, Severity, Span

@@ -1,7 +1,5 @@
 """Edits of findings -> new texts. What two findings both want to change is left to the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

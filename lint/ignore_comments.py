@@ -4,8 +4,6 @@ On a line of its own a comment covers the next statement, or, above the first st
 file; at the end of a line of code it covers that line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

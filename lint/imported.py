@@ -1,7 +1,5 @@
 """What launch files say -> the text of a job: what is unknown stands there as a comment to fill in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`LaunchConfig`s -> findings: every rule over every job, less what is suppressed or not selected."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

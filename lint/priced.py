@@ -1,7 +1,5 @@
 """What a launch file's layout costs on a job, and what the best layout would: the compiler's own terms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

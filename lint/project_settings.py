@@ -1,7 +1,5 @@
 """`[tool.parc]` of pyproject.toml, or parc.toml, above the current folder -> settings of `parc lint`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

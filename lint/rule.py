@@ -1,7 +1,5 @@
 """A rule: a module of `rules/` with these names; its docstring is its page (What, Why, Bad, Good)."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A rule -> its page: what it checks, why, what fails, what is legal, its source. Rules -> an index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from .rule import Rule

@@ -1,7 +1,5 @@
 """Paths -> judged jobs: read the texts, let the backends read the jobs, let the rules judge them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`std.h100_pod` -> the cluster of that name."""
 
-from __future__ import annotations
-
 from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from ..dsl.job import Cluster
 from ..dsl.library import std_entries

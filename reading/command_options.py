@@ -1,7 +1,5 @@
 """The words of a command -> its options with their places, and the unknown words that may be options too."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What launch files say: facts and settings with their places, and what could not be followed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

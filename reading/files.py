@@ -1,7 +1,5 @@
 """Files on disk -> text, in bounded time: regular, of bounded size, below the folders that were named."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A launched command -> its launcher, the program it starts, and how many processes on how many nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 

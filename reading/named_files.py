@@ -1,7 +1,5 @@
 """A path that a launched command names -> that file: given, below a folder, or written by the script."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

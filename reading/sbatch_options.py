@@ -4,8 +4,6 @@ Which letters there are and which options take a value is what sbatch and srun o
 a line is cut into words is what `sbatch -v` prints of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -1,8 +1,6 @@
 """The names of facts, each with one line of doc: the compiler's and the language's names, and a few that only
 launch files have."""
 
-from __future__ import annotations
-
 #: Names of the compiler's `Layout` and of a `cluster` block, and two sums over them: `gpus` and `dp`.
 LAYOUT = {
     "nodes": "nodes of the job",

@@ -3,8 +3,6 @@
 A program of its own survives what kills a run; it imports the standard library only.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

@@ -1,7 +1,5 @@
 """The path of a Python -> the frameworks that it has, their versions, and the GPUs that it sees."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

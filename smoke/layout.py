@@ -1,7 +1,5 @@
 """A layout -> layouts for a few processes that keep as many of its degrees as possible, best first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from math import prod

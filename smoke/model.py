@@ -1,7 +1,5 @@
 """The model and training of a job -> small ones of the same structure: narrow widths, short sequences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..compiler.model.parameters import total

@@ -1,7 +1,5 @@
 """A command -> its lines, each with its time in seconds, and its exit status; no process of it is left."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import signal

@@ -1,7 +1,5 @@
 """A plan -> its shrunken form, trained through the emitted launcher, and the steps that its log reports."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

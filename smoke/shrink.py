@@ -1,7 +1,5 @@
 """A plan -> the plan of a job so small that a few processes train it, with the same choices as `require`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product

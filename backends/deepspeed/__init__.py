@@ -1,7 +1,5 @@
 """DeepSpeed: `Plan` -> `ds_config.json`, `model.json`, `train.py` and `launch.sh`, and back."""
 
-from __future__ import annotations
-
 from ..backend import Backend
 from .emit.files import ENTRY, emit, facts
 from .read import READER

@@ -1,7 +1,5 @@
 """Settings of `target deepspeed { ... }`, and the configuration keys that they may add."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from ...dsl.job import Count, Doc, Frozen, Job

@@ -1,7 +1,5 @@
 """What a job may ask for and DeepSpeed with a plain PyTorch model does not do, before any layout is tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler.target import Refusal

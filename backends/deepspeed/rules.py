@@ -1,7 +1,5 @@
 """What DeepSpeed 0.19.8 refuses or leaves without meaning: one predicate per rule, with file and line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DeepSpeed 0.19.8 as the compiler sees it: which degrees it may choose and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Megatron-LM: one bash script that starts torchrun with grouped, reasoned options."""
 
-from __future__ import annotations
-
 from ..backend import Backend
 from .emit.files import ENTRY, emit, facts
 from .read import READER

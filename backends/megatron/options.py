@@ -1,7 +1,5 @@
 """The settings of `target megatron { ... }`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What a job may ask for and Megatron-LM does not have, whatever the layout."""
 
-from __future__ import annotations
-
 from ...compiler.target import Refusal
 from ...dsl.job import Job
 from .. import refusals

@@ -1,7 +1,5 @@
 """What Megatron-LM refuses: one predicate per rule of its arguments, models and schedules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

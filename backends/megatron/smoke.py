@@ -1,7 +1,5 @@
 """Megatron-LM in `parc smoke`: what it needs, its settings for a small run, and its log line of a step."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

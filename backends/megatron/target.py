@@ -1,7 +1,5 @@
 """Megatron-LM as the compiler sees it: which degrees it may choose, what it cannot run, what it costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`Plan` -> the text of its batch script, and the facts that the text states."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

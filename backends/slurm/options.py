@@ -1,7 +1,5 @@
 """sbatch options: the directives that a plan asks for, their spelling, and what SLURM would refuse."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

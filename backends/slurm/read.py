@@ -1,7 +1,5 @@
 """An sbatch file -> the facts of its directives, as sbatch reads them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

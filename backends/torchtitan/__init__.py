@@ -1,7 +1,5 @@
 """torchtitan: `Plan` -> train.toml, parc_model.py and launch.sh, and such files -> `LaunchConfig`."""
 
-from __future__ import annotations
-
 from ..backend import Backend
 from .emit.files import ENTRY, emit, facts
 from .read import READER

@@ -1,7 +1,5 @@
 """A job's model -> which of torchtitan 0.2.2's models it is, with the arguments that build exactly it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal

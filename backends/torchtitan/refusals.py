@@ -1,7 +1,5 @@
 """What a job may ask for and torchtitan cannot express in any layout."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler.target import Refusal

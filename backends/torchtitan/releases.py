@@ -1,7 +1,5 @@
 """What differs between the releases of torchtitan that parc writes for, by `version` of the target."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What torchtitan enforces between degrees, and what breaks later because it does not check it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The names that a torchtitan configuration may use. Others stop 0.2.2 at load (config/manager.py:168)."""
 
-from __future__ import annotations
-
 #: Sections of JobConfig and the keys that each may hold (torchtitan/config/job_config.py).
 SECTIONS: dict[str, frozenset[str]] = {
     section: frozenset(keys.split())

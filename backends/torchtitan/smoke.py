@@ -1,7 +1,5 @@
 """torchtitan in `parc smoke`: what it needs, its settings for a small run, and its log line of a step."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

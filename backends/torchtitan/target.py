@@ -1,7 +1,5 @@
 """torchtitan as the compiler sees it: the degrees it may choose, what it cannot run, what it costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ...compiler.model import parameters

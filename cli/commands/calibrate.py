@@ -1,7 +1,5 @@
 """fit a cluster's few parameters to logs of real runs, and write them as a file to import"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean

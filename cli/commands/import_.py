@@ -1,7 +1,5 @@
 """write the job that launch files describe"""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence

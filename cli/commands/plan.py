@@ -1,7 +1,5 @@
 """solve a job and print the best layout of each target; write nothing"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from .job_arguments import add_json, add_overrides, add_targets, load_job

@@ -1,7 +1,5 @@
 """A calibration -> text for a person, JSON, and the comment of the file that it writes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Plans -> JSON, for `plan.json` and `--json`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib.metadata import version

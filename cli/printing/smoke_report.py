@@ -1,7 +1,5 @@
 """The outcome of a smoke run -> text for a person, and JSON."""
 
-from __future__ import annotations
-
 from parc.compiler.model.parameters import total
 from parc.smoke import Outcome
 from parc.smoke.shrink import words

@@ -4,8 +4,6 @@
 writes and leaves the rest alone.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json

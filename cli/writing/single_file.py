@@ -1,7 +1,5 @@
 """A path and a text -> the file, written whole or not at all; a file that parc did not write is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

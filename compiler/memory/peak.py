@@ -5,8 +5,6 @@ In the backward pass a rank holds its activations, one layer's recomputed activa
 In the update it holds no activations, but all gradients and the optimizer's temporary buffers.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..algebra import KIB, Algebra, Term, Value, added

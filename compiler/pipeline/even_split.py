@@ -5,8 +5,6 @@
 loss).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 

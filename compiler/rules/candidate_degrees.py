@@ -1,7 +1,5 @@
 """A job -> candidate values of its variables, as far as they do not depend on the framework."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Rules that several frameworks share: which widths of a model are multiples of tp, ep and etp."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...dsl.job import Job

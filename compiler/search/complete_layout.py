@@ -1,7 +1,5 @@
 """A layout that gives some variables -> the cheapest that gives all, or the rules that it breaks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A priced space -> diagnostics of why it has no layout, and the constraints that bind its best one."""
 
-from __future__ import annotations
-
 from pathlib import PurePath
 
 import numpy as np

@@ -7,8 +7,6 @@ ranks the (pp - 1) / vpp slots of Narayanan et al. 2021, arXiv 2104.04473, 2.2. 
 they take and return columns, one number per layout.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

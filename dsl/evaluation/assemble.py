@@ -1,7 +1,5 @@
 """The blocks of a parsed job -> the parts of a `Job`, each as far as it can be built."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from .. import codes

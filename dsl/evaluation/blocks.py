@@ -1,7 +1,5 @@
 """Blocks -> pydantic objects: bases unrolled, changes applied, every setting read and checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The parts of a job -> what disagrees within or between them, whatever the framework; `CHECKS` lists all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

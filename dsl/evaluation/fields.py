@@ -1,7 +1,5 @@
 """The expression of one setting -> a value of its field's type: number in base units, word, text, table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The `goal` block -> objectives and conditions over decisions and quantities, names and units resolved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

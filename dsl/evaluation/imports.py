@@ -1,7 +1,5 @@
 """A job file and the files that it imports -> their scopes, each file read once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field

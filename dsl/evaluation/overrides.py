@@ -1,7 +1,5 @@
 """`--set train.seq_len=4096`: changes from the command line, by the path of what they change."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Text -> syntax tree, and every syntax error that does not follow from another."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files -> `Source` texts, with a complaint for everything that a file can be instead of a readable text."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """A parser's failure -> a complaint in words, and the text without the broken statement."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

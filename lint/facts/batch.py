@@ -1,7 +1,5 @@
 """An sbatch script as text: its directives, whether SLURM reads them or not, and the lines of its body."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

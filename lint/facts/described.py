@@ -1,7 +1,5 @@
 """The job that launch files describe, as far as it is known, by the names of the language."""
 
-from __future__ import annotations
-
 from ...backends import BACKENDS
 from ...backends.described import known
 from ...backends.reader import Values

@@ -1,7 +1,5 @@
 """One job's `LaunchConfig` as rules read it: facts, options by name, texts, and places in them."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Regular expressions for commands that start the processes of a job, in the text of a script."""
 
-from __future__ import annotations
-
 #: Commands that start the processes of one node.
 LAUNCHERS = (
     r"(?:\btorchrun\b|torch\.distributed\.(?:run|launch)\b"

@@ -1,7 +1,5 @@
 """Releases of frameworks: which is older."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -1,7 +1,5 @@
 """The words that frameworks know, by release: options of Megatron-LM, keys of DeepSpeed (data/*.txt)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Judged jobs -> text for people, editors and CI: one function per format, listed here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ..judging import Judged

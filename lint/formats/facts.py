@@ -1,7 +1,5 @@
 """What was read of every job: each fact with its value, or why it is unknown, and where it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...reading.facts import Unknown

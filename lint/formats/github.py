@@ -1,7 +1,5 @@
 """For GitHub Actions: workflow commands that become annotations of a pull request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..finding import Finding

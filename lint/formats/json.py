@@ -1,7 +1,5 @@
 """For programs: every job with its facts, every finding with its places."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """For test reports: one case per job, failed by its errors and warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """For code scanning: SARIF 2.1.0."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """For people: each finding with its source lines, or one line each, and what was judged at all."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

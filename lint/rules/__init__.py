@@ -1,7 +1,5 @@
 """The rules, by family and in the order of their codes; a rule that its family does not list does not run."""
 
-from __future__ import annotations
-
 from ..rule import rule_of
 from . import (
     batch,

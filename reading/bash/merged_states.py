@@ -1,7 +1,5 @@
 """The shell states of several branches -> one: what differs is unknown, with its alternatives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ..facts import Unknown

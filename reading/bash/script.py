@@ -1,7 +1,5 @@
 """A script's text -> the commands that it launches. The entry of this package."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

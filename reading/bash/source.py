@@ -1,7 +1,5 @@
 """Text that is parsed as bash, from a file or assembled by a script, whose every character has a place."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field

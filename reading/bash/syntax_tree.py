@@ -1,7 +1,5 @@
 """A source -> its syntax tree. Parts that are no bash are error nodes between readable statements."""
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 
 import tree_sitter_bash

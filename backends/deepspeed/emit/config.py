@@ -1,7 +1,5 @@
 """`Plan` -> the contents of `ds_config.json` and `model.json`: only keys that are read, never "auto"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ....compiler.plan import Plan

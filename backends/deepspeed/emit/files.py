@@ -1,7 +1,5 @@
 """`Plan` -> the files of a DeepSpeed run, and the facts that they state."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """DeepSpeed configs, the commands that name them, parc's own train.py, and its log -> facts."""
 
-from __future__ import annotations
-
 import re
 
 from ...reader import ConfigFile, Reader

@@ -1,7 +1,5 @@
 """A DeepSpeed config and parc's own train.py and model.json -> values of the `model` and `train` blocks."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 The text may come out of a script: what is unknown in it stays unknown, and the rest is read.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """A DeepSpeed config, and the model.json and train.py that parc writes beside it -> the facts they state."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Iterator, Mapping

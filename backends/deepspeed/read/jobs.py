@@ -1,7 +1,5 @@
 """A launched program with a DeepSpeed config, or the config alone -> its job."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """DeepSpeed's standard output, or that of parc's train.py -> `RunLog`: the configuration and the steps."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

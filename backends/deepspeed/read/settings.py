@@ -1,7 +1,5 @@
 """What a DeepSpeed config says: its settings as written, and the facts among them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import Fact, Setting, Unknown, Value

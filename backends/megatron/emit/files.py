@@ -1,7 +1,5 @@
 """`Plan` -> `megatron/pretrain.sh`: a script that starts one node's share of the job."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ....compiler.plan import Layout, Plan

@@ -1,7 +1,5 @@
 """Command-line options as rows of a bash array: text, and the reason that stands behind it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

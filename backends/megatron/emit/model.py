@@ -1,7 +1,5 @@
 """The model's options: architecture, attention, experts, latent attention, multi-token prediction."""
 
-from __future__ import annotations
-
 from ....compiler.plan import Plan
 from ....dsl.job import Model
 from ..options import Options

@@ -1,7 +1,5 @@
 """The layout's options, each with the reason and the numbers behind it."""
 
-from __future__ import annotations
-
 from ....compiler.plan import Plan
 from .flags import Flag, flag
 from .pipeline import described, split_flags

@@ -1,7 +1,5 @@
 """The plan's layers per stage -> the simplest Megatron-LM options that mean exactly that."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Batch, optimizer, precision, data, checkpoint and logging options."""
 
-from __future__ import annotations
-
 from ....compiler.plan import Plan
 from ..target import TRAITS
 from .flags import Flag, flag, switches, variable

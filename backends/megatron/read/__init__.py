@@ -1,7 +1,5 @@
 """Launch scripts, options and logs of Megatron-LM and its forks -> facts in the compiler's words."""
 
-from __future__ import annotations
-
 from ...reader import Reader
 from .answers import ANSWERS, fork
 from .described import model, train

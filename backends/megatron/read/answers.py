@@ -1,7 +1,5 @@
 """What predicates ask of a job that Megatron-LM's options and defaults decide, and facts do not say."""
 
-from __future__ import annotations
-
 from ....reading.facts import LaunchConfig, number_of, text_of
 from ...reader import Answers, Asked, Missing
 from .described import default_ffn

@@ -1,7 +1,5 @@
 """Megatron's arguments, in any of their spellings -> facts, with Megatron's defaults for what is not said."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A launched command -> whether it takes Megatron-LM's options, and the facts that it states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.bash.values import Word

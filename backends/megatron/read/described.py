@@ -1,7 +1,5 @@
 """Megatron-LM's options and their defaults -> values of the `model` and `train` blocks."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Megatron-LM's list of which layers have experts: `[0]*3+[1]*58`."""
 
-from __future__ import annotations
-
 import re
 
 _TERM = re.compile(r"\[([01](?:,[01])*)\](?:\*(\d+))?")

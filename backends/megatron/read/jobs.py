@@ -1,7 +1,5 @@
 """A launched Megatron command -> its job, with the DeepSpeed config that it names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ....reading.bash.script import Folder

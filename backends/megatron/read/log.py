@@ -1,7 +1,5 @@
 """Megatron-LM's standard output -> `RunLog`: its arguments block, and its line for each log interval."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

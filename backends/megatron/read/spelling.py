@@ -4,8 +4,6 @@ Read in the argument parsers of Megatron-LM v1.0 to core 0.20, Megatron-DeepSpee
 forks, epfLLM's Megatron-LLM, Pai-Megatron-Patch and ms-swift. `_` counts as `-`.
 """
 
-from __future__ import annotations
-
 #: As it is written -> as Megatron-LM calls it today.
 NAMES = {
     "--model-parallel-size": "--tensor-model-parallel-size",

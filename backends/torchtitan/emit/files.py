@@ -1,7 +1,5 @@
 """Plan -> torchtitan's configuration, train.toml with parc_model.py or parc_job.py, and launch.sh."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Plan -> torchtitan/parc_job.py, the Python configuration that torchtitan 0.3.0 reads instead of TOML."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

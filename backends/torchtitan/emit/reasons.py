@@ -1,7 +1,5 @@
 """Why each degree of a layout is what it is, with its numbers: the comments of train.toml."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ....compiler.plan import Plan

@@ -1,7 +1,5 @@
 """Plan -> the tables of settings that a torchtitan job is made of, in reading order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Layers of every pipeline stage -> the settings of torchtitan 0.2.2 that mean exactly that split."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """torchtitan's TOML files, Python configurations, commands and logs -> facts in the compiler's words."""
 
-from __future__ import annotations
-
 import re
 
 from ...reader import ConfigFile, Reader

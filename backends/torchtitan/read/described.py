@@ -1,7 +1,5 @@
 """A torchtitan configuration with its registered models -> values of the `model` and `train` blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A torchtitan job's files -> facts, with torchtitan's defaults for what is left out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A launched torchtitan command, a TOML file or a Python config alone -> its job."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """torchtitan's standard output -> `RunLog`: what its trainer says at the start, and its line of metrics."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

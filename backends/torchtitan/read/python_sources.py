@@ -1,7 +1,5 @@
 """The constants of a parc_job.py -> the sizes of the model that it builds, read and never run."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from typing import Any

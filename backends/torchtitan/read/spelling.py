@@ -4,8 +4,6 @@ Read in torchtitan's config_manager.py between May 2024 and September 2025, whic
 degrees in [training] and [experimental], then in [parallelism]; `batch_size`, then `local_batch_size`.
 """
 
-from __future__ import annotations
-
 #: As it was -> as 0.2.2 has it.
 KEYS = {
     "training.batch_size": "training.local_batch_size",

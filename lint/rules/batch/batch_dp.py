@@ -10,8 +10,6 @@ Good:
 torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --micro-batch-size 1 --global-batch-size 1008
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of

@@ -12,8 +12,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --n
     --micro-batch-size 1 --global-batch-size 128
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....backends.reader import Missing

@@ -13,8 +13,6 @@ torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --micro-batch-size 1 --gl
     --rampup-batch-size 24 24 6000000
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import texts_of

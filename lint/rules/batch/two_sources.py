@@ -21,8 +21,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_con
     --micro-batch-size 8 --global-batch-size 64
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of

@@ -13,8 +13,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --n
     --num-layers-per-virtual-pipeline-stage 2 --micro-batch-size 1 --global-batch-size 16
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

@@ -12,8 +12,6 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --use-megatron-fsdp --ckpt-format fsdp_dtensor
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import text_of

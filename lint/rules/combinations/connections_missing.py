@@ -15,8 +15,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-pa
     --num-attention-heads 32
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -11,8 +11,6 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --step-batch-size-schedule "0:128 1B:1024"
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob

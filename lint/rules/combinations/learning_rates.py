@@ -10,8 +10,6 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 --lr 1e-4 --min-lr 1e-5
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import text_of

@@ -1,7 +1,5 @@
 """Which of Megatron-LM's options need or exclude each other, a row each, with the line that says so."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

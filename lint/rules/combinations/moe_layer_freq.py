@@ -13,8 +13,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 28 -
     --moe-layer-freq "([0]*1+[1]*27)"
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....backends.megatron.read.expert_layers import length_of

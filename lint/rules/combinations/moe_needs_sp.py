@@ -14,8 +14,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-pa
     --num-layers 32 --disable-bias-linear --num-experts 8 --sequence-parallel
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob

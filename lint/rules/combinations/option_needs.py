@@ -12,8 +12,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --overlap-param-gath
     --use-distributed-optimizer --overlap-grad-reduce
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity

@@ -10,8 +10,6 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 1000
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity

@@ -13,8 +13,6 @@ Good:
 torchrun --nnodes "${NNODES:-2}" --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import Unknown

@@ -17,8 +17,6 @@ Good:
 }
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

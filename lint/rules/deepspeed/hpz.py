@@ -23,8 +23,6 @@ Good:
 deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config ds_config.json
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of

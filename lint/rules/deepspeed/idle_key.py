@@ -18,8 +18,6 @@ Good:
 }
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of, text_of

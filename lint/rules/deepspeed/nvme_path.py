@@ -16,8 +16,6 @@ Good:
 }
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import text_of

@@ -29,8 +29,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-la
     --zero-stage 3 --deepspeed_config ds_config.json --cpu-optimizer
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity

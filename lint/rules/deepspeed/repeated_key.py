@@ -17,8 +17,6 @@ Good:
 }
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import Setting

@@ -16,8 +16,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
     --zero-stage 1
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

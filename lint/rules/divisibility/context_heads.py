@@ -17,8 +17,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --num-attention-head
     --group-query-attention --num-query-groups 8
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import text_of

@@ -14,8 +14,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --seq
     --num-experts 8 --expert-tensor-parallel-size 2 --disable-bias-linear
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

@@ -16,8 +16,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --seq
     --disable-bias-linear --num-experts 8 --moe-ffn-hidden-size 1408 --expert-tensor-parallel-size 4
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

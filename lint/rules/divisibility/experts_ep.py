@@ -12,8 +12,6 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --num-exp
     --expert-model-parallel-size 8
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

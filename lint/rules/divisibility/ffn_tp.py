@@ -14,8 +14,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --num
     --num-attention-heads 32 --ffn-hidden-size 11008 --swiglu
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

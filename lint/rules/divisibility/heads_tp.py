@@ -12,8 +12,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --num
     --hidden-size 6656 --num-attention-heads 52 --kv-channels 128
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

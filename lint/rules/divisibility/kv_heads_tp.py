@@ -16,8 +16,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --num
     --num-attention-heads 24 --group-query-attention --num-query-groups 6
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

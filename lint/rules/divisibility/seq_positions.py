@@ -10,8 +10,6 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --seq-length 8192 --max-position-embeddings 8192
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of

@@ -13,8 +13,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --seq
     --seq-length 4096 --num-attention-heads 32
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

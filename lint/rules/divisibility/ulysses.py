@@ -15,8 +15,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-si
     --seq-length 4096 --ds-sequence-parallel-size 8 --deepspeed
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

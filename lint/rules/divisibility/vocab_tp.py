@@ -14,8 +14,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \
     --tensor-model-parallel-size 4 --padded-vocab-size 152064
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of

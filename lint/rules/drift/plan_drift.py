@@ -35,8 +35,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
     --use-distributed-optimizer
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....backends import BACKENDS

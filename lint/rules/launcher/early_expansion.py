@@ -20,8 +20,6 @@ srun bash -c 'torchrun --nnodes 2 --nproc-per-node 8 --node-rank $SLURM_NODEID \
     --master-addr host1 pretrain_gpt.py'
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -12,8 +12,6 @@ Good:
 NNODES=2 NODE_RANK=0 MASTER_ADDR=host1 MASTER_PORT=29500 llamafactory-cli train config.yaml
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator

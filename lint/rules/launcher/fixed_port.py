@@ -20,8 +20,6 @@ Good:
 srun torchrun --nproc-per-node 4 --standalone pretrain_gpt.py --num-layers 32
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

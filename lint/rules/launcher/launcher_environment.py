@@ -12,8 +12,6 @@ Good:
 torchrun --nnodes 2 --nproc-per-node 8 train.py --deepspeed --deepspeed_config ds_config.json
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -10,8 +10,6 @@ Good:
 torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator

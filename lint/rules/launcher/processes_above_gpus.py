@@ -16,8 +16,6 @@ Good:
 srun torchrun --nproc-per-node 4 pretrain_gpt.py --num-layers 32
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of, text_of

@@ -19,8 +19,6 @@ export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
 srun torchrun --nnodes 2 --nproc-per-node 8 --master-port "$MASTER_PORT" pretrain_gpt.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.batch import batches

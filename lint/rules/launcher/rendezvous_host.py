@@ -22,8 +22,6 @@ srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
     --rdzv-endpoint "$MASTER_ADDR:29500" pretrain_gpt.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

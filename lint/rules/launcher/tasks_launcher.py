@@ -21,8 +21,6 @@ Good:
 srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import PurePath

@@ -21,8 +21,6 @@ srun torchrun --nnodes "$SLURM_NNODES" --nproc-per-node "${SLURM_GPUS_ON_NODE:-8
     --num-layers 32
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -13,8 +13,6 @@ torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
     --pipeline-model-parallel-size 4 --num-layers 32 --num-experts 8 --expert-model-parallel-size 8
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

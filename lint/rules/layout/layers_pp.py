@@ -12,8 +12,6 @@ Good:
 torchrun --nnodes 2 --nproc-per-node 8 pretrain_bert.py --pipeline-model-parallel-size 8 --num-layers 24
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of

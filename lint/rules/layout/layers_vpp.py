@@ -13,8 +13,6 @@ torchrun --nnodes 16 --nproc-per-node 8 pretrain_gpt.py --pipeline-model-paralle
     --num-layers-per-virtual-pipeline-stage 2
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of

@@ -13,8 +13,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 16 --pipeline-model-par
     --pipeline-model-parallel-layout "Et*4|t*4|t*4|t*4L"
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

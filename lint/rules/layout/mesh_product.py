@@ -23,8 +23,6 @@ tensor_parallel_degree = 2
 torchrun --nnodes 1 --nproc-per-node 8 -m torchtitan.train --job.config_file train.toml
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 

@@ -16,8 +16,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \
     --recompute-method uniform --recompute-num-layers 6
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of, text_of

@@ -14,8 +14,6 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
     --num-attention-heads 32
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob

@@ -25,8 +25,6 @@ pipeline_parallel_schedule = "Interleaved1F1B"
 pipeline_parallel_layers_per_stage = 11
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import number_of, text_of

@@ -1,7 +1,5 @@
 """Whether a job starts Megatron-LM's own training programs, whose options are known."""
 
-from __future__ import annotations
-
 from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import megatron_removed
 from .removed_option import REFUSED

@@ -16,8 +16,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \
     --tokenizer-type NullTokenizer --vocab-size 32000
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity

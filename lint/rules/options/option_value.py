@@ -13,8 +13,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \
     --moe-token-dispatcher-type alltoall
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -14,8 +14,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 -
     --ckpt-format fsdp_dtensor --data-parallel-sharding-strategy optim_grads
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity

@@ -19,8 +19,6 @@ local_batch_size = 8
 mode = "full"
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

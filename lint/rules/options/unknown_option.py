@@ -13,8 +13,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \
     --tensor-model-parallel-size 8
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 

@@ -21,8 +21,6 @@ seq_len = 4096
 tensor_parallel_degree = 2
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....backends.torchtitan.schema import SECTIONS

@@ -11,8 +11,6 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 64 --hidden-size 10240 --num-attention-heads 80
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob

@@ -34,8 +34,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
     --use-distributed-optimizer
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob

@@ -15,8 +15,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --num
     --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --bf16 --fp8-format hybrid
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

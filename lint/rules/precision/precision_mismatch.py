@@ -17,8 +17,6 @@ Good:
 accelerate launch --mixed_precision bf16 train.py --deepspeed ds_config.json
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import Setting, text_of

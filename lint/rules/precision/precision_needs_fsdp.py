@@ -20,8 +20,6 @@ data_parallel_shard_degree = 2
 tensor_parallel_degree = 8
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import enforced

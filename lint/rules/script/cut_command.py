@@ -16,8 +16,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py \\
     --hidden-size 4096
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

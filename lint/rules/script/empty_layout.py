@@ -11,8 +11,6 @@ TP_SIZE=8
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-parallel-size $TP_SIZE --bf16
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.facts import Setting, Unknown, Value, dashed

@@ -16,8 +16,6 @@ MASTER_PORT=$((10000 + SLURM_JOB_ID % 10000))
 echo "$MASTER_PORT"
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -12,8 +12,6 @@ Good:
 torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py --num-layers $1 --hidden-size $2
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

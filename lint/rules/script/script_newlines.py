@@ -14,8 +14,6 @@ Good:
 srun python train.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

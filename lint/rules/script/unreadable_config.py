@@ -15,8 +15,6 @@ Good:
 }
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob

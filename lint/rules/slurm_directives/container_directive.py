@@ -15,8 +15,6 @@ Good:
 srun --container-image=nvcr.io/nvidia/pytorch:25.03-py3 python train.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.batch import batches

@@ -19,8 +19,6 @@ set -e
 srun hostname
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

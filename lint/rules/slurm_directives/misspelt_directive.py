@@ -17,8 +17,6 @@ Good:
 srun hostname
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -14,8 +14,6 @@ Good:
 srun hostname
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....reading.bash.source import file_source

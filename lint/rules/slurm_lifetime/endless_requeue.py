@@ -16,8 +16,6 @@ if ! srun python train.py && ((${SLURM_RESTART_COUNT:-0} < 3)); then
 fi
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.batch import batches

@@ -14,8 +14,6 @@ Good:
 srun --export=ALL python train.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.batch import batches

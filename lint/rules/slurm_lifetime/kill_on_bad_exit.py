@@ -17,8 +17,6 @@ Good:
 srun --kill-on-bad-exit=1 python train.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

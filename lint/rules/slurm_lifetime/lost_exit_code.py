@@ -18,8 +18,6 @@ srun python train.py
 echo done
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -20,8 +20,6 @@ MASTER_ADDR=${hosts%%$'\\n'*}
 echo "$MASTER_ADDR"
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -16,8 +16,6 @@ Good:
 srun python train.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....backends.slurm.read import seconds_from

@@ -16,8 +16,6 @@ Good:
 srun torchrun --nproc-per-node 8 --signals-to-handle=SIGTERM,SIGUSR1 --shutdown-timeout=500 train.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

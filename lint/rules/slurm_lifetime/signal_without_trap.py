@@ -18,8 +18,6 @@ srun python train.py &
 wait
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -16,8 +16,6 @@ Good:
 srun --cpus-per-task="$SLURM_CPUS_PER_TASK" python train.py
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

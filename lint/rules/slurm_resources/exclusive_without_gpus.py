@@ -18,8 +18,6 @@ Good:
 srun torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 32
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.batch import batches

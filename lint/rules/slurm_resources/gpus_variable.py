@@ -17,8 +17,6 @@ Good:
 srun torchrun --nproc-per-node "$SLURM_GPUS_ON_NODE" pretrain_gpt.py --num-layers 32
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -16,8 +16,6 @@ Good:
 srun hostname
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...facts.batch import batches

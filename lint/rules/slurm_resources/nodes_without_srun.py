@@ -19,8 +19,6 @@ srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
     --rdzv-endpoint host1:29500 pretrain_gpt.py --num-layers 32
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import PurePath

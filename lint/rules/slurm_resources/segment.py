@@ -17,8 +17,6 @@ Good:
 srun python train.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...compiler_predicates import legal_values

@@ -16,8 +16,6 @@ Good:
 srun --nodes=2 --ntasks=2 hostname
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The builtins of bash -> their effect on the state: `cd`, `set`, `source`, `eval`, `read`, `getopts`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...facts import Unknown

@@ -1,7 +1,5 @@
 """Commands that start others -> launched commands: launchers, srun, mpirun, `bash -c`, scripts, sbatch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ... import sbatch_options

@@ -1,7 +1,5 @@
 """Expressions of numbers, as `bc`, `expr`, `awk` and `python -c` compute them -> their values."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,7 +1,5 @@
 """Programs whose output follows from arguments and input -> that output: `echo`, `seq`, `sed s///`."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable

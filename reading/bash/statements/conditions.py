@@ -1,7 +1,5 @@
 """`[ ... ]`, `[[ ... ]]` and `test`: true, false, or None where the text does not decide it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Exit status (true, false or undecided), and the jumps `exit`, `return`, `break` and `continue`."""
 
-from __future__ import annotations
-
 Status = bool | None
 
 

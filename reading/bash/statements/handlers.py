@@ -1,7 +1,5 @@
 """Node type of the grammar -> the function that runs such a statement."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..commands.simple_commands import command, declaration, redirected, unset

@@ -1,7 +1,5 @@
 """The arithmetic of `$(( ))`: 64-bit integers, and unknown where an operand is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

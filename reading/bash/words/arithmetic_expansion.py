@@ -1,7 +1,5 @@
 """`$((...))` and subscripts -> numbers: names are looked up in the shell, and assigned there."""
 
-from __future__ import annotations
-
 from ...facts import Unknown
 from ..shell import Shell
 from ..source import PlacedText, text_source

@@ -1,7 +1,5 @@
 """Where quotes, expansions and brackets of bash end: the position after the closing character."""
 
-from __future__ import annotations
-
 import re
 
 _IN_QUOTES = re.compile(r'["\\$`]')

@@ -1,7 +1,5 @@
 """Patterns of bash (`*`, `?`, `[...]`) as regular expressions, and what `%`, `#` and `/` do with them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """`$NAME` and `${NAME...}`: defaults, lengths, substrings, prefixes and suffixes, replacement, arrays."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

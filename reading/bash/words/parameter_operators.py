@@ -1,7 +1,5 @@
 """What the operators of `${NAME...}` do to a text: prefixes, suffixes, replacement, case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from . import glob_patterns

@@ -1,7 +1,5 @@
 """A word as written -> pieces: quotes, `$NAME`, `${...}`, `$(...)`, `$((...))`."""
 
-from __future__ import annotations
-
 import re
 
 from ...facts import Unknown
