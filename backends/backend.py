@@ -1,13 +1,19 @@
 """The seam of a backend: everything that parc knows of a framework, declared in one place."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ..compiler.plan import Plan
 from ..compiler.target import Codes, Target
 from ..reading.facts import LaunchConfig, Value
-from .reader import Reader
 from .smoke_run import SmokeRun
+
+if TYPE_CHECKING:
+    from .reader import Reader
 
 
 @dataclass(frozen=True)
@@ -17,16 +23,23 @@ class Backend:
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. `entry` is
     the emitted script that starts the job on one node: it reads NNODES, NODE_RANK, MASTER_ADDR and
-    MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable. `reader` understands launch
-    files and logs, the framework's own and other people's. `smoke` trains a small job on this machine.
+    MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable. `smoke` trains a small job
+    on this machine. `package` is the framework's own, whose `read.READER` is `reader`.
     """
 
+    package: str
     target: Target
     emit: Callable[[Plan], dict[str, str]]
     facts: Callable[[Plan], dict[str, Value]]
     entry: str
-    reader: Reader
     smoke: SmokeRun
+
+    @property
+    def reader(self) -> Reader:
+        """Understands launch files and logs, the framework's own and other people's; loaded only by those who
+        read."""
+        reader: Reader = import_module(f"{self.package}.read").READER
+        return reader
 
 
 @dataclass(frozen=True)

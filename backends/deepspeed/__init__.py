@@ -2,10 +2,9 @@
 
 from ..backend import Backend
 from .emit.files import ENTRY, emit, facts
-from .read import READER
 from .smoke import SMOKE
 from .target import TARGET
 
-BACKEND = Backend(target=TARGET, emit=emit, facts=facts, entry=ENTRY, reader=READER, smoke=SMOKE)
+BACKEND = Backend(__name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE)
 
 __all__ = ["BACKEND"]

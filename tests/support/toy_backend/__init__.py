@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from parc.backends.backend import Backend
 from tests.support.toy_backend.emit import ENTRY, emit, facts
-from tests.support.toy_backend.read import READER
 from tests.support.toy_backend.smoke import SMOKE
 from tests.support.toy_backend.target import TARGET
 
-BACKEND = Backend(target=TARGET, emit=emit, facts=facts, entry=ENTRY, reader=READER, smoke=SMOKE)
+BACKEND = Backend(__name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE)

@@ -1,0 +1,109 @@
+"""A job and a target -> its `Plan`, by sweep and proof; a user's layout -> its `Estimate`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...dsl.diagnostics import JobError
+from ...dsl.job import Job
+from ..case import Case
+from ..plan import Estimate, Plan, Proof
+from ..pricing.estimate import estimate_layout
+from ..pricing.quantities import value_of
+from ..target import Target
+from ..variables import ORDER
+from .complete_layout import complete
+from .cp_sat_search import Solution, solve
+from .explain import binding, no_layout, too_large
+from .space import Space
+from .stage_placement import place
+from .sweep import Swept, objectives, runnable, sweep
+
+#: Next-best layouts in a plan.
+RUNNERS_UP = 3
+
+
+def plan(job: Job, target: Target) -> Plan:
+    """The best layout of a job on a target, with its proof.
+
+    Raises JobError when the target cannot express the job, when no layout satisfies the constraints, and when
+    the layouts do not fit into the memory of the process.
+    """
+    try:
+        return _plan(job, target)
+    except MemoryError:
+        raise JobError([too_large(job, target)]) from None
+
+
+def _plan(job: Job, target: Target) -> Plan:
+    _refuse(job, target)
+    case = Case(job, target)
+    space = Space(case)
+    swept = sweep(space)
+    any_runs = runnable(case, swept.prices).any()
+    solution = _decided(swept, solve(space, swept.best_score)) if any_runs else None
+    if solution is None:
+        raise JobError([no_layout(swept)])
+    chosen = {name: solution.layout[name] for name in ORDER}
+    ranked = [swept.layout(int(row)) for row in swept.order[: RUNNERS_UP + 1]]
+    others = [
+        row for row in ({name: row[name] for name in ORDER} for row in ranked) if row != chosen
+    ]
+    return Plan(
+        job=job,
+        target=target.name,
+        estimate=estimate_layout(case, chosen, place(case, chosen)),
+        proof=_proof(space, solution),
+        runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
+        binding=binding(swept, int(swept.order[0])),
+    )
+
+
+def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
+    """The solver's solution; the sweep's optimum, at least as good, where the solver ended without proof."""
+    if solution is None or solution.proven:
+        return solution
+    if swept.best is None or swept.best_score is None:
+        return None
+    return replace(solution, layout=swept.best, status="FEASIBLE", value=float(swept.best_score))
+
+
+def _proof(space: Space, solution: Solution) -> Proof:
+    """The proof in the unit of the first objective; its bound is off by the solver's relative gap."""
+    objective = objectives(space.case)[0]
+    value = value_of(space.case, objective.quantity, solution.layout)
+    gap = _gap(solution)
+    return Proof(
+        status=solution.status,
+        objective=f"{objective.direction} {objective.quantity}",
+        value=value,
+        bound=gap and (value / gap if objective.direction == "maximize" else value * gap),
+        layouts=space.size,
+        seconds=solution.seconds,
+    )
+
+
+def _gap(solution: Solution) -> float | None:
+    """The solver's bound over its value; None where either is unknown or 0."""
+    if solution.proven and not solution.value:
+        return 1.0
+    return solution.bound / solution.value if solution.bound and solution.value else None
+
+
+def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
+    """The price of one layout given by its variables. Omitted variables take their neutral value; those that
+    are `free` in `variables.py` take the best feasible value, or where the constraints leave none, those of
+    the fastest layout that fits into memory, or of the smallest if none fits.
+
+    Raises JobError with every rule of the framework that the layout breaks,
+    and for names that are not variables.
+    """
+    _refuse(job, target)
+    case = Case(job, target)
+    decided = complete(case, layout)
+    return estimate_layout(case, decided, place(case, decided))
+
+
+def _refuse(job: Job, target: Target) -> None:
+    errors = [each for each in target.refuses(job) if each.severity == "error"]
+    if errors:
+        raise JobError(errors)
