@@ -47,11 +47,13 @@ class Rule:
         return {"What": first.strip()} | {name: text.strip("\n") for name, text in texts.items()}
 
     def example(self, heading: str) -> dict[str, str]:
-        """The files of the bad or the good example, by name."""
+        """The files of the bad or the good example, by name. A good one has the files that it does not name
+        from the bad one."""
         text = self.page[heading] + "\n"
         first, *rest = _FILE.split(text)
         named = {name: body.lstrip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-        return named or {self.file: first}
+        bad = self.example("Bad") if named and heading == "Good" else {}
+        return {**bad, **named} or {self.file: first}
 
     def arguments(self, heading: str) -> list[str]:
         """What `parc lint` is called with to judge the bad or the good example."""

@@ -19,8 +19,6 @@ Good:
   "train_batch_size": 1024,
   "train_micro_batch_size_per_gpu": 128
 }
---- launch.sh
-deepspeed --num_nodes 1 --num_gpus 8 train.py --deepspeed_config ds_config.json
 """
 
 import math

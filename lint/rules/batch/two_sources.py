@@ -13,8 +13,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_con
     --micro-batch-size 8 --global-batch-size 1024
 
 Good:
---- ds_config.json
-{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8}
 --- launch.sh
 deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \\
     --no-pipeline-parallel \\

@@ -16,11 +16,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-la
 Good:
 --- ds_config.json
 {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 1}}
---- launch.sh
-deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
-    --no-pipeline-parallel \\
-    --deepspeed \\
-    --deepspeed_config ds_config.json
 """
 
 from collections.abc import Iterator

@@ -19,8 +19,6 @@ Good:
   "train_micro_batch_size_per_gpu": 1,
   "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}
 }
---- launch.sh
-deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config ds_config.json
 """
 
 from collections.abc import Iterator

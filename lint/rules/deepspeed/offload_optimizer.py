@@ -17,11 +17,6 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-la
     --zero-stage 3 --deepspeed_config ds_config.json
 
 Good:
---- ds_config.json
-{
-  "train_micro_batch_size_per_gpu": 1,
-  "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}
-}
 --- launch.sh
 deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --hidden-size 4096 --num-layers 24 \\
     --no-pipeline-parallel \\

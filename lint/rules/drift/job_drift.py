@@ -1,8 +1,6 @@
 """A launch file and the job that it should run name different sizes: model, sequence, batch, precision,
 nodes. Judged with `--spec` alone.
 
-
-
 Why:
 Somebody changed one and not the other. The files train something else than was planned and priced.
 
@@ -20,11 +18,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 31 --hidden-size 4096 -
     --use-distributed-optimizer
 
 Good:
---- job.par
-model small from std.llama2_7b {}
-cluster node from std.dgx_h100 { nodes = 1 }
-train { seq_len = 4096; global_batch = 64; steps = 1000 }
-target megatron {}
 --- train.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\

@@ -1,8 +1,6 @@
 """A launch file's layout is not the one that parc plans for the job. Judged with `--spec` alone; the plan
 is solved.
 
-
-
 Why:
 The files are older than the job, or were changed by hand.
 
@@ -21,12 +19,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
     --tensor-model-parallel-size 8 --sequence-parallel --use-distributed-optimizer
 
 Good:
---- job.par
-model small from std.llama2_7b {}
-cluster node from std.dgx_h100 { nodes = 1 }
-train { seq_len = 4096; global_batch = 64; steps = 1000 }
-goal { maximize mfu; require zero == 1; require micro_batch == 1 }
-target megatron {}
 --- train.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\

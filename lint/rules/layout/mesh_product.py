@@ -19,8 +19,6 @@ Good:
 data_parallel_replicate_degree = 1
 data_parallel_shard_degree = 4
 tensor_parallel_degree = 2
---- launch.sh
-torchrun --nnodes 1 --nproc-per-node 8 -m torchtitan.train --job.config_file train.toml
 """
 
 import math

@@ -1,8 +1,6 @@
 """The layout is predicted to need more memory than a GPU has, or than the job's goal leaves. Judged with
 `--spec`, or with `--cluster` where the files say the whole model.
 
-
-
 Why:
 The job runs out of memory at start, or, with fp16, at its first unskipped step. The help names the one
 change that fits and costs the least time.
@@ -20,11 +18,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
     --global-batch-size 64 --micro-batch-size 8 --bf16
 
 Good:
---- job.par
-model small from std.llama2_7b {}
-cluster node from std.dgx_h100 { nodes = 1 }
-train { seq_len = 4096; global_batch = 64; steps = 1000 }
-target megatron {}
 --- train.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\

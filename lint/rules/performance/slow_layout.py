@@ -1,7 +1,5 @@
 """Another layout of the job would train faster. Judged with `--spec` alone; the plan is solved.
 
-
-
 Why:
 The difference is paid for on every step. The message names both layouts and what the change is worth.
 
@@ -20,12 +18,6 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
     --tensor-model-parallel-size 8 --sequence-parallel --use-distributed-optimizer
 
 Good:
---- job.par
-model small from std.llama2_7b {}
-cluster node from std.dgx_h100 { nodes = 1 }
-train { seq_len = 4096; global_batch = 64; steps = 1000 }
-goal { maximize mfu; require zero == 1; require micro_batch == 1 }
-target megatron {}
 --- train.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\

@@ -13,8 +13,6 @@ accelerate launch --mixed_precision bf16 train.py --deepspeed ds_config.json
 Good:
 --- ds_config.json
 {"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}}
---- launch.sh
-accelerate launch --mixed_precision bf16 train.py --deepspeed ds_config.json
 """
 
 from collections.abc import Iterator
