@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sysconfig
 
 import pytest
@@ -13,10 +14,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
+    find_tools()
+    hear_signals()
+
+
+def find_tools() -> None:
     """Tools that come as packages (parc, shellcheck) are found although no environment is activated."""
     os.environ["PATH"] = os.pathsep.join(
         [sysconfig.get_path("scripts"), os.environ.get("PATH", "")]
     )
+
+
+def hear_signals() -> None:
+    """In the background of a shell, or under nohup, signals are ignored, and so they would be in every
+    process that a test starts and ends by one."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 
 import pytest
@@ -45,17 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart() -> None:
-    hear_signals()
     watch()
-
-
-def hear_signals() -> None:
-    """In the background of a shell, or under nohup, signals are ignored, and so they would be in every
-    process that a test starts and ends by one."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
