@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..reading.bash.script import Folder
-from ..reading.facts import LaunchConfig
+from ..reading.facts import LaunchConfig, Setting
 from ..reading.launchers import Started
 from .log import RunLog
 
@@ -77,5 +77,11 @@ class Reader:
     """What predicates ask of a job and its facts do not say, such as a default of the framework."""
     options: Callable[[LaunchConfig], Values] = nothing
     """Settings of the target block that would write such files, such as its release."""
+    unexpressed: Callable[[LaunchConfig], Iterator[Setting]] = field(
+        default=lambda config: iter(())
+    )
+    """The framework's settings that neither the readers above nor the layout say, for `parc import`."""
+    variables: frozenset[str] = frozenset()
+    """Variables of the environment that parc sets with each of its jobs."""
     fork: Callable[[LaunchConfig], str | None] = field(default=lambda config: None)
     """The name of the fork whose files these are, None for the framework itself."""

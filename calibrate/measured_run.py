@@ -13,7 +13,9 @@ from ..compiler.search.complete_layout import complete
 from ..compiler.search.stage_placement import place
 from ..compiler.variables import FREE
 from ..dsl.diagnostics import Diagnostic, JobError
-from ..dsl.job import Cluster, Goal, Job, Model, Train
+from ..dsl.hardware import Cluster
+from ..dsl.job import Goal, Job, Train
+from ..dsl.model import Model
 from .codes import LAYOUT, OTHER_JOB, UNSTEADY
 from .steady_state import FEWEST, SteadyState, steady_state
 

@@ -8,7 +8,8 @@ from pathlib import PurePath
 
 from pydantic import BaseModel
 
-from ..dsl.job import Cluster, Job
+from ..dsl.hardware import Cluster
+from ..dsl.job import Job
 from ..dsl.library import std_entries
 from ..dsl.schema import setting_types
 from ..dsl.standard import std_cluster, std_gpu

@@ -11,6 +11,7 @@ from os import PathLike
 from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS
 from parc.compiler.plan import Estimate, Plan
+from parc.compiler.target import warnings as warnings_of
 from parc.dsl import load as read_job
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.job import Job
@@ -61,8 +62,18 @@ class Planned:
     complaints: tuple[tuple[str, Diagnostic], ...] = ()
 
     def diagnostics(self) -> list[Diagnostic]:
-        """The complaints; as warnings where at least one target has a plan."""
-        return softened((complaint for _, complaint in self.complaints), bool(self.plans))
+        """The complaints, as warnings where at least one target has a plan; then the plans' own warnings."""
+        complaints = softened((complaint for _, complaint in self.complaints), bool(self.plans))
+        return [*complaints, *self.warnings()]
+
+    def warnings(self) -> list[Diagnostic]:
+        """What the targets with a plan train otherwise than a reader of the job may think."""
+        return [each for plan in self.plans for each in cautions(self.job, plan.target)]
+
+
+def cautions(job: Job, target: str) -> list[Diagnostic]:
+    """The warnings of a target about a job, which hold for each of its layouts."""
+    return warnings_of(BACKENDS[target].target, job)
 
 
 def softened(complaints: Iterable[Diagnostic], soft: bool) -> list[Diagnostic]:

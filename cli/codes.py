@@ -1,4 +1,4 @@
-"""The codes of complaints about commands and their output: PAR087 to PAR099. A code is never reused."""
+"""The codes of complaints about commands and their output: PAR080 to PAR099. A code is never reused."""
 
 UNWRITABLE = "PAR090"
 FOREIGN = "PAR091"
@@ -10,6 +10,7 @@ NO_SMOKE = "PAR088"
 FOLDER_IN_USE = "PAR089"
 NO_FILES = "PAR095"
 NO_RULE = "PAR096"
+LOST = "PAR080"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -25,5 +26,6 @@ CODES: dict[str, tuple[str, str]] = {
     NO_SMOKE: ("smoke-layout", "no part of the layout fits the processes of a smoke run"),
     FOLDER_IN_USE: ("smoke-folder", "the folder that is to keep a smoke run's files holds others"),
     NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
+    LOST: ("import-lost", "a job cannot say what launch files say"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

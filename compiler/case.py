@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dsl.job import Cluster, Gpu, Job, Model, Train
-from .algebra import Column, by_stage
+from ..dsl.hardware import Cluster, Gpu
+from ..dsl.job import Job, Train
+from ..dsl.model import Model
+from .algebra import Column, Mask, by_stage
 from .model import flops, parameters
 from .target import Target
 from .traits import StateBytes, Traits
@@ -139,9 +141,15 @@ class Case:
         """Model FLOP of one step; causal attention counts in full."""
         return flops.training(self.model, self.seq_len, convention="full").total * self.step_tokens
 
+    def sequence_parallel(self, tp: Column) -> Mask:
+        """Where norms, dropout and residuals are divided over tp along the sequence."""
+        tensor = self.traits.tensor
+        divided = self.seq_len % np.asarray(tp) == 0
+        return np.asarray(tensor.sequence_parallel & (divided | (not tensor.whole_sequences)))
+
     def stream_ways(self, tp: Column) -> Column:
         """Ranks that divide norms, dropout and residuals: tp under sequence parallelism, else 1."""
-        return tp if self.traits.tensor.sequence_parallel else np.ones_like(tp)
+        return np.where(self.sequence_parallel(tp), tp, 1)
 
     def vocab(self, tp: Column) -> Column:
         """The vocabulary with the framework's padding."""

@@ -59,6 +59,15 @@ class Layout(Frozen):
         return OFFLOAD[self.offload]
 
     @property
+    def in_words(self) -> dict[str, str | int]:
+        """Variables by name; those that have words in the language (`VALUES`) by their word."""
+        shown: dict[str, str | int] = dict(self.model_dump())
+        for name, known in VALUES.items():
+            if name in shown:
+                shown[name] = {value: word for word, value in known.items()}[int(shown[name])]
+        return shown
+
+    @property
     def schedule(self) -> str:
         return "interleaved" if self.vpp > 1 else "1f1b"
 

@@ -25,7 +25,8 @@ class Predicate:
     `holds(job, **columns)` takes the variables `of` by name, as equally long integer arrays, and returns a
     boolean array. `title` names the violation, `message(job, **values)` adds the numbers of one layout.
     `source` names the framework's file or message. `stricter` is the reason why parc refuses layouts that the
-    framework starts; empty where there are none.
+    framework starts; empty where there are none. `cure` is what to change in the job where this rule alone
+    keeps the model from fitting into memory.
     """
 
     code: str
@@ -36,6 +37,7 @@ class Predicate:
     message: Callable[..., str]
     source: str
     stricter: str = ""
+    cure: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Target:
     predicates: tuple[Predicate, ...]
     refusals: tuple[Refusal, ...]
     traits: Traits
+    cautions: tuple[Refusal, ...] = ()
+    """What trains, but in another way than a reader of the job would think: said with every plan."""
     settings: Callable[[Job], Iterable[Diagnostic]] = field(default=lambda job: ())
     codes: Codes = field(default_factory=dict)
 
@@ -80,6 +84,17 @@ class Target:
             if (message := refusal.asked(job)) is not None
         ]
         return [*lacking, *self.settings(job)]
+
+
+def warnings(target: Target, job: Job) -> list[Diagnostic]:
+    """The target's cautions about a job, each a warning."""
+    return [
+        Diagnostic(
+            caution.code, message, job.span(*caution.path), severity="warning", help=caution.help
+        )
+        for caution in target.cautions
+        if (message := caution.asked(job)) is not None
+    ]
 
 
 def divisors(number: int, limit: int | None = None) -> tuple[int, ...]:

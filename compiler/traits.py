@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from ..dsl.job import Job, Model
+from ..dsl.job import Job
 from .algebra import Column
 
 #: `bucket(job, ranks, ways)`: parameters that one collective of gradients or weights carries on a rank, among
@@ -52,6 +52,10 @@ class MemoryTraits:
     """Bytes held per logit at the loss: every copy in its dtype, the gradient included."""
     local_logit_bytes: float | None = None
     """Bytes held per logit at the loss where tp divides the vocabulary; None where equal to `logit_bytes`."""
+    cap_logit_bytes: float = 0.0
+    """Further bytes per logit where the model caps its logits."""
+    repeats_keys: Callable[[Job], bool] = lambda job: False
+    """Attention copies keys and values for every query head, and keeps the copies for the backward pass."""
     live_parameters: float | None = None
     """Gathered parameters alive at once under ZeRO 3 where weights are gathered by module; None where they
     are gathered by layer."""
@@ -73,8 +77,6 @@ class MemoryTraits:
     """Inputs that tp gathers along the sequence are kept for the backward pass, not gathered again."""
     saves_fp8: bool = False
     """In fp8, linear layers save their inputs in 8 bits."""
-    block_norms: Callable[[Model], int] = lambda model: 0
-    """Parameters of norms that each block has in addition to the model's own."""
     buffers: Callable[[Job], int] = lambda job: 0
     """Fixed communication buffers, bytes."""
 
@@ -85,6 +87,8 @@ class TensorTraits:
 
     sequence_parallel: bool = True
     """Norms, dropout and residuals are divided over tp along the sequence."""
+    whole_sequences: bool = False
+    """A tp that does not divide the sequence leaves it whole; elsewhere no layout has such a tp."""
     vocab_multiple: int = 1
     """The vocabulary is padded to a multiple of this times tp."""
     whole_embedding: bool = False

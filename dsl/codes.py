@@ -36,6 +36,12 @@ PRECISION = "PAR038"
 POSITIONS = "PAR039"
 LEARNING_RATE = "PAR040"
 DOMAIN = "PAR041"
+ROPE_SCALING = "PAR050"
+ROUTER = "PAR051"
+WINDOWS = "PAR052"
+GATE = "PAR053"
+BATCH_RAMP = "PAR054"
+ADAPTERS = "PAR055"
 
 #: Code -> (short name, title), for `parc rules` and docs/language.md.
 CODES: dict[str, tuple[str, str]] = {
@@ -75,4 +81,10 @@ CODES: dict[str, tuple[str, str]] = {
     POSITIONS: ("positions", "learned positions end before the sequence"),
     LEARNING_RATE: ("learning-rate", "the learning-rate schedule is impossible"),
     DOMAIN: ("domain", "the fast domain does not fit the nodes"),
+    ROPE_SCALING: ("rope-scaling", "the settings of scaled rotary positions disagree"),
+    ROUTER: ("router", "the groups of the router do not fit its experts"),
+    WINDOWS: ("windows", "full layers among windows that are not there"),
+    GATE: ("gate", "a setting of a gate that the feed-forward block lacks"),
+    BATCH_RAMP: ("batch-ramp", "the growth of the batch is incomplete or uneven"),
+    ADAPTERS: ("adapters", "adapters such as LoRA are asked for"),
 }

@@ -10,10 +10,15 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from .job import Cluster, Doc, Gpu, Launch, Model, Train, Unit
+from .hardware import Cluster, Gpu
+from .job import Launch, Train
+from .model import Model
+from .settings import Data, Doc, Unit
 from .units import NUMBER, Dimension, dimension
 
-Kind = Literal["whole", "number", "truth", "word", "text", "choices", "texts", "table", "gpu"]
+Kind = Literal[
+    "whole", "number", "truth", "word", "text", "choices", "texts", "table", "data", "gpu"
+]
 
 #: The class of each block; those of targets come with the backends.
 CLASSES: dict[str, type[BaseModel]] = {
@@ -29,7 +34,8 @@ _HEAD_FIELDS = {"name", "kind"}
 
 @dataclass(frozen=True)
 class SettingType:
-    """What one setting takes. `limits` are pydantic's names of bounds (ge, gt, le, lt) with their values."""
+    """What one setting takes. `limits` are pydantic's names of bounds (ge, gt, le, lt) with their values;
+    `fractions` tells whether the numbers of a table may be other than whole."""
 
     key: str
     kind: Kind
@@ -40,6 +46,7 @@ class SettingType:
     default: object
     limits: tuple[tuple[str, float], ...]
     doc: str
+    fractions: bool = False
 
 
 @functools.cache
@@ -71,6 +78,7 @@ def _setting_type(key: str, hint: object, info: FieldInfo) -> SettingType:
         ),
         limits=_limits(metadata),
         doc=docs[0] if docs else (info.description or ""),
+        fractions=kind == "table" and float in get_args(get_args(core)[1]),
     )
 
 
@@ -98,6 +106,7 @@ def _kind(core: object) -> tuple[Kind, tuple[str, ...]]:
         bool: "truth",
         str: "text",
         Gpu: "gpu",
+        Data: "data",
     }
     if core in plain:
         return plain[core], ()

@@ -7,8 +7,9 @@ from .evaluation.assemble import Checker, cluster_of, gpu_of
 from .evaluation.blocks import Gathered, build, find_definition, gather, read_settings
 from .evaluation.overrides import Overrides
 from .evaluation.scope import Scope
-from .job import Cluster, Gpu, Model
+from .hardware import Cluster, Gpu
 from .library import STD
+from .model import Model
 from .report import Report
 from .syntax.tree import File, Identifier
 

@@ -8,12 +8,17 @@ from typing import Any
 
 from ..backends import BACKENDS
 from ..dsl.library import std_entries
+from ..dsl.settings import Data
+from ..reading.facts import Setting
 from .facts.batch import Batch, batches
 from .facts.described import NEEDED, described_layout, described_model, described_train
 from .facts.launched_job import LaunchedJob
+from .unexpressed import lines, unexpressed
 
 #: What a job leaves out when it is the language's own default, or says nothing.
 _IDLE = {"bias": False, "tied": False, "qk_norm": False, "mtp_layers": 0, "dropout": 0.0}
+#: Settings that are no bare numbers.
+_UNITS = {"collective_timeout": " s"}
 #: Directive of sbatch -> setting of a `launch slurm` block.
 _LAUNCH = {
     "job-name": "job_name",
@@ -28,10 +33,11 @@ _DEGREES = ("ep", "etp")
 
 @dataclass(frozen=True)
 class Imported:
-    """The text of a job, and the settings that somebody must still fill in."""
+    """The text of a job, the settings that somebody must fill in, and those of the files that it lacks."""
 
     text: str
     unknown: tuple[str, ...]
+    lost: tuple[Setting, ...]
 
 
 def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
@@ -49,7 +55,16 @@ def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
     ]
     sources = ", ".join(PurePath(path).name for path in launch.config.texts)
     head = f"# Imported by parc from {sources}. Commented settings are not in these files."
-    return Imported("\n\n".join([head, *blocks]) + "\n", tuple(unknown))
+    lost = unexpressed(launch.config)
+    return Imported("\n\n".join([head, *blocks, *_lost(lost)]) + "\n", tuple(unknown), lost)
+
+
+def _lost(settings: tuple[Setting, ...]) -> Iterator[str]:
+    if settings:
+        head = (
+            "# What the files say and this job does not; `extra` of the target may carry options:"
+        )
+        yield "\n".join([head, *(f"#   {line}" for line in lines(settings))])
 
 
 def _job_name(launch: LaunchedJob) -> str:
@@ -63,7 +78,7 @@ def _settings(
     head: str, values: Mapping[str, Any], needed: Iterable[str], unknown: list[str], block: str
 ) -> str:
     kept = {name: value for name, value in values.items() if _IDLE.get(name) != value}
-    lines = [f"  {name} = {_value(value)}" for name, value in kept.items()]
+    lines = [f"  {name} = {_value(value)}{_UNITS.get(name, '')}" for name, value in kept.items()]
     for name in needed:
         if name not in values:
             unknown.append(f"{block}.{name}")
@@ -72,9 +87,23 @@ def _settings(
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) and value >= 1e-4 else str(value)
+    match value:
+        case bool():
+            return str(value).lower()
+        case float() if value >= 1e-4:
+            return f"{value:g}"
+        case Data():
+            return _data_text(value)
+    return str(value)
+
+
+def _data_text(data: Data) -> str:
+    if data.synthetic:
+        return "synthetic"
+    if len(data.parts) == 1:
+        return f'"{data.parts[0][0]}"'
+    parts = "; ".join(f'"{source}" = {weight:g}' for source, weight in data.parts)
+    return f"{{ {parts} }}"
 
 
 def _cluster(launch: LaunchedJob, given: str | None, unknown: list[str]) -> str:
@@ -128,11 +157,27 @@ def _goal(launch: LaunchedJob) -> str:
 
 
 def _target(launch: LaunchedJob, unknown: list[str]) -> str:
-    if backend := BACKENDS.get(launch.framework or ""):
-        fork = backend.reader.fork(launch.config)
-        return f"target {launch.framework} {{}}" + (f"  # {fork}, nearly" if fork else "")
-    unknown.append("target")
-    return f"# Which framework runs this is not in the files.\n# target {next(iter(BACKENDS))} {{}}"
+    backend = BACKENDS.get(launch.framework or "")
+    if backend is None:
+        unknown.append("target")
+        return f"# Which framework runs this is not in the files.\n# target {next(iter(BACKENDS))} {{}}"
+    fork = backend.reader.fork(launch.config)
+    remark = f"  # {fork}, nearly" if fork else ""
+    said = backend.reader.options(launch.config).items()
+    settings = [f"  {name} = {_option(value)}" for name, value in said if _plain(value)]
+    if not settings:
+        return f"target {launch.framework} {{}}{remark}"
+    return "\n".join([f"target {launch.framework} {{{remark}", *settings, "}"])
+
+
+def _option(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else _value(value)
+
+
+def _plain(value: Any) -> bool:
+    """Whether texts stand between quotes as they are."""
+    texts = [source for source, _ in value.parts] if isinstance(value, Data) else [value]
+    return not any(isinstance(text, str) and re.search(r'["\\\n]', text) for text in texts)
 
 
 def _launch_blocks(launch: LaunchedJob) -> Iterator[str]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from ..compiler.codes import current
 from ..dsl.diagnostics import Diagnostic, Note, Severity
-from ..dsl.job import Cluster, Job
+from ..dsl.hardware import Cluster
+from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
 from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Finding, Skipped

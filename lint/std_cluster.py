@@ -1,7 +1,7 @@
 """`std.h100_pod` -> the cluster of that name."""
 
 from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
-from ..dsl.job import Cluster
+from ..dsl.hardware import Cluster
 from ..dsl.library import std_entries
 from ..dsl.standard import std_cluster
 

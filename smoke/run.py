@@ -14,6 +14,7 @@ from ..backends import BACKENDS
 from ..backends.smoke_run import Interpreter, SmokeRun
 from ..compiler.plan import Plan
 from ..dsl.job import Job
+from .failure import excerpt
 from .processes import Line, free_port, guarded, new_mark, run, terminable
 from .shrink import Room, not_exercised, shrunken
 
@@ -21,12 +22,9 @@ from .shrink import Room, not_exercised, shrunken
 FOREIGN = frozenset({
     "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
 })  # fmt: skip
+#: What a run printed, in a folder that is kept.
+LOG = "log.txt"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-#: Last lines of a log that a failed run shows, and how the line of an exception begins.
-SHOWN = 12
-ERROR = re.compile(r"^\s*(?:\[\w+\]:\s*)?[\w.]*(?:Error|Exception)\b: ")
-#: Lines shown before the first exception, and from it on.
-BEFORE, AFTER = 2, 4
 
 
 @dataclass(frozen=True)
@@ -110,13 +108,16 @@ def smoke(plan: Plan, request: Request) -> Outcome:
         if ready is None:
             return Outcome(plan, None)
         ended = run(ready.command, ready.environment, request.limit_seconds, mark)
+        if request.keep is not None:
+            text = "".join(f"{line.text}\n" for line in ended.lines)
+            (folder / LOG).write_text(text, encoding="utf-8")
     seconds = ended.lines[-1].seconds if ended.lines else 0.0
     framework = BACKENDS[plan.target].smoke
     steps = tuple(steps_of(ended.lines, framework.step))
     lost = not_exercised(plan, ready.plan, request.gpus)
     if not request.gpus:
         lost += framework.replaced(plan.job)
-    log = tuple(_excerpt(ended.lines))
+    log = tuple(excerpt([COLOUR.sub("", line.text) for line in ended.lines]))
     return Outcome(plan, ready.plan, steps, ended.status, seconds, tuple(lost), log)
 
 
@@ -222,14 +223,3 @@ def steps_of(lines: Iterable[Line], pattern: re.Pattern[str]) -> Iterator[Step]:
         if found and int(found[1]) not in seen:
             seen.add(int(found[1]))
             yield Step(int(found[1]), float(found[2]), line.seconds)
-
-
-def _excerpt(lines: Iterable[Line]) -> Iterator[str]:
-    """The first error of a log and its last lines."""
-    texts = [COLOUR.sub("", line.text).rstrip() for line in lines]
-    texts = [text for text in texts if text]
-    first = next((index for index, text in enumerate(texts) if ERROR.search(text)), None)
-    tail = max(0, len(texts) - SHOWN)
-    if first is not None and first < tail:
-        yield from texts[max(0, first - BEFORE) : min(first + AFTER, tail)]
-    yield from texts[tail:]

@@ -9,10 +9,18 @@ from ..compiler.plan import Layout, Plan
 from ..compiler.rules.validity import problems
 from ..compiler.target import Target
 from ..dsl.diagnostics import Source, Span
-from ..dsl.expression import VALUES, Call, Const, Name
-from ..dsl.job import Constraint, Goal, Job, TargetSpec
+from ..dsl.expression import Call, Const, Name
+from ..dsl.job import Constraint, Goal, Job, TargetSpec, Train
+from ..dsl.model import Model
 from .layout import cuts
-from .model import LONG_SEQUENCE, SEQUENCE, small_model, small_train
+from .model import (
+    LAYERS,
+    LONG_SEQUENCE,
+    OFFLOADED_LAYERS,
+    SEQUENCE,
+    small_model,
+    small_train,
+)
 
 #: Decisions that the shrunken job requires, so that the solver returns exactly the reduced layout.
 REQUIRED = (
@@ -35,12 +43,20 @@ class Room:
 def shrunken(plan: Plan, target: Target, room: Room, options: object) -> Plan | None:
     """The solved plan of the shrunken job with these target settings; None when the framework runs no reduced
     layout."""
-    for layout, tokens in product(cuts(plan.layout, room.processes), (SEQUENCE, LONG_SEQUENCE)):
+    lengths, positions = (SEQUENCE, LONG_SEQUENCE), _positions(plan.job.model)
+    for layout, tokens, kept in product(cuts(plan.layout, room.processes), lengths, positions):
         job = _job(plan, layout, room, tokens * layout.cp, options)
+        job = job.model_copy(update={"model": job.model.model_copy(update=kept)})
         if _chosen(target, job, layout) and not problems(job, target, layout):
             goal = Goal(constraints=tuple(_requirements(target, job, layout)))
             return solve(job.model_copy(update={"goal": goal}), target)
     return None
+
+
+def _positions(model: Model) -> tuple[dict[str, int], ...]:
+    """Shorter or, where a framework has no other than the model's, the same length before rope is scaled."""
+    original = model.rope_original_positions
+    return ({},) if original is None else ({}, {"rope_original_positions": original})
 
 
 def _chosen(target: Target, job: Job, layout: Layout) -> bool:
@@ -53,10 +69,11 @@ def _job(plan: Plan, layout: Layout, room: Room, length: int, options: object) -
     job = plan.job
     batch = layout.micro_batch * layout.microbatches * layout.dp
     stages = layout.pp * layout.vpp
+    most_layers = OFFLOADED_LAYERS if layout.offload else LAYERS
     cluster = {"nodes": (1,), "gpus_per_node": layout.gpus, "nvlink_domain": None, "pod_gpus": None}
     return job.model_copy(
         update={
-            "model": small_model(job.model, job.train.seq_len, stages, length),
+            "model": small_model(job.model, job.train.seq_len, stages, length, most_layers),
             "train": small_train(job.train, room.steps, length, batch, room.gpus),
             "cluster": job.cluster.model_copy(update=cluster),
             "goal": Goal(),
@@ -90,7 +107,14 @@ def not_exercised(before: Plan, after: Plan, gpus: bool) -> list[str]:
     lost += [f"experts {before.job.model.experts}: {after.job.model.experts} were trained"] * (
         before.job.model.experts != after.job.model.experts
     )
-    return lost + list(_of_machine(before, gpus))
+    return [*lost, *_of_training(before.job.train), *_of_machine(before, gpus)]
+
+
+def _of_training(train: Train) -> Iterator[str]:
+    if train.weights:
+        yield f"weights of {train.weights}: drawn ones were trained"
+    if train.ramp_from:
+        yield f"the batch that grows from {train.ramp_from} sequences: it was full from the start"
 
 
 def _became(degree: int) -> str:
@@ -108,15 +132,8 @@ def _of_machine(before: Plan, gpus: bool) -> Iterator[str]:
         yield f"{train.precision}: CPUs trained in bf16"
     if train.compile:
         yield "torch.compile: kernels ran one by one"
+    if train.async_checkpoints:
+        yield "async_checkpoints: training waited for them"
     if layout.gpus > 1:
         yield "NCCL, NVLink and the network between nodes: gloo carried everything"
     yield "GPU kernels: PyTorch's CPU ones ran"
-
-
-def words(layout: Layout) -> dict[str, str | int]:
-    """The layout by variable; variables that have words (`VALUES`) by their word."""
-    shown: dict[str, str | int] = dict(layout.model_dump())
-    for name, known in VALUES.items():
-        if name in shown:
-            shown[name] = {value: word for word, value in known.items()}[int(shown[name])]
-    return shown

@@ -2,10 +2,12 @@
 
 from typing import Annotated, Literal
 
-from ...dsl.job import Count, Doc, Frozen, Job
+from ...dsl.job import Job
+from ...dsl.settings import Data, Doc
+from ..observation import Observation
 
 
-class Options(Frozen):
+class Options(Observation):
     """What a user of DeepSpeed sets beside the layout. Paths become variables with these defaults."""
 
     model: Annotated[
@@ -15,7 +17,10 @@ class Options(Frozen):
         ),
     ] = "native"
     data: Annotated[
-        str | None, Doc("flat file of token ids to train on; made-up sequences unless given")
+        Data | None, Doc("flat files of token ids to train on; made-up sequences unless given")
+    ] = None
+    valid_data: Annotated[
+        Data | None, Doc("the same for evaluation, which does not happen unless given")
     ] = None
     data_dtype: Annotated[
         Literal["uint16", "uint32"] | None, Doc("type of the ids; from the vocabulary unless given")
@@ -23,7 +28,6 @@ class Options(Frozen):
     save: Annotated[str, Doc("folder for checkpoints, which a restart resumes from")] = (
         "checkpoints"
     )
-    log_interval: Annotated[Count, Doc("steps")] = 1
     accumulate: Annotated[
         Literal["fp32", "compute"],
         Doc("dtype that sums gradients over micro-batches: fp32, or that of the computation"),
@@ -54,9 +58,35 @@ def sums_in_fp32(job: Job) -> bool:
     return options_of(job).accumulate == "fp32"
 
 
+def evaluates(job: Job) -> bool:
+    """Whether the run measures its loss on data that it does not train on."""
+    options = options_of(job)
+    return options.valid_data is not None and options.eval_iters > 0
+
+
 def windowed(job: Job) -> bool:
     """Whether the window hides anything."""
-    return job.model.window is not None and job.model.window < job.train.seq_len
+    model = job.model
+    narrow = model.window is not None and model.window < job.train.seq_len
+    return narrow and model.full_attention_every != 1
+
+
+def alternating(job: Job) -> bool:
+    """Whether some layers see all keys and others the window."""
+    return windowed(job) and 1 < job.model.full_attention_every <= job.model.layers
+
+
+def masked(job: Job) -> bool:
+    """Whether attention takes a mask, which asks for as many key heads as query heads."""
+    return job.train.attention == "unfused" or windowed(job) or job.model.attention_sinks
+
+
+def mask_bytes(job: Job) -> int:
+    """The cached mask of each kind of layer, a byte for each score, and its 16-bit form in the kernel."""
+    if job.train.attention == "unfused" or not masked(job):
+        return 0
+    kinds = 2 if alternating(job) and job.model.attention_sinks else 1
+    return (kinds + 2) * job.train.seq_len**2
 
 
 #: Top-level keys that DeepSpeed 0.19.8 looks up; any other is ignored in silence (seen by handing

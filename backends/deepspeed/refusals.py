@@ -5,8 +5,30 @@ from collections.abc import Iterator
 from ...compiler.target import Refusal
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
-from .. import extra, refusals
+from .. import environment, extra, model_features, observation, refusals
+from .environment import VARIABLES
 from .options import DECIDED_KEYS, KNOWN_KEYS, hugging_face, options_of, windowed
+
+#: How names of features begin that only a model with experts has.
+ROUTER = ("router", "aux_loss", "z_loss")
+#: Features of models (`model_features.py`) that train.py has; the Llama of transformers has some of them.
+OF_LLAMA = frozenset({"rope_linear", "rope_llama3", "rope_yarn", "init_std", "init_unscaled"})
+OF_NATIVE = OF_LLAMA | {
+    "alternating_windows", "sinks", "attention_softcap", "logit_softcap", "parallel_block", "glu_clamp",
+    "glu_offset",
+}  # fmt: skip
+
+
+#: Experts are refused as such, so nothing is said of their router.
+OF_ROUTER = frozenset(name for name in model_features.NAMES if name.startswith(ROUTER))
+
+
+def native_has(job: Job) -> frozenset[str]:
+    return OF_NATIVE | (OF_ROUTER if job.model.moe else frozenset())
+
+
+def llama_has(job: Job) -> frozenset[str]:
+    return OF_LLAMA | OF_ROUTER if hugging_face(job) else model_features.NAMES
 
 
 def _experts(job: Job) -> str | None:
@@ -42,7 +64,61 @@ def _llama(job: Job) -> str | None:
     return f"the Llama of transformers has no `{found[0]}`" if found else None
 
 
+def _unfused_cap(job: Job) -> str | None:
+    cap, attention = job.model.attention_softcap, job.train.attention
+    if cap is None or attention == "unfused":
+        return None
+    return f"PyTorch's fused attention has no cap on scores (`attention_softcap = {cap:g}`)"
+
+
+def _llama_names(job: Job) -> str | None:
+    """What a checkpoint with the names of Llama's weights (transformers, modeling_llama.py) cannot hold."""
+    if job.train.weights is None:
+        return None
+    model = job.model
+    lacking = {
+        f"norm = {model.norm}": model.norm != "rmsnorm",
+        f"position = {model.position}": model.position == "learned",
+        "gated = false": not model.gated,
+        "parallel_block": model.parallel_block,
+    }
+    found = [name for name, asked in lacking.items() if asked]
+    return f"`weights` are read as those of a Llama, which has no `{found[0]}`" if found else None
+
+
+def _async(job: Job) -> str | None:
+    if not job.train.async_checkpoints:
+        return None
+    return "train.py for deepspeed waits until a checkpoint is written (`async_checkpoints`)"
+
+
 REFUSALS = (
+    *model_features.lacking("deepspeed", native_has),
+    *model_features.lacking("the Llama of transformers", llama_has),
+    Refusal(
+        "PAR434",
+        "no-async-checkpoints",
+        "checkpoints that are written beside the training",
+        _async,
+        ("train", "async_checkpoints"),
+        "async_checkpoints = false",
+    ),
+    Refusal(
+        "PAR435",
+        "no-weights",
+        "no checkpoint with the names of Llama's weights holds this model",
+        _llama_names,
+        ("train", "weights"),
+        "take `weights` out, or use another target",
+    ),
+    Refusal(
+        "PAR436",
+        "fused-softcap",
+        "fused attention with a cap on its scores",
+        _unfused_cap,
+        ("model", "attention_softcap"),
+        "attention = unfused, in `train`",
+    ),
     refusals.accelerator("deepspeed"),
     refusals.optimizers("deepspeed", "adam", "sgd"),
     refusals.precisions("deepspeed", "bf16", "fp16"),
@@ -76,13 +152,17 @@ REFUSALS = (
 #: Complaints of `settings`.
 UNKNOWN = "PAR407"
 CODES = {
+    **environment.CODES,
     **extra.CODES,
+    **observation.CODES,
     UNKNOWN: ("unknown-top-key", "a top-level key that DeepSpeed does not read"),
 }
 
 
 def settings(job: Job) -> Iterator[Diagnostic]:
-    """Keys of `extra` that DeepSpeed ignores, or that the job and the layout decide."""
+    """Keys of `extra` that are ignored or decided; variables and profiled steps that cannot be."""
+    yield from environment.problems(job, VARIABLES)
+    yield from observation.problems(job, "deepspeed")
     for key in options_of(job).extra:
         top = key.partition(".")[0]
         if top not in KNOWN_KEYS:

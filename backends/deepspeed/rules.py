@@ -59,6 +59,15 @@ def plain_average(job: Job, zero: Any) -> Any:
     return (zero < 2) | (not (scaled and scatters))
 
 
+def ramp(job: Job, micro_batch: Any, dp_replicate: Any, dp_shard: Any) -> Any:
+    first = job.train.ramp_from
+    return True if first is None else first % (micro_batch * dp_replicate * dp_shard) == 0
+
+
+def ramp_offload(job: Job, offload: Any) -> Any:
+    return (offload == 0) | (job.train.ramp_from is None)
+
+
 def whole_tensors(job: Job, tp: Any, offload: Any, hpz: Any) -> Any:
     return (tp == 1) | ((offload == 0) & (hpz == 1))
 
@@ -199,6 +208,31 @@ PREDICATES = (
         ),
         "runtime/engine.py:2323, `unsupported mix`; `accumulate = compute` sums them in 16 bits",
         stricter='asked for fp32 the engine refuses, so the file would leave it out and sum in 16 bits',
+    ),
+    Predicate(
+        "PAR437",
+        "ramp",
+        "the first batch of a ramp is no whole number of micro-batches on each replica",
+        ("micro_batch", "dp_replicate", "dp_shard"),
+        ramp,
+        lambda job, micro_batch, dp_replicate, dp_shard: (
+            f"ramp_from {job.train.ramp_from} is no multiple of micro_batch {micro_batch} * "
+            f"dp_replicate {dp_replicate} * dp_shard {dp_shard}"
+        ),
+        "runtime/engine.py:1330, set_train_batch_size: Train batch size must be divisible by micro-batch",
+    ),
+    Predicate(
+        "PAR438",
+        "ramp-offload",
+        "a batch that grows with offloaded states",
+        ("offload",),
+        ramp_offload,
+        lambda job, offload: (
+            f"offload {OFFLOAD[offload]} with ramp_from {job.train.ramp_from}: the optimizer keeps the count "
+            "of micro-batches that it started with"
+        ),
+        "runtime/zero/stage_1_and_2.py:324 and 1864",
+        stricter="the engine starts, and the stages that count for themselves were not tried",
     ),
     Predicate(
         "PAR433",

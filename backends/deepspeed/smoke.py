@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...dsl.job import Job
+from ...dsl.settings import Data
 from ..smoke_run import SmokeRun, without
 from ..smoke_text import write_tokens
 from .options import Options, hugging_face, options_of
@@ -32,13 +33,21 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
     options = options_of(job)
     changed = {
         "adam": options.adam if gpus else "torch",
-        "data": str(tokens),
+        "data": Data(parts=((str(tokens), 1.0),)),
+        "valid_data": _held_out(options, str(tokens)),
+        "tensorboard": None,
+        "wandb": None,
         "data_dtype": "uint16",
         "save": str(folder / "checkpoints"),
         "log_interval": 1,
         "extra": without(options.extra, GPU_ONLY, gpus),
     }
     return options.model_copy(update=changed)
+
+
+def _held_out(options: Options, tokens: str) -> Data | None:
+    """The same text, where the job evaluates at all."""
+    return None if options.valid_data is None else Data(parts=((tokens, 1.0),))
 
 
 def replaced(job: Job) -> Iterator[str]:
@@ -52,6 +61,6 @@ SMOKE = SmokeRun(
     install=install,
     settings=settings,
     step=re.compile(r"step (\d+)/\d+ \| loss ([\d.]+|nan)"),
-    variables=frozenset({"DATA", "SAVE"}),
+    variables=frozenset({"DATA", "SAVE", "VALID_DATA", "WEIGHTS", "PROFILE", "TENSORBOARD"}),
     replaced=replaced,
 )

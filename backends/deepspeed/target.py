@@ -19,8 +19,9 @@ from ...compiler.traits import (
     WireTraits,
 )
 from ...dsl.job import Job
+from .. import cautions
 from ..host import HOST
-from .options import Options, hugging_face, sums_in_fp32
+from .options import Options, hugging_face, mask_bytes, masked, sums_in_fp32
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
@@ -103,12 +104,12 @@ def sum_bytes(job: Job, zero: int) -> float:
 
 
 def buffer_bytes(job: Job) -> int:
-    """Four 16-bit gradient buckets.
+    """Four 16-bit gradient buckets, and the masks of attention where it takes any.
 
     Stage 2 fills one while it reduces another (stage_1_and_2.py:1170); stage 3 holds one and packs up to
     three for its reduce-scatter (stage3.py:454 and 782, coalesced_collectives.py:122).
     """
-    return 4 * 2 * REDUCE_BUCKET
+    return 4 * 2 * REDUCE_BUCKET + mask_bytes(job)
 
 
 def layer_parameters(job: Job) -> int:
@@ -127,6 +128,10 @@ TRAITS = Traits(
         # train.py: fp32 log-softmax, its gradient and that of the loss together (12.06 measured, PyTorch
         # 2.13).
         logit_bytes=12.0,
+        # The hyperbolic tangent that train.py caps logits with, in fp32.
+        cap_logit_bytes=4.0,
+        # train.py: kernels that take a mask want as many key heads as query heads.
+        repeats_keys=masked,
         # pipe/engine.py: pipe_buffers["outputs"] until the backward pass of the micro-batch.
         keeps_outputs=True,
         # The same file: pipe_recv_buf and grad_layer, beside pipe_buffers["inputs"] and ["outputs"].
@@ -192,6 +197,7 @@ TARGET = Target(
     predicates=PREDICATES,
     refusals=REFUSALS,
     traits=TRAITS,
+    cautions=(cautions.made_up_data("deepspeed"), cautions.UNBALANCED),
     settings=settings,
     codes=CODES,
 )

@@ -11,7 +11,6 @@ import sys
 import typing
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -27,6 +26,8 @@ WITHOUT_KERNELS: dict[str, Any] = {
     "masked_softmax_fusion": False,
     "gradient_accumulation_fusion": False,
     "apply_rope_fusion": False,
+    # The kernel of quick-GeGLU clamps before it adds the biases of experts that run one after another.
+    "bias_gelu_fusion": False,
     "no_persist_layer_norm": True,
     "moe_grouped_gemm": False,
     "moe_permute_fusion": False,
@@ -50,7 +51,7 @@ def stand_ins() -> Iterator[None]:
     cuda.tensors(torch)
     own_modules()
     norms(torch)
-    normed_projections()
+    reductions()
     attention(torch)
     random_trackers(torch)
 
@@ -117,49 +118,48 @@ def norms(torch: Any) -> None:
     import_module("megatron.core.transformer.torch_norm").WrappedTorchNorm.__new__ = made
 
 
-def normed_projections() -> None:
-    """A norm and the linear layer after it, which are one module in Transformer Engine: latent attention asks
-    for it where the query is not compressed, and then for no other norm of the query."""
-    backends: Any = import_module("megatron.core.models.backends")
-    latent: Any = import_module("megatron.core.transformer.multi_latent_attention")
-    norm: Any = import_module("megatron.core.transformer.torch_norm").WrappedTorchNorm
-    columns: Any = import_module("megatron.core.tensor_parallel.layers").ColumnParallelLinear
+def reductions() -> None:
+    """One rank has nothing to sum: what Megatron-LM's own layer then returns is a view, to which an expert's
+    bias cannot be added in place; Transformer Engine's is none."""
+    layers: Any = import_module("megatron.core.tensor_parallel.layers")
+    reduce = layers.reduce_from_tensor_model_parallel_region
 
-    class Normed(columns):  # type: ignore[misc]
-        def __init__(self, inputs: int, outputs: int, *, config: Any, **named: Any) -> None:
-            super().__init__(inputs, outputs, config=config, **named)
-            self.norm = norm(config, inputs, config.layernorm_epsilon)
+    def reduced(tensor: Any, group: Any = None) -> Any:
+        return tensor if group is not None and group.size() == 1 else reduce(tensor, group)
 
-        def forward(self, tensor: Any, *given: Any, **named: Any) -> Any:
-            return super().forward(self.norm(tensor), *given, **named)
-
-    resolver = getattr(latent, "QKNormConfigResolver", None)
-    if resolver is None:
-        return
-    backends.LocalSpecProvider.column_parallel_layer_norm_linear = lambda self: Normed
-
-    def resolved(config: Any, submodules: Any) -> Any:
-        if config.q_lora_rank is None:
-            submodules = replace(submodules, q_layernorm=None)
-        return resolver(config, submodules)
-
-    latent.QKNormConfigResolver = resolved
+    layers.reduce_from_tensor_model_parallel_region = reduced
 
 
 def attention(torch: Any) -> None:
-    """PyTorch's attention product with a mask, for heads of any size. Over a context group every rank gathers
-    all keys and values, where Transformer Engine sends them around a ring."""
+    """PyTorch's attention product with a mask, for heads of any size: windows of the layers that have them,
+    and logits that take part without a value. Over a context group every rank gathers all keys and values,
+    where Transformer Engine sends them around a ring."""
     state: Any = import_module("megatron.core.parallel_state")
     tracker: Any = import_module("megatron.core.tensor_parallel").get_cuda_rng_tracker
+    windowed: Any = import_module("megatron.core.transformer.utils").is_layer_window_attention
     kind: Any = import_module("megatron.core.transformer.dot_product_attention").DotProductAttention
     gathered = of_all_ranks(torch)
 
     def begin(
-        self: Any, config: Any, *_: Any, softmax_scale: float | None = None, **__: Any
+        self: Any, config: Any, layer_number: int, *_: Any, softmax_scale: Any = None, **__: Any
     ) -> None:
         torch.nn.Module.__init__(self)
         self.config, self.scale = config, softmax_scale
         self.tp_group = state.get_tensor_model_parallel_group()
+        every = config.window_attn_skip_freq
+        self.window = (
+            config.window_size if windowed(config.window_size, every, layer_number) else None
+        )
+        self.softmax_offset = None
+        if config.softmax_type == "learnable":
+            heads = config.num_attention_heads // self.tp_group.size()
+            logits = torch.empty(heads, dtype=config.params_dtype)
+            self.softmax_offset = torch.nn.Parameter(logits)
+            reset(self)
+
+    def reset(self: Any) -> None:
+        if self.softmax_offset is not None and self.config.perform_initialization:
+            self.config.init_method(self.softmax_offset)
 
     def forward(self: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> Any:
         ranks = state.get_context_parallel_world_size()
@@ -170,13 +170,31 @@ def attention(torch: Any) -> None:
             key, value = (gathered.apply(each.contiguous(), group) for each in (key, value))
         dropout = self.config.attention_dropout if self.training else 0.0
         heads = [each.permute(1, 2, 0, 3) for each in (query, key, value)]
-        mask = seen(mine, there, self.config.window_size)
-        named = {"dropout_p": dropout, "scale": self.scale, "enable_gqa": True}
+        mask = seen(mine, there, self.window)
         with nullcontext() if self.config.sequence_parallel else tracker().fork():
-            product = torch.nn.functional.scaled_dot_product_attention(*heads, mask, **named)
+            if self.softmax_offset is None:
+                named = {"dropout_p": dropout, "scale": self.scale, "enable_gqa": True}
+                product = torch.nn.functional.scaled_dot_product_attention(*heads, mask, **named)
+            else:
+                product = with_sinks(torch, heads, mask, self.scale, self.softmax_offset, dropout)
         return product.permute(2, 0, 1, 3).flatten(2)
 
-    kind.__init__, kind.forward = begin, forward
+    kind.__init__, kind.forward, kind.reset_parameters = begin, forward, reset
+
+
+def with_sinks(
+    torch: Any, heads: list[Any], mask: Any, scale: Any, sinks: Any, dropout: float
+) -> Any:
+    """Attention of query, key and value, each (batch, heads, tokens, size), in which a logit of each head
+    joins the softmax, as core/fusions/fused_softmax.py adds it."""
+    query, key, value = heads
+    repeats = query.shape[1] // key.shape[1]
+    key, value = (each.repeat_interleave(repeats, 1) for each in (key, value))
+    scores = query @ key.transpose(2, 3) * (scale or query.shape[3] ** -0.5)
+    scores = scores.float().masked_fill(~mask, float("-inf"))
+    logits = sinks.float().view(1, -1, 1, 1).expand(*scores.shape[:3], 1)
+    shares = torch.cat([scores, logits], -1).softmax(-1)[..., :-1].to(query.dtype)
+    return torch.nn.functional.dropout(shares, dropout) @ value
 
 
 def of_all_ranks(torch: Any) -> Any:

@@ -4,6 +4,7 @@ from ...compiler.target import Refusal
 from ...dsl.job import Job
 from .. import refusals
 from ..capability import AMPERE, older_nvidia
+from . import models
 
 
 def _whole_theta(job: Job) -> str | None:
@@ -15,10 +16,6 @@ def _whole_theta(job: Job) -> str | None:
 
 def _flash(job: Job) -> str | None:
     return None if job.train.attention == "unfused" else _needs_ampere(job, "fused attention needs")
-
-
-def _grouped_experts(job: Job) -> str | None:
-    return _needs_ampere(job, "grouped expert products need") if job.model.moe else None
 
 
 def _needs_ampere(job: Job, what: str) -> str | None:
@@ -35,15 +32,29 @@ def _shared_biases(job: Job) -> str | None:
 
 
 def _prediction_positions(job: Job) -> str | None:
-    if not job.model.mtp_layers or job.model.position != "learned":
+    """arguments.py:857 of 0.19.2, for which latent attention's yarn is rope."""
+    model = job.model
+    yarn = model.rope_scaling == "yarn" and not model.mla
+    if not model.mtp_layers or not (yarn or model.position == "learned"):
         return None
-    return "megatron combines mtp_layers with rope or no positions, not with `learned`"
+    other = "yarn" if yarn else "learned"
+    return f"megatron combines mtp_layers with rope or no positions, not with `{other}`"
+
+
+def _retention(job: Job) -> str | None:
+    """checkpointing.py knows --save-retain-interval: all older ones, or those of every so many steps."""
+    kept, options = job.train.keep_checkpoints, job.options("megatron")
+    if kept < 2 or (options is not None and not options.save):
+        return None
+    return f"megatron keeps the newest checkpoint or all, not the newest {kept}"
 
 
 REFUSALS = (
     refusals.accelerator("megatron"),
     refusals.optimizers("megatron", "adam", "sgd", "muon"),
-    refusals.feed_forwards("megatron", gated=("silu",), plain=("gelu", "squared_relu")),
+    refusals.feed_forwards(
+        "megatron", gated=("silu", "quick_gelu"), plain=("gelu", "squared_relu")
+    ),
     # pretrain_gpt.py builds a GPTModel with a causal mask.
     refusals.causal_alone("megatron"),
     Refusal(
@@ -63,14 +74,6 @@ REFUSALS = (
         "attention = unfused",
     ),
     Refusal(
-        "PAR326",
-        "no-grouped-experts",
-        "the GPU is too old for grouped products of experts",
-        _grouped_experts,
-        ("cluster", "gpu"),
-        "A100 or later",
-    ),
-    Refusal(
         "PAR328",
         "no-shared-bias",
         "shared experts with biases",
@@ -80,11 +83,20 @@ REFUSALS = (
     ),
     refusals.mxfp8(),
     Refusal(
+        "PAR382",
+        "keep-checkpoints",
+        "some of the newest checkpoints are to stay",
+        _retention,
+        ("train", "keep_checkpoints"),
+        "keep_checkpoints = 1 or 0; `save-retain-interval` in `extra` keeps one in so many",
+    ),
+    Refusal(
         "PAR329",
         "mtp-positions",
-        "learned positions with multi-token prediction",
+        "learned or yarn positions with multi-token prediction",
         _prediction_positions,
         ("model", "mtp_layers"),
-        "mtp_layers = 0, or position = rope",
+        "mtp_layers = 0, or position = rope without yarn",
     ),
+    *models.REFUSALS,
 )

@@ -32,13 +32,39 @@ def expert_grid_fits(job: Job, pp: Any, ep: Any, etp: Any, gpus: Any) -> Any:
     return (not job.model.moe) | (gpus % (etp * ep * pp) == 0)
 
 
-def sequence_parts(tp: Any, cp: Any) -> Any:
+def sequence_parallel(job: Job, tp: Any) -> Any:
+    """Whether --sequence-parallel is emitted: experts need it (core/transformer/moe/moe_layer.py:639), dense
+    models do without it where tp does not divide the sequence."""
+    return (tp > 1) & ((job.model.experts > 0) | (job.train.seq_len % tp == 0))
+
+
+def sequence_parts(job: Job, tp: Any, cp: Any) -> Any:
     """Equal parts of a sequence: two per context rank, and one per tensor rank (sequence parallelism)."""
-    return cp * np.lcm(np.where(cp > 1, 2, 1), tp)
+    ways = np.where(sequence_parallel(job, tp), tp, 1)
+    return cp * np.lcm(np.where(cp > 1, 2, 1), ways)
+
+
+def sequence_needs(job: Job, tp: int, cp: int) -> str:
+    parted = f"tp {tp} with sequence parallelism and " if sequence_parallel(job, tp) else ""
+    parts = sequence_parts(job, tp, cp)
+    return f"seq_len {job.train.seq_len} is not a multiple of {parts}, as {parted}cp {cp} need"
 
 
 def interleaving_fed(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
-    return (vpp == 1) | ((microbatches >= pp) & (microbatches % pp == 0))
+    """The smallest batch of a ramp has one part of the full one's micro-batches, and others multiples."""
+    least = microbatches // len(job.train.ramp)
+    return (vpp == 1) | ((least >= pp) & (least % pp == 0))
+
+
+def ramp_fed(job: Job, microbatches: Any) -> Any:
+    """All batches of a ramp are multiples of the first, which is one part of the full one."""
+    return microbatches % len(job.train.ramp) == 0
+
+
+def around_a_ring(job: Job) -> str:
+    """What keys and values that travel a ring cannot serve."""
+    window = job.model.window
+    return "attention_sinks" if window is None else f"window {window}"
 
 
 def recompute_counts(job: Job, pp: Any, vpp: Any, recompute: Any, recompute_layers: Any) -> Any:
@@ -133,21 +159,18 @@ SEQUENCE = (
         "seq-split",
         "the sequence does not divide into its parts",
         ("tp", "cp"),
-        lambda job, tp, cp: job.train.seq_len % sequence_parts(tp, cp) == 0,
-        lambda job, tp, cp: (
-            f"seq_len {job.train.seq_len} is not a multiple of {sequence_parts(tp, cp)}, "
-            f"as tp {tp} with sequence parallelism and cp {cp} need"
-        ),
+        lambda job, tp, cp: job.train.seq_len % sequence_parts(job, tp, cp) == 0,
+        sequence_needs,
         f"{COMMIT} megatron/core/tensor_parallel/mappings.py:72, megatron/training/arguments.py:1336",
     ),
     Predicate(
         "PAR133",
         "window-cp",
-        "cp above 1 with sliding-window attention",
+        "cp above 1 with sliding-window attention or attention sinks",
         ("cp",),
-        lambda job, cp: (cp == 1) | (job.model.window is None),
-        lambda job, cp: f"window {job.model.window} cannot be combined with cp {cp} over a ring",
-        "TransformerEngine pytorch/attention, context parallelism: p2p takes no sliding window",
+        lambda job, cp: (cp == 1) | ((job.model.window is None) & (not job.model.attention_sinks)),
+        lambda job, cp: f"{around_a_ring(job)} cannot be combined with cp {cp} over a ring",
+        "TransformerEngine pytorch/attention, context parallelism: p2p takes no sliding window and no sinks",
         stricter="Transformer Engine refuses it in the first attention",
     ),
     Predicate(
@@ -170,9 +193,22 @@ PIPELINE = (
         ("pp", "vpp", "microbatches"),
         interleaving_fed,
         lambda job, pp, vpp, microbatches: (
-            f"interleaving (vpp {vpp}) needs micro-batches in multiples of pp {pp}, not {microbatches}"
+            f"interleaving (vpp {vpp}) needs micro-batches in multiples of pp {pp}, "
+            f"not {microbatches // len(job.train.ramp)}"
         ),
         f"{SCHEDULES}:1160",
+    ),
+    Predicate(
+        "PAR208",
+        "ramp-batch",
+        "the first batch of a ramp does not divide over micro-batches and replicas",
+        ("microbatches",),
+        ramp_fed,
+        lambda job, microbatches: (
+            f"ramp_from {job.train.ramp_from} does not divide over micro-batches and replicas: the "
+            f"{microbatches} micro-batches of the full batch are no multiple of {len(job.train.ramp)}"
+        ),
+        "megatron-core 0.19.2 megatron/core/num_microbatches_calculator.py update, consistency_check",
     ),
     Predicate(
         "PAR127",
@@ -237,6 +273,18 @@ SHARDING = (
         ),
         f"{ARGUMENTS}:1459",
         stricter="Megatron-LM starts with a warning, and runs without the overlap that it was chosen for",
+    ),
+    Predicate(
+        "PAR318",
+        "fsdp-weights",
+        "Megatron-FSDP (zero 2 and 3) with weights of Hugging Face",
+        ("zero",),
+        lambda job, zero: (zero < 2) | (job.train.weights is None),
+        lambda job, zero: (
+            f"zero {zero} is Megatron-FSDP, whose checkpoints (fsdp_dtensor) are not what `weights` become"
+        ),
+        f"{COMMIT} megatron/training/checkpointing.py, _load_base_checkpoint",
+        stricter="Megatron-FSDP loads its own checkpoint format, and parc's conversion writes torch_dist",
     ),
     Predicate(
         "PAR309",

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...dsl.job import Job
+from ...dsl.settings import Data
 from ..capability import capability
 from ..smoke_run import Interpreter, SmokeRun
 from ..smoke_text import LENGTH, TEXTS, write_tokens
+from .data import names_data
 from .on_cpu import CAPABILITY
 from .options import Options
 
@@ -28,7 +30,12 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
     write_documents(documents)
     changed = {
         "path": os.environ.get(ROOT, options.path),
-        "data": str(documents),
+        "data": Data(parts=((str(documents), 1.0),)),
+        "train_data": None,
+        "valid_data": None,
+        "test_data": None,
+        "sft": False,
+        "prompt_format": "default",
         "split": "1,0,0",
         "tokenizer": None,
         "checkpoints": str(folder / "checkpoints"),
@@ -36,6 +43,9 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
         "eval_iters": 0,
         "tensorboard": None,
         "wandb": None,
+        "profile_start": None,
+        "profile_stop": None,
+        "extra": {name: value for name, value in options.extra.items() if not names_data(name)},
     }
     return options.model_copy(update=changed)
 

@@ -1,10 +1,9 @@
 """Megatron-LM as the compiler sees it: which degrees it may choose, what it cannot run, what it costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...compiler.model.parameters import norm
 from ...compiler.rules.candidate_degrees import (
     context_degrees,
     gpu_divisors,
@@ -23,10 +22,13 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
-from ...dsl.job import Job, Model
-from .. import extra
+from ...dsl.diagnostics import Diagnostic
+from ...dsl.job import Job
+from .. import cautions, environment, extra, observation
 from ..capability import HOPPER, capability
 from ..host import HOST
+from . import data
+from .models import RANKING
 from .options import Options
 from .refusals import REFUSALS
 from .rules import PREDICATES
@@ -84,17 +86,9 @@ def workspace_bytes(job: Job) -> int:
     return 32 * 2**20 if capability(job) >= HOPPER else 4 * 2**20
 
 
-def query_norm(model: Model) -> int:
-    """Where latent attention does not compress the query, --qk-layernorm normalises what its projection takes
-    (megatron-core 0.19.2 megatron/core/transformer/mla_qk_norm_config.py, _mla_fused_linear_or_default).
-    """
-    return norm(model, model.hidden) if model.mla and not model.q_lora_rank else 0
-
-
 TRAITS = Traits(
     memory=MemoryTraits(
         state=state,
-        block_norms=query_norm,
         selective="core_attention",
         # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
         saves_fp8=True,
@@ -105,6 +99,8 @@ TRAITS = Traits(
         buffers=workspace_bytes,
     ),
     tensor=TensorTraits(
+        # --sequence-parallel is an option of dense models, tp leaves norms and residuals whole without it.
+        whole_sequences=True,
         vocab_multiple=128,
     ),
     wire=WireTraits(
@@ -132,6 +128,12 @@ TRAITS = Traits(
 )
 
 
+def settings(job: Job) -> Iterator[Diagnostic]:
+    """Settings of the target block that disagree."""
+    yield from observation.problems(job, "megatron")
+    yield from data.problems(job)
+
+
 TARGET = Target(
     name="megatron",
     options=Options,
@@ -139,5 +141,7 @@ TARGET = Target(
     predicates=PREDICATES,
     refusals=REFUSALS,
     traits=TRAITS,
-    codes=extra.CODES,
+    cautions=(cautions.made_up_data("megatron", data.says_data), cautions.UNBALANCED, RANKING),
+    settings=settings,
+    codes={**extra.CODES, **environment.CODES, **observation.CODES, **data.CODES},
 )

@@ -1,13 +1,14 @@
 """`Plan` -> the text of its batch script, and the facts that the text states."""
 
 import math
+import shlex
 from collections.abc import Iterator
 
 from ...compiler.plan import Plan
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Launch
 from ...reading.facts import Value
-from ..render import provenance, render
+from ..render import provenance, quoted_text, render
 from .options import Options, directive, options, problems, time_text
 from .read import from_options
 
@@ -27,7 +28,10 @@ def emit(plan: Plan, entry: str) -> dict[str, str]:
         "layout": _layout_line(plan),
         "remarks": list(_remarks(plan, launch)),
         "options": [directive(name, value) for name, value in wanted.items()],
-        "prepare": [*(f"module load {name}" for name in launch.modules), *launch.setup],
+        "prepare": [
+            *(f"module load {shlex.join(names.split())}" for names in launch.modules),
+            *launch.setup,
+        ],
         "nodes": plan.layout.nodes,
         "nodes_text": _nodes_text(plan),
         "gpus_per_node": plan.job.cluster.gpus_per_node,
@@ -52,8 +56,8 @@ def _step_options(launch: Launch, wanted: Options) -> Iterator[str]:
     if "cpus-per-task" in wanted:
         yield 'cpus-per-task="$SLURM_CPUS_PER_TASK"'
     if launch.container:
-        mounts = f",{launch.mounts}" if launch.mounts else ""
-        yield f'container-image="{launch.container}"'
+        mounts = f",{quoted_text(launch.mounts)}" if launch.mounts else ""
+        yield f'container-image="{quoted_text(launch.container)}"'
         yield f'container-mounts="$PARC_OUT:$PARC_OUT{mounts}"'
 
 

@@ -13,6 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 GIB = 2**30
+#: Module of torchtitan.models and its class that calls FlexAttention.
+ATTENTION = {"common.attention": "FlexAttention", "attention": "FlexAttentionWrapper"}
 
 
 @contextmanager
@@ -119,11 +121,10 @@ def stepping(step: Any) -> Any:
 
 
 def dense_attention(torch: Any) -> None:
-    """FlexAttention of 0.3.0 has no backward pass on CPUs: the same mask in dense attention."""
-    try:
-        attention: Any = import_module("torchtitan.models.common.attention")
-    except ImportError:
-        return
+    """FlexAttention has no backward pass on CPUs: the same mask in dense attention.
+
+    0.3.0 asks for what else it computes as `return_aux`, 0.2.2 for the logarithm of sums as `return_lse`.
+    """
     flexible: Any = import_module("torch.nn.attention.flex_attention")
     numbers = torch.arange
 
@@ -135,6 +136,8 @@ def dense_attention(torch: Any) -> None:
         block_mask: Any = None,
         scale: float | None = None,
         enable_gqa: bool = False,
+        return_lse: bool = False,
+        return_aux: Any = None,
         **_: Any,
     ) -> Any:
         mask = block_mask.mask_mod(
@@ -146,9 +149,24 @@ def dense_attention(torch: Any) -> None:
         attended = torch.nn.functional.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, scale=scale, enable_gqa=enable_gqa
         )
-        return attended, flexible.AuxOutput(lse=None, max_scores=None)
+        wanted = return_lse or (return_aux is not None and return_aux.lse)
+        sums = logarithms(query, key, mask, scale) if wanted else None
+        if return_aux is not None:
+            return attended, flexible.AuxOutput(lse=sums, max_scores=None)
+        return (attended, sums) if return_lse else attended
 
-    attention.FlexAttention._compiled_flex_attn = staticmethod(dense)
+    for module, name in ATTENTION.items():
+        with suppress(ImportError):
+            attention = getattr(import_module(f"torchtitan.models.{module}"), name)
+            attention._compiled_flex_attn = staticmethod(dense)
+
+
+def logarithms(query: Any, key: Any, mask: Any, scale: float | None) -> Any:
+    """Of the sums of exponentials of the scores, by which sinks are weighed."""
+    keys = key.repeat_interleave(query.shape[1] // key.shape[1], dim=1)
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    scores = (query @ keys.transpose(-2, -1)).float() * factor
+    return scores.masked_fill(~mask, float("-inf")).logsumexp(dim=-1)
 
 
 def reference_permutation() -> None:

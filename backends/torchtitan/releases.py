@@ -1,6 +1,6 @@
 """What differs between the releases of torchtitan that parc writes for, by `version` of the target."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from ...dsl.job import Job
 from .models import Family
 from .options import options_of
-from .schema import PYTHON_SECTIONS, SECTIONS
+from .schema import PYTHON_SECTIONS, SECTIONS, Kinds
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Release:
     """`sequence` is what a sequence must be a multiple of, at given tp and cp."""
 
     name: str
-    sections: Mapping[str, frozenset[str]]
+    sections: Kinds
     families: frozenset[Family]
     pipelined: frozenset[Family]
     precisions: tuple[str, ...]
@@ -32,8 +32,8 @@ RELEASES = {
     "0.2.2": Release(
         name="0.2.2",
         sections=SECTIONS,
-        families=frozenset({"llama3", "qwen3", "deepseek_v3"}),
-        # models/qwen3/__init__.py:199 gives no pipelining function.
+        families=frozenset({"llama3", "qwen3", "deepseek_v3", "gpt_oss"}),
+        # models/qwen3/__init__.py:199, models/gpt_oss/__init__.py:85 give no pipelining function.
         pipelined=frozenset({"llama3", "deepseek_v3"}),
         precisions=("bf16", "fp8", "mxfp8"),
         # models/llama3/infra/parallelize.py:70: even without context parallelism.

@@ -12,7 +12,9 @@ from ...compiler.rules.divisibility import (
 )
 from ...compiler.target import Predicate
 from ...dsl.job import Job
+from .data import evaluates
 from .models import family
+from .options import options_of
 from .releases import release
 
 PACKAGE = "torchtitan 0.2.2"
@@ -155,9 +157,18 @@ PIPELINE = (
         "pipeline-model",
         "pp above 1 for a model that torchtitan does not pipeline",
         ("pp",),
-        lambda job, pp: (pp == 1) | (family(job.model) in release(job).pipelined),
-        lambda job, pp: f"pp {pp} is not possible: torchtitan's {family(job.model)} has no pipelining",
+        lambda job, pp: (pp == 1) | (family(job) in release(job).pipelined),
+        lambda job, pp: f"pp {pp} is not possible: torchtitan's {family(job)} has no pipelining",
         f"{PACKAGE} models/qwen3/__init__.py:199, train.py:222",
+    ),
+    Predicate(
+        "PAR388",
+        "context-model",
+        "cp above 1 for a model that torchtitan does not divide along sequences",
+        ("cp",),
+        lambda job, cp: (cp == 1) | (family(job) != "gpt_oss"),
+        lambda job, cp: f"cp {cp} is not possible: torchtitan's gpt_oss has no context parallelism",
+        f"{PACKAGE} models/gpt_oss/model/args.py:89",
     ),
     Predicate(
         "PAR349",
@@ -232,6 +243,23 @@ SHARDING = (
         ),
         f"{PACKAGE} models/llama4/infra/parallelize.py apply_fsdp, {FSDP}/_fsdp_state.py:224",
         stricter="the trainer is made, and its first forward pass finds the shared weight wrapped twice",
+        cure='version = "0.3" in the target, which shards tied weights, or tied = false in the model',
+    ),
+)
+
+EVALUATION = (
+    Predicate(
+        "PAR392",
+        "evaluation-cp",
+        "evaluation with cp above 1 by a model that keeps its angles elsewhere",
+        ("cp",),
+        lambda job, cp: (cp == 1)
+        | (options_of(job).version != "0.2.2")
+        | (family(job) != "qwen3")
+        | (not evaluates(options_of(job))),
+        lambda job, cp: f"cp {cp} with `validation`: torchtitan's validator looks for freqs_cis in qwen3",
+        f"{PACKAGE} components/validate.py:210 (in the first evaluation)",
+        stricter="the trainer is made, and its first evaluation fails",
     ),
 )
 
@@ -277,5 +305,5 @@ PRECISION = (
 )
 
 PREDICATES: tuple[Predicate, ...] = (
-    HEADS + EXPERTS + PIPELINE + SHARDING + RECOMPUTATION + PRECISION
+    HEADS + EXPERTS + PIPELINE + SHARDING + EVALUATION + RECOMPUTATION + PRECISION
 )

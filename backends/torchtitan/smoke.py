@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ...dsl.job import Job
+from ...dsl.settings import Data
 from ..smoke_run import Extra, Interpreter, SmokeRun, without
 from ..smoke_text import SPECIAL, TEXTS, VOCABULARY, words
+from .models import family
 from .options import Options, options_of
 from .releases import release
 
@@ -38,17 +40,30 @@ ON_CPU: dict[str, Extra] = {
 def settings(job: Job, folder: Path, gpus: bool) -> Options:
     write_text(folder)
     options = options_of(job)
-    changed = {
-        "dataset": "c4_test",
-        "data": str(folder / "data"),
+    changed: dict[str, object] = {
+        "data": small(options.data, folder / "data"),
+        "validation": small(options.validation, folder / "data"),
         "hf_assets_path": str(folder / "tokenizer"),
         "dump_folder": str(folder / "outputs"),
-        "log_freq": 1,
+        "log_interval": 1,
+        "wandb": None,
         "extra": without(options.extra, GPU_ONLY, gpus)
         | PLAIN
         | ({} if gpus else ON_CPU[options.version]),
     }
+    if options.validation is not None:
+        changed |= {"eval_interval": 2, "eval_iters": min(1, options.eval_iters)}
+    if not gpus:
+        # PyTorch's profiler is asked for a GPU's activities (tools/profiling.py:68).
+        changed |= {"profile_start": None, "profile_stop": None}
     return options.model_copy(update=changed)
+
+
+def small(data: Data | None, folder: Path) -> Data | None:
+    """The folder's texts in place of each source of the data."""
+    if data is None:
+        return None
+    return Data(parts=tuple((str(folder), weight) for _, weight in data.parts))
 
 
 def write_text(folder: Path, count: int = TEXTS) -> None:
@@ -91,6 +106,8 @@ def held(job: Job) -> tuple[str, ...]:
 
 def replaced(job: Job) -> Iterator[str]:
     yield "the fused AdamW kernel: a loop over the parameters ran"
+    if family(job) == "gpt_oss":
+        yield "FlexAttention: dense attention with the same mask ran"
     if options_of(job).version != "0.2.2":
         yield "FlexAttention and CUDA graphs: dense attention with the same mask ran"
         yield "spmd_backend spmd_types: partial_dtensor ran"
@@ -111,7 +128,7 @@ SMOKE = SmokeRun(
     install=lambda job: f"pip install torch torchtitan=={release(job).name}",
     settings=settings,
     step=re.compile(r"step: +(\d+) +loss: +(\d[\d.]*|nan)"),
-    variables=frozenset({"DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER"}),
+    variables=frozenset({"DATASET_PATH", "HF_ASSETS_PATH", "DUMP_FOLDER", "WEIGHTS"}),
     refuses=refuses,
     held=held,
     replaced=replaced,

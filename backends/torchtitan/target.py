@@ -20,12 +20,15 @@ from ...compiler.traits import (
     WireTraits,
 )
 from ...dsl.job import Job
+from .. import cautions
 from ..host import HOST
 from .models import family
 from .options import Options
-from .refusals import CODES, REFUSALS, settings
+from .refusals import REFUSALS
 from .releases import release
 from .rules import PREDICATES
+from .settings import CODES, problems
+from .training_refusals import REFUSALS as TRAINING_REFUSALS
 
 #: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
 VIRTUAL_STAGES = (1, 2, 3, 4, 6, 8)
@@ -36,12 +39,12 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
     model, degrees = job.model, gpu_divisors(job)
     heads = model.heads if model.mla else model.groups
     tp = tuple(k for k in degrees if model.heads % k == 0 and heads % k == 0)
-    pp = pipeline_degrees(job) if family(model) in release(job).pipelined else (1,)
+    pp = pipeline_degrees(job) if family(job) in release(job).pipelined else (1,)
     return {
         "tp": tp,
         "pp": pp,
         "vpp": virtual_stages(job, pp, VIRTUAL_STAGES),
-        "cp": context_degrees(job),
+        "cp": context_degrees(job) if family(job) != "gpt_oss" else (1,),
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
         "dp_replicate": replica_degrees(job),
@@ -127,8 +130,9 @@ TARGET = Target(
     options=Options,
     domains=domains,
     predicates=PREDICATES,
-    refusals=REFUSALS,
+    refusals=REFUSALS + TRAINING_REFUSALS,
     traits=TRAITS,
-    settings=settings,
+    cautions=(cautions.made_up_data("torchtitan"), cautions.UNBALANCED),
+    settings=problems,
     codes=CODES,
 )

@@ -33,6 +33,11 @@ class _Result:
     scripts: set[str] = field(default_factory=set)
     parts: list[str] = field(default_factory=list)
 
+    @property
+    def failed(self) -> bool:
+        """Whether a target that was asked for has no files."""
+        return any(planned.complaints for planned in self.planned)
+
 
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
@@ -40,6 +45,11 @@ def arguments(parser: ArgumentParser) -> None:
     add("-o", "--output", required=True, type=output_path, metavar="DIR", help="the output folder")
     add("--check", action="store_true", help="write nothing; exit 1 if the output would change")
     add("--diff", action="store_true", help="write nothing; print what would change")
+    add(
+        "--keep-going",
+        action="store_true",
+        help="write the other targets when one has no layout or refuses the job; exit 1 all the same",
+    )
     add_targets(parser)
     add_overrides(parser)
     add_json(parser)
@@ -52,17 +62,18 @@ def run(arguments: Namespace) -> int:
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
     result = _compile(jobs, arguments.target)
-    if not all(planned.plans for planned in result.planned):
-        return 1
-    wanted = changes(arguments.output, result.files, result.parts)
-    dry = arguments.check or arguments.diff
-    if not dry:
+    stopped = result.failed and not arguments.keep_going
+    wanted = [] if stopped else changes(arguments.output, result.files, result.parts)
+    written = not (stopped or arguments.check or arguments.diff)
+    if written:
         write(arguments.output, wanted, result.scripts)
-    _report(arguments, result.planned, wanted)
-    return 1 if arguments.check and wanted else 0
+    if arguments.json or not stopped:
+        _report(arguments, result.planned, wanted, written)
+    return 1 if result.failed or (arguments.check and wanted) else 0
 
 
 def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
+    """Plans and files of all jobs; a job of which no target has a plan adds no files."""
     from ..api import emit, plan_targets
     from ..printing.plan_json import lock
     from ..writing.output_folder import MANIFEST, manifest
@@ -70,10 +81,12 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
     result = _Result()
     for job in jobs:
         planned, emitted = emit(plan_targets(job, targets, progress))
-        print_diagnostics(planned.diagnostics())
+        print_diagnostics([complaint for _, complaint in planned.complaints] + planned.warnings())
+        result.planned.append(planned)
+        if not planned.plans:
+            continue
         part = f"{job.name}/" if len(jobs) > 1 else ""
         files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
-        result.planned.append(planned)
         result.files |= {part + path: text for path, text in files.items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
@@ -91,26 +104,29 @@ def _refuse_equal_names(jobs: Sequence[Job]) -> None:
         raise JobError(complaints)
 
 
-def _report(arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[Change]) -> None:
+def _report(
+    arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[Change], written: bool
+) -> None:
     from ..printing.plan_json import planned_json
     from ..printing.plan_text import plans_text
 
-    dry = arguments.check or arguments.diff
     if arguments.json:
         changed = [{"path": change.path, "kind": change.kind} for change in wanted]
         print_json(
-            {"jobs": [planned_json(one) for one in planned], "written": not dry, "changes": changed}
+            {"jobs": [planned_json(one) for one in planned], "written": written, "changes": changed}
         )
         return
     if arguments.diff:
         sys.stdout.write("".join(change.diff() for change in wanted))
         return
-    if not dry:
-        for one in planned:
+    if written:
+        for one in filter(lambda one: one.plans, planned):
             print_text(plans_text(one))
             print_text("")
     verbs = (
-        ("would add", "would change", "would remove") if dry else ("added", "changed", "removed")
+        ("added", "changed", "removed")
+        if written
+        else ("would add", "would change", "would remove")
     )
     names = dict(zip(("add", "change", "remove"), verbs, strict=True))
     for change in wanted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import parc
@@ -56,8 +57,8 @@ def layout(text: str) -> dict[str, int]:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..api import softened, target_names
-    from ..printing.plan_json import estimate_json, job_json
+    from ..api import cautions, softened, target_names
+    from ..printing.plan_json import estimate_json, job_json, warnings_json
     from ..printing.plan_text import estimate_text
     from ..printing.terminal import print_diagnostics, print_json, print_text
 
@@ -68,9 +69,13 @@ def run(arguments: Namespace) -> int:
         except JobError as error:
             complaints += [_named(job, target, found) for found in error.diagnostics]
     complaints = softened(complaints, bool(prices))
-    print_diagnostics(complaints)
+    warnings = {target: cautions(job, target) for target in prices}
+    print_diagnostics([*complaints, *chain.from_iterable(warnings.values())])
     if arguments.json:
-        priced = [{"target": name, **estimate_json(price)} for name, price in prices.items()]
+        priced = [
+            {"target": name, **estimate_json(price), "warnings": warnings_json(warnings[name])}
+            for name, price in prices.items()
+        ]
         broken = [complaint.to_json() for complaint in complaints]
         print_json({"job": job_json(job), "estimates": priced, "broken": broken})
     elif prices:

@@ -16,7 +16,8 @@ from ..printing.terminal import print_text
 from .rules import explained, no_rule
 
 if TYPE_CHECKING:
-    from parc.dsl.job import Cluster, Job
+    from parc.dsl.hardware import Cluster
+    from parc.dsl.job import Job
     from parc.lint.judging import Judged, LintOptions
     from parc.lint.project_settings import ProjectSettings
 

@@ -17,7 +17,7 @@ from ..writing.single_file import replace
 from .job_arguments import add_json
 
 if TYPE_CHECKING:
-    from parc.compiler.target import Codes, Predicate, Target
+    from parc.compiler.target import Codes, Predicate, Refusal, Target
 
 NAME = "rules"
 
@@ -141,9 +141,16 @@ def all_rules() -> Iterator[ListedRule]:
 
 def _of_target(target: Target, origin: str) -> Iterator[ListedRule]:
     yield from _enforced(target.predicates, origin)
-    for refusal in target.refusals:
-        yield ListedRule(refusal.code, refusal.name, origin, refusal.title, "", help=refusal.help)
+    yield from _refused((*target.refusals, *target.cautions), origin)
     yield from _listed(target.codes, origin)
+
+
+def _refused(refusals: Iterable[Refusal], origin: str) -> Iterator[ListedRule]:
+    """A line for each code; without a cure where refusals of one code have several."""
+    for _, same in groupby(sorted(refusals, key=lambda each: each.code), lambda each: each.code):
+        first, *others = same
+        help = first.help if all(other.help == first.help for other in others) else ""
+        yield ListedRule(first.code, first.name, origin, first.title, "", help=help)
 
 
 def _enforced(predicates: Iterable[Predicate], origin: str) -> Iterator[ListedRule]:

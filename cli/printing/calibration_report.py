@@ -138,7 +138,7 @@ def _run_json(compared: Compared) -> JsonObject:
         {
             "path": run.path,
             "target": run.target,
-            "layout": layout_that_ran(compared).model_dump(),
+            "layout": layout_that_ran(compared).in_words,
             "filled": list(run.filled),
             "step_seconds": run.steps.seconds,
             "spread": run.steps.spread,

@@ -1,14 +1,15 @@
 """Plans -> JSON, for `plan.json` and `--json`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import PurePath
 
-from parc.compiler.plan import Estimate, Plan
+from parc.compiler.plan import Estimate, Layout, Plan
+from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.job import Job
 
-from ..api import Planned
+from ..api import Planned, cautions
 
 #: Digits kept of a predicted number: more of them would differ between machines.
 DIGITS = 6
@@ -56,13 +57,20 @@ def plan_json(plan: Plan) -> JsonObject:
         "proof": rounded(proof),
         "binding": list(plan.binding),
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
+        "warnings": warnings_json(cautions(plan.job, plan.target)),
     }
+
+
+def warnings_json(warnings: Iterable[Diagnostic]) -> list[JsonObject]:
+    """Without positions: those name the job's folder, which `plan.json` leaves out."""
+    return [{"code": each.code, "message": each.message, "help": each.help} for each in warnings]
 
 
 def estimate_json(estimate: Estimate) -> JsonObject:
     return rounded(
         {
             **estimate.model_dump(),
+            "layout": estimate.layout.in_words,
             "memory_bytes": estimate.memory_bytes,
             "out_of_memory": estimate.out_of_memory,
             "mfu_band": estimate.mfu_band,
@@ -86,10 +94,16 @@ def _rounded(value: object) -> object:
     return value
 
 
+def _changed(layout: Layout) -> dict[str, str | int]:
+    """The layout in words, without what has its default."""
+    changed = layout.model_dump(exclude_defaults=True)
+    return {name: word for name, word in layout.in_words.items() if name in changed}
+
+
 def _summary(estimate: Estimate) -> JsonObject:
     return rounded(
         {
-            "layout": estimate.layout.model_dump(exclude_defaults=True),
+            "layout": _changed(estimate.layout),
             "step_seconds": estimate.step_seconds,
             "mfu": estimate.mfu,
             "memory_bytes": estimate.memory_bytes,

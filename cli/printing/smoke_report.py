@@ -2,7 +2,6 @@
 
 from parc.compiler.model.parameters import total
 from parc.smoke import Outcome
-from parc.smoke.shrink import words
 
 from .plan_json import JsonObject
 from .plan_text import layout_text
@@ -56,8 +55,8 @@ def outcome_json(outcome: Outcome) -> JsonObject:
         "good": outcome.good,
         "verdict": verdict(outcome),
         "status": outcome.status,
-        "layout": words(outcome.before.layout),
-        "trained": words(small.layout) if small else None,
+        "layout": outcome.before.layout.in_words,
+        "trained": small.layout.in_words if small else None,
         "split": list(small.estimate.split) if small else None,
         "model": small.job.model.model_dump() if small else None,
         "precision": small.job.train.precision if small else None,

@@ -25,9 +25,17 @@ def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> 
     else:
         wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
         wide = wide + _fp8_copy_bytes(case) * model.head_size * model.heads / tp
+        wide = wide + _repeated_key_bytes(case) / tp
     statistics = 4 * model.heads / tp
     residual = _residual_bytes(case, tp, tokens)
     return tokens * (wide + statistics) + residual + score_bytes(case, tp, cp, micro_batch)
+
+
+def _repeated_key_bytes(case: Case) -> int:
+    """Bytes per token of the 16-bit keys and values that are copied for the other heads of a group."""
+    model = case.model
+    copies = model.heads - model.groups if case.traits.memory.repeats_keys(case.job) else 0
+    return 4 * model.head_size * copies
 
 
 def _fp8_copy_bytes(case: Case) -> int:
@@ -278,6 +286,8 @@ def loss_moment(case: Case, tp: Column, tokens: Column, zero: Column) -> Column:
     )
     whole, divided = case.traits.memory.logit_bytes, case.traits.memory.local_logit_bytes
     held = np.where(np.asarray(tp) > 1, whole if divided is None else divided, whole)
+    if case.model.logit_softcap:
+        held = held + case.traits.memory.cap_logit_bytes
     loss = held * tokens * seen
     output = 2 * tokens * case.model.hidden / _gathered_ways(case, tp)
     norm = boundary_bytes(case, tp, tokens) + output

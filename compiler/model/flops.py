@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from ...dsl.job import Model
+from ...dsl.model import Model
 from ..algebra import Column
 
 Convention = Literal["halved", "full"]
@@ -68,11 +68,21 @@ def _latent_weights(model: Model) -> int:
 def keys_seen(model: Model, seq_len: Column, convention: Convention = "halved") -> Column:
     """Keys that a query attends to on average; `seq_len` may be an array.
 
-    "full" counts every key of the sequence or window, though causal attention masks half of them.
+    "full" counts every key of the sequence or window, though causal attention masks half of them. Where every
+    nth layer sees all keys, this is the mean over layers.
     """
+    everything = seq_len / 2 if model.causal and convention == "halved" else seq_len
     if model.window is None:
-        return seq_len / 2 if model.causal and convention == "halved" else seq_len
-    window = model.window + 0 * seq_len
+        return everything
+    if not model.full_attention_every:
+        return _window_keys(model, model.window, seq_len, convention)
+    share = model.layers // model.full_attention_every / model.layers
+    windowed = _window_keys(model, model.window, seq_len, convention)
+    return share * everything + (1 - share) * windowed
+
+
+def _window_keys(model: Model, width: int, seq_len: Column, convention: Convention) -> Column:
+    window = width + 0 * seq_len
     window = window * (window < seq_len) + seq_len * (window >= seq_len)
     if not model.causal or convention == "full":
         return window

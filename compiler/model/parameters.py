@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...dsl.job import Model
+from ...dsl.model import Model
 from ..algebra import Column
 
 
@@ -55,10 +55,15 @@ def _grouped_attention(model: Model) -> Counts:
     query_key_value = query + 2 * model.groups * model.head_size
     input_bias = query_key_value if model.bias or model.qkv_bias else 0
     return Counts(
-        sharded=model.hidden * (query_key_value + query) + input_bias,
+        sharded=model.hidden * (query_key_value + query) + input_bias + _sinks(model),
         replicated=(model.hidden if model.bias else 0)
         + (2 * norm(model, model.head_size) if model.qk_norm else 0),
     )
+
+
+def _sinks(model: Model) -> int:
+    """A logit of each head that takes part in the softmax (gpt-oss; Megatron's learnable softmax)."""
+    return model.heads if model.attention_sinks else 0
 
 
 def _latent_attention(model: Model) -> Counts:
@@ -70,7 +75,10 @@ def _latent_attention(model: Model) -> Counts:
     query_up = compressed_query * model.heads * head
     query_down = model.q_lora_rank * model.hidden + norm(model, model.q_lora_rank)
     return Counts(
-        sharded=query_up + key_value_up + model.heads * model.v_head_dim * model.hidden,
+        sharded=query_up
+        + key_value_up
+        + model.heads * model.v_head_dim * model.hidden
+        + _sinks(model),
         replicated=query_down
         + key_value_down
         + norm(model, model.kv_lora_rank)
@@ -108,7 +116,8 @@ def moe_ffn(model: Model) -> Counts:
 
 
 def _block(model: Model, feed_forward: Counts) -> Counts:
-    return attention(model) + feed_forward + Counts(replicated=2 * norm(model, model.hidden))
+    norms = 1 if model.parallel_block else 2
+    return attention(model) + feed_forward + Counts(replicated=norms * norm(model, model.hidden))
 
 
 def dense_layer(model: Model) -> Counts:

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ...dsl.job import Model
+from ...dsl.model import Model
 from ..algebra import Column
 from ..model import parameters
 

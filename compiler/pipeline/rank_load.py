@@ -25,9 +25,7 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     """Parameters of one pipeline rank by how they are divided, with the vocabulary padded for tp."""
     model, last = case.model, rank == len(placement.blocks) - 1
     dense, moe = placement.held(rank)
-    predicted = model.mtp_layers if last else 0
-    norms = case.traits.memory.block_norms(model) * (dense + moe + predicted)
-    counts = case.dense_block * dense + Counts(replicated=norms)
+    counts = case.dense_block * dense
     if moe:
         counts = counts + case.moe_block * moe
     vocab = int(case.vocab(tp))
@@ -37,8 +35,10 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
         counts = counts + (whole if case.traits.tensor.whole_embedding else embedding)
     if last:
         counts = counts + parameters.head(model, vocab) + case.mtp_blocks
-        if rank > 0 and (model.tied or model.mtp_layers):
-            counts = counts + Counts(sharded=vocab * model.hidden)
+        # Away from the first stage the tied output and the inputs of multi-token prediction have a table each
+        # (Megatron-core gpt_model.py: output_layer, and embedding where mtp_process).
+        tables = (model.tied + (model.mtp_layers > 0)) if rank > 0 else 0
+        counts = counts + Counts(sharded=vocab * model.hidden) * tables
     return counts
 
 

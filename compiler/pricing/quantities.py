@@ -93,7 +93,7 @@ def time_quantities(
     is rounded down to 1 / SHARE, as in the solver."""
     seconds = step_ns / 1e9
     gpus = np.asarray(columns["gpus"])
-    steps = case.train.total_steps
+    steps = case.train.full_batches
     peak = case.job.peak_flops * gpus * seconds
     layers = Arrays(case, columns).term(recomputed_total)
     repeated = recomputed_flops(case, layers, columns["recompute"])

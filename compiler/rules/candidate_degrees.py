@@ -1,6 +1,6 @@
 """A job -> candidate values of its variables, as far as they do not depend on the framework."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from ...dsl.job import Job
@@ -44,6 +44,18 @@ def context_degrees(job: Job) -> tuple[int, ...]:
 def pipeline_degrees(job: Job) -> tuple[int, ...]:
     """Pipeline degrees; the first stage may hold the embedding alone, and the last the head."""
     return tuple(way for way in gpu_divisors(job) if way <= job.model.layers + 2)
+
+
+def all_values(job: Job, candidates: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    """The candidates, and values seldom worth a look: degrees across nodes, short parts of sequences, uneven
+    micro-batches. A variable that the target does not decide, or fixes, stays as it is.
+    """
+    every: dict[str, Sequence[int]] = {
+        "tp": gpu_divisors(job),
+        "cp": gpu_divisors(job),
+        "micro_batch": divisors(job.train.global_batch),
+    }
+    return {name: every.get(name, values) for name, values in candidates.items()}
 
 
 def virtual_stages(job: Job, pp: Sequence[int], choices: Sequence[int]) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """A layout that gives some variables -> the cheapest that gives all, or the rules that it breaks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +26,8 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     _check_names(case, layout)
     closed = {each.name: NEUTRAL[each.name] for each in DECISIONS if not each.free}
     space = Space(case, {**closed, **layout})
+    if not space.size:
+        space = replace(space, wide=True)
     if not space.size:
         raise JobError(_complaints(space, layout))
     swept = sweep(space)

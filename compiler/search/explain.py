@@ -1,5 +1,7 @@
 """A priced space -> diagnostics of why it has no layout, and the constraints that bind its best one."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -9,7 +11,7 @@ from ...dsl.job import Constraint, Job
 from ..algebra import Mask
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_LARGE, TOO_SLOW
 from ..plan import OFFLOAD, RECOMPUTE
-from ..target import Target
+from ..target import Predicate, Target
 from ..variables import ORDER
 from .cp_sat_search import InfeasibleCore, infeasible_core
 from .space import Space
@@ -23,6 +25,7 @@ from .sweep import (
     runnable,
     satisfied,
     score,
+    sweep,
 )
 
 GIB = 2**30
@@ -51,26 +54,76 @@ def too_large(job: Job, target: Target) -> Diagnostic:
 
 
 def _no_combination(space: Space) -> Diagnostic:
-    """The rules leave no layout: name those whose removal alone would leave one."""
-    blockers = [rule for rule in space.rules if Space(space.case, without=rule).size]
+    """The rules leave no layout: name those whose removal alone would leave one, else the fewest that clash,
+    and the settings that they relate."""
+    blockers = [rule for rule in space.rules if replace(space, without=frozenset({rule})).size]
+    clash = blockers or clashing(space)
     job = space.case.job
     size = f"{_gpus(space)} GPUs, global batch {job.train.global_batch}, {job.model.layers} layers"
-    notes = tuple(
-        Note(f"without {rule.code} ({rule.name}) there would be layouts: {rule.source}")
-        for rule in blockers
+    rules = [
+        Note(
+            f"without {rule.code} ({rule.name}) there would be layouts: {rule.source}"
+            if blockers
+            else f"{rule.code} ({rule.name}), {rule.title}: {rule.source}"
+        )
+        for rule in clash
+    ]
+    settings = _related(job, clash)
+    names = ", ".join(f"`{name}`" for _, name, _ in settings)
+    start = (
+        ""
+        if len(clash) == 1
+        else "any of these rules may give way; " if blockers else "these rules clash; "
     )
-    help = (
-        "change the number of nodes, the global batch or the model's sizes to satisfy it"
-        if len(blockers) == 1
-        else "several rules clash; try another number of nodes or a larger global batch"
-    )
+    help = f"{start}change one of {names}" if len(settings) > 1 else f"{start}change {names}"
     return Diagnostic(
         NO_LAYOUT,
         f"{space.case.target.name} has no layout for {size}",
         job.span("train", "global_batch"),
-        notes=notes,
+        notes=(*rules, *(Note(text, span) for text, name, span in settings if name != _BATCH)),
         help=help,
     )
+
+
+def clashing(space: Space) -> list[Predicate]:
+    """Rules that together leave no layout, none of which could be left out."""
+    without: frozenset[Predicate] = frozenset()
+    kept = []
+    for rule in reversed(space.rules):
+        if replace(space, without=without | {rule}).size:
+            kept.append(rule)
+        else:
+            without |= {rule}
+    return kept[::-1]
+
+
+_BATCH = "global_batch"
+#: Variables of rules, and the settings of the job that decide what they may be.
+_SETTINGS = (
+    (("gpus", "dp", "pp", "tp", "cp", "ep"), ("cluster", "nodes")),
+    (("dp", "micro_batch", "microbatches"), ("train", _BATCH)),
+    (("cp",), ("train", "seq_len")),
+    (("tp",), ("model", "heads")),
+    (("pp", "vpp"), ("model", "layers")),
+    (("ep", "etp"), ("model", "experts")),
+)
+
+
+def _related(job: Job, rules: Sequence[Predicate]) -> list[tuple[str, str, Span | None]]:
+    """The settings behind the variables of some rules: each with its value, its name and its place."""
+    named = {name for rule in rules for name in rule.of}
+    parts = {"cluster": job.cluster, "train": job.train, "model": job.model}
+    return [
+        (f"{key} is {_listed(getattr(parts[block], key))}", key, _own_span(job, block, key))
+        for variables, (block, key) in _SETTINGS
+        if named & set(variables)
+    ]
+
+
+def _listed(value: int | tuple[int, ...]) -> str:
+    if isinstance(value, tuple):
+        return f"{value[0]:,}" if len(value) == 1 else f"{value[0]:,} to {value[-1]:,}"
+    return f"{value:,}"
 
 
 def _gpus(space: Space) -> str:
@@ -101,14 +154,27 @@ def _out_of_memory(swept: Swept) -> Diagnostic:
     job = space.case.job
     if needed * 2**20 <= capacity_kib(space.case):
         return _out_of_host_memory(swept)
+    causes = _memory_rules(space)
+    kept = [
+        Note(f"without {rule.code} ({rule.name}) a layout would fit: {rule.source}")
+        for rule in causes
+    ]
     return Diagnostic(
         MEMORY,
         f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
         f"the smallest of {space.size:,} layouts needs {needed:,.1f} GiB of {capacity:.1f} GiB",
         _own_span(job, "cluster", "nodes"),
-        notes=(Note(f"that layout is {layout_text(swept.layout(row))}"),),
-        help=_more_gpus(space, needed / capacity),
+        notes=(Note(f"that layout is {layout_text(swept.layout(row))}"), *kept),
+        help=causes[0].cure if causes else _more_gpus(space, needed / capacity),
     )
+
+
+def _memory_rules(space: Space) -> list[Predicate]:
+    """The rules with a cure without any one of which a layout would fit."""
+    spaces = {
+        rule: replace(space, without=space.without | {rule}) for rule in space.rules if rule.cure
+    }
+    return [rule for rule, more in spaces.items() if fits(space.case, sweep(more).prices).any()]
 
 
 def _own_span(job: Job, block: str, setting: str) -> Span | None:

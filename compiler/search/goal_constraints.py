@@ -199,7 +199,7 @@ def _whole(threshold: Array, undefined: Mask, upper: bool, strict: bool) -> Inte
 
 def _step_limits(case: Case) -> dict[str, _Integer]:
     """How limits on the quantities that follow from step time become limits in nanoseconds."""
-    steps, peak = case.train.total_steps, case.job.peak_flops
+    steps, peak = case.train.full_batches, case.job.peak_flops
 
     def hardware(limit: Array, columns: Mapping[str, Integers]) -> Array:
         layers = Arrays(case, columns).term(recomputed_total)

@@ -37,12 +37,12 @@ def plan(job: Job, target: Target) -> Plan:
 def _plan(job: Job, target: Target) -> Plan:
     _refuse(job, target)
     case = Case(job, target)
-    space = Space(case)
-    swept = sweep(space)
-    any_runs = runnable(case, swept.prices).any()
-    solution = _decided(swept, solve(space, swept.best_score)) if any_runs else None
+    swept, solution = _solved(Space(case))
+    if solution is None:
+        swept, solution = _among_all(swept)
     if solution is None:
         raise JobError([no_layout(swept)])
+    space = swept.space
     chosen = {name: solution.layout[name] for name in ORDER}
     ranked = [swept.layout(int(row)) for row in swept.order[: RUNNERS_UP + 1]]
     others = [
@@ -56,6 +56,20 @@ def _plan(job: Job, target: Target) -> Plan:
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
         binding=binding(swept, int(swept.order[0])),
     )
+
+
+def _solved(space: Space) -> tuple[Swept, Solution | None]:
+    swept = sweep(space)
+    any_runs = runnable(space.case, swept.prices).any()
+    return swept, _decided(swept, solve(space, swept.best_score)) if any_runs else None
+
+
+def _among_all(candidates: Swept) -> tuple[Swept, Solution | None]:
+    """The search of all values where no candidate satisfies the goal: what `estimate` prices is found. Where
+    nothing does, the candidates explain it best, if the rules leave any."""
+    swept, solution = _solved(replace(candidates.space, wide=True))
+    explains = solution is not None or not candidates.space.size
+    return (swept, solution) if explains else (candidates, None)
 
 
 def _decided(swept: Swept, solution: Solution | None) -> Solution | None:

@@ -9,6 +9,7 @@ import numpy as np
 from ...dsl.job import Job
 from ..algebra import Integers, Mask
 from ..case import Case
+from ..rules.candidate_degrees import all_values
 from ..rules.validity import predicates
 from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
@@ -17,11 +18,13 @@ from ..variables import DERIVED, NEUTRAL, ORDER
 @dataclass(frozen=True)
 class Space:
     """Domains by variable and the rules between them. `fixed` restricts variables, derived ones included, to
-    one value; `without` is a rule to leave out."""
+    one value; `wide` takes all values that the rules may allow in place of the target's candidates; `without`
+    are rules to leave out."""
 
     case: Case
     fixed: Mapping[str, int] = field(default_factory=dict)
-    without: Predicate | None = None
+    wide: bool = False
+    without: frozenset[Predicate] = frozenset()
 
     @property
     def job(self) -> Job:
@@ -29,12 +32,14 @@ class Space:
 
     @cached_property
     def rules(self) -> tuple[Predicate, ...]:
-        return tuple(rule for rule in predicates(self.case.target) if rule is not self.without)
+        return tuple(rule for rule in predicates(self.case.target) if rule not in self.without)
 
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
         """The sorted domain of each decision; the neutral value alone where the target does not decide it."""
-        given = {"nodes": self.job.cluster.nodes, **self.case.domains}
+        decided = self.case.domains
+        decided = all_values(self.job, decided) if self.wide else decided
+        given = {"nodes": self.job.cluster.nodes, **decided}
         given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
         given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
         return {name: tuple(sorted(set(values))) for name, values in given.items()}

@@ -8,7 +8,7 @@ al. 2005; NCCL's bus-bandwidth convention): an all-gather or reduce-scatter of B
 
 import numpy as np
 
-from ...dsl.job import Cluster
+from ...dsl.hardware import Cluster
 from ..algebra import Column
 
 #: Seconds before a collective's first byte moves. nccl-tests' all-reduces of two, four and eight A100 take

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ...dsl.job import Model
+from ...dsl.model import Model
 from ..algebra import Column, by_stage
 from ..case import Case
 from ..model import flops

@@ -64,7 +64,7 @@ def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -
     overlapped = 2.0 * once
     exposed = np.maximum(overlapped - gradients, 0.0)
     added = exposed + overlapped * COMMUNICATION_CORES / case.gpu.sms
-    return added + once if traits.tensor.sequence_parallel else added
+    return added + np.where(case.sequence_parallel(tp), once, 0.0)
 
 
 def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
@@ -126,8 +126,8 @@ def boundary(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -
             pp > 1, collectives.point_to_point(case.cluster, message + 0.0 * tp, gpus), 0.0
         )
     seconds = collectives.point_to_point(case.cluster, message / tp, gpus)
-    if not case.traits.tensor.sequence_parallel:
-        seconds = seconds + collectives.ring(case.cluster, message, tp, 1)
+    gathered = collectives.ring(case.cluster, message, tp, 1)
+    seconds = seconds + np.where(case.sequence_parallel(tp), 0.0, gathered)
     return np.where(pp > 1, seconds, 0.0)
 
 

@@ -20,7 +20,6 @@ from parc.compiler.pipeline.even_split import ROLES
 from parc.compiler.pricing import quantities
 from parc.compiler.time import collectives, gradient_sync, kernels, layers, parallel_traffic, step
 from parc.compiler.traits import StateBytes
-from parc.dsl import std_model
 from parc.dsl.job import Job
 from tests.support.compiled_examples import EXAMPLES
 
@@ -183,10 +182,10 @@ def _or_layers(value: float | None) -> str:
     return f"{model_states.LIVE_LAYERS} layers" if value is None else _plain(value)
 
 
-def _uncompressed(norms: Callable[[Any], int]) -> str:
-    """Parameters, where queries are as wide as the model."""
-    latent = std_model("deepseek_v3").model_copy(update={"q_lora_rank": 0})
-    return "the width" if norms(latent) == latent.hidden else _plain(norms(latent))
+def _masked_job() -> Job:
+    """The example with attention sinks."""
+    job = example()
+    return job.model_copy(update={"model": job.model.model_copy(update={"attention_sinks": True})})
 
 
 #: What is said of each field of `Traits`, and how; `state` has a table of its own.
@@ -197,6 +196,12 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
     "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
+    "cap_logit_bytes": ("further bytes per logit that the model caps", _plain),
+    "repeats_keys": (
+        "keys and values copied for every query head where a window or sinks mask",
+        lambda repeats: _plain(repeats(_masked_job())),
+    ),
+    "whole_sequences": ("tp that does not divide the sequence leaves it whole", _plain),
     "live_parameters": ("gathered parameters at once", _or_layers),
     "layer_gradient_bytes": ("bytes per parameter of a gathered layer's gradient", _plain),
     "weight_gradient_bytes": (
@@ -245,7 +250,6 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "buffers": ("fixed buffers", _mebibytes),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
     "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
-    "block_norms": ("norms beside the model's, of a block of latent attention", _uncompressed),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
     "blocking": ("every launch waits for its kernel", _plain),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),

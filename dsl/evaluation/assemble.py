@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 from .. import codes
 from ..diagnostics import Note, Span, did_you_mean
-from ..job import Cluster, Goal, Gpu, Launch, Model, TargetSpec, Train
+from ..hardware import Cluster, Gpu
+from ..job import Goal, Launch, TargetSpec, Train
+from ..model import Model
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
 from ..syntax.tree import Block, Clause, File, Identifier, Setting

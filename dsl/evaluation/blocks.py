@@ -15,6 +15,7 @@ from ..schema import SettingType, setting_types
 from ..syntax.tree import Block, Clause, Collection, Identifier, Setting
 from .evaluate import plain
 from .fields import read
+from .refused_settings import refused
 from .scope import Definition, Names
 
 Built = TypeVar("Built", bound=BaseModel)
@@ -137,6 +138,10 @@ def read_settings(
 def _report_unknown(
     key: str, setting: Setting, block: Gathered, known: Mapping[str, SettingType], report: Report
 ) -> None:
+    said = refused(setting, block.title)
+    if said is not None:
+        report.extend([said])
+        return
     help = did_you_mean(key, known)
     if help is None and len(known) <= 12:
         names = ", ".join(f"`{name}`" for name in known) or "no settings"

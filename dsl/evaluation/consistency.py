@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .. import codes
+from ..batch_ramp import MOST_STAGES
 from ..diagnostics import Diagnostic, Note, Span
-from ..job import Cluster, Model, Train
+from ..hardware import Cluster
+from ..job import Train
+from ..model import Model
 from .evaluate import plain
 
 
@@ -47,14 +50,21 @@ def kv_heads_divide_heads(parts: Parts) -> Complaints:
         yield Diagnostic(codes.KV_HEADS, message, parts.span("model", "kv_heads"), notes=notes)
 
 
+#: What only a model with experts has.
+_OF_EXPERTS = (
+    "topk", "shared_experts", "dense_layers", "expert_ffn", "router_score", "router_norm", "router_scale",
+    "router_groups", "router_limited_groups", "router_bias_rate", "aux_loss", "aux_loss_over", "z_loss",
+)  # fmt: skip
+
+
 def experts_agree(parts: Parts) -> Complaints:
     model = parts.model
     if not model:
         return
     if not model.moe:
-        for key in ("topk", "shared_experts", "dense_layers", "expert_ffn"):
+        for key in _OF_EXPERTS:
             value = getattr(model, key)
-            if value:
+            if value != Model.model_fields[key].default:
                 message = f"`{key}` is {value}, but the model has no experts"
                 help = "say `experts = ...`, or leave it out"
                 yield Diagnostic(codes.EXPERTS, message, parts.span("model", key), help=help)
@@ -65,6 +75,137 @@ def experts_agree(parts: Parts) -> Complaints:
         message = f"topk {model.topk} is more than the {model.experts} experts"
         notes = _note(parts, f"experts is {model.experts}", "model", "experts")
         yield Diagnostic(codes.EXPERTS, message, parts.span("model", "topk"), notes=notes)
+
+
+def router_groups_fit(parts: Parts) -> Complaints:
+    model = parts.model
+    if not model or not model.moe:
+        return
+    groups, limited = model.router_groups, model.router_limited_groups
+    if groups is None and limited is None:
+        return
+    key = "router_limited_groups" if groups is None else "router_groups"
+    span = parts.span("model", key)
+    if groups is None or limited is None:
+        message = "`router_groups` and `router_limited_groups` are given together or not at all"
+        yield Diagnostic(codes.ROUTER, message, span)
+    elif model.experts % groups or limited > groups:
+        message = f"{model.experts} experts do not form {groups} groups, of which a token visits {limited}"
+        yield Diagnostic(codes.ROUTER, message, span, help="the groups divide the experts")
+    elif model.topk > limited * (model.experts // groups):
+        each = model.experts // groups
+        message = (
+            f"topk {model.topk} is more than the experts of {limited} groups of {each}, "
+            "which is all that a token may visit"
+        )
+        help = f"say `router_limited_groups = {-(-model.topk // each)}`, or a smaller topk"
+        yield Diagnostic(codes.ROUTER, message, parts.span("model", "topk"), help=help)
+
+
+#: Settings of scaled rotary positions, and the kinds that have them.
+_OF_ROPE_SCALING = {
+    "rope_factor": ("linear", "llama3", "yarn"),
+    "rope_original_positions": ("llama3", "yarn"),
+    "rope_low_freq": ("llama3",),
+    "rope_high_freq": ("llama3",),
+    "rope_beta_fast": ("yarn",),
+    "rope_beta_slow": ("yarn",),
+    "rope_mscale": ("yarn",),
+    "rope_mscale_all_dim": ("yarn",),
+    "rope_truncate": ("yarn",),
+}
+
+
+def rope_scaling_agrees(parts: Parts) -> Complaints:
+    model = parts.model
+    if not model:
+        return
+    kind = model.rope_scaling
+    for key, kinds in _OF_ROPE_SCALING.items():
+        if kind not in kinds and getattr(model, key) != Model.model_fields[key].default:
+            message = f"`{key}` has no meaning with `rope_scaling = {kind}`"
+            help = f"say `rope_scaling = {kinds[0]}`, or leave it out"
+            yield Diagnostic(codes.ROPE_SCALING, message, parts.span("model", key), help=help)
+    if kind == "none":
+        return
+    span = parts.span("model", "rope_scaling")
+    if model.position != "rope":
+        message = f"`rope_scaling = {kind}` with `position = {model.position}`"
+        yield Diagnostic(codes.ROPE_SCALING, message, span, help="say `rope_scaling = none`")
+    if model.rope_factor == 1:
+        message = f"`rope_scaling = {kind}` needs `rope_factor`: how many times longer"
+        yield Diagnostic(codes.ROPE_SCALING, message, span, help="such as `rope_factor = 8`")
+    if kind != "linear" and model.rope_original_positions is None:
+        message = f"`rope_scaling = {kind}` needs `rope_original_positions`: the length before it"
+        help = "such as `rope_original_positions = 8192`"
+        yield Diagnostic(codes.ROPE_SCALING, message, span, help=help)
+    low, high = {
+        "llama3": ("rope_low_freq", "rope_high_freq"),
+        "yarn": ("rope_beta_slow", "rope_beta_fast"),
+    }.get(kind, ("rope_low_freq", "rope_high_freq"))
+    if getattr(model, low) > getattr(model, high) or (
+        kind == "llama3" and model.rope_low_freq == model.rope_high_freq
+    ):
+        message = f"`{low}` {getattr(model, low):g} is not below `{high}` {getattr(model, high):g}"
+        yield Diagnostic(codes.ROPE_SCALING, message, parts.span("model", low))
+
+
+def full_layers_have_windows(parts: Parts) -> Complaints:
+    model = parts.model
+    if not model or not model.full_attention_every:
+        return
+    span = parts.span("model", "full_attention_every")
+    if model.window is None:
+        message = "`full_attention_every` is given, but no layer has a window"
+        yield Diagnostic(codes.WINDOWS, message, span, help="say `window = ...`, or leave it out")
+    elif model.full_attention_every == 1:
+        message = "with `full_attention_every = 1` no layer has the window"
+        help = "leave both out: every layer sees all keys"
+        yield Diagnostic(codes.WINDOWS, message, span, help=help)
+
+
+def gates_are_there(parts: Parts) -> Complaints:
+    model = parts.model
+    if not model or model.gated:
+        return
+    for key in ("glu_clamp", "glu_offset"):
+        if getattr(model, key):
+            message = f"`{key}` is given, but the feed-forward block has no gate"
+            span = parts.span("model", key)
+            yield Diagnostic(codes.GATE, message, span, help="say `gated = true`, or leave it out")
+
+
+def batch_ramp_is_even(parts: Parts) -> Complaints:
+    train = parts.train
+    if not train or (train.ramp_from is None and train.ramp_tokens is None):
+        return
+    given = "ramp_from" if train.ramp_from is not None else "ramp_tokens"
+    span = parts.span("train", given)
+    if train.ramp_from is None or train.ramp_tokens is None:
+        message = "`ramp_from` and `ramp_tokens` are given together or not at all"
+        yield Diagnostic(codes.BATCH_RAMP, message, span)
+        return
+    if train.ramp_from >= train.global_batch or train.global_batch % train.ramp_from:
+        message = (
+            f"the batch cannot grow from {plain(train.ramp_from)} in equal steps of that size to "
+            f"{plain(train.global_batch)} sequences"
+        )
+        help = "a divisor of global_batch below it"
+        yield Diagnostic(codes.BATCH_RAMP, message, span, help=help)
+    elif (count := train.global_batch // train.ramp_from) > MOST_STAGES:
+        message = f"the batch grows in {plain(count)} steps, at most {plain(MOST_STAGES)} fit"
+        help = f"ramp_from = {-(-train.global_batch // MOST_STAGES)} or more"
+        yield Diagnostic(codes.BATCH_RAMP, message, span, help=help)
+    elif train.ramp_tokens < (count - 1) * train.seq_len:
+        message = f"{plain(train.ramp_tokens)} tokens are too few for {plain(count)} batch sizes"
+        help = f"{plain((count - 1) * train.seq_len)} or more, or a larger ramp_from"
+        at = parts.span("train", "ramp_tokens")
+        yield Diagnostic(codes.BATCH_RAMP, message, at, help=help)
+    if train.tokens is not None and train.ramp_tokens >= train.tokens:
+        message = (
+            f"the batch is full after {plain(train.ramp_tokens)} tokens, past the end of training"
+        )
+        yield Diagnostic(codes.BATCH_RAMP, message, parts.span("train", "ramp_tokens"))
 
 
 def dense_layers_fit(parts: Parts) -> Complaints:
@@ -148,11 +289,32 @@ def warmup_ends(parts: Parts) -> Complaints:
     train = parts.train
     if not train or (train.tokens is None and train.steps is None):
         return
-    if parts.given("train", "warmup") and train.warmup >= train.total_steps:
-        steps = plain(train.total_steps)
-        message = f"warmup of {plain(train.warmup)} steps does not end within {steps} steps"
+    total = train.total_steps
+    if train.warmup is not None and train.warmup >= max(total, 1):
+        message = f"warmup of {plain(train.warmup)} steps does not end within {plain(total)} steps"
         span = parts.span("train", "warmup")
-        yield Diagnostic(codes.LEARNING_RATE, message, span)
+        help = f"say `warmup = {total // 20}`, or leave it out: a twentieth of a short run"
+        yield Diagnostic(codes.LEARNING_RATE, message, span, help=help)
+    elif train.schedule == "wsd" and train.warmup_steps + train.wsd_steps > total:
+        message = (
+            f"warmup of {plain(train.warmup_steps)} and decay of {plain(train.wsd_steps)} steps are "
+            f"longer than the {plain(total)} steps of the run"
+        )
+        key = "decay_steps" if train.decay_steps is not None else "warmup"
+        left = max(1, min(total // 10, total - train.warmup_steps))
+        help = f"say `decay_steps = {left}`"
+        yield Diagnostic(codes.LEARNING_RATE, message, parts.span("train", key), help=help)
+
+
+def decay_is_of_wsd(parts: Parts) -> Complaints:
+    train = parts.train
+    if not train or train.schedule == "wsd":
+        return
+    for key in ("decay_steps", "decay_style"):
+        if getattr(train, key) != Train.model_fields[key].default:
+            message = f"`{key}` has no meaning with `schedule = {train.schedule}`"
+            help = "say `schedule = wsd`, or leave it out"
+            yield Diagnostic(codes.LEARNING_RATE, message, parts.span("train", key), help=help)
 
 
 def learning_rate_falls(parts: Parts) -> Complaints:
@@ -204,12 +366,18 @@ CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
     heads_divide_hidden,
     kv_heads_divide_heads,
     experts_agree,
+    router_groups_fit,
+    rope_scaling_agrees,
+    full_layers_have_windows,
+    gates_are_there,
+    batch_ramp_is_even,
     dense_layers_fit,
     latent_sizes_are_given,
     rotary_size_is_even,
     learned_positions_reach,
     length_is_given_once,
     warmup_ends,
+    decay_is_of_wsd,
     learning_rate_falls,
     gpu_has_the_precision,
     domain_fits_nodes,

@@ -7,6 +7,7 @@ from .. import codes
 from ..diagnostics import JobError, did_you_mean
 from ..report import wrong
 from ..schema import SettingType
+from ..settings import Data
 from ..syntax.tree import Collection, Identifier, Map, Node, Number, Setting, Text
 from ..units import Measure, example, fits, in_words
 from .evaluate import Interval, Members, evaluate, kind_of, plain
@@ -193,13 +194,16 @@ def _strings(node: Node, field: SettingType, names: Names) -> tuple[str, ...]:
     return tuple(_string(item, field, names) for item in node.items)
 
 
-def _table(node: Node, field: SettingType, names: Names) -> dict[str, str | int | bool]:
+Entry = str | int | float | bool
+
+
+def _table(node: Node, field: SettingType, names: Names) -> dict[str, Entry]:
     if isinstance(node, Collection) and not node.items:
         return {}
     if not isinstance(node, Map):
         help = f"write `{field.key} = {{ name = value; ... }}`"
         raise wrong(codes.WRONG_KIND, f"`{field.key}` takes a table of settings", node.span, help)
-    found: dict[str, str | int | bool] = {}
+    found: dict[str, Entry] = {}
     for setting in node.settings:
         key = setting.key.name
         if key in found:
@@ -208,17 +212,57 @@ def _table(node: Node, field: SettingType, names: Names) -> dict[str, str | int 
     return found
 
 
-def _entry(setting: Setting, field: SettingType, names: Names) -> str | int | bool:
+def _entry(setting: Setting, field: SettingType, names: Names) -> Entry:
     value = evaluate(setting.value, names.lookup)
     match value:
         case bool() | str():
             return value
+        case Measure(float() as number) if value.dimension.bare and field.fractions:
+            return number
         case Measure(number) if value.dimension.bare:
             return whole(Measure(number), setting.value, field)
-    message = (
-        f"`{setting.key.name}` is text, a whole number, true or false, but this is {kind_of(value)}"
-    )
+    wanted = "a number" if field.fractions else "a whole number"
+    message = f"`{setting.key.name}` is text, {wanted}, true or false, but this is {kind_of(value)}"
     raise wrong(codes.WRONG_KIND, message, setting.value.span)
+
+
+SYNTHETIC = "synthetic"
+
+
+def _data(node: Node, field: SettingType, names: Names) -> Data:
+    """`synthetic`, one source, a list of equally long-lasting ones, or a table of sources and weights."""
+    match node:
+        case Identifier(name=name) if name == SYNTHETIC:
+            return Data()
+        case Map():
+            return _blend(node, field, names)
+        case Collection() if not node.items:
+            message = f"`{field.key}` names no source"
+            raise wrong(codes.WRONG_KIND, message, node.span, f"`{field.key} = {SYNTHETIC}`")
+        case Collection():
+            return Data(parts=tuple((text, 1.0) for text in _strings(node, field, names)))
+    try:
+        return Data(parts=((_string(node, field, names), 1.0),))
+    except JobError as error:
+        if isinstance(node, Identifier) and error.diagnostics:
+            message = f"`{field.key}` does not know `{node.name}`"
+            help = f'`{SYNTHETIC}`, or a path in double quotes: `"{node.name}"`'
+            raise wrong(codes.UNKNOWN_WORD, message, node.span, help) from None
+        raise
+
+
+def _blend(node: Map, field: SettingType, names: Names) -> Data:
+    parts: dict[str, float] = {}
+    for setting in node.settings:
+        key = setting.key.name
+        weight = evaluate(setting.value, names.lookup)
+        if not (isinstance(weight, Measure) and weight.dimension.bare and weight.value > 0):
+            message = f"the weight of `{key}` is no number above 0"
+            raise wrong(codes.WRONG_KIND, message, setting.value.span)
+        if key in parts:
+            raise wrong(codes.DUPLICATE, f"`{key}` is given twice", setting.key.span)
+        parts[key] = float(weight.value)
+    return Data(parts=tuple(parts.items()))
 
 
 _READERS: dict[str, Callable[[Node, SettingType, Names], object]] = {
@@ -230,4 +274,5 @@ _READERS: dict[str, Callable[[Node, SettingType, Names], object]] = {
     "choices": _choices,
     "texts": _strings,
     "table": _table,
+    "data": _data,
 }

@@ -10,6 +10,7 @@ from ..report import Report
 from ..syntax.parser import parse
 from ..syntax.sources import read
 from ..syntax.tree import Block, File, Import, Let, Node, Setting
+from .refused_settings import adapter, is_adapter
 from .scope import Scope, resolve_lets
 
 #: Blocks of the language, and those that a file may offer to others.
@@ -58,6 +59,8 @@ class Loader:
                 scope.add_let(statement, self.report)
             case Block(kind) if kind.name in SHARED:
                 scope.add_block(statement, self.report)
+            case Block(kind) if is_adapter(kind.name):
+                self.report.add(codes.ADAPTERS, adapter(kind.name), kind.span)
             case Block(kind) if kind.name not in BLOCKS:
                 near = did_you_mean(kind.name, BLOCKS)
                 self.misspelt |= {block for block in BLOCKS if near and f"`{block}`" in near}

@@ -11,6 +11,7 @@ from ..report import Report, wrong
 from ..schema import CLASSES, SettingType, setting_types
 from ..syntax.parser import parse
 from ..syntax.tree import Clause, Identifier, Setting, Text
+from .fields import SYNTHETIC
 from .goal import CLAUSES
 
 Targets = Mapping[str, type[BaseModel]]
@@ -55,7 +56,7 @@ def _read(
     place = Span(source, start, start + len(path))
     value_at = end - len(raw.lstrip())
     expected = _expected(words, place, targets)
-    if expected and expected.kind == "text" and not _quoted(raw, expected):
+    if expected and _is_bare_text(raw.strip(), expected):
         value = Text(raw.strip(), Span(source, value_at, end))
         setting = Setting(Identifier(words[-1], place), value, whole)
     else:
@@ -66,9 +67,13 @@ def _read(
     _file(words, setting, found)
 
 
-def _quoted(raw: str, expected: SettingType) -> bool:
-    text = raw.strip()
-    return text.startswith('"') or (expected.optional and text == "none")
+def _is_bare_text(text: str, expected: SettingType) -> bool:
+    """Whether a value stands for the text that it is: without quotes, and no word or list of the language."""
+    if expected.optional and text == "none":
+        return False
+    if expected.kind == "data":
+        return text != SYNTHETIC and not text.startswith(('"', "[", "{"))
+    return expected.kind == "text" and not text.startswith('"')
 
 
 def _parsed(source: Source, start: int, end: int, report: Report) -> Setting | None:

@@ -3,7 +3,9 @@
 from ...backends import BACKENDS
 from ...backends.described import known
 from ...backends.reader import Values
-from ...dsl.job import Cluster, Job, Model, TargetSpec, Train
+from ...dsl.hardware import Cluster
+from ...dsl.job import Job, TargetSpec, Train
+from ...dsl.model import Model
 from .launched_job import LaunchedJob
 
 #: Facts that are sizes of the model.

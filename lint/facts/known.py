@@ -109,7 +109,8 @@ def _facts(*names: str) -> dict[str, Callable[[Known], Any]]:
 
 def _experts(known: Known) -> int:
     if "experts" not in known.launch.facts:
-        known.number("layers")
+        if known.launch.number("layers") is None:
+            raise Missing("layers")
         return 0
     return known.number("experts")
 

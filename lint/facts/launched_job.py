@@ -8,7 +8,8 @@ from functools import cached_property
 
 from ...backends.facts import in_plan_words
 from ...dsl.diagnostics import Source, Span
-from ...dsl.job import Cluster, Job
+from ...dsl.hardware import Cluster
+from ...dsl.job import Job
 from ...reading.facts import Fact, LaunchConfig, Setting, Unknown, Value
 from ..finding import At, Place
 

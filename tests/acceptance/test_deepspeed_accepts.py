@@ -9,7 +9,7 @@ import pytest
 
 from parc.compiler.model import parameters
 from parc.compiler.plan import Plan, Stage
-from parc.dsl.job import Model
+from parc.dsl.model import Model
 from tests.acceptance.support.feature_table import RESULTS
 from tests.acceptance.support.generated_jobs import Generated
 from tests.acceptance.support.probe_runs import probe

@@ -102,7 +102,8 @@ def test_groups_and_micro_batches_are_the_plans(
     batches: Any, answers: list[dict[str, Any]]
 ) -> None:
     for job, answer in zip(batches["megatron"].jobs, answers, strict=True):
-        assert answer["microbatches"] == job.plan.layout.microbatches, job.name
+        first = job.plan.layout.microbatches // len(job.plan.job.train.ramp)
+        assert answer["microbatches"] == first, job.name
         for groups in answer["groups"]:
             assert {name: groups[name] for name in wanted(job.plan)} == wanted(job.plan), job.name
         assert answer["groups"][0]["stage"] == job.plan.layout.pp - 1, job.name

@@ -19,14 +19,14 @@ EACH = 2
 #: Rules that layouts of `forbidden_layouts.py` never or seldom break alone: heads and widths that tp does not
 #: divide break others too, some do not hold for a release, and the rest need rarer jobs.
 SELDOM_ALONE = {
-    "megatron": {"PAR113", "PAR119", "PAR131"},
-    "deepspeed": {"PAR111"},
+    "megatron": {"PAR113", "PAR119", "PAR131", "PAR208"},
+    "deepspeed": {"PAR111", "PAR437", "PAR438"},
     "torchtitan": {
         "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR347", "PAR349",
     },
     "torchtitan-0.3": {
         "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR342", "PAR345", "PAR346",
-        "PAR347", "PAR348",
+        "PAR347", "PAR348", "PAR388", "PAR392",
     },
 }  # fmt: skip
 
@@ -80,6 +80,17 @@ def test_the_framework_refuses_it_too(target: str, request: Any, tmp_path: Path)
     tried = {layout.predicate.code for layout in layouts}
     every = {predicate.code for predicate in BACKENDS[target.partition("-")[0]].target.predicates}
     assert every - tried <= SELDOM_ALONE[target]
+
+
+def test_every_batch_of_a_ramp_divides(tmp_path: Path) -> None:
+    """PAR208: Megatron-LM looks at a step's batch when it begins, and 3 sequences are no 2 micro-batches."""
+    layout = Layout(dp_shard=2, zero=1, microbatches=6)
+    ramp = {"ramp_from": 3, "ramp_tokens": 3072 * 120}
+    found = forced("megatron", "ramp", DENSE, layout, **ramp)
+    assert found.predicate.code == "PAR208"
+    cases = [{**case, "walk": True} for case in _megatron(found, tmp_path)]
+    (answer,) = probe("megatron", "megatron_probe", cases, tmp_path)
+    assert answer["stage"] == "walk" and "not divisible" in answer["error"]
 
 
 def test_muon_starts_at_zero_1_alone(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_deepspeed_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> N
 def test_torchtitan_trains_over_two_nodes(emulated: Cluster, tmp_path: Path) -> None:
     write_text(tmp_path / "assets")
     options = (
-        'dataset = "c4_test"; log_freq = 1; extra = { "optimizer.implementation" = "for-loop"; '
+        'data = "c4_test"; log_interval = 1; extra = { "optimizer.implementation" = "for-loop"; '
         '"metrics.disable_color_printing" = true }'
     )
     text = JOB.format(

@@ -76,7 +76,7 @@ model tiny {{ layers = 2; hidden = 64; heads = 4; ffn = 128; vocab = 256 }}
 cluster pair from std.dgx_h100 {{ nodes = 2; gpus_per_node = 2; cpu_cores = 2 }}
 train {{ seq_len = 128; global_batch = 4; steps = {steps}; warmup = 0; learning_rate = 1e-3 }}
 goal {{ require zero == 3; require hpz == 2 }}
-target deepspeed {{ adam = "torch" }}
+target deepspeed {{ adam = "torch"; data = synthetic; log_interval = 1 }}
 """
 
 

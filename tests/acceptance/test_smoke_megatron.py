@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(
 DENSE = "model decoder from std.llama3_8b { layers = 4 }"
 EXPERTS = "model experts from std.mixtral_8x7b { layers = 2 }"
 LATENT = "model latent from std.deepseek_v3 { layers = 4; dense_layers = 1; mtp_layers = 0 }"
-#: One that does not compress its query.
-LITE = LATENT.replace("mtp_layers = 0", "mtp_layers = 0; q_lora_rank = 0")
+#: Sinks, windows in every other layer, biases, a clamped gate and YaRN.
+SINKS = "model sinks from std.gpt_oss_20b { layers = 4 }"
 CASES = {
     "zero_1": Wanted("zero == 1, tp == 1, pp == 1, cp == 1", 2, {"dp_shard": 2, "zero": 1}, DENSE),
     "zero_2": Wanted("zero == 2, tp == 1, cp == 1", 2, {"dp_shard": 2, "zero": 2}, DENSE),
@@ -44,7 +44,7 @@ CASES = {
         "ep == 2, etp == 2, tp == 2, pp == 1", 4, {"ep": 2, "etp": 2, "tp": 2}, EXPERTS, nodes=2
     ),
     "latent": Wanted("tp == 2, pp == 2", 4, {"tp": 2, "pp": 2}, LATENT, nodes=16),
-    "latent_lite": Wanted("tp == 2, pp == 1", 2, {"tp": 2}, LITE, nodes=16),
+    "sinks": Wanted("tp == 2, ep == 2, etp == 1, pp == 1", 2, {"tp": 2}, SINKS, nodes=2),
 }
 
 

@@ -11,7 +11,8 @@ from tests.acceptance.support.smoke_runs import EXPERTS, Smokes, Wanted, check
 TARGET, NAME = "torchtitan", "torchtitan-0.3.0"
 VERSION = 'version = "0.3"'
 TIED = "model tied from std.llama3_8b { layers = 4; tied = true; qk_norm = true }"
-SHARED = "model shared from std.mixtral_8x7b { layers = 4; shared_experts = 1 }"
+BALANCED = "aux_loss = 0; router_bias_rate = 0.001"
+SHARED = f"model shared from std.mixtral_8x7b {{ layers = 4; shared_experts = 1; {BALANCED} }}"
 FLAT = "model flat from std.llama3_8b { layers = 2 }"
 LAYOUTS = {
     "fsdp": Wanted(

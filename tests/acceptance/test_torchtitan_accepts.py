@@ -44,13 +44,13 @@ def cases_of(job: Generated, folder: Path) -> list[dict[str, Any]]:
             "world": started.world,
             "rank": rank,
             "capability": capability(job.plan.job.cluster.gpu.arch),
-            "assets": str(_assets(folder / "assets")),
+            "assets": str(assets(folder / "assets")),
         }
         for rank in dict.fromkeys((0, started.world - 1))
     ]
 
 
-def _assets(folder: Path) -> Path:
+def assets(folder: Path) -> Path:
     """One for all jobs of a folder, with a text for each rank."""
     if not folder.exists():
         write_text(folder, MOST_RANKS)
@@ -62,6 +62,15 @@ def stage_of(plan: Plan, rank: int) -> int:
     return rank * plan.layout.pp // plan.layout.gpus
 
 
+def whole_biases(plan: Plan, rank: int) -> float:
+    """Second biases of gpt_oss's experts: tp leaves them whole (models/gpt_oss/infra/expert_parallel.py:37),
+    where the plan divides all of an expert; less than a thousandth of it."""
+    model, etp = plan.job.model, plan.layout.etp
+    layers = sum(plan.estimate.stages[stage_of(plan, rank)].layers)
+    biases = layers * model.experts * model.hidden if model.bias else 0
+    return biases * (1 - 1 / etp)
+
+
 def parameter_bytes(plan: Plan, rank: int) -> float:
     """What the plan says that a rank keeps: its stage's parameters over tp, experts and shards."""
     layout = plan.layout
@@ -71,6 +80,7 @@ def parameter_bytes(plan: Plan, rank: int) -> float:
     shards = layout.dp_shard * layout.cp
     ways = layout.ep * layout.etp
     common = counts.sharded / layout.tp / shards + counts.replicated / shards
+    common += whole_biases(plan, rank) / shards
     return PARAMETER_BYTES * (
         common + counts.experts / (shards * layout.tp if layout.ep > 1 else ways * shards)
     )

@@ -26,8 +26,8 @@ model m { layers = 4; hidden = 512; heads = 8; ffn = 2048; vocab = 32_000 }
 cluster c from std.dgx_h100 {}
 train { seq_len = 1024; global_batch = 64; tokens = 1G }
 goal { maximize mfu }
-target megatron {}
-target torchtitan {}
+target megatron { data = "/data/text_document" }
+target torchtitan { data = "/data/c4" }
 launch slurm { time = 1 h }
 """
 IMPOSSIBLE = JOB.replace("maximize mfu", "maximize mfu; require memory <= 1 MiB")
@@ -154,7 +154,7 @@ def test_estimate_prices_a_layout_and_names_broken_rules(run: Parc) -> None:
         "estimate", "job.par", "--layout", "tp=2,recompute=full", "--target", "megatron", "--json"
     )
     priced = json.loads(fine.out)["estimates"][0]
-    assert fine.code == 0 and (priced["layout"]["tp"], priced["layout"]["recompute"]) == (2, 2)
+    assert fine.code == 0 and (priced["layout"]["tp"], priced["layout"]["recompute"]) == (2, "full")
     broken = run("estimate", "job.par", "--layout", "tp=3", "--json")
     assert broken.code == 1
     assert any("heads" in rule["message"] for rule in json.loads(broken.out)["broken"])
@@ -227,17 +227,75 @@ def test_several_jobs_get_a_folder_each(run: Parc) -> None:
     assert ran.code == 2 and f"`{names[0]}`" in ran.err
 
 
-def test_a_refusing_target_is_a_warning_while_another_has_a_plan(run: Parc) -> None:
-    text = JOB.replace("vocab = 32_000", 'vocab = 32_000; norm = "layernorm"')
-    Path("job.par").write_text(text)
+#: torchtitan has no LayerNorm.
+HALF_REFUSED = JOB.replace("vocab = 32_000", 'vocab = 32_000; norm = "layernorm"')
+
+
+def test_a_refusing_target_ends_compile_before_it_writes(run: Parc) -> None:
+    run("compile", "job.par", "-o", "out")
+    before = tree(Path("out"))
+    Path("job.par").write_text(HALF_REFUSED)
     ran = run("compile", "job.par", "-o", "out")
-    assert ran.code == 0 and "warning[PAR" in ran.err and "error[" not in ran.err
-    assert "slurm/torchtitan.sbatch" not in tree(Path("out"))
-    refused = json.loads(Path("out/plan.json").read_text())["refused"]
-    assert {entry["target"] for entry in refused} == {"torchtitan"}
-    alone = run("compile", "job.par", "-o", "alone", "--target", "torchtitan")
-    assert alone.code == 1 and "error[PAR" in alone.err and not Path("alone").exists()
+    assert (ran.code, ran.out) == (1, "") and "error[PAR" in ran.err
+    assert tree(Path("out")) == before, "nothing is written, and nothing removed"
     assert run("check", "job.par").code == 1
+    planned = run("plan", "job.par")
+    assert planned.code == 0 and "warning[PAR" in planned.err and "error[" not in planned.err
+
+
+def test_keep_going_writes_the_other_targets_and_still_fails(run: Parc) -> None:
+    Path("job.par").write_text(HALF_REFUSED)
+    ran = run("compile", "job.par", "-o", "out", "--keep-going")
+    assert ran.code == 1 and "error[PAR" in ran.err
+    files = tree(Path("out"))
+    assert "slurm/megatron.sbatch" in files and "slurm/torchtitan.sbatch" not in files
+    refused = json.loads(files["plan.json"])["refused"]
+    assert {entry["target"] for entry in refused} == {"torchtitan"}
+    alone = run("compile", "job.par", "-o", "alone", "--target", "torchtitan", "--keep-going")
+    assert alone.code == 1 and not Path("alone").exists()
+
+
+def test_keep_going_leaves_out_a_job_that_no_target_runs(run: Parc) -> None:
+    Path("impossible.par").write_text(IMPOSSIBLE.replace("model m", "model other"))
+    stopped = run("compile", "job.par", "impossible.par", "-o", "out")
+    assert stopped.code == 1 and not Path("out").exists()
+    ran = run("compile", "job.par", "impossible.par", "-o", "out", "--keep-going")
+    assert ran.code == 1 and [path.name for path in Path("out").iterdir()] == ["job"]
+
+
+def test_compile_tells_machines_that_it_wrote_nothing(run: Parc) -> None:
+    Path("job.par").write_text(HALF_REFUSED)
+    ran = run("compile", "job.par", "-o", "out", "--json")
+    said = json.loads(ran.out)
+    assert ran.code == 1 and (said["written"], said["changes"]) == (False, [])
+    assert [entry["target"] for entry in said["jobs"][0]["refused"]] == ["torchtitan"]
+
+
+#: Experts that nothing balances, and a target that does not say what it trains on.
+CAUTIOUS = JOB.replace("vocab = 32_000", "vocab = 32_000; experts = 8; topk = 2").replace(
+    'target megatron { data = "/data/text_document" }', "target megatron {}"
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan", "job.par"],
+        ["compile", "job.par", "-o", "out"],
+        ["estimate", "job.par", "--layout", "tp=1"],
+    ],
+    ids=lambda command: str(command[0]),
+)
+def test_what_trains_otherwise_than_one_thinks_is_said_once(run: Parc, command: list[str]) -> None:
+    Path("job.par").write_text(CAUTIOUS)
+    ran = run(*command)
+    assert ran.code == 0, ran.err
+    assert ran.err.count("warning[PAR375]: megatron: no `data` is named") == 1
+    assert ran.err.count("warning[PAR376]: nothing balances the 8 experts") == 1
+    printed = json.loads(run(*command, "--json").out)
+    priced = printed.get("estimates") or printed.get("plans") or printed["jobs"][0]["plans"]
+    said = {each["target"]: [warning["code"] for warning in each["warnings"]] for each in priced}
+    assert said == {"megatron": ["PAR375", "PAR376"], "torchtitan": ["PAR376"]}
 
 
 def test_an_output_that_is_a_file(run: Parc) -> None:

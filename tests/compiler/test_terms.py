@@ -23,7 +23,7 @@ from parc.compiler.search.space import Space
 from parc.compiler.time import collectives, gradient_sync, step
 from parc.compiler.time import parallel_traffic as traffic
 from parc.compiler.variables import ORDER
-from parc.dsl.job import Cluster
+from parc.dsl.hardware import Cluster
 from tests.support import sample_plans
 from tests.support.solver_and_sweep import LATENT, TARGETS, job_of, target_of
 

@@ -10,8 +10,9 @@ import pytest
 
 from parc.dsl import JobError, load, loads, std_cluster, std_entries, std_gpu, std_model
 from parc.dsl.diagnostics import Source
-from parc.dsl.job import Cluster, Gpu, Model
+from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.library import Library
+from parc.dsl.model import Model
 from parc.dsl.syntax.parser import parse
 from parc.dsl.syntax.tree import Block, Setting, depth
 from tests.support.language_jobs import (

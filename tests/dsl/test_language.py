@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parc.dsl import std_gpu
+from parc.dsl import loads, std_gpu
 from parc.dsl.diagnostics import Source, Span
 from parc.dsl.expression import evaluate
+from parc.dsl.settings import Data
 from parc.dsl.units import UNITS, dimension, measure
-from tests.support.language_jobs import CLUSTER, GOAL, MODEL, TRAIN, Options, codes, job
+from tests.support.language_jobs import CLUSTER, GOAL, MODEL, TARGETS, TRAIN, Options, codes, job
 
 GIB = 2**30
 
@@ -183,6 +184,7 @@ def test_every_kind_of_setting_of_a_target() -> None:
       }
       lines = ["one",
         "two"]
+      corpus = { "a" = 0.7; "b c" = 2 }
     }\n"""
     found = job(more=text).targets[1]
     assert found.name == "beta"
@@ -194,7 +196,96 @@ def test_every_kind_of_setting_of_a_target() -> None:
         plain=True,
         extra={"mem": 0, "mail-type": "END", "on": True},
         lines=("one", "two"),
+        corpus=Data(parts=(("a", 0.7), ("b c", 2.0))),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("synthetic", ()),
+        ('"/data/a b"', (("/data/a b", 1.0),)),
+        ('["a", "b"]', (("a", 1.0), ("b", 1.0))),
+        ('{ "a" = 70%; b = 2 * 3 }', (("a", 0.7), ("b", 6.0))),
+        ("none", None),
+    ],
+)
+def test_data(text: str, parts: tuple[tuple[str, float], ...] | None) -> None:
+    found = job(more=f"target beta {{ corpus = {text} }}\n").targets[1].options.corpus
+    assert found == (None if parts is None else Data(parts=parts))
+    assert found is None or found.synthetic == (not parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("/data/a b", (("/data/a b", 1.0),)),
+        ("c4", (("c4", 1.0),)),
+        ("synthetic", ()),
+        ('["a", "b"]', (("a", 1.0), ("b", 1.0))),
+        ('"a"', (("a", 1.0),)),
+    ],
+)
+def test_data_of_the_command_line(text: str, parts: tuple[tuple[str, float], ...]) -> None:
+    found = job(overrides=[f"target.alpha.corpus={text}"]).targets[0].options.corpus
+    assert found == Data(parts=parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("c4", "PAR022"),
+        ("[]", "PAR014"),
+        ("5", "PAR014"),
+        ("[5]", "PAR014"),
+        ('{ "a" = 0 }', "PAR014"),
+        ('{ "a" = "b" }', "PAR014"),
+        ('{ "a" = 1 GiB }', "PAR014"),
+        ('{ "a" = 1; "a" = 2 }', "PAR015"),
+    ],
+)
+def test_data_that_is_none(text: str, code: str) -> None:
+    assert codes(job, more=f"target beta {{ corpus = {text} }}\n") == [code]
+
+
+@pytest.mark.parametrize(
+    ("length", "steps"),
+    [
+        ("steps = 100", 5),
+        ("steps = 19", 0),
+        ("steps = 40_000", 2000),
+        ("steps = 1M", 2000),
+        ("steps = 100; warmup = 7", 7),
+        ("steps = 100; warmup = 0", 0),
+        ("tokens = 64Mi tokens", 51),
+    ],
+)
+def test_the_warmup_follows_the_length_of_the_run(length: str, steps: int) -> None:
+    """64 sequences of 1,024 tokens a step: 64Mi tokens are 1,024 steps."""
+    train = f"train {{ seq_len = 1024; global_batch = 64; {length} }}\n"
+    assert job(train=train).train.warmup_steps == steps
+
+
+def test_the_decay_of_wsd_is_a_tenth_unless_given() -> None:
+    train = "train { seq_len = 1024; global_batch = 64; steps = 500; schedule = wsd; "
+    assert job(train=train + "}\n").train.wsd_steps == 50
+    assert job(train=train + "decay_steps = 80 }\n").train.wsd_steps == 80
+
+
+@pytest.mark.parametrize(
+    "key", ["lora", "qlora", "lora_rank", "use_peft", "adapters", "dora", "LoRA"]
+)
+@pytest.mark.parametrize("block", ["model", "train", "target alpha"])
+def test_adapters_are_refused_by_name(key: str, block: str) -> None:
+    texts = {"model": MODEL, "train": TRAIN, "target alpha": "target alpha { }\n"}
+    changed = texts[block].replace("{", f"{{ {key} = 1;", 1)
+    text = "".join(changed if name == block else each for name, each in texts.items())
+    assert codes(loads, text + CLUSTER, targets=TARGETS) == ["PAR055"]
+
+
+@pytest.mark.parametrize("key", ["loran", "adaptive", "explora", "peftx"])
+def test_other_unknown_settings_are_no_adapters(key: str) -> None:
+    assert codes(job, train=TRAIN.replace("{", f"{{ {key} = 1;", 1)) == ["PAR011"]
 
 
 def test_none_takes_back() -> None:

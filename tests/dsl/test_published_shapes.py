@@ -19,7 +19,8 @@ from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.traits import StateBytes
 from parc.compiler.variables import NEUTRAL, ORDER
 from parc.dsl import std_cluster, std_gpu
-from parc.dsl.job import Job, Model, TargetSpec, Train
+from parc.dsl.job import Job, TargetSpec, Train
+from parc.dsl.model import Model
 
 FULL = 2
 #: Narayanan et al. 2021, figures 13 to 15: all ways to divide 64 GPUs by two.

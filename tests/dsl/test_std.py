@@ -9,7 +9,8 @@ import pytest
 
 import parc.dsl
 from parc.dsl import std_cluster, std_entries, std_gpu, std_model
-from parc.dsl.job import Cluster, Gpu, Model
+from parc.dsl.hardware import Cluster, Gpu
+from parc.dsl.model import Model
 
 LIBRARY = sorted((Path(parc.dsl.__file__).parent / "std").glob("*.par"))
 LABEL = re.compile(r"\[([a-z0-9-]+)\]")

@@ -115,6 +115,24 @@ def test_jobs_can_be_read(path: Path, tmp_path: Path) -> None:
             assert not complaints, "\n".join(map(str, complaints))
 
 
+#: What shows jobs: blocks of the language, and commands that print one.
+SHOWN = [
+    *((path.name, fence) for path in DOCUMENTS for fence in fenced(path, "par")),
+    *((path.name, fence) for path in DOCUMENTS for fence in fenced(path, "console")),
+]
+
+
+def test_no_job_trains_on_made_up_data_without_saying_so() -> None:
+    """Every target block that readers may copy names its data, or says `data = synthetic`."""
+    shown = [
+        (name, block)
+        for name, fence in SHOWN
+        for block in re.findall(r"^target \w+ *\{[^}]*\}?", fence.text, re.MULTILINE)
+    ]
+    assert len(shown) > 8
+    assert [each for each in shown if not re.search(r"\bdata = ", each[1])] == []
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):

@@ -10,6 +10,7 @@ from pathlib import Path
 import black
 import pytest
 
+from parc.api import cautions
 from parc.backends import BACKENDS, LAUNCHERS
 from parc.compiler.plan import Plan
 from tests.support.compiled_examples import EXAMPLES, Compiled, compiled
@@ -37,6 +38,12 @@ def test_every_target_has_a_proven_plan(example: str) -> None:
         spec.name for spec in result.plans[0].job.targets
     }
     assert {plan.proof.status for plan in result.plans} == {"OPTIMAL"}
+
+
+@every_example
+def test_an_example_names_its_data_and_balances_its_experts(example: str) -> None:
+    job = compiled(example).plans[0].job
+    assert [each.message for spec in job.targets for each in cautions(job, spec.name)] == []
 
 
 @every_example

@@ -8,7 +8,9 @@ from pathlib import Path
 from parc.backends import BACKENDS
 from parc.backends.launch_files import read_jobs
 from parc.compiler.plan import Layout
-from parc.dsl.job import Cluster, Model, Train
+from parc.dsl.hardware import Cluster
+from parc.dsl.job import Train
+from parc.dsl.model import Model
 from parc.reading.vocabulary import FACTS, JOB, LAYOUT, SLURM
 from tests.support.paths import CASES, GOLDEN, ROOT
 

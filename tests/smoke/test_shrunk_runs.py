@@ -17,138 +17,16 @@ import pytest
 
 from parc.__main__ import main
 from parc.backends import BACKENDS
-from parc.backends.deepspeed.options import Options
-from parc.backends.torchtitan.options import Options as TitanOptions
-from parc.compiler.model.parameters import total
 from parc.compiler.plan import Layout
-from parc.dsl.job import Model, Train
-from parc.smoke import Interpreter, Outcome, Request, prepare, smoke, steps_of
+from parc.smoke import Interpreter, Outcome, Request, smoke, steps_of
 from parc.smoke.guard import GONE_SECONDS, MARK, marked
-from parc.smoke.layout import cuts
-from parc.smoke.model import LONG_SEQUENCE, PARAMETERS, SEQUENCE, small_model, small_train
 from parc.smoke.processes import Line, guarded, new_mark, run
-from parc.smoke.shrink import Room, not_exercised, shrunken
-from tests.support.compiled_examples import EXAMPLES, compiled
 from tests.support.paths import ROOT
 from tests.support.sample_plans import (
-    DEEPSEEK_V3,
-    GPT_125M,
-    LLAMA3_8B,
-    LLAMA3_405B,
-    MIXTRAL_8X7B,
-    QWEN3_8B,
     sample_plan,
 )
 
 HERE = Interpreter(sys.executable, {"torch": "2", "torchtitan": "0.2.2", "deepspeed": "0"}, 0)
-MODELS = (LLAMA3_8B, LLAMA3_405B, GPT_125M, QWEN3_8B, MIXTRAL_8X7B, DEEPSEEK_V3)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-@pytest.mark.parametrize("stages", [1, 4])
-def test_a_small_model_has_the_same_structure(model: Model, stages: int) -> None:
-    small = small_model(model, 4096, stages, SEQUENCE)
-    kept = (
-        "heads",
-        "kv_heads",
-        "gated",
-        "norm",
-        "position",
-        "bias",
-        "tied",
-        "qk_norm",
-        "moe",
-        "mla",
-    )
-    assert {name: getattr(small, name) for name in kept} == {
-        name: getattr(model, name) for name in kept
-    }
-    assert small.layers >= stages and total(small, seq_len=SEQUENCE) < 3 * PARAMETERS
-    assert small.vocab % 2 == model.vocab % 2 and small.hidden % 16 == 0
-    wide = model.hidden == model.heads * model.head_size
-    assert model.mla or wide == (small.hidden == small.heads * small.head_size)
-    assert Model(**small.model_dump()) == small
-
-
-def test_layers_stay_uneven_and_all_while_they_are_affordable() -> None:
-    assert small_model(GPT_125M, 2048, 1, SEQUENCE).layers == 12
-    assert small_model(LLAMA3_405B, 8192, 4, SEQUENCE).layers % 4 != 0
-    assert small_model(LLAMA3_8B, 8192, 4, SEQUENCE).layers % 4 == 0
-
-
-def test_windows_and_positions_follow_the_length() -> None:
-    windowed = LLAMA3_8B.model_copy(update={"window": 1024, "max_positions": 8192})
-    small = small_model(windowed, 4096, 1, 2 * SEQUENCE)
-    assert small.window == SEQUENCE // 2 and small.max_positions == 2 * SEQUENCE
-    assert small_model(windowed, 1024, 1, SEQUENCE).window == SEQUENCE
-
-
-def test_a_cpu_trains_in_bf16() -> None:
-    train = Train(seq_len=4096, global_batch=8, tokens=10**9, precision="fp8", compile=True)
-    small = small_train(train, 6, SEQUENCE, 4, gpus=False)
-    assert (small.precision, small.compile, small.total_steps) == ("bf16", False, 6)
-    on_gpus = small_train(train, 6, SEQUENCE, 4, gpus=True)
-    assert (on_gpus.precision, on_gpus.compile) == ("fp8", True)
-
-
-BIG = Layout(tp=8, pp=4, vpp=2, dp_shard=16, zero=1, micro_batch=4, microbatches=32)
-
-
-@pytest.mark.parametrize(
-    ("processes", "degrees"),
-    [
-        (1, (1, 1, 1)),
-        (2, (2, 1, 1)),
-        (4, (2, 2, 1)),
-        (8, (2, 2, 2)),
-        (16, (4, 2, 2)),
-        (1000, (4, 8, 16)),
-    ],
-)
-def test_the_most_telling_degrees_are_kept(processes: int, degrees: tuple[int, int, int]) -> None:
-    best = cuts(BIG, processes)[0]
-    assert (best.pp, best.tp, best.dp_shard) == degrees
-    assert best.gpus <= processes and best.nodes == 1 and best.micro_batch == 2
-    assert best.vpp == (2 if best.pp > 1 else 1)
-
-
-def test_every_cut_divides_the_layout_and_fits() -> None:
-    layout = Layout(tp=6, dp_replicate=3, dp_shard=4, cp=2, ep=4, etp=1, zero=3)
-    for cut in cuts(layout, 8):
-        assert cut.gpus <= 8
-        for name in ("tp", "dp_replicate", "dp_shard", "cp", "ep"):
-            assert getattr(layout, name) % getattr(cut, name) == 0
-
-
-@pytest.mark.parametrize("example", EXAMPLES)
-@pytest.mark.parametrize("processes", [2, 8])
-def test_every_example_can_be_shrunk(example: str, processes: int, tmp_path: Path) -> None:
-    for plan in compiled(example).plans:
-        folder = tmp_path / plan.target
-        folder.mkdir()
-        ready = prepare(plan, Request(HERE, processes, 5), folder)
-        assert ready is not None
-        small = ready.plan.layout
-        assert small.gpus <= processes and small.recompute == plan.layout.recompute
-        assert ready.plan.job.train.total_steps == 5
-        assert (folder / BACKENDS[plan.target].entry).exists()
-        assert any("full width" in text for text in not_exercised(plan, ready.plan, gpus=False))
-
-
-def test_a_job_that_no_cut_makes_runnable_has_none() -> None:
-    plan = sample_plan("deepspeed", layout=Layout(dp_shard=8, zero=1, microbatches=16))
-    unknown = Options(extra={"zero_optimisation.stage": 1})
-    assert shrunken(plan, BACKENDS["deepspeed"].target, Room(2, 4), unknown) is None
-
-
-def test_context_parallelism_gets_sequences_that_are_cut() -> None:
-    layout = Layout(cp=4, dp_shard=2, zero=3, microbatches=2)
-    train = Train(seq_len=16384, global_batch=4, steps=9)
-    options = TitanOptions(version="0.3")
-    plan = sample_plan("torchtitan", options, layout=layout, train=train)
-    small = shrunken(plan, BACKENDS["torchtitan"].target, Room(4, 4), options)
-    assert small is not None and small.layout.cp == 2
-    assert small.job.train.seq_len == 2 * LONG_SEQUENCE
 
 
 LOGS = {
@@ -190,10 +68,16 @@ def fake_python(folder: Path, steps: int, slope: float, end: str) -> Interpreter
 
 
 def trained(
-    folder: Path, steps: int = 4, slope: float = 0.5, end: str = "", limit: float = 60.0
+    folder: Path,
+    steps: int = 4,
+    slope: float = 0.5,
+    end: str = "",
+    limit: float = 60.0,
+    keep: Path | None = None,
 ) -> Outcome:
     plan = sample_plan("deepspeed", layout=Layout(dp_shard=8, zero=1, microbatches=16))
-    return smoke(plan, Request(fake_python(folder, steps, slope, end), 2, 4, limit_seconds=limit))
+    python = fake_python(folder, steps, slope, end)
+    return smoke(plan, Request(python, 2, 4, limit_seconds=limit, keep=keep))
 
 
 def left(folder: Path) -> list[int]:
@@ -252,6 +136,13 @@ def test_a_failure_shows_its_error(traced: Path) -> None:
     assert outcome.status == 7 and not outcome.good
     assert "ValueError: the cause" in outcome.log and "  in detail" in outcome.log
     assert_nothing_left(traced)
+
+
+def test_a_kept_folder_holds_the_log(traced: Path) -> None:
+    kept = traced / "kept"
+    outcome = trained(traced, end="print('last words'); sys.exit(7)", keep=kept)
+    text = (kept / "log.txt").read_text()
+    assert outcome.status == 7 and text.endswith("last words\n") and text.count("\n") > 3
 
 
 def test_a_hanging_run_ends_at_its_limit(traced: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from parc.dsl import Job, JobError, loads
-from parc.dsl.job import Doc, Unit
+from parc.dsl.settings import Data, Doc, Unit
 
 
 class Options(BaseModel):
@@ -23,6 +23,7 @@ class Options(BaseModel):
     plain: bool = False
     extra: dict[str, str | int | bool] = {}
     lines: tuple[str, ...] = ()
+    corpus: Data | None = None
 
 
 TARGETS = {"alpha": Options, "beta": Options}

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from parc.compiler.plan import Estimate, Layout, Plan, Proof, Stage
-from parc.dsl.job import Cluster, Gpu, Job, Launch, Model, TargetSpec, Train
+from parc.dsl.hardware import Cluster, Gpu
+from parc.dsl.job import Job, Launch, TargetSpec, Train
+from parc.dsl.model import Model
 
 GIB = 2**30
 

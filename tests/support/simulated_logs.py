@@ -27,9 +27,9 @@ JOB = """\
 model llama3_8b from std.llama3_8b {}
 cluster pod from std.h100_pod { nodes = 1 }
 train { seq_len = 4096; global_batch = 128; steps = 1000 }
-target megatron   {}
-target torchtitan {}
-target deepspeed  {}
+target megatron   { data = synthetic }
+target torchtitan { data = synthetic }
+target deepspeed  { data = synthetic }
 """
 #: A cluster whose GPUs and network are slower than the published figures.
 TRUE = {"matmul_efficiency": 0.53, "network_efficiency": 0.6}

@@ -1,9 +1,9 @@
-"""`Plan` -> the contents of `ds_config.json` and `model.json`: only keys that are read, never "auto"."""
+"""`Plan` -> the contents of `ds_config.json`: only keys that are read, never "auto"."""
 
 from typing import Any
 
 from ....compiler.plan import Plan
-from ....dsl.job import Job, Model
+from ....dsl.job import Job
 from ..options import options_of, sums_in_fp32
 from ..target import (
     GATHER_BUCKET,
@@ -33,10 +33,23 @@ def ds_config(plan: Plan) -> Json:
         "optimizer": _optimizer(job, layout.offload),
         **({"zero_allow_untested_optimizer": True} if _untested(job, layout.zero) else {}),
         "zero_optimization": _zero(plan),
+        **_monitors(job),
     }
     for key, value in options_of(job).extra.items():
         _set(config, key.split("."), value)
     return config
+
+
+def _monitors(job: Job) -> Json:
+    """Where the engine sends its curves (monitor/config.py)."""
+    options, name = options_of(job), job.model.name or job.name
+    sections: Json = {}
+    if options.tensorboard is not None:
+        folder = {"output_path": options.tensorboard, "job_name": name}
+        sections["tensorboard"] = {"enabled": True, **folder}
+    if options.wandb is not None:
+        sections["wandb"] = {"enabled": True, "project": options.wandb}
+    return sections
 
 
 def _untested(job: Job, zero: int) -> bool:
@@ -131,36 +144,3 @@ def _set(config: Json, keys: list[str], value: object) -> None:
     for key in keys[:-1]:
         config = config.setdefault(key, {})
     config[keys[-1]] = value
-
-
-def model_json(plan: Plan) -> Json:
-    """Sizes that train.py reads."""
-    model, train = plan.job.model, plan.job.train
-    sizes: Json = {
-        "name": model.name or plan.job.name,
-        "layers": model.layers,
-        "hidden": model.hidden,
-        "heads": model.heads,
-        "kv_heads": model.groups,
-        "head_dim": model.head_size,
-        "ffn": model.ffn,
-        "vocab": model.vocab,
-        "norm_eps": model.norm_eps,
-        **_position_sizes(model, train.seq_len),
-        "seq_len": train.seq_len,
-        "seed": train.seed,
-    }
-    if plan.layout.pp > 1:
-        sizes["stage_layers"] = [sum(stage.layers) for stage in plan.estimate.stages]
-    return sizes
-
-
-def _position_sizes(model: Model, seq_len: int) -> Json:
-    sizes: Json = {}
-    if model.position == "rope":
-        sizes["rope_theta"] = model.rope_theta
-    if model.position == "learned":
-        sizes["max_positions"] = model.max_positions or seq_len
-    if model.window is not None and model.window < seq_len:
-        sizes["window"] = model.window
-    return sizes

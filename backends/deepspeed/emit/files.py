@@ -1,7 +1,7 @@
 """`Plan` -> the files of a DeepSpeed run, and the facts that they state."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ....compiler.plan import Layout, Plan
@@ -9,11 +9,16 @@ from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
 from ....dsl.job import Job
 from ....reading.facts import Value
+from ... import environment
 from ...facts import plan_facts
-from ...render import default_text, format_python, provenance, render
-from ..options import hugging_face, options_of, windowed
+from ...render import default_text, docstring, format_python, one_line, provenance, render
+from ..environment import VARIABLES, threads
+from ..options import hugging_face, options_of
 from ..target import TARGET, VERSION
-from .config import ds_config, model_json
+from .architecture import architecture, model_json
+from .config import ds_config
+from .data import launch_data, script_data
+from .schedule import schedule_values, steps
 
 ENTRY = "deepspeed/launch.sh"
 GIB = 2**30
@@ -54,21 +59,27 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
     job, layout, options = plan.job, plan.layout, options_of(plan.job)
     return {
         "provenance": provenance(plan),
-        "name": job.model.name or job.name,
+        "name": one_line(job.model.name or job.name),
         "summary": list(_summary(plan)),
         "world": layout.gpus,
         "nodes": layout.nodes,
         "gpus_per_node": job.cluster.gpus_per_node,
-        "threads": (
-            max(1, job.cluster.cpu_cores // job.cluster.gpus_per_node) if layout.offload else 1
-        ),
-        "steps": job.train.total_steps,
-        "data": None if options.data is None else default_text(options.data),
-        "data_dtype": _data_dtype(job),
+        "environment": environment.lines(job, _variables(plan)),
+        "steps": steps(job.train),
+        **launch_data(job),
+        "weights": job.train.weights and default_text(job.train.weights),
         "save": default_text(options.save),
         "save_interval": job.train.checkpoint_interval,
+        "tensorboard": options.tensorboard and default_text(options.tensorboard),
+        "profile": options.profiled,
         "log_interval": options.log_interval,
     }
+
+
+def _variables(plan: Plan) -> tuple[environment.Variable, ...]:
+    cluster = plan.job.cluster
+    each = max(1, cluster.cpu_cores // cluster.gpus_per_node) if plan.layout.offload else 1
+    return (*VARIABLES, threads(each))
 
 
 def _summary(plan: Plan) -> Iterator[str]:
@@ -116,11 +127,6 @@ RECOMPUTE_TEXT = (
 )
 
 
-def _data_dtype(job: Job) -> str:
-    """16 bits hold every token id of a vocabulary of at most 65,536."""
-    return options_of(job).data_dtype or ("uint16" if job.model.vocab <= 2**16 else "uint32")
-
-
 def layout_facts(layout: Layout) -> str:
     """What `log.py` reads of the layout, besides what only the run knows."""
     numbers = {name: getattr(layout, name) for name in ("pp", "cp", "dp_shard", "zero", "hpz")}
@@ -128,20 +134,11 @@ def layout_facts(layout: Layout) -> str:
     return " ".join(f"{name}={value}" for name, value in {**numbers, **words}.items())
 
 
-#: PyTorch for each activation function, around the text of its argument.
-ACTIVATIONS: dict[str, Callable[[str], str]] = {
-    "silu": lambda x: f"F.silu({x})",
-    "gelu": lambda x: f'F.gelu({x}, approximate="tanh")',
-    "relu": lambda x: f"F.relu({x})",
-    "squared_relu": lambda x: f"F.relu({x}).square()",
-}
-
-
 def _train_values(plan: Plan) -> dict[str, Any]:
     job, layout = plan.job, plan.layout
     return {
         **_run_values(plan),
-        **_architecture(job),
+        **architecture(job),
         "hf": hugging_face(job),
         "tp": layout.tp,
         "pp": layout.pp,
@@ -152,32 +149,40 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         "kv_copies": max(1, layout.cp // job.model.groups),
         # Parameters of a pipeline have numbers for names, so their shape tells norms and biases.
         "plain_test": (
-            "parameter.ndim == 1" if layout.pp > 1 else '"norm" in name or name.endswith("bias")'
+            "parameter.ndim == 1"
+            if layout.pp > 1
+            else f'"norm" in name or name.endswith({_plain_ends(job)})'
         ),
     }
 
 
+def _plain_ends(job: Job) -> str:
+    """Ends of the names of vectors that do not decay, besides norms."""
+    return '("bias", "sinks")' if job.model.attention_sinks else '"bias"'
+
+
 def _run_values(plan: Plan) -> dict[str, Any]:
-    job, train = plan.job, plan.job.train
-    floor = train.min_learning_rate / train.learning_rate
+    job, train, options = plan.job, plan.job.train, options_of(plan.job)
     return {
-        "provenance": provenance(plan),
-        "name": job.model.name or job.name,
+        "provenance": docstring(provenance(plan)),
+        "name": docstring(one_line(job.model.name or job.name)),
         "layout_line": layout_line(plan),
         "deepspeed_version": VERSION,
         "precision": train.precision,
         "torch_dtype": {"bf16": "bfloat16", "fp16": "float16"}[train.precision],
-        "gpu": job.cluster.gpu.name or "GPU",
+        "gpu": one_line(job.cluster.gpu.name or "GPU"),
         "peak_flops": f"{job.peak_flops:.6g}",
         "compile": train.compile and plan.layout.zero < 3,
-        "warmup": train.warmup,
-        "schedule": train.schedule,
-        "floor": f"{floor:.6g}",
-        "rest": f"{1 - floor:.6g}",
-        "steps": train.total_steps,
+        **schedule_values(plan),
+        **script_data(job),
+        "weights": train.weights is not None,
         "checkpoint_interval": train.checkpoint_interval,
-        "log_interval": options_of(job).log_interval,
-        "data_dtype": _data_dtype(job),
+        "keep": train.keep_checkpoints,
+        "timeout": train.collective_timeout and f"{train.collective_timeout:g}",
+        "log_interval": options.log_interval,
+        "tensorboard": options.tensorboard is not None,
+        "monitored": options.tensorboard is not None or options.wandb is not None,
+        "profile": options.profiled,
     }
 
 
@@ -189,24 +194,3 @@ def layout_line(plan: Plan) -> str:
     parts += [f"Ulysses {layout.cp}"] if layout.cp > 1 else []
     parts += [f"offload {layout.offload_name}"] if layout.offload else []
     return ", ".join([*parts, f"recompute {layout.recompute_name}"])
-
-
-def _architecture(job: Job) -> dict[str, Any]:
-    model, train = job.model, job.train
-    return {
-        "rope": model.position == "rope",
-        "learned": model.position == "learned",
-        "tied": model.tied,
-        "bias": model.bias,
-        "qkv_bias": model.bias or model.qkv_bias,
-        "qk_norm": model.qk_norm,
-        "norm": {"rmsnorm": "RMSNorm", "layernorm": "LayerNorm"}[model.norm],
-        "gated": model.gated,
-        "activation": ACTIVATIONS[model.activation_name],
-        "causal": model.causal,
-        "windowed": windowed(job),
-        "grouped": model.groups < model.heads,
-        "kv_heads": model.groups,
-        "unfused": train.attention == "unfused",
-        "dropout": train.dropout,
-    }

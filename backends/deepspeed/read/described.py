@@ -3,12 +3,17 @@
 import json
 from typing import Any
 
-from ....dsl.job import Model
-from ....reading.facts import LaunchConfig
-from ...described import counts, rates
+from ....dsl.job import Train
+from ....dsl.model import Model
+from ....reading.facts import LaunchConfig, text_of, texts_of
+from ...described import counts, known, rates
 
 _WARMUP = {"warmup": ("json", "scheduler.params.warmup_num_steps")}
-_STEPS = {"steps": ("argument", "--steps")}
+_STEPS = {
+    "steps": ("argument", "--steps"),
+    "checkpoint_interval": ("argument", "--save-interval"),
+}
+_OPTIMIZERS = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam"}
 _RATES = {
     "learning_rate": ("json", "optimizer.params.lr"),
     "weight_decay": ("json", "optimizer.params.weight_decay"),
@@ -18,6 +23,13 @@ _RATES = {
 
 def model(config: LaunchConfig) -> dict[str, Any]:
     """model.json, as parc writes it for its own train.py."""
+    values = _sizes(config)
+    settings = Model.model_fields.keys() - {"name"}
+    found = values | _section(values, "architecture")
+    return {name: value for name, value in found.items() if name in settings}
+
+
+def _sizes(config: LaunchConfig) -> dict[str, Any]:
     for path, text in config.texts.items():
         if not path.endswith(".json"):
             continue
@@ -26,10 +38,24 @@ def model(config: LaunchConfig) -> dict[str, Any]:
         except ValueError:
             continue
         if isinstance(values, dict) and {"layers", "hidden", "heads"} <= values.keys():
-            settings = Model.model_fields.keys() - {"name"}
-            return {name: value for name, value in values.items() if name in settings}
+            return values
     return {}
 
 
+def _section(values: dict[str, Any], name: str) -> dict[str, Any]:
+    """What train.py's text has chosen beside the sizes."""
+    section = values.get(name)
+    return section if isinstance(section, dict) else {}
+
+
 def train(config: LaunchConfig) -> dict[str, Any]:
-    return counts(config, _WARMUP) | rates(config, _RATES) | counts(config, _STEPS)
+    found = counts(config, _WARMUP) | rates(config, _RATES) | counts(config, _STEPS)
+    betas = texts_of(config.setting("json", "optimizer.params.betas"))
+    if len(betas) == 2:
+        found |= {"beta1": float(betas[0]), "beta2": float(betas[1])}
+    values = _sizes(config)
+    written = _section(values, "training") | known(seed=values.get("seed"))
+    found |= {name: value for name, value in written.items() if name in Train.model_fields}
+    optimizer = text_of(config.setting("json", "optimizer.type"))
+    weights = text_of(config.option("--weights"))
+    return found | known(weights=weights, optimizer=_OPTIMIZERS.get(optimizer or ""))

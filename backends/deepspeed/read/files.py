@@ -51,7 +51,11 @@ def script_facts(path: str, text: str) -> Iterator[Fact]:
     yield Fact("recompute", value, path, line)
 
 
-_RECOMPUTED = {"self.both_halves": "full", "self.feed_forward_half": "selective"}
+_RECOMPUTED = {
+    "self.both_halves": "full",
+    "self.feed_forward_half": "selective",
+    "self.feed_forward": "selective",
+}
 
 
 def _parsed(text: str) -> ast.Module:

@@ -6,22 +6,26 @@ from ....compiler.plan import Layout, Plan
 from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import Diagnostic, JobError
 from ....reading.facts import Value
-from ... import extra
-from ...capability import BLACKWELL, capability
+from ... import environment, extra
 from ...facts import plan_facts
-from ...render import default_text, nodes_text, provenance, render
+from ...render import default_text, nodes_text, one_line, provenance, render
+from ..rules import sequence_parallel
 from ..target import TARGET
+from .data import VARIABLE, data_flags, replaceable
+from .environment import variables
+from .experts import expert_flags
 from .flags import Flag, flag, names, rows
-from .model import expert_flags, model_flags
+from .model import model_flags
 from .parallel import memory_flags, parallel_flags
+from .schedule import batch_flags
 from .training import (
-    batch_flags,
     checkpoint_flags,
-    data_flags,
+    distributed_flags,
     logging_flags,
     optimizer_flags,
     precision_flags,
 )
+from .weights import converter, weight_flags, weight_variables
 
 ENTRY = "megatron/pretrain.sh"
 _GIB = 2**30
@@ -37,6 +41,8 @@ GROUPS = {
     "MEMORY": memory_flags,
     "DATA": data_flags,
     "CHECKPOINT": checkpoint_flags,
+    "WEIGHTS": weight_flags,
+    "DISTRIBUTED": distributed_flags,
     "LOGGING": logging_flags,
 }
 
@@ -48,9 +54,11 @@ def emit(plan: Plan) -> dict[str, str]:
     groups = {name: flags for name, build in GROUPS.items() if (flags := build(plan))}
     if found := _extra_problems(plan, names(groups.values())):
         raise JobError(found)
+    if found := list(environment.problems(plan.job, variables(plan))):
+        raise JobError(found)
     if flags := list(_extra(plan).values()):
         groups["EXTRA"] = flags
-    return {ENTRY: render("megatron/pretrain.sh.j2", _values(plan, groups))}
+    return {ENTRY: render("megatron/pretrain.sh.j2", _values(plan, groups)), **converter(plan)}
 
 
 def facts(plan: Plan) -> dict[str, Value]:
@@ -58,7 +66,7 @@ def facts(plan: Plan) -> dict[str, Value]:
     layout, model = plan.layout, plan.job.model
     found = plan_facts(plan) | {
         "experts": model.experts,
-        "sequence_parallel": layout.tp > 1,
+        "sequence_parallel": bool(sequence_parallel(plan.job, layout.tp)),
         "distributed_optimizer": layout.zero >= 1,
     }
     return found | ({"etp": layout.etp} if model.moe else {})
@@ -69,13 +77,14 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
     gpus = f"{cluster.gpus_per_node} x {cluster.gpu.name or 'GPU'}"
     return {
         "provenance": provenance(plan),
-        "title": f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}",
+        "title": one_line(f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}"),
         "summary": _summary(plan),
         "usage": _usage(layout.nodes),
         "gpus": layout.gpus,
         "gpus_per_node": cluster.gpus_per_node,
         "variables": list(_variables(plan)),
-        "environment": list(_environment(plan)),
+        "converts": plan.job.train.weights is not None,
+        "environment": environment.lines(plan.job, variables(plan)),
         "groups": [{"name": name, "rows": rows(found)} for name, found in groups.items()],
     }
 
@@ -110,33 +119,25 @@ def _summary(plan: Plan) -> list[str]:
 
 def _variables(plan: Plan) -> Iterator[str]:
     options, name = plan.options, plan.job.model.name or plan.job.name
-    tensorboard = options.tensorboard or (options.wandb and f"tensorboard/{name}")
+    watched = options.wandb or options.profiled
+    tensorboard = options.tensorboard or (f"tensorboard/{name}" if watched else None)
+    checkpoints = options.checkpoints or f"checkpoints/{name}"
     wanted = {
         "MEGATRON_PATH": options.path,
         "NNODES": plan.layout.nodes,
         "NODE_RANK": 0,
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": 29500,
-        "DATA_PATH": options.data,
+        VARIABLE: replaceable(options),
         "DATA_CACHE": options.data_cache,
         "TOKENIZER": options.tokenizer,
-        "CHECKPOINT_DIR": (options.checkpoints or f"checkpoints/{name}") if options.save else None,
+        "CHECKPOINT_DIR": checkpoints if options.save else None,
+        **weight_variables(plan, checkpoints),
         "TENSORBOARD_DIR": tensorboard,
     }
     for key, value in wanted.items():
         if value is not None:
             yield f'{key}="${{{key}:-{default_text(str(value))}}}"'
-
-
-def _environment(plan: Plan) -> Iterator[str]:
-    """arguments.py:1477 demands one connection with tp or cp before Blackwell; FSDP forbids it."""
-    layout = plan.layout
-    if layout.zero >= 2:
-        yield "# Megatron-FSDP overlaps its transfers only with several connections, and refuses one."
-        yield "unset CUDA_DEVICE_MAX_CONNECTIONS"
-    elif (layout.tp > 1 or layout.cp > 1) and capability(plan.job) < BLACKWELL:
-        yield "# Transfers start in the order in which they overlap: Megatron-LM demands this with tp or cp."
-        yield "export CUDA_DEVICE_MAX_CONNECTIONS=1"
 
 
 def _extra(plan: Plan) -> dict[str, Flag]:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...render import quoted_text
+
 _PLAIN = re.compile(r"[\w./:=+@%-]+")
 #: Comments of one array stand in one column, unless a row is wider than this.
 _WIDEST = 52
@@ -38,6 +40,11 @@ def switches(*names: str) -> list[Flag]:
 def quoted(value: object) -> str:
     text = repr(value) if isinstance(value, float) else str(value)
     return text if _PLAIN.fullmatch(text) else f'"{escaped(text)}"'
+
+
+def path(text: str) -> str:
+    """A path as one word, in which `$NAME` stays a variable."""
+    return text if _PLAIN.fullmatch(text) else f'"{quoted_text(text)}"'
 
 
 def escaped(text: str) -> str:

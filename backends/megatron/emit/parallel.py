@@ -1,6 +1,7 @@
 """The layout's options, each with the reason and the numbers behind it."""
 
 from ....compiler.plan import Plan
+from ..rules import sequence_parallel
 from .flags import Flag, flag
 from .pipeline import described, split_flags
 
@@ -23,12 +24,13 @@ def _tensor(plan: Plan) -> list[Flag]:
     if tp == 1:
         return []
     link = "stays on the fast link" if tp <= domain else f"leaves the fast link of {domain} GPUs"
-    return [
-        flag(
-            "--tensor-model-parallel-size", tp, why=f"{heads} heads / {tp} = {heads // tp}; {link}"
-        ),
-        flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well"),
-    ]
+    why = f"{heads} heads / {tp} = {heads // tp}; {link}"
+    if sequence_parallel(plan.job, tp):
+        divided = [flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well")]
+    else:
+        why += f"; norms and residuals stay whole, as {tp} does not divide {plan.job.train.seq_len} tokens"
+        divided = []
+    return [flag("--tensor-model-parallel-size", tp, why=why), *divided]
 
 
 def _pipeline(plan: Plan) -> list[Flag]:

@@ -1,21 +1,11 @@
-"""Batch, optimizer, precision, data, checkpoint and logging options."""
+"""Optimizer, precision, checkpoint, logging and profiling options."""
+
+import math
 
 from ....compiler.plan import Plan
-from ..target import TRAITS
+from ..options import Options
 from .flags import Flag, flag, switches, variable
-
-
-def batch_flags(plan: Plan) -> list[Flag]:
-    train, layout = plan.job.train, plan.layout
-    replicas = f"{layout.microbatches} micro-batches on each of {layout.dp} replicas"
-    length = f"{train.global_batch * train.seq_len:,} tokens a step"
-    if train.steps is None and train.tokens is not None:
-        length += f", {train.tokens:,} in all"
-    return [
-        flag("--micro-batch-size", layout.micro_batch),
-        flag("--global-batch-size", train.global_batch, why=replicas),
-        flag("--train-iters", train.total_steps, why=length),
-    ]
+from .schedule import rate_flags
 
 
 def optimizer_flags(plan: Plan) -> list[Flag]:
@@ -34,20 +24,7 @@ def optimizer_flags(plan: Plan) -> list[Flag]:
         *momenta[train.optimizer],
         flag("--weight-decay", train.weight_decay),
         flag("--clip-grad", train.clip_grad),
-        *_schedule(plan),
-    ]
-
-
-def _schedule(plan: Plan) -> list[Flag]:
-    """Megatron-LM wants the decay to outlast the warm-up; a shorter run stops inside it."""
-    train = plan.job.train
-    found = [flag("--lr", train.learning_rate), flag("--lr-decay-style", train.schedule)]
-    if train.schedule != "constant":
-        found.append(flag("--min-lr", train.min_learning_rate))
-    return [
-        *found,
-        flag("--lr-decay-iters", max(train.total_steps, train.warmup + 1)),
-        flag("--lr-warmup-iters", train.warmup),
+        *rate_flags(plan),
     ]
 
 
@@ -76,36 +53,6 @@ def precision_flags(plan: Plan) -> list[Flag]:
     }[plan.job.train.precision]
 
 
-def data_flags(plan: Plan) -> list[Flag]:
-    options = plan.options
-    found = [variable("--data-path", "DATA_PATH")] if options.data else switches("--mock-data")
-    found.append(flag("--split", options.split))
-    if options.data_cache:
-        found.append(variable("--data-cache-path", "DATA_CACHE"))
-    side = plan.job.train.seq_len
-    why = f"attention is causal by itself; a {side} x {side} mask is not loaded"
-    return [
-        *found,
-        flag("--no-create-attention-mask-in-dataloader", why=why),
-        *_vocabulary(plan),
-        flag("--seed", plan.job.train.seed),
-    ]
-
-
-def _vocabulary(plan: Plan) -> list[Flag]:
-    """The model keeps its own vocabulary, padded as the plan priced it, whatever the tokenizer's is."""
-    options, vocab = plan.options, plan.job.model.vocab
-    if not options.tokenizer:
-        return [flag("--tokenizer-type", "NullTokenizer"), flag("--vocab-size", vocab)]
-    multiple = TRAITS.tensor.vocab_multiple * plan.layout.tp
-    padded = -(-vocab // multiple) * multiple
-    return [
-        flag("--tokenizer-type", options.tokenizer_type),
-        variable("--tokenizer-model", "TOKENIZER"),
-        flag("--padded-vocab-size", padded, why=f"{vocab} to a multiple of {multiple}"),
-    ]
-
-
 def checkpoint_flags(plan: Plan) -> list[Flag]:
     options, train = plan.options, plan.job.train
     sharded = plan.layout.zero >= 2
@@ -117,8 +64,44 @@ def checkpoint_flags(plan: Plan) -> list[Flag]:
         variable("--load", "CHECKPOINT_DIR"),
         flag("--save-interval", train.checkpoint_interval),
         flag("--ckpt-format", "fsdp_dtensor" if sharded else "torch_dist"),
+        *_retention(plan),
+        *(_asynchronous(sharded) if train.async_checkpoints else []),
         flag("--exit-signal-handler", why="SIGTERM saves, then stops"),
     ]
+
+
+def _retention(plan: Plan) -> list[Flag]:
+    """Of a checkpoint and the one before it, the older goes unless its step divides by an interval
+    (checkpointing.py iter_finalize_fn): with one that the run does not reach, only the newest stays.
+    """
+    train = plan.job.train
+    if not train.keep_checkpoints:
+        return []
+    beyond = (train.total_steps // train.checkpoint_interval + 1) * train.checkpoint_interval
+    why = "past the end of the run: only the newest checkpoint stays"
+    return [flag("--save-retain-interval", beyond, why=why)]
+
+
+def _asynchronous(sharded: bool) -> list[Flag]:
+    """arguments.py:1740 drops --async-save without a persistent worker.
+
+    checkpointing.py:872 hands fsdp_dtensor's writer `enable_cache`, which only nvidia-resiliency-ext takes.
+    """
+    why = "training goes on while a process of its own writes"
+    strategy, needs = ("nvrx", "needs") if sharded else ("mcore", "needs no")
+    return [
+        flag("--async-save", why=why),
+        flag("--use-persistent-ckpt-worker"),
+        flag("--async-strategy", strategy, why=f"{needs} package nvidia-resiliency-ext"),
+    ]
+
+
+def distributed_flags(plan: Plan) -> list[Flag]:
+    timeout = plan.job.train.collective_timeout
+    if timeout is None:
+        return []
+    why = f"a collective that hangs for {timeout:g} s ends the job"
+    return [flag("--distributed-timeout-minutes", max(1, math.ceil(timeout / 60)), why=why)]
 
 
 def logging_flags(plan: Plan) -> list[Flag]:
@@ -126,10 +109,9 @@ def logging_flags(plan: Plan) -> list[Flag]:
     found = [
         flag("--log-interval", options.log_interval),
         flag("--log-throughput"),
-        flag("--eval-interval", options.eval_interval),
-        flag("--eval-iters", options.eval_iters),
+        *_evaluation(options),
     ]
-    if options.tensorboard or options.wandb:
+    if options.tensorboard or options.wandb or options.profiled:
         found.append(variable("--tensorboard-dir", "TENSORBOARD_DIR"))
     if options.wandb:
         # training.py sends to Weights & Biases only what it also writes for TensorBoard.
@@ -138,4 +120,31 @@ def logging_flags(plan: Plan) -> list[Flag]:
             flag("--wandb-exp-name", plan.job.name),
             variable("--wandb-save-dir", "TENSORBOARD_DIR"),
         ]
-    return found
+    return found + _profile(options)
+
+
+def _evaluation(options: Options) -> list[Flag]:
+    unseen = options.train_data and not (options.valid_data or options.test_data)
+    return [
+        flag("--eval-interval", options.eval_interval),
+        flag(
+            "--eval-iters",
+            0 if unseen else options.eval_iters,
+            why="no data for validation are named" if unseen else "",
+        ),
+    ]
+
+
+def _profile(options: Options) -> list[Flag]:
+    """PyTorch's profiler records from the first step until before the last (training.py, its schedule), and
+    writes beside the folder of TensorBoard."""
+    if options.profiled is None:
+        return []
+    first, last = options.profiled
+    return [
+        flag("--profile", why="a trace in torch_profile beside the folder of TensorBoard"),
+        flag("--use-pytorch-profiler"),
+        flag("--profile-step-start", first),
+        flag("--profile-step-end", last + 1, why=f"step {last} is the last recorded"),
+        flag("--profile-ranks", 0, why="one rank; without it all of them write"),
+    ]

@@ -2,10 +2,25 @@
 
 from ...reader import Reader
 from .answers import ANSWERS, fork
-from .described import model, train
+from .described import train
+from .expressed import unexpressed
 from .jobs import job
 from .log import read_log
+from .model import model
+from .target_block import options
 
+#: What the emitted scripts set.
+VARIABLES = frozenset(
+    {
+        "CUDA_DEVICE_MAX_CONNECTIONS",
+        "NCCL_NVLS_ENABLE",
+        "NVTE_BWD_LAYERNORM_SM_MARGIN",
+        "NVTE_FWD_LAYERNORM_SM_MARGIN",
+        "PYTORCH_CUDA_ALLOC_CONF",
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
+        "TORCH_NCCL_AVOID_RECORD_STREAMS",
+    }
+)
 READER = Reader(
     recognise=job,
     log=read_log,
@@ -13,5 +28,8 @@ READER = Reader(
     model=model,
     train=train,
     answers=ANSWERS,
+    options=options,
     fork=fork,
+    unexpressed=unexpressed,
+    variables=VARIABLES,
 )

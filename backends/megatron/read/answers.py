@@ -1,8 +1,10 @@
 """What predicates ask of a job that Megatron-LM's options and defaults decide, and facts do not say."""
 
+from ....dsl.batch_ramp import Stage
 from ....reading.facts import LaunchConfig, number_of, text_of
 from ...reader import Answers, Asked, Missing
-from .described import default_ffn
+from .model import default_ffn
+from .ramp import batch_ramp
 
 
 def fork(config: LaunchConfig) -> str | None:
@@ -41,7 +43,17 @@ def _recompute_layers(asked: Asked) -> int:
     return number_of(asked.config.option("--recompute-num-layers")) or 0
 
 
+def _ramp(asked: Asked) -> tuple[Stage, ...]:
+    """The stages of a growing batch; one of no size where it does not grow."""
+    found = batch_ramp(asked.config)
+    if found is None and asked.config.given("--step-batch-size-schedule", "--rampup-batch-size"):
+        raise Missing("ramp")
+    return found.stages if found else (Stage(0, 0),)
+
+
 ANSWERS: Answers = {
+    "ramp": _ramp,
+    "ramp_from": lambda asked: _ramp(asked)[0].batch,
     "mla": lambda asked: asked.config.given("--multi-latent-attention"),
     "ffn": _ffn,
     "dense_layers": lambda asked: _zero_unless("--moe-layer-freq", "dense_layers", asked),

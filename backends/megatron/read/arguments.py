@@ -9,6 +9,7 @@ from ....reading.command_options import CommandOptions
 from ....reading.facts import Unknown, Value
 from ..emit.pipeline import stage_count
 from . import spelling
+from .ramp import schedule_of
 
 Answer = Value | Unknown
 Found = tuple[str, Answer, Word]
@@ -151,6 +152,13 @@ def _sharding(given: CommandOptions) -> Iterator[Found]:
 
 
 def _rampup(given: CommandOptions) -> Iterator[Found]:
+    """Once start, increment and samples; now a list of sizes, the last of which is the batch."""
+    sizes = "--step-batch-size-schedule"
+    if given.given(sizes) and not given.given("--global-batch-size"):
+        words = [str(word.text) for word in given.values[sizes].values]
+        found = schedule_of(words)
+        unknown = Unknown(f"`{sizes}` is not decided")
+        yield "global_batch", found[-1][1] if found else unknown, given.place(sizes)
     name = "--rampup-batch-size"
     option = given.values.get(name)
     if option is not None and option.values:

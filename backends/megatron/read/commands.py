@@ -9,6 +9,8 @@ from ....reading.launchers import Started
 from . import arguments, spelling
 from .arguments import DeepSpeed
 
+#: What pretrain.sh starts before training that begins with given weights.
+CONVERTER = "convert.py"
 NO_CONFIG = DeepSpeed(None, None)
 
 
@@ -18,7 +20,9 @@ def given_to(launch: Started) -> CommandOptions:
 
 
 def recognised(launch: Started) -> bool:
-    """Whether the program takes Megatron's options."""
+    """Whether the program takes Megatron's options, and trains: convert.py makes its first checkpoint."""
+    if launch.entry is not None and launch.entry.tail.endswith(f"/{CONVERTER}"):
+        return False
     names = given_to(launch).values.keys()
     return len(names & spelling.TELLING) >= 2
 

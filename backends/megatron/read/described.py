@@ -1,11 +1,12 @@
-"""Megatron-LM's options and their defaults -> values of the `model` and `train` blocks."""
+"""Megatron-LM's options and their defaults -> values of the `train` block."""
 
-import math
 from typing import Any
 
-from ....reading.facts import LaunchConfig, number_of, text_of, texts_of
+from ....dsl.batch_ramp import Stage, steps_until
+from ....reading.facts import LaunchConfig, number_of, text_of
 from ...described import Places, counts, known, rate_of, rates
-from .expert_layers import length_of
+from ..emit.schedule import DECAYS, STYLES
+from .ramp import Ramp, batch_ramp
 
 Values = dict[str, Any]
 
@@ -14,13 +15,6 @@ def _options(**names: str) -> Places:
     return {name: ("argument", option) for name, option in names.items()}
 
 
-_LATENT = _options(
-    q_lora_rank="--q-lora-rank",
-    kv_lora_rank="--kv-lora-rank",
-    qk_nope_head_dim="--qk-head-dim",
-    qk_rope_head_dim="--qk-pos-emb-head-dim",
-    v_head_dim="--v-head-dim",
-)
 _COUNTS = _options(
     steps="--train-iters",
     warmup="--lr-warmup-iters",
@@ -34,81 +28,98 @@ _RATES = _options(
     beta1="--adam-beta1",
     beta2="--adam-beta2",
     clip_grad="--clip-grad",
+    dropout="--hidden-dropout",
 )
-
-
-def default_ffn(hidden: int, gated: bool) -> int:
-    """The feed-forward width without --ffn-hidden-size (arguments.py: 4 hidden, or 8/3 with SwiGLU)."""
-    return int((4 * hidden * 2 / 3) / 64) * 64 if gated else 4 * hidden
-
-
-def model(config: LaunchConfig) -> Values:
-    """The options that Megatron-LM builds its model from, with its defaults (GPT-2's)."""
-    if not config.given("--hidden-size"):
-        return {}
-    hidden, gated = config.number("hidden"), config.given("--swiglu")
-    ffn = number_of(config.option("--ffn-hidden-size"))
-    if ffn is None and hidden is not None and not config.given("--ffn-hidden-size"):
-        ffn = default_ffn(hidden, gated)
-    vocab = number_of(config.option("--padded-vocab-size", "--vocab-size"))
-    found = {"gated": gated} | known(ffn=ffn, vocab=vocab) | _blocks(config)
-    if config.given("--multi-latent-attention"):
-        found |= counts(config, _LATENT)
-    if config.number("experts"):
-        found |= _experts(config)
-    return found
-
-
-def _blocks(config: LaunchConfig) -> Values:
-    position = text_of(config.option("--position-embedding-type")) or "learned_absolute"
-    if config.given("--use-rotary-position-embeddings"):
-        position = "rope"
-    window = texts_of(config.option("--window-size"))
-    reach = window[0].strip("()").split(",")[0] if window else ""
-    norm = (text_of(config.option("--normalization")) or "").lower()
-    latent = config.given("--multi-latent-attention")
-    found: Values = {
-        "norm": "rmsnorm" if norm == "rmsnorm" else "layernorm",
-        "position": {"rope": "rope", "none": "none"}.get(position, "learned"),
-        "bias": not config.given("--disable-bias-linear"),
-        "tied": not config.given("--untie-embeddings-and-output-weights"),
-        "qk_norm": config.given("--qk-layernorm") and not latent,
-    }
-    if config.given("--squared-relu"):
-        found["activation"] = "squared_relu"
-    if config.given("--add-qkv-bias") and not found["bias"]:
-        found["qkv_bias"] = True
-    found |= counts(config, _options(head_dim="--kv-channels", mtp_layers="--mtp-num-layers"))
-    found |= rates(config, _options(norm_eps="--norm-epsilon"))
-    if found["position"] == "rope":
-        found |= rates(config, _options(rope_theta="--rotary-base"))
-    if found["position"] == "learned":
-        found |= counts(config, _options(max_positions="--max-position-embeddings"))
-    return found | ({"window": int(reach) + 1} if reach.isdecimal() else {})
-
-
-def _experts(config: LaunchConfig) -> Values:
-    found: Values = {"experts": config.number("experts")}
-    found["topk"] = number_of(config.option("--moe-router-topk")) or 2
-    found |= counts(config, _options(expert_ffn="--moe-ffn-hidden-size"))
-    shared = number_of(config.option("--moe-shared-expert-intermediate-size"))
-    width = found.get("expert_ffn") or number_of(config.option("--ffn-hidden-size"))
-    if shared and width and shared % width == 0:
-        found["shared_experts"] = shared // width
-    pattern = (text_of(config.option("--moe-layer-freq")) or "").strip("()")
-    if pattern.startswith("[0]*") and length_of(pattern) is not None:
-        found["dense_layers"] = int(pattern[4:].split("+")[0])
-    return found
+#: Optimizer -> option of its first moment.
+_MOMENTA = {"adam": "--adam-beta1", "sgd": "--sgd-momentum", "muon": "--muon-momentum"}
+#: What is not said and is not the language's default (arguments.py, optimizer_config.py and
+#: transformer_config.py of 0.19.2; older ones have the same).
+DEFAULTS: dict[str, tuple[str, Any]] = {
+    "schedule": ("--lr-decay-style", "linear"),
+    "min_learning_rate": ("--min-lr", 0.0),
+    "weight_decay": ("--weight-decay", 0.01),
+    "beta2": ("--adam-beta2", 0.999),
+    "dropout": ("--hidden-dropout", 0.1),
+}
 
 
 def train(config: LaunchConfig) -> Values:
     """Options of Megatron-LM's training; other programs that take the same names mean the same."""
-    found = counts(config, _COUNTS) | rates(config, _RATES)
-    schedule = text_of(config.option("--lr-decay-style"))
-    if schedule in ("cosine", "linear", "constant"):
-        found["schedule"] = schedule
-    samples, batch = number_of(config.option("--train-samples")), config.number("global_batch")
-    if samples and batch:
-        found["steps"] = math.ceil(samples / batch)
-    dropout = rate_of(config.option("--hidden-dropout"))
-    return found | ({"dropout": dropout} if dropout else {})
+    found = {**_unsaid(config), **counts(config, _COUNTS), **rates(config, _RATES)}
+    found |= _optimizer(config)
+    if text_of(config.option("--attention-backend")) == "unfused":
+        found["attention"] = "unfused"
+    ramp = batch_ramp(config)
+    found |= (
+        _schedule(config)
+        | _warmup(config)
+        | _length(config, ramp)
+        | _checkpoints(config, found.get("steps"))
+    )
+    if ramp is not None:
+        found |= {"ramp_from": ramp.first, "ramp_tokens": ramp.tokens}
+    if minutes := number_of(config.option("--distributed-timeout-minutes")):
+        found["collective_timeout"] = 60.0 * minutes
+    return found
+
+
+def _unsaid(config: LaunchConfig) -> Values:
+    """Megatron-LM's defaults, where it is what trains."""
+    if config.framework != "megatron" or not config.given("--hidden-size"):
+        return {}
+    return {name: value for name, (option, value) in DEFAULTS.items() if not config.given(option)}
+
+
+def _optimizer(config: LaunchConfig) -> Values:
+    chosen = text_of(config.option("--optimizer"))
+    if chosen not in _MOMENTA:
+        return {}
+    return {"optimizer": chosen} | rates(config, _options(beta1=_MOMENTA[chosen]))
+
+
+def _schedule(config: LaunchConfig) -> Values:
+    style = text_of(config.option("--lr-decay-style")) or ""
+    chosen = next((name for name, word in STYLES.items() if word == style), None)
+    if chosen != "wsd":
+        return {} if chosen is None else {"schedule": chosen}
+    falls = text_of(config.option("--lr-wsd-decay-style")) or "exponential"
+    return {"schedule": chosen} | known(
+        decay_style=next((name for name, word in DECAYS.items() if word == falls), None),
+        decay_steps=number_of(config.option("--lr-wsd-decay-iters")),
+    )
+
+
+def _warmup(config: LaunchConfig) -> Values:
+    """None unless given, in steps or as a share of the schedule."""
+    share = rate_of(config.option("--lr-warmup-fraction"))
+    span = number_of(config.option("--lr-decay-iters", "--train-iters"))
+    if share is not None:
+        return {} if span is None else {"warmup": round(share * span)}
+    names = ("--lr-warmup-iters", "--lr-warmup-samples", "--lr-warmup-fraction")
+    ours = config.framework == "megatron" and config.given("--hidden-size")
+    return {"warmup": 0} if ours and not config.given(*names) else {}
+
+
+def _length(config: LaunchConfig, ramp: Ramp | None) -> Values:
+    """Steps of what is counted in sequences: of a run, its warmup and the fall of its rate."""
+    batch = config.number("global_batch")
+    names = ("--train-samples", "--lr-warmup-samples", "--lr-wsd-decay-samples")
+    total, warmup, decay = (number_of(config.option(name)) for name in names)
+    if not total or not batch:
+        return {}
+    stages = ramp.stages if ramp else (Stage(0, batch),)
+    steps = steps_until(stages, total)
+    found: Values = {"steps": steps}
+    if warmup is not None:
+        found["warmup"] = steps_until(stages, warmup)
+    if decay:
+        found["decay_steps"] = steps - steps_until(stages, total - decay)
+    return found
+
+
+def _checkpoints(config: LaunchConfig, steps: int | None) -> Values:
+    found: Values = {"async_checkpoints": True} if config.given("--async-save") else {}
+    retained = number_of(config.option("--save-retain-interval"))
+    if retained is not None and steps is not None and retained > steps:
+        found["keep_checkpoints"] = 1
+    return found

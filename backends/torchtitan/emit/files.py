@@ -7,14 +7,20 @@ from ....compiler.plan import Plan
 from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
+from ... import environment
 from ...facts import plan_facts
-from ...render import format_python, nodes_text, provenance, render
-from ..models import flavor, registration
+from ...render import default_text, format_python, nodes_text, one_line, provenance, render
+from .. import data
+from ..models import flavor
 from ..options import options_of
 from ..releases import release
 from ..target import TARGET
+from .data_file import builds, data_file, needed, untokenised
+from .environment import variables
 from .python_job import FILE, python_job
-from .sections import Section, Setting, sections
+from .registration import registration, rope_scaling
+from .section import Section, Setting
+from .sections import sections
 
 ENTRY = "torchtitan/launch.sh"
 GIB = 2**30
@@ -25,18 +31,47 @@ def emit(plan: Plan) -> dict[str, str]:
     if found := problems(plan.job, TARGET, plan.layout):
         raise JobError(found)
     values = _values(plan)
-    launch = {ENTRY: render("torchtitan/launch.sh.j2", values)}
+    shared = {ENTRY: render("torchtitan/launch.sh.j2", values), **data_file(plan)}
     if options_of(plan.job).version == "0.3":
-        return {FILE: python_job(plan, _summary(plan)), **launch}
+        return {FILE: python_job(plan, _summary(plan)), **shared}
     values |= {
         "tables": [_table(section) for section in sections(plan)],
-        "model": registration(plan.job, options_of(plan.job)),
+        "model": registration(plan.job),
+        "job_model": plan.job.model,
+        "rope_scaling": rope_scaling(plan.job.model),
+        "run": _run(plan),
+        "biased": plan.job.model.router_bias_rate > 0,
     }
+    written = ["parc_model.py", *(["parc_pipeline.py"] if plan.layout.pp > 1 else [])]
     return {
         "torchtitan/train.toml": render("torchtitan/train.toml.j2", values),
-        "torchtitan/parc_model.py": format_python(render("torchtitan/parc_model.py.j2", values)),
-        **launch,
+        **{
+            f"torchtitan/{name}": format_python(render(f"torchtitan/{name}.j2", values))
+            for name in written
+        },
+        **shared,
     }
+
+
+def _run(plan: Plan) -> dict[str, object]:
+    """What parc_model.py sets in 0.2.2's TrainSpec beside the model, and what it imports for that."""
+    imports, spec = [], {}
+    if needed(plan):
+        note = "" if builds(plan) else "  # registers its data set"
+        imports.append(f"import parc_data{note}")
+    if builds(plan):
+        spec["build_dataloader_fn"] = "parc_data.training_data"
+    if untokenised(plan):
+        spec["build_tokenizer_fn"] = "None"
+    if data.evaluates(options_of(plan.job)):
+        # Specs of deepseek_v3 and gpt_oss have none.
+        imports.append("from torchtitan.components.validate import build_validator")
+        spec["build_validator_fn"] = "build_validator"
+    if plan.layout.pp > 1:
+        imports.append("import parc_pipeline")
+        spec["pipelining_fn"] = "parc_pipeline.mean_gradients(original.pipelining_fn)"
+    profiled = options_of(plan.job).profiled is not None
+    return {"imports": imports, "spec": spec, "profile": profiled}
 
 
 def facts(plan: Plan) -> dict[str, Value]:
@@ -48,8 +83,13 @@ def _values(plan: Plan) -> dict[str, object]:
     job, options = plan.job, options_of(plan.job)
     return {
         "provenance": provenance(plan),
-        "name": job.name,
+        "name": one_line(job.name),
         "version": release(job).name,
+        "release": release(job).name,
+        "environment": environment.lines(job, list(variables(plan))),
+        "paths": _paths(plan),
+        "replaced": _replaced(_paths(plan)),
+        "weights": _weights(job.train.weights),
         "python": options.version == "0.3",
         "layout": plan.layout,
         "gpus_per_node": job.cluster.gpus_per_node,
@@ -57,6 +97,26 @@ def _values(plan: Plan) -> dict[str, object]:
         "summary": _summary(plan),
         "flavor": flavor(job),
     }
+
+
+def _paths(plan: Plan) -> list[str]:
+    """Variables of the environment that replace paths of the configuration."""
+    tokenizer = [] if untokenised(plan) else ["HF_ASSETS_PATH"]
+    replaced = data.kind(options_of(plan.job).data) in ("named", "texts")
+    return [*tokenizer, *(["DATASET_PATH"] if replaced else []), "DUMP_FOLDER"]
+
+
+def _replaced(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last} replace" if others else f"{last} replaces"
+
+
+def _weights(path: str | None) -> dict[str, object] | None:
+    """A checkpoint's path in bash, and whether it may be a name of the Hugging Face hub instead."""
+    if path is None:
+        return None
+    here = f"$HOME{path[1:]}" if path.startswith("~/") else path
+    return {"path": default_text(here), "hub": not here.startswith(("/", ".", "$"))}
 
 
 def _summary(plan: Plan) -> list[str]:

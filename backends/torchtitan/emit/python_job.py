@@ -7,12 +7,15 @@ from typing import Any
 
 from ....compiler.plan import Plan
 from ....dsl.job import Job
-from ...render import format_python, provenance, render
+from ....dsl.model import Model
+from ...render import docstring, format_python, one_line, provenance, render
 from ..models import family, flavor
 from ..options import Options, options_of
 from ..releases import release
 from . import reasons
-from .sections import Section, Setting, sections
+from .data_file import loader_names, loaders, needed, untokenised
+from .section import Section, Setting
+from .sections import sections
 
 FILE = "torchtitan/parc_job.py"
 
@@ -57,6 +60,7 @@ CLASSES = {
     "checkpoint": "CheckpointManager.Config",
     "metrics": "MetricsProcessor.Config",
     "profiler": "Profiler.Config",
+    "validator": "Validator.Config",
     "debug": "DebugConfig",
 }
 #: Settings of 0.2.2 that 0.3.0 has elsewhere or not at all.
@@ -70,28 +74,29 @@ RECOMPUTE = ("", "SelectiveAC", "FullAC")
 
 def python_job(plan: Plan, summary: list[str]) -> str:
     job, options = plan.job, options_of(plan.job)
-    kind = FAMILIES[family(job.model)]
+    kind = FAMILIES[family(job)]
     values = {
         "provenance": provenance(plan),
-        "name": job.name,
+        "name": docstring(one_line(job.name)),
         "release": release(job).name,
         "summary": summary,
         "model": job.model,
         "family": kind,
         "flavor": flavor(job),
         "sizes": _sizes(job),
-        "rope": {"kind": kind.rope, "arguments": _rope(job, options)},
-        "router": _router(options),
+        "rope": {"kind": kind.rope, "arguments": _rope(job)},
+        "router": _router(job.model),
         "recompute": RECOMPUTE[plan.layout.recompute],
         "recompute_reason": reasons.recompute(plan),
         "paths": _paths(options),
-        "dataset": {
-            "name": repr(options.dataset),
-            "path": "" if options.data is None else repr(options.data),
-        },
+        "loaders": loaders(plan),
+        "loader_names": loader_names(plan),
+        "dataloader_extra": _tables(plan).get("dataloader", []),
+        "data": {"imported": needed(plan), "untokenised": untokenised(plan)},
         "adam": _adam(job),
+        "bare_stage": plan.layout.cp > 1 and 0 in plan.estimate.split,
         "classes": CLASSES,
-        "tables": _tables(plan),
+        "tables": {key: each for key, each in _tables(plan).items() if key != "dataloader"},
     }
     return format_python(render("torchtitan/parc_job.py.j2", values))
 
@@ -114,23 +119,31 @@ def _sizes(job: Job) -> dict[str, int]:
     return sizes
 
 
-def _rope(job: Job, options: Options) -> str:
-    """Llama 3.1's scaling is ComplexRoPE's alone."""
-    plain = f"dim=HEAD_SIZE, max_seq_len={job.train.seq_len}, theta={job.model.rope_theta!r}"
-    if options.rope_scaling == 1.0:
+def _rope(job: Job) -> str:
+    """Llama 3.1's scaling is ComplexRoPE's alone (models/common/rope.py:285)."""
+    model = job.model
+    plain = f"dim=HEAD_SIZE, max_seq_len={job.train.seq_len}, theta={model.rope_theta!r}"
+    if model.rope_scaling == "none":
         return plain
-    return f'{plain}, scaling="llama", scaling_factor={options.rope_scaling!r}'
-
-
-def _router(options: Options) -> dict[str, str]:
-    settings: dict[str, Any] = {
-        "score_func": options.router,
-        "route_norm": options.router_norm,
-        "route_scale": options.router_scale,
+    values = {
+        "scaling": "llama",
+        "scaling_factor": model.rope_factor,
+        "low_freq_factor": model.rope_low_freq,
+        "high_freq_factor": model.rope_high_freq,
+        "original_max_position_embeddings": model.rope_original_positions,
     }
-    if options.router_groups is not None:
-        settings["num_expert_groups"] = options.router_groups
-        settings["num_limited_groups"] = options.router_limited_groups
+    return ", ".join([plain, *(f"{key}={value!r}" for key, value in values.items())])
+
+
+def _router(model: Model) -> dict[str, str]:
+    settings: dict[str, Any] = {
+        "score_func": model.router_score,
+        "route_norm": model.router_norm,
+        "route_scale": model.router_scale,
+    }
+    if model.router_groups is not None:
+        settings["num_expert_groups"] = model.router_groups
+        settings["num_limited_groups"] = model.router_limited_groups
     return {key: repr(value) for key, value in settings.items()}
 
 
@@ -162,7 +175,7 @@ def _tables(plan: Plan) -> dict[str, list[str]]:
             for key, value in settings.items()
             if key not in GONE.get(section.name, set())
         }
-        if section.name in CLASSES or (section.name == "optimizer" and kept):
+        if section.name in CLASSES or (section.name in ("optimizer", "dataloader") and kept):
             found[section.name] = [
                 f"{key}={python(value)},{_comment(comments.get(key))}"
                 for key, value in kept.items()

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from ....compiler.plan import Plan
-from ..options import options_of
 
 GIB = 2**30
 STATES = ("weights", "gradients", "optimizer")
@@ -42,11 +41,6 @@ def batch(plan: Plan) -> dict[str, str]:
     if layout.pp == 1:
         shares = f"{layout.micro_batch} x dp {layout.dp} x {layout.microbatches} accumulation steps"
         return comments | {"global_batch_size": shares}
-    if train.clip_grad and options_of(plan.job).version == "0.2.2":
-        # train.py:523: the loss is divided by the token count after the pipeline's backward passes.
-        comments["max_norm"] = (
-            "0.2.2 sums a pipeline's gradients over tokens, so nearly every step is clipped"
-        )
     return comments | {
         "local_batch_size": f"{layout.microbatches} micro-batches of {layout.micro_batch}, one pipeline pass",
         "global_batch_size": f"{layout.micro_batch * layout.microbatches} x dp {layout.dp}",

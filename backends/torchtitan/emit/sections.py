@@ -2,24 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ....compiler.plan import Plan
 from ..models import family, flavor
 from ..options import Options, options_of
-from . import reasons
+from ..releases import release
+from ..schema import Kinds
+from ..settings import converted
+from . import reasons, running
+from .section import Section, Setting
 from .stages import counted, module_names
-
-Setting = bool | int | float | str | list[str] | list[list[str]]
-
-
-@dataclass(frozen=True)
-class Section:
-    """One table: settings in reading order, and comments by key."""
-
-    name: str
-    settings: Mapping[str, Setting]
-    comments: Mapping[str, str]
 
 
 def sections(plan: Plan) -> list[Section]:
@@ -32,11 +24,13 @@ def sections(plan: Plan) -> list[Section]:
         _parallelism(plan),
         _recompute(plan),
         _optimizer(plan),
-        _schedule(plan),
+        running.schedule(plan),
         _compile(plan),
         *_quantize(plan),
-        _checkpoint(plan, options),
-        Section("metrics", {"log_freq": options.log_freq}, {}),
+        running.checkpoint(plan),
+        *running.communication(plan),
+        running.metrics(plan),
+        *_release(plan, options),
         Section("debug", {"seed": plan.job.train.seed}, {}),
         Section(
             "experimental",
@@ -44,18 +38,27 @@ def sections(plan: Plan) -> list[Section]:
             {"custom_import": "registers the flavor"},
         ),
     ]
-    return _with_extra(built, options.extra)
+    return _with_extra(built, options.extra, release(plan.job).sections)
+
+
+def _release(plan: Plan, options: Options) -> list[Section]:
+    """Tables that the releases call by different names."""
+    if options.version == "0.3":
+        return [*running.evaluator(options), *running.profile(plan, "profiler")]
+    return [*running.evaluation(plan, options), *running.profile(plan, "profiling")]
 
 
 def _with_extra(
-    built: list[Section], extra: Mapping[str, str | int | float | bool]
+    built: list[Section], extra: Mapping[str, str | int | float | bool], kinds: Kinds
 ) -> list[Section]:
     tables = {section.name: section for section in built}
     for name, value in extra.items():
         table, key = name.rsplit(".", 1)
         old = tables.get(table, Section(table, {}, {}))
         tables[table] = Section(
-            table, {**old.settings, key: value}, {**old.comments, key: "from `extra`"}
+            table,
+            {**old.settings, key: converted(kinds[table][key], value)},
+            {**old.comments, key: "from `extra`"},
         )
     return list(tables.values())
 
@@ -66,7 +69,7 @@ def _job(plan: Plan, options: Options) -> Section:
 
 def _model(plan: Plan, options: Options) -> Section:
     settings: dict[str, Setting] = {
-        "name": family(plan.job.model),
+        "name": family(plan.job),
         "flavor": flavor(plan.job),
         "hf_assets_path": options.hf_assets_path,
     }
@@ -82,9 +85,7 @@ def _model(plan: Plan, options: Options) -> Section:
 def _training(plan: Plan, options: Options) -> Section:
     train, layout = plan.job.train, plan.layout
     local = layout.micro_batch * (layout.microbatches if layout.pp > 1 else 1)
-    settings: dict[str, Setting] = {"dataset": options.dataset}
-    if options.data is not None:
-        settings["dataset_path"] = options.data
+    settings, comments = running.dataset(options.data)
     settings |= {
         "seq_len": train.seq_len,
         "local_batch_size": local,
@@ -94,7 +95,7 @@ def _training(plan: Plan, options: Options) -> Section:
         "mixed_precision_param": "bfloat16",
         "mixed_precision_reduce": "float32",
     }
-    return Section("training", settings, reasons.batch(plan))
+    return Section("training", settings, comments | reasons.batch(plan))
 
 
 def _parallelism(plan: Plan) -> Section:
@@ -154,24 +155,6 @@ def _optimizer(plan: Plan) -> Section:
     return Section("optimizer", settings, {})
 
 
-def _schedule(plan: Plan) -> Section:
-    train = plan.job.train
-    settings: dict[str, Setting] = {"warmup_steps": train.warmup}
-    if train.schedule == "constant":
-        return Section(
-            "lr_scheduler",
-            settings | {"decay_ratio": 0.0},
-            {"decay_ratio": "constant after warmup"},
-        )
-    settings |= {
-        "decay_type": train.schedule,
-        "min_lr_factor": min(1.0, train.min_learning_rate / train.learning_rate),
-    }
-    return Section(
-        "lr_scheduler", settings, {"min_lr_factor": f"ends at {train.min_learning_rate:g}"}
-    )
-
-
 def _compile(plan: Plan) -> Section:
     if plan.job.train.compile:
         return Section("compile", {"enable": True, "components": ["model", "loss"]}, {})
@@ -193,16 +176,3 @@ def _quantize(plan: Plan) -> list[Section]:
             Section(f"quantize.grouped_mm.{kind}", fqns, {"fqns": "needs a nightly torchao"})
         )
     return built
-
-
-def _checkpoint(plan: Plan, options: Options) -> Section:
-    settings: dict[str, Setting] = {
-        "enable": True,
-        "folder": options.checkpoint,
-        "interval": plan.job.train.checkpoint_interval,
-        "last_save_model_only": False,
-        "async_mode": "async",
-    }
-    return Section(
-        "checkpoint", settings, {"last_save_model_only": "the last one can be resumed too"}
-    )

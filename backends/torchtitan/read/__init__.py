@@ -3,11 +3,15 @@
 import re
 
 from ...reader import ConfigFile, Reader
-from .described import model, options, train
+from .described import model, train
+from .expressed import unexpressed
 from .jobs import alone, alone_in_python, job
 from .log import read_log
+from .target_block import options
 
 SECTIONS = "training|parallelism|experimental|activation_checkpoint"
+#: What the emitted scripts set.
+VARIABLES = frozenset({"PYTORCH_ALLOC_CONF", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"})
 READER = Reader(
     recognise=job,
     log=read_log,
@@ -18,4 +22,6 @@ READER = Reader(
     model=model,
     train=train,
     options=options,
+    unexpressed=unexpressed,
+    variables=VARIABLES,
 )

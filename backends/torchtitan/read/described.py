@@ -1,79 +1,57 @@
 """A torchtitan configuration with its registered models -> values of the `model` and `train` blocks."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from ....reading.facts import LaunchConfig, text_of
-from ...described import counts, known, rates
+from ....reading.facts import LaunchConfig, number_of, text_of
+from ...described import counts, rates
+from . import python_sources
+from .models import model_values
+from .python_sources import FLAVOR
 from .sources import registered
+from .training import checkpoints, kernels, schedule
 
 Values = dict[str, Any]
 
-_SIZES = {
-    "ffn": "hidden_dim",
-    "vocab": "vocab_size",
-    "norm_eps": "norm_eps",
-    "rope_theta": "rope_theta",
-    "head_dim": "head_dim",
-    "expert_ffn": "moe_inter_dim",
-}
 _COUNTS = {
-    "steps": ("toml", "training.steps"),
-    "warmup": ("toml", "lr_scheduler.warmup_steps"),
-    "checkpoint_interval": ("toml", "checkpoint.interval"),
-    "seed": ("toml", "debug.seed"),
+    "steps": "training.steps",
+    "warmup": "lr_scheduler.warmup_steps",
+    "checkpoint_interval": "checkpoint.interval",
+    "keep_checkpoints": "checkpoint.keep_latest_k",
+    "seed": "debug.seed",
 }
+#: 0.3.0 has those of the optimizer in groups of parameters, which are not read.
 _RATES = {
-    "learning_rate": ("toml", "optimizer.lr"),
-    "weight_decay": ("toml", "optimizer.weight_decay"),
-    "beta1": ("toml", "optimizer.beta1"),
-    "beta2": ("toml", "optimizer.beta2"),
-    "clip_grad": ("toml", "training.max_norm"),
+    "learning_rate": "optimizer.lr",
+    "weight_decay": "optimizer.weight_decay",
+    "beta1": "optimizer.beta1",
+    "beta2": "optimizer.beta2",
+    "clip_grad": "training.max_norm",
 }
-#: Release by the kind of its configuration.
-_RELEASES = {"torchtitan-toml": "0.2.2", "torchtitan-python": "0.3"}
 
 
 def model(config: LaunchConfig) -> Values:
-    """The registered sizes; llama3's feed-forward width follows from three of them (model.py:332)."""
-    flavor = text_of(config.setting("toml", "model.flavor"))
+    """Of the model that the files register, or that a Python configuration builds."""
+    flavor = FLAVOR if _python(config) else text_of(config.setting("toml", "model.flavor"))
+    seq_len = number_of(config.setting("toml", "training.seq_len"))
     for path, text in config.texts.items():
         if not path.endswith(".py") or flavor is None:
             continue
         try:
-            found = registered(path, text).get(flavor)
+            found = {**registered(path, text), **python_sources.models(path, text)}.get(flavor)
         except (SyntaxError, ValueError):
             continue
         if found is not None:
-            return _registered_values(found.arguments)
+            return model_values(found, seq_len)
     return {}
 
 
-def _registered_values(arguments: Mapping[str, Any]) -> Values:
-    found = {
-        name: arguments[argument]
-        for name, argument in _SIZES.items()
-        if isinstance(arguments.get(argument), int | float)
-    }
-    multiplier, multiple = arguments.get("ffn_dim_multiplier"), arguments.get("multiple_of")
-    width = arguments.get("dim")
-    if "ffn" not in found and isinstance(multiple, int) and isinstance(width, int):
-        size = int(2 * 4 * width / 3)
-        size = int(multiplier * size) if isinstance(multiplier, int | float) else size
-        found["ffn"] = -(-size // multiple) * multiple
-    experts = arguments.get("moe_args")
-    if arguments.get("moe_enabled") and isinstance(experts, dict):
-        found |= known(
-            experts=experts.get("num_experts"),
-            topk=experts.get("top_k"),
-            shared_experts=experts.get("num_shared_experts") or None,
-        )
-    return found | known(tied=arguments.get("enable_weight_tying") or None)
-
-
 def train(config: LaunchConfig) -> Values:
-    return counts(config, _COUNTS) | rates(config, _RATES)
+    scope = "python" if _python(config) else "toml"
+    found = counts(config, {name: (scope, key) for name, key in _COUNTS.items()})
+    found |= rates(config, {name: (scope, key) for name, key in _RATES.items()})
+    found |= schedule(config, scope, found)
+    return found | kernels(config, scope) | checkpoints(config, scope)
 
 
-def options(config: LaunchConfig) -> Values:
-    return known(version=_RELEASES.get(config.kind))
+def _python(config: LaunchConfig) -> bool:
+    return config.kind.startswith("torchtitan-python")

@@ -143,7 +143,11 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
         told += _told(settings)
     overridden = settings.with_overrides(dict(_overrides(given)))
     start = Launch(shape["nodes"][0], shape["gpus_per_node"][0], _place(shape["nodes"][1]))
-    models = _models({**_beside(settings, launch, texts, folder), **files})
+    beside = {**_beside(settings, launch, texts, folder), **files}
+    models = _models(beside)
+    chosen = models.get(str(settings.value("model.flavor")))
+    if chosen is not None:
+        files = {chosen.place.path: beside[chosen.place.path], **files}
     facts = [
         fact
         for fact in ([] if unread else _facts(overridden, models, start))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,6 +85,8 @@ class Settings:
         return replace(self, values=values, places=places)
 
 
+#: The builder of optimizers that moves the biases of experts; a model's own may be another.
+BALANCING = "build_optimizers_with_moe_load_balancing"
 _HEADER = re.compile(r"\s*\[([\w.\-]+)\]")
 _KEY = re.compile(r"\s*([\w.\-]+)\s*=")
 
@@ -127,10 +129,15 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Registered:
-    """`llama3_args["name"] = TransformerModelArgs(...)` in a Python file: its arguments, read and not run."""
+    """`llama3_args["name"] = TransformerModelArgs(...)` in a Python file: its arguments, read and not run.
+
+    `kind` is the class of the arguments; `constants` are the module's own, a computed one as Unknown.
+    """
 
     arguments: Mapping[str, Any]
     place: Place
+    kind: str = ""
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     def number(self, argument: str) -> Number:
         value = self.arguments.get(argument)
@@ -145,10 +152,14 @@ class Registered:
 
     @property
     def experts(self) -> Number:
-        """Routed experts; qwen3 has them only with moe_enabled, deepseek_v3 from layer n_dense_layers on."""
+        """Routed experts; qwen3 has them only with moe_enabled, deepseek_v3 from layer n_dense_layers on.
+
+        gpt_oss has them always.
+        """
         latent = "n_dense_layers" in self.arguments
         dense = latent and self.arguments["n_dense_layers"] == self.arguments.get("n_layers")
-        if dense or not (latent or self.arguments.get("moe_enabled")):
+        always = latent or self.kind == "GptOssModelArgs"
+        if dense or not (always or self.arguments.get("moe_enabled")):
             return 0
         nested = self.arguments.get("moe_args")
         return replace(self, arguments=nested if isinstance(nested, dict) else {}).number(
@@ -159,14 +170,30 @@ class Registered:
 def registered(path: str, text: str) -> dict[str, Registered]:
     """Models by flavor; raises SyntaxError for what is no Python."""
     found: dict[str, Registered] = {}
-    for statement in ast.parse(text).body:
+    tree = ast.parse(text)
+    constants = dict(_constants(tree)) | {"balancing": BALANCING in text}
+    for statement in tree.body:
         match statement:
             case ast.Assign(
                 targets=[ast.Subscript(slice=ast.Constant(value=str(flavor)))],
                 value=ast.Call() as call,
             ):
-                found[flavor] = Registered(_arguments(call), Place(path, statement.lineno))
+                place = Place(path, statement.lineno)
+                found[flavor] = Registered(
+                    _arguments(call), place, ast.unparse(call.func), constants
+                )
     return found
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
+    """A name for another constant has its value."""
+    known: dict[str, Any] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                given = isinstance(value, ast.Name) and value.id in known
+                known[name] = known[ast.unparse(value)] if given else _literal(value)
+    yield from known.items()
 
 
 def _arguments(call: ast.Call) -> dict[str, Any]:

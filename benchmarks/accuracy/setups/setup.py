@@ -18,7 +18,9 @@ from benchmarks.accuracy.setups import frameworks, memory_traits
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.dsl import std_cluster, std_entries, std_gpu, std_model
-from parc.dsl.job import Cluster, Gpu, Job, Model, TargetSpec, Train
+from parc.dsl.hardware import Cluster, Gpu
+from parc.dsl.job import Job, TargetSpec, Train
+from parc.dsl.model import Model
 
 RECOMPUTE = {"none": 0, "selective": 1, "full": 2}
 #: Dropout of Megatron-LM's defaults, from before fused attention; later recipes have none (arguments.py,

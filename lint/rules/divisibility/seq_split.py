@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from ...compiler_predicates import enforced
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Skipped
+from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR131"
 TITLE = "the sequence does not divide into its parts"
@@ -31,6 +31,21 @@ SOURCE = (
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     yield from enforced(CODE, launch, adjust=_parts, cure=_nearest)
+    yield from _uneven_shares(launch)
+
+
+def _uneven_shares(launch: LaunchedJob) -> Iterator[Complaint]:
+    """--sequence-parallel where tp does not divide the sequence: the compiler's layouts have none there."""
+    length, tp = launch.facts.get("seq_len"), launch.number("tp") or 1
+    if launch.framework != "megatron" or length is None or not isinstance(length.value, int):
+        return
+    if launch.value("sequence_parallel") and length.value % tp and not launch.number("experts"):
+        message = (
+            f"seq_len {length.value} is not a multiple of tp {tp}, as --sequence-parallel needs"
+        )
+        related = (Related(f"tp {tp}", launch.facts["tp"]),)
+        help = f"{_nearest(launch)}, or no --sequence-parallel"
+        yield Complaint(message, length, related, help)
 
 
 def _parts(launch: LaunchedJob, name: str) -> int | None:

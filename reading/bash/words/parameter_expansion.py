@@ -216,6 +216,8 @@ def _operand(shell: Shell, source: PlacedText, start: int, end: int, quoted: boo
     expand = shell.world.expand
     found = expand(shell, source, start, end, quoted)
     if quoted:
+        # Between double quotes a backslash stays before a brace, save in an operand, which it would end.
+        found = [piece._replace(text="}") if piece.text == "\\}" else piece for piece in found]
         text = source.text[start:end]
         if len(text) > 1 and text[0] == text[-1] == '"':
             found = expand(shell, source, start + 1, end - 1, True)

@@ -5,7 +5,7 @@ A case holds `program` (train.py and its arguments), `narrow` (sizes to build th
 world: DeepSpeed's arithmetic is real, nothing travels. The model keeps its layers and heads and is narrow, so
 that it fits a test.
 
-Stood in for, and so not proven: GPU kernels of Adam, fp16 on this device, collectives.
+Stood in for, and so not proven: GPU kernels of Adam, fp16 on this device, collectives, curves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import forked
@@ -128,6 +128,11 @@ def stand_ins() -> None:
     for builder in (FusedAdamBuilder, CPUAdamBuilder, ShareMemCommBuilder):
         builder.load = lambda self, verbose=True: _Kernels()
     deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: True
+    # Packages that draw curves, which are not installed.
+    for package, of in (("tensorboard", "SummaryWriter"), ("wandb", "init")):
+        sys.modules[package] = ModuleType(package)
+        setattr(sys.modules[package], of, lambda *arguments, **named: None)
+    sys.modules["torch.utils.tensorboard"] = sys.modules["tensorboard"]
     # Shared memory between ranks of a node, which would be compiled first.
     vars(sys.modules["deepspeed.comm.torch"])["build_shm_op"] = lambda: None
 
@@ -147,7 +152,7 @@ def _join(world: int, rank: int) -> None:
 
 
 def _config(path: Path, narrow: dict[str, int]) -> Any:
-    return SimpleNamespace(**json.loads(path.read_text()) | narrow, deviation=0.02)
+    return SimpleNamespace(**json.loads(path.read_text()) | narrow)
 
 
 def _full_size(program: Any, path: Path) -> int:
@@ -165,7 +170,7 @@ def _arrived(engine: Any, given: dict[str, Any], path: list[str]) -> bool:
     """Whether the value stands in DeepSpeed's own model of the section, which is handed on whole."""
     section, *inner = path
     monitors = engine._config.monitor_config
-    models = {name: getattr(monitors, name) for name in ("tensorboard", "csv_monitor")}
+    models = {name: getattr(monitors, name) for name in ("tensorboard", "wandb", "csv_monitor")}
     model = {"zero_optimization": engine._config.zero_config, **models}.get(section)
     for key in inner:
         given, model = given[section], getattr(model, key, None)

@@ -2,7 +2,8 @@
 
 A case holds `arguments`, `environment`, `world`, `capability` and `build`. The stages are a real start's:
 arguments, validation, micro-batches, configurations, process groups of the first and the last rank, what the
-schedule checks before its first micro-batch, and for `build` every pipeline stage on the meta device.
+schedule checks before its first micro-batch, and for `build` every pipeline stage on the meta device. With
+`walk` the answer has rate and batch of every step too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
+import types
 from typing import Any
 
 import forked
@@ -24,19 +26,20 @@ from megatron.core.models.backends import LocalSpecProvider  # noqa: E402
 from megatron.core.models.gpt import GPTModel  # noqa: E402
 from megatron.core.models.gpt import gpt_layer_specs as specs  # noqa: E402
 from megatron.core.pipeline_parallel import schedules  # noqa: E402
-from megatron.core.tensor_parallel.layers import ColumnParallelLinear  # noqa: E402
 from megatron.core.transformer import multi_latent_attention  # noqa: E402
-from megatron.core.transformer.identity_op import IdentityOp  # noqa: E402
 from megatron.training import arguments as megatron_arguments  # noqa: E402
 from megatron.training import global_vars, initialize, training  # noqa: E402
 from torch.testing._internal.distributed.fake_pg import FakeStore  # noqa: E402
 
 
 class NoProduct(torch.nn.Module):
-    """Stands where the attention product is, which has no parameters."""
+    """Stands where the attention product is, whose parameters are the sinks of the heads."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, config: Any, *arguments: Any, **named: Any) -> None:
         super().__init__()
+        if config.softmax_type == "learnable":
+            heads = config.num_attention_heads // config.tensor_model_parallel_size
+            self.softmax_offset = torch.nn.Parameter(torch.empty(heads))
 
 
 class Whole(torch.nn.Module):
@@ -47,20 +50,9 @@ class Whole(torch.nn.Module):
         self.weight = torch.nn.Parameter(torch.empty(outputs, inputs))
 
 
-class Normed(ColumnParallelLinear):
-    """Transformer Engine's linear layer with a norm before it: the parameters of both."""
-
-    def __init__(self, inputs: int, outputs: int, *, config: Any, **named: Any) -> None:
-        super().__init__(inputs, outputs, config=config, **named)
-        self.layer_norm_weight = torch.nn.Parameter(torch.empty(inputs))
-        if config.normalization == "LayerNorm":
-            self.layer_norm_bias = torch.nn.Parameter(torch.empty(inputs))
-
-
 stand_ins.after_import()
 multi_latent_attention.TELinear = Whole
 LocalSpecProvider.core_attention = lambda self: NoProduct
-LocalSpecProvider.column_parallel_layer_norm_linear = lambda self: Normed
 
 GROUPS = {
     "tp": parallel_state.get_tensor_model_parallel_world_size,
@@ -82,6 +74,9 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     config = megatron_arguments.core_transformer_config_from_args(args)
     training.get_megatron_optimizer_config(args)
     training.get_megatron_ddp_config(args)
+    if case.get("walk"):
+        answer["stage"] = "walk"
+        answer |= _walked(args)
     answer["stage"] = "groups"
     answer["groups"] = [_groups(args, rank) for rank in dict.fromkeys((args.world_size - 1, 0))]
     answer["stage"] = "schedule"
@@ -106,6 +101,23 @@ def _validated(case: dict[str, Any], answer: forked.Answer) -> Any:
     answer["stage"] = "validation"
     megatron_arguments.validate_args(args, {"tokenizer_type": "GPT2BPETokenizer"})
     return args
+
+
+def _walked(args: Any) -> dict[str, list[float]]:
+    """The learning rate and the batch of every step of the run, as training.py sets them."""
+    group = {"lr": 0.0, "weight_decay": 0.0, "params": []}
+    scheduler = training.get_optimizer_param_scheduler(types.SimpleNamespace(param_groups=[group]))
+    rates, batches, consumed = [], [], 0
+    for _ in range(args.train_iters):
+        micro_batches.update_num_microbatches(consumed, consistency_check=True)
+        batch = (
+            micro_batches.get_num_microbatches() * args.micro_batch_size * args.data_parallel_size
+        )
+        rates.append(group["lr"])
+        batches.append(batch)
+        scheduler.step(increment=batch)
+        consumed += batch
+    return {"rates": rates, "batches": batches}
 
 
 def _groups(args: Any, rank: int) -> dict[str, int]:
@@ -225,13 +237,9 @@ def _model(args: Any, chunk: int | None, first: bool, final: bool) -> Any:
 
 
 def _as_in_transformer_engine(args: Any, attention: Any) -> None:
-    """Latent attention's down-projections are whole on every rank; a query that is not compressed is
-    normalised in its projection."""
-    if not args.multi_latent_attention:
-        return
-    attention.linear_q_down_proj = attention.linear_kv_down_proj = Whole
-    if args.q_lora_rank is None:
-        attention.q_layernorm = IdentityOp
+    """Latent attention's down-projections are whole on every rank."""
+    if args.multi_latent_attention:
+        attention.linear_q_down_proj = attention.linear_kv_down_proj = Whole
 
 
 def _prediction(config: Any, spec: Any, chunk: int | None) -> Any:

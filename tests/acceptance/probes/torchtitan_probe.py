@@ -25,7 +25,7 @@ stand_ins.before_import(
 # After the stand-ins that they need; models, so that their classes are there to be kept on meta.
 import torchtitan.distributed.utils as utils  # noqa: E402
 from torchtitan.config import ConfigManager  # noqa: E402
-from torchtitan.models import deepseek_v3, llama3, qwen3  # noqa: E402, F401
+from torchtitan.models import deepseek_v3, gpt_oss, llama3, qwen3  # noqa: E402, F401
 from torchtitan.protocols.model import ModelProtocol  # noqa: E402
 from torchtitan.train import Trainer  # noqa: E402
 
@@ -58,7 +58,7 @@ def _play(world: int, rank: int) -> None:
 def _offline(config: Any, assets: Path, folder: str) -> None:
     """A test's data, tokenizer and output; a group that plays all ranks; an optimizer that a CPU has."""
     config.model.hf_assets_path = str(assets / "tokenizer")
-    config.training.dataset, config.training.dataset_path = "c4_test", str(assets / "data")
+    stand_ins.load_texts(assets / "data")
     config.job.dump_folder = folder
     config.comm.mode = "fake_backend"
     config.optimizer.implementation = "for-loop"

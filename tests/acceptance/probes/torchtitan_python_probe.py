@@ -47,12 +47,11 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
 def _offline(arguments: list[str], assets: Path, folder: str) -> Any:
     """The job's own configuration with a test's paths, a group that plays all ranks, and Adam for CPUs."""
     os.environ["HF_ASSETS_PATH"] = str(assets / "tokenizer")
-    os.environ["DATASET_PATH"] = str(assets / "data")
+    stand_ins.load_texts(assets / "data")
     os.environ["DUMP_FOLDER"] = folder
     # What fails in the module is its own error; ConfigManager would say that there is no such module.
     importlib.import_module(arguments[arguments.index("--module") + 1])
     config = ConfigManager().parse_args(arguments)
-    config.dataloader.dataset = "c4_test"
     config.comm.mode = "fake_backend"
     config.optimizer.implementation = "for-loop"
     return config

@@ -57,6 +57,18 @@ def _below(kind: type) -> list[type]:
     return [each for child in children for each in (child, *_below(child))]
 
 
+def load_texts(folder: Path) -> None:
+    """Texts of a folder in place of what any data set is loaded from."""
+    datasets: Any = importlib.import_module("datasets")
+    load = datasets.load_dataset
+
+    def loaded(*named: Any, split: str, streaming: bool = False, **settings: Any) -> Any:
+        return load(str(folder), split="train", streaming=streaming)
+
+    for module in (datasets, importlib.import_module("torchtitan.hf_datasets.text_datasets")):
+        vars(module)["load_dataset"] = loaded
+
+
 def play(world: int, rank: int) -> None:
     """In torchtitan's fake mode one process plays a rank of many; no group may ask for a real backend."""
     os.environ.update(NGPU=str(world), WORLD_SIZE=str(world), RANK=str(rank), LOCAL_RANK="0")

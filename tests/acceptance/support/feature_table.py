@@ -11,7 +11,7 @@ from typing import Any
 from docs.tables import markdown, shown
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.expression import VALUES
-from parc.dsl.job import Model
+from parc.dsl.model import Model
 from tests.acceptance.support.environments import TREE
 
 PAGE = TREE / "docs" / "acceptance.md"

@@ -12,7 +12,9 @@ from parc.backends import BACKENDS
 from parc.compiler.plan import Layout, Plan
 from parc.compiler.rules.validity import broken, variables_of
 from parc.compiler.target import Predicate
-from parc.dsl.job import Model, Train
+from parc.dsl.job import Train
+from parc.dsl.model import Model
+from parc.dsl.settings import Data
 from tests.acceptance.support.generated_jobs import Generated
 from tests.support import sample_plans
 
@@ -53,6 +55,15 @@ LATENT = EXPERTS.model_copy(
 )  # fmt: skip
 
 
+#: What torchtitan's gpt_oss is made of.
+SINKS = EXPERTS.model_copy(
+    update={
+        "attention_sinks": True, "bias": True, "window": 512, "full_attention_every": 2,
+        "activation": "quick_gelu", "glu_clamp": 7.0, "glu_offset": 1.0, "expert_ffn": 192,
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Setting:
     """A job's part that some predicates look at."""
@@ -79,12 +90,17 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common | {"attention": "unfused"}, {}),
             Setting(DENSE, common | {"optimizer": "muon"}, {}),
             Setting(DENSE, common | {"precision": "fp8"}, {}),
+            Setting(DENSE, common | {"weights": "/weights"}, {}),
         ]
     if version:
         dense = [each for each in found if not each.model.mla]
         return [replace(each, options={"version": version}) for each in dense]
     if target == "torchtitan":
-        found += [Setting(EXPERTS, common | {"precision": "fp8"}, {})]
+        found += [
+            Setting(EXPERTS, common | {"precision": "fp8"}, {}),
+            Setting(EXPERTS, common, {"validation": Data()}),
+            Setting(SINKS, common, {}),
+        ]
     if target == "deepspeed":
         found = [each for each in found if each.model.experts == 0]
         found += [Setting(model, common, {"model": "hf"}) for model in LLAMAS]

@@ -6,24 +6,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-#: Settings of a block, in writing order.
-Settings = dict[str, Any]
+from parc.backends import BACKENDS
+from tests.acceptance.support import megatron_settings
+from tests.acceptance.support.drawn_goals import goal
+from tests.acceptance.support.drawn_job import Draw, Settings
+from tests.acceptance.support.drawn_models import LLAMA_LACKS, drawn_model
+from tests.acceptance.support.varied_settings import (
+    changed_numbers,
+    more_launch,
+    more_model,
+    more_options,
+    more_train,
+)
+
+#: At least; a batch of 4,096 sequences of 262,144 tokens is trained for so long.
+STEPS_OF_TOKENS = 10_000
 
 KINDS = {
     "megatron": ("dense", "grouped", "experts", "latent", "latent_experts"),
     "deepspeed": ("dense", "grouped"),
     "deepspeed-hf": ("dense", "grouped", "grouped"),
-    "torchtitan": ("dense", "grouped", "grouped", "experts", "latent", "latent_experts"),
+    "torchtitan": ("dense", "grouped", "grouped", "experts", "latent", "latent_experts", "sinks"),
     "torchtitan-0.3": ("dense", "grouped", "grouped", "experts"),
 }
 #: What a batch script starts.
 OF_SLURM = ("megatron", "deepspeed", "torchtitan")
-VOCABULARIES = (50257, 32000, 32001, 64793, 100_003, 128_256, 129_280, 151_936, 152_064, 250_880)
 #: GPU kind -> GPUs of a node, and of the domain of its fast link.
 NODES = {
     "a100_80": ((1, 2, 4, 8), None),
@@ -51,39 +62,17 @@ SEQUENCES = (
     131072,
     262144,
 )
-#: Conditions that send the solver into the corners of a space.
-CONDITIONS = {
-    "megatron": (
-        "require tp >= 2", "require tp in {4, 8}", "require pp >= 2", "require pp >= 4", "require vpp >= 2",
-        "require cp >= 2", "require zero == 0", "require zero == 1", "require zero == 2", "require zero == 3",
-        "require recompute == full", "forbid recompute == full", "require recompute == selective",
-        "require micro_batch >= 2", "require pp in {3, 5, 6, 7}", "require microbatches >= 2 * pp",
-        "require recompute_layers >= 1",
-    ),
-    "deepspeed": (
-        "require pp >= 2", "require pp in {3, 5}", "require cp >= 2", "require zero == 0",
-        "require zero == 1", "require zero == 2", "require zero == 3", "require offload != none",
-        "require offload == all",
-        "require hpz >= 2", "require recompute == full", "require recompute == selective",
-        "require micro_batch >= 2",
-    ),
-    "deepspeed-hf": (
-        "require tp >= 2", "require tp in {2, 4}", "require tp in {3, 5, 6}", "require tp >= 8",
-        "require zero == 0", "require zero == 1", "require zero == 2", "require zero == 3",
-        "require offload != none", "require offload == all", "require hpz >= 2", "require recompute == full",
-        "require micro_batch >= 2",
-    ),
-    "torchtitan": (
-        "require tp >= 2", "require pp >= 2", "require vpp >= 2", "require pp >= 4", "require cp >= 2",
-        "require dp_replicate >= 2", "require zero == 2", "require zero == 3", "require recompute == full",
-        "require recompute == selective", "require micro_batch >= 2", "require pp in {3, 5, 6}",
-    ),
-}  # fmt: skip
 #: Further settings that both releases of torchtitan know.
 EXTRA = (
     '"comm.train_timeout_seconds" = 300', '"checkpoint.keep_latest_k" = 3', '"training.gc_freq" = 100',
     '"metrics.enable_tensorboard" = true', '"debug.deterministic" = true',
-    '"parallelism.context_parallel_load_balancer" = "headtail"',
+    '"parallelism.context_parallel_load_balancer" = "headtail"', '"lr_scheduler.min_lr_factor" = 1',
+    '"training.max_norm" = 0.5', '"compile.components" = "model, loss"',
+)  # fmt: skip
+#: Data of torchtitan: made up, by name, from files, and blends.
+TORCHTITAN_DATA = (
+    "synthetic", '"c4_test"', '"/data/some texts"', '"/data/it\'s.jsonl"', '"./données/$part.parquet"',
+    '{ "c4_test" = 0.75; "/data/more.jsonl" = 0.25 }', '["/data/one", "/data/two"]',
 )  # fmt: skip
 #: Further keys of ds_config.json that every layout reads.
 DEEPSPEED_EXTRA = (
@@ -95,27 +84,6 @@ DEEPSPEED_EXTRA = (
     '"tensorboard.enabled" = false', '"csv_monitor.enabled" = false', '"compile.deepcompile" = false',
     '"zero_optimization.round_robin_gradients" = true', '"disable_python_gc" = true',
 )  # fmt: skip
-EXPERT_CONDITIONS = ("require ep >= 2", "require ep >= 4", "require etp >= 2")
-OBJECTIVES = (
-    "maximize mfu", "maximize mfu", "maximize tokens_per_second", "minimize step_time", "minimize memory",
-    "minimize cost; maximize mfu",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One job's dice, and what it asks for: a target and its version, which is empty for the default, or `hf`
-    for DeepSpeed with the Llama of transformers."""
-
-    dice: Random
-    target: str
-    version: str
-
-    def one(self, *choices: Any) -> Any:
-        return self.dice.choice(choices)
-
-    def happens(self, share: float) -> bool:
-        return self.dice.random() < share
 
 
 def job_text(target: str, seed: int, number: int) -> str:
@@ -129,14 +97,24 @@ def job_text(target: str, seed: int, number: int) -> str:
     gpu = draw.one(*NODES)
     cluster = _cluster(draw, gpu)
     kind = draw.one(*KINDS[target])
-    model = _model(draw, kind, cluster["nodes"] * cluster["gpus_per_node"] * MEMORY[gpu] * 2**30)
-    train = _train(draw, gpu, cluster)
+    model = drawn_model(
+        draw, kind, cluster["nodes"] * cluster["gpus_per_node"] * MEMORY[gpu] * 2**30
+    )
+    train = _train(draw, gpu, cluster) | ({"precision": "bf16"} if kind == "sinks" else {})
+    model |= more_model(dice, draw.target, model)
+    if draw.version == "hf":
+        model = {name: value for name, value in model.items() if name not in LLAMA_LACKS}
+    if "attention_softcap" in model:
+        train["attention"] = "unfused"
+    train |= more_train(dice, draw.target, train, train.get("steps", STEPS_OF_TOKENS))
+    changed = changed_numbers(dice, "gpu", gpu)
     blocks = [
+        block(f"gpu changed from std.{gpu}", changed) if changed else "",
         block(f"model m{number}", model),
-        block("cluster pods from std.dgx_h100", _written(cluster)),
+        block("cluster pods from std.dgx_h100", _written(draw, cluster, bool(changed))),
         block("train", train),
-        _goal(draw, kind),
-        f"target {draw.target} {{ {'; '.join(_options(draw, model))} }}\n",
+        goal(draw, kind),
+        f"target {draw.target} {{ {'; '.join(_options(draw))} }}\n",
         block("launch slurm", _launch(draw)),
     ]
     return "".join(blocks)
@@ -165,100 +143,10 @@ def _cluster(draw: Draw, gpu: str) -> Settings:
     return found | {"node_memory": draw.one("512 GiB", "2 TiB"), "cpu_cores": draw.one(48, 96, 128)}
 
 
-def _written(cluster: Settings) -> Settings:
-    return cluster | {"gpu": f"std.{cluster['gpu']}"}
-
-
-def _model(draw: Draw, kind: str, cluster_bytes: int) -> Settings:
-    """Sizes of a model whose states take a part of the cluster; tried until they do, at most 50 times."""
-    for _ in range(50):
-        found = _sizes(draw, kind)
-        if 20 * _roughly(found) < draw.dice.uniform(0.05, 0.7) * cluster_bytes:
-            break
-    return found | _style(draw, found)
-
-
-def _sizes(draw: Draw, kind: str) -> Settings:
-    head_dim = draw.one(64, 64, 96, 128, 128)
-    heads = draw.one(4, 8, 12, 16, 20, 24, 32, 32, 40, 48, 64, 64, 96, 128)
-    hidden = heads * head_dim
-    found: Settings = {
-        "layers": draw.one(
-            draw.dice.randint(1, 24), draw.dice.randint(8, 96), 12, 24, 32, 61, 80, 126
-        ),
-        "hidden": hidden,
-        "heads": heads,
-        "ffn": draw.one(
-            4 * hidden, draw.one(2, 3, 7) * hidden // 2, 64 * draw.dice.randint(4, 400)
-        ),
-        "vocab": draw.one(*VOCABULARIES, draw.dice.randint(1000, 200_000)),
-    }
-    if kind in ("grouped", "experts"):
-        found["kv_heads"] = draw.one(*(k for k in range(1, heads + 1) if heads % k == 0))
-        if draw.happens(0.2):
-            found["head_dim"] = draw.one(64, 128, 192)
-    if kind in ("experts", "latent_experts"):
-        found |= _experts(draw, kind, found)
-    if kind in ("latent", "latent_experts"):
-        found |= _latent(draw)
-    return found
-
-
-def _experts(draw: Draw, kind: str, sizes: Settings) -> Settings:
-    experts = draw.one(4, 8, 8, 16, 24, 32, 60, 64, 128)
-    found: Settings = {
-        "experts": experts,
-        "topk": min(experts, draw.one(1, 2, 2, 4, 6, 8)),
-        "expert_ffn": draw.one(64 * draw.dice.randint(4, 64), sizes["ffn"]),
-    }
-    found["shared_experts"] = draw.one(0, 0, 1, 2)
-    if draw.happens(0.4) and (draw.target == "megatron" or kind == "latent_experts"):
-        found["dense_layers"] = min(draw.one(1, 3), sizes["layers"] - 1)
-    return found
-
-
-def _latent(draw: Draw) -> Settings:
-    return {
-        "q_lora_rank": draw.one(0, 256, 768, 1536),
-        "kv_lora_rank": draw.one(128, 512),
-        "qk_nope_head_dim": draw.one(64, 128),
-        "qk_rope_head_dim": draw.one(32, 64),
-        "v_head_dim": draw.one(64, 128),
-    }
-
-
-def _roughly(model: Settings) -> int:
-    """Parameters, near enough to compare with a cluster's memory."""
-    hidden, layers = model["hidden"], model["layers"]
-    width = model.get("expert_ffn", 0) * model.get("experts", 0) or model["ffn"]
-    return int(layers * (4 * hidden**2 + 3 * hidden * width) + 2 * model["vocab"] * hidden)
-
-
-def _style(draw: Draw, sizes: Settings) -> Settings:
-    """What is not a size; torchtitan's models have few choices."""
-    latent, experts = "kv_lora_rank" in sizes, "experts" in sizes
-    found: Settings = {"rope_theta": draw.one(10_000, 500_000, 1_000_000)}
-    if draw.version == "hf":
-        return found | {"tied": draw.happens(0.15), "bias": draw.happens(0.2)}
-    if not latent and draw.happens(0.2):
-        found["qk_norm"] = True
-    if draw.happens(0.15) and not latent:
-        found["tied"] = True
-    if draw.target == "torchtitan":
-        return found
-    if draw.happens(0.3):
-        found |= {"norm": "layernorm", "gated": False, "activation": "gelu"}
-        found["bias"] = draw.happens(0.5)
-        found["position"] = draw.one("rope", "learned") if not latent else "rope"
-    elif draw.happens(0.2):
-        found["qkv_bias"] = not latent
-    if draw.happens(0.1) and not experts and not latent:
-        found["window"] = draw.one(1024, 4096)
-    if draw.target == "deepspeed" and draw.happens(0.15):
-        found["activation"] = draw.one("relu", "squared_relu", "gelu", "silu")
-    if draw.target == "megatron" and draw.happens(0.15) and found.get("position") != "learned":
-        found["mtp_layers"] = 1
-    return found
+def _written(draw: Draw, cluster: Settings, changed: bool) -> Settings:
+    more = changed_numbers(draw.dice, "cluster", "dgx_h100")
+    gpu = "changed" if changed else f"std.{cluster['gpu']}"
+    return more | cluster | {"gpu": gpu}
 
 
 def _train(draw: Draw, gpu: str, cluster: Settings) -> Settings:
@@ -277,13 +165,39 @@ def _train(draw: Draw, gpu: str, cluster: Settings) -> Settings:
     if draw.target == "torchtitan":
         if draw.happens(0.15):
             found["seq_len"] = draw.one(1000, 3000, 4100, 5120, 12_288, 98_304, 100_000)
-        return found | {"compile": draw.happens(0.3)}
+        return found | _torchtitan_train(draw)
     found["optimizer"] = draw.one("adam", "adam", "adam", "sgd")
     found["dropout"] = 0 if draw.version == "hf" else draw.one(0, 0, "0.1")
     if draw.target == "deepspeed":
         found["compile"] = draw.happens(0.2)
+        found |= _ramp(draw, found) if draw.happens(0.15) else {}
+        if draw.happens(0.1) and draw.version == "hf":
+            found["weights"] = '"/models/it\'s a llama"'
+    if draw.target == "megatron":
+        found |= megatron_settings.training(draw.dice, found)
     if draw.happens(0.1) and found["seq_len"] <= 4096:
         found["attention"] = "unfused"
+    return found
+
+
+def _ramp(draw: Draw, train: Settings) -> Settings:
+    """A batch that grows in two to eight equal steps, over a part of the run."""
+    batch = train["global_batch"]
+    counts = [count for count in (2, 4, 8) if batch % count == 0]
+    if not counts:
+        return {}
+    return {"ramp_from": batch // draw.one(*counts), "ramp_tokens": 20 * batch * train["seq_len"]}
+
+
+def _torchtitan_train(draw: Draw) -> Settings:
+    found: Settings = {"compile": draw.happens(0.3)}
+    if draw.happens(0.25):
+        found |= {"schedule": "wsd", "decay_style": draw.one("linear", "cosine", "sqrt")}
+        found |= draw.one({}, {"decay_steps": 200})
+    if draw.happens(0.3):
+        found |= {"keep_checkpoints": draw.one(0, 2, 5), "async_checkpoints": draw.happens(0.5)}
+    if draw.happens(0.2):
+        found["collective_timeout"] = draw.one("20 min", "90 s")
     return found
 
 
@@ -299,55 +213,45 @@ def _precision(draw: Draw, gpu: str) -> str:
     return "fp8" if chosen == "mxfp8" and gpu not in ("b200", "gb200") else chosen
 
 
-def _goal(draw: Draw, kind: str) -> str:
-    conditions: Sequence[str] = CONDITIONS.get(
-        f"{draw.target}-{draw.version}", CONDITIONS[draw.target]
-    )
-    if "experts" in kind:
-        conditions = (*conditions, *EXPERT_CONDITIONS)
-    count = draw.one(0, 1, 1, 1, 2, 2, 3)
-    lines = [draw.one(*OBJECTIVES), *draw.dice.sample(conditions, count)]
-    if draw.happens(0.5):
-        lines.append("require memory <= 92%")
-    return "goal {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+def _options(draw: Draw) -> list[str]:
+    given = {"torchtitan": _torchtitan, "deepspeed": _deepspeed, "megatron": _megatron}
+    found = given[draw.target](draw)
+    options = BACKENDS[draw.target].target.options
+    return found + more_options(draw.dice, draw.target, options, found)
 
 
-def _options(draw: Draw, model: Settings) -> list[str]:
-    if draw.target == "torchtitan":
-        return _torchtitan(draw, model)
-    if draw.target == "deepspeed":
-        return _deepspeed(draw)
-    choices: dict[str, tuple[str, ...]] = {
-        "megatron": (
-            'data = "/data/c4_text_document"',
-            'tokenizer = "meta-llama/Meta-Llama-3-8B"',
-            "save = false",
-        ),
-    }
-    return [each for each in [draw.one("", *choices[draw.target])] if each]
+def _megatron(draw: Draw) -> list[str]:
+    return megatron_settings.options(draw.dice)
+
+
+def _said(setting: str, before: list[str]) -> bool:
+    """Whether the option was given already."""
+    return setting.split(" =")[0] in (each.split(" =")[0] for each in before)
 
 
 def _deepspeed(draw: Draw) -> list[str]:
     found = ["model = hf"] if draw.version else []
     settings = [
         "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"', "log_interval = 10",
-        'save = "runs/one"',
+        'save = "runs/one"', 'valid_data = "/data/valid.bin"; eval_interval = 50', "valid_data = synthetic",
+        'valid_data = { "/v/a" = 0.5; "/v/b c" = 1.5 }; eval_iters = 2',
     ]  # fmt: skip
     found += draw.dice.sample(settings, draw.one(0, 1, 1, 2))
+    found = [setting for index, setting in enumerate(found) if not _said(setting, found[:index])]
     if draw.happens(0.3):
         found.append(f"extra = {{ {draw.one(*DEEPSPEED_EXTRA)} }}")
     return found
 
 
-def _torchtitan(draw: Draw, model: Settings) -> list[str]:
+def _torchtitan(draw: Draw) -> list[str]:
     found = [f'version = "{draw.version}"'] if draw.version else []
-    settings = ["log_freq = 1", 'data = "/data/c4"', 'checkpoint = "steps"']
-    if not {"kv_lora_rank", "experts", "head_dim", "qk_norm", "tied"} & set(model):
-        settings.append("rope_scaling = 8")
-    if "experts" in model:
-        settings += ["router = sigmoid; router_scale = 2.5", "router_norm = false"]
-        if model["experts"] % 4 == 0 and model["experts"] > 4 and model["topk"] <= 4:
-            settings.append("router_groups = 4; router_limited_groups = 2")
+    settings = [
+        "log_interval = 1", 'checkpoint = "steps"', 'tensorboard = "tb"', 'wandb = "generated"',
+        "profile_start = 10; profile_stop = 12",
+    ]  # fmt: skip
+    found.append(f"data = {draw.one(*TORCHTITAN_DATA)}")
+    if draw.happens(0.3):
+        found.append(f"validation = {draw.one(*TORCHTITAN_DATA)}; eval_interval = 10")
     found += draw.dice.sample(settings, draw.one(0, 0, 1, 2))
     if draw.happens(0.3):
         found.append(f"extra = {{ {draw.one(*EXTRA)} }}")
@@ -367,7 +271,7 @@ def _launch(draw: Draw) -> Settings:
     if draw.happens(0.2):
         found["exclusive"] = False
     found["signal"] = draw.one("0 s", "600 s", "120 s")
-    return found
+    return found | more_launch(draw.dice, found)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ RECORDER = """#!/usr/bin/env bash
 printf '%s\\0' "$@" >"$RECORD/arguments"
 env -0 >"$RECORD/environment"
 """
+#: Hugging Face's command: says where what it fetched lies.
+HUB = """#!/usr/bin/env bash
+echo "$HOME/hub/$2"
+"""
 #: Variables that mean something to a launcher or a framework.
 PREFIXES = (
     "CUDA_",
@@ -55,9 +59,9 @@ def recorded(script: Path, folder: Path, nodes: int) -> Started:
     tools, record = folder / "tools", folder / "record"
     for each in (tools, record):
         each.mkdir(exist_ok=True)
-    torchrun = tools / "torchrun"
-    torchrun.write_text(RECORDER)
-    torchrun.chmod(0o755)
+    for name, text in {"torchrun": RECORDER, "hf": HUB}.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIXES)}
     path = f"{tools}{os.pathsep}{kept['PATH']}"
     environment = {

@@ -13,12 +13,12 @@ from tests.acceptance.support.environments import TREE
 FIXED_SEED = 1
 #: Jobs with a layout that each target is asked for: in a whole run, and in a sample.
 WHOLE_JOBS = {
-    "megatron": 200,
-    "deepspeed": 200,
-    "deepspeed-hf": 100,
-    "torchtitan": 60,
-    "torchtitan-0.3": 60,
-    "slurm": 60,
+    "megatron": 500,
+    "deepspeed": 500,
+    "deepspeed-hf": 500,
+    "torchtitan": 500,
+    "torchtitan-0.3": 500,
+    "slurm": 500,
 }
 SAMPLE_JOBS = {
     "megatron": 12,
@@ -61,9 +61,24 @@ KINDS = {
         )
     ),
     "DeepSpeed trains": Alike(("test_smoke_deepspeed.py::test_layouts_train[",), 2),
+    "DeepSpeed starts from weights": Alike(
+        ("test_weights_deepspeed.py::test_the_first_loss_is_that_of_transformers[",), 2
+    ),
     "Megatron-LM trains": Alike(("test_smoke_megatron.py::test_layouts_train[",), 2),
+    "Megatron-LM begins with weights": Alike(
+        ("test_weights_megatron.py::test_training_begins_with_the_loss_of_the_weights[",)
+    ),
     "torchtitan 0.2.2 trains": Alike(("test_smoke_torchtitan.py::test_layouts_train[",), 2),
     "torchtitan 0.3.0 trains": Alike(("test_smoke_torchtitan_python.py::test_layouts_train[",), 2),
+    "torchtitan starts from weights": Alike(
+        (
+            "test_torchtitan_trains.py::test_it_starts_from_hugging_faces_weights_and_a_pipeline_changes"
+            "_nothing[",
+        )
+    ),
+    "torchtitan evaluates": Alike(
+        ("test_torchtitan_trains.py::test_it_evaluates_on_what_was_asked[",)
+    ),
     "recomputing": Alike(
         (
             "test_smoke_deepspeed.py::test_recomputing_changes_no_loss",

@@ -109,8 +109,8 @@ def _configuration(kind: Kind, nodes: int, folder: Path) -> str:
     }
     lines = [f"{name}={value}" for name, value in settings.items()]
     lines += [
-        f"NodeName=n[1-{nodes}] State=CLOUD {kind.line}",
-        f"NodeName={FEWER} State=CLOUD {kind.line_with_fewer}",
+        f"NodeName=n[1-{nodes}] State=CLOUD Feature=ib,big {kind.line}",
+        f"NodeName={FEWER} State=CLOUD Feature=ib,big {kind.line_with_fewer}",
         f"PartitionName=train Nodes=n[1-{nodes}] Default=YES MaxTime=INFINITE State=UP",
     ]
     return "\n".join(lines) + "\n"

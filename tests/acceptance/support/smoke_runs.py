@@ -23,7 +23,7 @@ from tests.acceptance.support.feature_table import RESULTS, Ran
 
 #: A grouped-query decoder of eight layers on two nodes; `parc smoke` makes it narrow.
 DENSE = "model decoder from std.llama3_8b { layers = 8 }"
-EXPERTS = "model experts from std.mixtral_8x7b { layers = 4 }"
+EXPERTS = "model experts from std.mixtral_8x7b { layers = 4; aux_loss = 0 }"
 JOB = """\
 {model}
 cluster pair from std.dgx_h100 {{ nodes = {nodes} }}

@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 
 from parc.backends.deepspeed import BACKEND
-from parc.backends.deepspeed.emit.files import ACTIVATIONS
+from parc.backends.deepspeed.emit.architecture import ACTIVATIONS
 from parc.backends.deepspeed.options import DECIDED_KEYS, KNOWN_KEYS, Options
 from parc.backends.render import default_text, format_python
 from parc.compiler.model import flops
 from parc.compiler.plan import Layout, Plan
-from parc.dsl.job import Gpu, Model, Train
+from parc.dsl.hardware import Gpu
+from parc.dsl.job import Train
+from parc.dsl.model import Model
+from parc.dsl.settings import Data
 from parc.reading.facts import LaunchConfig, Unknown
 from tests.support.read_back import assert_plan_is_back, read_back
 from tests.support.sample_plans import GPT_125M, LLAMA3_8B, QWEN3_8B, sample_plan
@@ -120,7 +123,7 @@ def run_launch(tmp_path: Any, plan: Plan, **environment: str) -> subprocess.Comp
 
 
 def test_launch_script_passes_arguments_and_status_on(tmp_path: Any) -> None:
-    plan = fit("hpz", options=Options(data='/data/a "b" }c'))
+    plan = fit("hpz", options=Options(data=Data(parts=(('/data/a "b" }c', 1.0),))))
     refused = run_launch(tmp_path, plan)
     assert refused.returncode == 2 and "2 nodes of 8 GPUs" in refused.stderr
     done = run_launch(tmp_path, plan, NNODES="2", NODE_RANK="1", MASTER_ADDR="host", SAVE="/ck")
@@ -132,7 +135,7 @@ def test_launch_script_passes_arguments_and_status_on(tmp_path: Any) -> None:
 
 def test_paths_keep_variables_and_lose_tricks() -> None:
     assert default_text("$HOME/a") == "$HOME/a"
-    assert default_text('a$(x)`y`"}') == 'a\\$(x)\\`y\\`\\"\\}'
+    assert default_text('a$(x)`y`"}') == '"a\\$(x)\\`y\\`\\"}"'
 
 
 def keys(text: str) -> set[str]:

@@ -19,7 +19,8 @@ from parc.compiler.pipeline.even_split import split
 from parc.compiler.pipeline.rank_load import common_parameters
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Model, Train
+from parc.dsl.job import Train
+from parc.dsl.model import Model
 from parc.reading.facts import Unknown
 from tests.backends.deepspeed.test_emit_and_read import assert_names_resolve
 from tests.support.paths import CASES

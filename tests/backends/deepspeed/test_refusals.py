@@ -18,9 +18,11 @@ from parc.compiler.target import holds
 from parc.compiler.time.layers import copied_bytes
 from parc.compiler.time.parallel_traffic import reduce_seconds
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Job, Train
+from parc.dsl.job import Job, Launch, Train
+from parc.dsl.model import Model
 from tests.support.sample_plans import (
     DEEPSEEK_V3,
+    GPT_125M,
     LLAMA3_8B,
     MIXTRAL_8X7B,
     TPU_V5P,
@@ -29,6 +31,8 @@ from tests.support.sample_plans import (
     sample_plan,
     train_of,
 )
+
+HF = Options(model="hf")
 
 
 def test_registered() -> None:
@@ -90,6 +94,15 @@ RULES = (
     ),
     ("accumulate", {"zero": 0, "microbatches": 1}, {"zero": 0, "microbatches": 2}),
 )
+#: The same for jobs whose batch grows from 32 sequences.
+RAMP_RULES = (
+    (
+        "ramp",
+        {"micro_batch": 4, "dp_replicate": 1, "dp_shard": 8},
+        {"micro_batch": 8, "dp_replicate": 1, "dp_shard": 8},
+    ),
+    ("ramp-offload", {"offload": 0}, {"offload": 1}),
+)
 
 
 @pytest.mark.parametrize("name, passing, failing", RULES)
@@ -103,8 +116,19 @@ def test_rules(name: str, passing: dict[str, int], failing: dict[str, int]) -> N
     assert len(rule.of) <= 4 and rule.source
 
 
+@pytest.mark.parametrize("name, passing, failing", RAMP_RULES)
+def test_rules_of_a_growing_batch(
+    name: str, passing: dict[str, int], failing: dict[str, int]
+) -> None:
+    rule = next(rule for rule in TARGET.predicates if rule.name == name)
+    job = sample_job("deepspeed", train=train_of(ramp_from=32, ramp_tokens=10**6))
+    assert holds(rule, job, passing) and not holds(rule, job, failing)
+    assert "ramp_from 32" in rule.message(job, **failing)
+    assert np.all(holds(rule, sample_job("deepspeed"), failing))
+
+
 def test_every_rule_has_a_case() -> None:
-    tried = {name for name, _, _ in RULES} | {"autotp-tied", "scaled-gradients"}
+    tried = {name for name, _, _ in (*RULES, *RAMP_RULES)} | {"autotp-tied", "scaled-gradients"}
     assert {rule.name for rule in TARGET.predicates} == tried
 
 
@@ -208,6 +232,40 @@ def test_refusals() -> None:
     assert refused(options=Options(extra={"zero_optimization.stage": 2})) == ["PAR330"]
     assert refused(options=Options(extra={"optimizer.params.eps": 1e-6})) == ["PAR330"]
     assert refused(options=Options(extra={"wall_clock_breakdown": True})) == []
+
+
+def model_of(**changes: Any) -> Model:
+    return LLAMA3_8B.model_copy(update=changes)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"train": train_of(async_checkpoints=True)}, "PAR434"),
+        ({"train": train_of(weights="here"), "model": GPT_125M}, "PAR435"),
+        ({"train": train_of(weights="here"), "model": model_of(parallel_block=True)}, "PAR435"),
+        ({"model": model_of(attention_softcap=50.0)}, "PAR436"),
+        ({"model": model_of(attention_sinks=True), "options": HF}, "PAR370"),
+        ({"model": model_of(logit_softcap=30.0), "options": HF}, "PAR370"),
+        ({"options": Options(profile_start=90, profile_stop=110)}, "PAR383"),
+        ({"launch": Launch(env={"9A": 1})}, "PAR381"),
+    ],
+)
+def test_what_a_job_may_ask_is_refused_by_name(given: dict[str, Any], code: str) -> None:
+    job = sample_job("deepspeed", **{"train": train_of(), **given})
+    (found,) = TARGET.refuses(job)
+    assert found.code == code and found.help
+
+
+def test_scores_that_lie_in_memory_are_capped() -> None:
+    train = train_of(attention="unfused")
+    assert refused(model=model_of(attention_softcap=50.0), train=train) == []
+
+
+@pytest.mark.parametrize("options", (None, HF))
+def test_router_features_are_of_experts_which_are_refused(options: Options | None) -> None:
+    model = MIXTRAL_8X7B.model_copy(update={"router_scale": 2.0, "aux_loss": 0.1, "z_loss": 0.1})
+    assert refused(model=model, options=options) == ["PAR420"]
 
 
 def test_emit_refuses_what_cannot_be_said() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,13 @@ import pytest
 from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
 from parc.backends.megatron.target import domains
-from parc.compiler.target import Predicate, holds
+from parc.compiler.target import Predicate, holds, warnings
 from parc.compiler.variables import NEUTRAL
+from parc.dsl import std_model
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Gpu, Job, Model
+from parc.dsl.hardware import Gpu
+from parc.dsl.job import Job
+from parc.dsl.model import Model
 from tests.support import sample_plans
 from tests.support.megatron_plans import DENSE, MOE, PLANS, with_model
 from tests.support.sample_plans import train_of
@@ -52,6 +56,11 @@ RULES = {
         {"pp": 4, "vpp": 2, "microbatches": 8},
         {"pp": 4, "vpp": 2, "microbatches": 6},
     ),
+    "ramp-batch": (
+        job_of(ramp_from=32, ramp_tokens=10**9),
+        {"microbatches": 8},
+        {"microbatches": 6},
+    ),
     "recompute-layers": (
         job_of(),
         {"pp": 2, "vpp": 2, "recompute": 2, "recompute_layers": 7},
@@ -61,6 +70,7 @@ RULES = {
     "zero-replicate": (job_of(), {"zero": 0, "dp_replicate": 8}, {"zero": 1, "dp_replicate": 8}),
     "fsdp-pp": (job_of(), {"zero": 3, "pp": 1}, {"zero": 2, "pp": 2}),
     "fsdp-tp-cp": (job_of(), {"zero": 1, "tp": 8, "cp": 2}, {"zero": 3, "tp": 2, "cp": 4}),
+    "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
     "muon-zero": (job_of(optimizer="muon"), {"zero": 0}, {"zero": 1}),
 }
 
@@ -81,6 +91,15 @@ def test_rule(name: str) -> None:
     assert all(number in message for number in numbers if number != "1"), message
     assert message[0].islower() and not message.endswith(".")
     assert predicate.code.startswith("PAR") and predicate.source
+
+
+def test_interleaving_is_fed_by_the_smallest_batch() -> None:
+    """128 sequences in 8 micro-batches from a quarter of them on: 2 micro-batches in the first steps."""
+    job = job_of(ramp_from=32, ramp_tokens=10**9)
+    rule, columns = PREDICATES["vpp-microbatches"], {"vpp": 2, "microbatches": 8}
+    assert bool(holds(rule, job, {**columns, "pp": 2}))
+    assert not bool(holds(rule, job, {**columns, "pp": 4}))
+    assert bool(holds(rule, job_of(), {**columns, "pp": 4}))
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -110,12 +129,14 @@ def transposed(columns: Mapping[str, IntArray]) -> list[dict[str, int]]:
 
 
 def test_sequence_parts_serve_both_tensor_and_context_ranks() -> None:
-    """Sequence parallelism wants equal parts for tp * cp ranks, balanced context ranks two parts each."""
-    for length in (1, 24, 60, 4096, 4100, 4104):
-        job = job_of(seq_len=length)
+    """Sequence parallelism wants equal parts for tp * cp ranks, balanced context ranks two parts each. Dense
+    models do without it where tp does not divide the sequence, those with experts never."""
+    for length, model in product((1, 24, 60, 1023, 4096, 4104), (DENSE, MOE)):
+        job = job_of(model, seq_len=length)
         for tp in (1, 2, 3, 8):
             for cp in (1, 2, 3, 4):
-                wanted = [tp * cp] * (tp > 1) + [2 * cp] * (cp > 1)
+                parallel = tp > 1 and (model.moe or length % tp == 0)
+                wanted = [tp * cp] * parallel + [2 * cp] * (cp > 1)
                 allowed = all(length % parts == 0 for parts in wanted)
                 assert bool(holds(PREDICATES["seq-split"], job, {"tp": tp, "cp": cp})) == allowed
 
@@ -157,10 +178,45 @@ def test_domains_of_other_jobs() -> None:
         (with_model(DENSE, causal=False), {}, sample_plans.H100, "PAR323"),
         (with_model(DENSE, rope_theta=1e4 + 0.5), {}, sample_plans.H100, "PAR324"),
         (DENSE, {"precision": "fp16"}, sample_plans.V100, "PAR325"),
-        (MOE, {"precision": "fp16", "attention": "unfused"}, sample_plans.V100, "PAR326"),
+        (with_model(DENSE, parallel_block=True), {}, sample_plans.H100, "PAR370"),
+        (with_model(DENSE, attention_softcap=50.0), {}, sample_plans.H100, "PAR370"),
+        (with_model(DENSE, logit_softcap=30.0), {}, sample_plans.H100, "PAR370"),
+        (with_model(DENSE, init_scaled=False), {}, sample_plans.H100, "PAR370"),
+        (std_model("llama3_2_1b"), {}, sample_plans.H100, "PAR377"),
+        (std_model("kimi_k2"), {}, sample_plans.H100, "PAR377"),
+        (
+            with_model(DENSE, rope_scaling="linear", rope_factor=2.5),
+            {},
+            sample_plans.H100,
+            "PAR377",
+        ),
+        (
+            with_model(sample_plans.DEEPSEEK_V3, rope_scaling="linear", rope_factor=2.0),
+            {},
+            sample_plans.H100,
+            "PAR377",
+        ),
+        (std_model("deepseek_v2_lite"), {}, sample_plans.H100, "PAR380"),
+        (sample_plans.GPT_125M, {"weights": "openai/gpt2"}, sample_plans.H100, "PAR319"),
+        (with_model(MOE, topk=1), {}, sample_plans.H100, "PAR378"),
+        (with_model(MOE, router_bias_rate=0.001), {}, sample_plans.H100, "PAR378"),
+        (
+            with_model(MOE, router_score="sigmoid", router_norm=False),
+            {},
+            sample_plans.H100,
+            "PAR378",
+        ),
+        (
+            with_model(MOE, router_groups=4, router_limited_groups=4),
+            {},
+            sample_plans.H100,
+            "PAR378",
+        ),
         (DENSE, {"precision": "mxfp8"}, sample_plans.H100, "PAR327"),
         (with_model(MOE, bias=True, shared_experts=1), {}, sample_plans.H100, "PAR328"),
         (with_model(sample_plans.GPT_125M, mtp_layers=1), {}, sample_plans.H100, "PAR329"),
+        (with_model(std_model("gpt_oss_20b"), mtp_layers=1), {}, sample_plans.H100, "PAR329"),
+        (DENSE, {"keep_checkpoints": 2}, sample_plans.H100, "PAR382"),
     ],
 )
 def test_refusals(model: Model, train: dict[str, object], gpu: Gpu, code: str) -> None:
@@ -169,6 +225,21 @@ def test_refusals(model: Model, train: dict[str, object], gpu: Gpu, code: str) -
     assert [found.code for found in BACKEND.target.refuses(plan.job)] == [code]
     with pytest.raises(JobError, match=code):
         BACKEND.emit(plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("deepseek_v2", True), ("deepseek_v3", False), ("mixtral_8x7b", False)]
+)
+def test_groups_that_are_ranked_in_another_way_are_said(name: str, said: bool) -> None:
+    found = [warning.code for warning in warnings(BACKEND.target, job_of(std_model(name)))]
+    assert ("PAR379" in found) == said
+
+
+def test_sinks_keep_cp_at_one() -> None:
+    job = job_of(with_model(DENSE, attention_sinks=True))
+    predicate = PREDICATES["window-cp"]
+    assert not holds(predicate, job, {"cp": 2}) and holds(predicate, job, {"cp": 1})
+    assert predicate.message(job, cp=2).startswith("attention_sinks cannot")
 
 
 @pytest.mark.parametrize("name", PLANS)

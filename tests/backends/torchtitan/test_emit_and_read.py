@@ -17,23 +17,28 @@ import pytest
 
 from parc.backends.launch_files import read_jobs
 from parc.backends.torchtitan import BACKEND
+from parc.backends.torchtitan.emit.registration import ffn_multiplier
 from parc.backends.torchtitan.emit.stages import Counted, counted, deal, module_names
-from parc.backends.torchtitan.models import ffn_multiplier
 from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.schema import SECTIONS
 from parc.compiler.plan import Layout, Plan
+from parc.dsl import std_model
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Gpu, Model, Train
+from parc.dsl.hardware import Gpu
+from parc.dsl.job import Train
+from parc.dsl.model import Model
+from parc.dsl.settings import Data
 from parc.reading.facts import Unknown
 from tests.support import sample_plans
 from tests.support.read_back import assert_plan_is_back, read_back
-from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, LLAMA3_405B, MIXTRAL_8X7B, QWEN3_8B
+from tests.support.sample_plans import LLAMA3_8B, LLAMA3_405B, MIXTRAL_8X7B, QWEN3_8B
 
 Emitted = tuple[Plan, dict[str, str]]
 
 LLAMA_13B = Model(name="llama_13b", layers=40, hidden=5120, heads=40, ffn=13824, vocab=32000)
 TIED = Model(name="tied", layers=4, hidden=128, heads=8, ffn=512, vocab=1000, tied=True)
-LATENT = DEEPSEEK_V3.model_copy(update={"mtp_layers": 0})
+LATENT = std_model("deepseek_v3").model_copy(update={"mtp_layers": 0, "aux_loss": 0.0})
+GPT_OSS = std_model("gpt_oss_20b").model_copy(update={"aux_loss": 0.0})
 QWEN_MOE = QWEN3_8B.model_copy(update={"experts": 128, "topk": 8, "expert_ffn": 768})
 LONG = Train(seq_len=32768, global_batch=4, steps=100)
 FP8 = Train(seq_len=8192, global_batch=16, steps=100, precision="fp8", compile=True)
@@ -81,6 +86,7 @@ PLANS = {
     "qwen3_moe": plan(QWEN_MOE, dp_shard=16, tp=2, ep=16, zero=3, microbatches=2),
     "qwen3_moe_tp": plan(QWEN_MOE, dp_shard=16, tp=2, etp=2, zero=3, microbatches=2),
     "mixtral": plan(MIXTRAL_8X7B, dp_shard=64, ep=8, zero=3, microbatches=2, recompute=2),
+    "gpt_oss": plan(GPT_OSS, dp_shard=16, tp=2, ep=16, zero=3, microbatches=2),
     "deepseek_v3": plan(LATENT, dp_shard=32, pp=8, vpp=2, ep=32, zero=1, microbatches=32),
     "fp8": plan(dp_shard=8, tp=2, zero=3, microbatches=2, train=FP8),
 }
@@ -301,12 +307,8 @@ def test_older_gpus_take_no_grouped_products() -> None:
 
 def test_options_reach_the_files() -> None:
     options = Options(
-        dataset="c4_test",
-        data='/data/"c4"',
+        data=Data(parts=(('/data/"c4"', 1.0),)),
         hf_assets_path="/tok",
-        router="sigmoid",
-        router_groups=8,
-        router_limited_groups=4,
         extra={"comm.train_timeout_seconds": 300, "checkpoint.async_mode": "disabled"},
     )
     chosen = plan(LATENT, options, dp_shard=32, ep=32, zero=3, microbatches=2)
@@ -315,8 +317,6 @@ def test_options_reach_the_files() -> None:
     assert settings["training"]["dataset_path"] == '/data/"c4"'
     assert settings["comm"] == {"train_timeout_seconds": 300}
     assert settings["checkpoint"]["async_mode"] == "disabled"
-    module = files["torchtitan/parc_model.py"]
-    assert 'score_func="sigmoid"' in module and "num_limited_groups=4" in module
 
 
 @pytest.mark.parametrize(

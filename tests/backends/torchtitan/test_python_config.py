@@ -17,7 +17,9 @@ from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.schema import PYTHON_SECTIONS
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Model, Train
+from parc.dsl.job import Train
+from parc.dsl.model import Model
+from parc.dsl.settings import Data
 from parc.reading.facts import Unknown
 from tests.support import sample_plans
 from tests.support.paths import CASES
@@ -85,7 +87,7 @@ def emitted(request: pytest.FixtureRequest) -> Emitted:
 
 def test_reading_gives_the_plan_back(emitted: Emitted) -> None:
     chosen, files = emitted
-    assert set(files) == {JOB, "torchtitan/launch.sh"}
+    assert set(files) == {JOB, "torchtitan/parc_data.py", "torchtitan/launch.sh"}
     assert_plan_is_back(chosen, files)
 
 
@@ -124,7 +126,7 @@ def test_sections_hold_fields_of_the_release_and_only_public_names_are_used(
     tree = ast.parse(files[JOB])
     for section, call in called(tree).items():
         if section in CLASSES:
-            assert {keyword.arg for keyword in call.keywords} <= PYTHON_SECTIONS[section]
+            assert {keyword.arg for keyword in call.keywords} <= set(PYTHON_SECTIONS[section])
     imported = {
         alias.name
         for node in ast.walk(tree)
@@ -147,7 +149,9 @@ def test_the_need_of_a_later_pytorch_is_said(emitted: Emitted) -> None:
 
 
 def test_the_launcher_names_the_module_and_takes_paths_from_the_environment() -> None:
-    files = BACKEND.emit(PLANS["fsdp"])
+    options = Options(version="0.3", data=Data(parts=(("c4", 1.0),)))
+    named = sample_plans.sample_plan("torchtitan", options, layout=PLANS["fsdp"].layout)
+    files = BACKEND.emit(named)
     assert "--module parc_job" in files["torchtitan/launch.sh"]
     assert "train.toml" not in files["torchtitan/launch.sh"]
     for variable in ("HF_ASSETS_PATH", "DUMP_FOLDER", "DATASET_PATH"):
@@ -160,7 +164,7 @@ def test_stages_name_the_output_matrix_as_the_release_does() -> None:
 
 def test_shared_experts_are_one_feed_forward_beside_the_routed_ones() -> None:
     text = BACKEND.emit(PLANS["shared_experts"])[JOB]
-    assert f"SHARED_FFN = {2 * 14336}" in text and "hidden_dim=SHARED_FFN" in text
+    assert f"SHARED_FFN = {2 * 14336}" in text and "feed_forward(SHARED_FFN)" in text
     assert "shared_experts" not in BACKEND.emit(PLANS["experts"])[JOB]
 
 

@@ -10,17 +10,23 @@ import pytest
 
 from parc.backends.torchtitan import BACKEND
 from parc.backends.torchtitan.options import Options
+from parc.compiler import plan
 from parc.compiler.target import Predicate, holds
 from parc.compiler.variables import NEUTRAL
+from parc.dsl import std_model
 from parc.dsl.diagnostics import JobError
-from parc.dsl.job import Gpu, Job, Model
+from parc.dsl.hardware import Gpu
+from parc.dsl.job import Job
+from parc.dsl.model import Model
+from parc.dsl.settings import Data
 from tests.support import sample_plans
-from tests.support.sample_plans import DEEPSEEK_V3, LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B, train_of
+from tests.support.sample_plans import LLAMA3_8B, MIXTRAL_8X7B, QWEN3_8B, train_of
 
 Release = Literal["0.2.2", "0.3"]
 TARGET = BACKEND.target
 PREDICATES = {predicate.name: predicate for predicate in TARGET.predicates}
-LATENT = DEEPSEEK_V3.model_copy(update={"mtp_layers": 0})
+LATENT = std_model("deepseek_v3").model_copy(update={"mtp_layers": 0, "aux_loss": 0.0})
+GPT_OSS = std_model("gpt_oss_20b").model_copy(update={"aux_loss": 0.0})
 
 
 def changed(model: Model, **fields: object) -> Model:
@@ -62,6 +68,7 @@ RULES = {
         {"tp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "dp_shard": 64},
     ),
     "pipeline-model": (job_of(QWEN3_8B), {"pp": 1}, {"pp": 2}),
+    "context-model": (job_of(GPT_OSS), {"cp": 1}, {"cp": 2}),
     "few-microbatches": (
         job_of(),
         {"pp": 4, "vpp": 1, "microbatches": 4},
@@ -87,6 +94,7 @@ RULES = {
         {"cp": 1, "dp_shard": 1},
         {"cp": 1, "dp_shard": 2},
     ),
+    "evaluation-cp": (job_of(QWEN3_8B, Options(validation=Data())), {"cp": 1}, {"cp": 2}),
     "selective-experts": (
         job_of(MIXTRAL_8X7B),
         {"ep": 8, "recompute": 2},
@@ -169,7 +177,7 @@ def columns_of(rule: Predicate, job: Job) -> dict[str, npt.NDArray[np.int64]]:
 
 
 @pytest.mark.parametrize(
-    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT], ids=lambda model: model.name
+    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT, GPT_OSS], ids=lambda model: model.name
 )
 @pytest.mark.parametrize("name", RULES)
 def test_rule_says_the_same_of_arrays_and_of_single_layouts(name: str, model: Model) -> None:
@@ -206,7 +214,6 @@ def test_domains_hold_what_the_model_divides_by() -> None:
 
 GPT = sample_plans.GPT_125M
 REFUSED = {
-    "PAR340": job_of(QWEN3_8B, Options(rope_scaling=8.0)),
     "PAR320": job_of(gpu=sample_plans.TPU_V5P),
     "PAR321": job_of(optimizer="muon"),
     "PAR322": job_of(changed(LLAMA3_8B, gated=False)),
@@ -216,15 +223,19 @@ REFUSED = {
     "PAR352": job_of(changed(LLAMA3_8B, position="learned")),
     "PAR353": job_of(changed(LLAMA3_8B, qkv_bias=True)),
     "PAR355": job_of(changed(LLAMA3_8B, window=4096)),
-    "PAR356": job_of(DEEPSEEK_V3),
+    "PAR356": job_of(changed(LATENT, mtp_layers=1)),
     "PAR357": job_of(changed(LATENT, tied=True)),
+    "PAR394": job_of(ramp_from=64),
     "PAR358": job_of(changed(MIXTRAL_8X7B, dense_layers=1)),
     "PAR359": job_of(precision="fp16"),
     "PAR361": job_of(attention="unfused"),
     "PAR362": job_of(dropout=0.1),
-    "PAR363": job_of(LATENT, Options(router_groups=7, router_limited_groups=4)),
-    "PAR368": job_of(LATENT, Options(version="0.3")),
+    "PAR363": job_of(changed(LATENT, router_groups=256, router_limited_groups=8)),
+    "PAR368": job_of(changed(LATENT, rope_scaling="none"), Options(version="0.3")),
     "PAR369": job_of(options=Options(version="0.3"), precision="fp8"),
+    "PAR370": job_of(changed(MIXTRAL_8X7B, aux_loss=0.02)),
+    "PAR385": job_of(changed(LATENT, rope_mscale=0.707)),
+    "PAR386": job_of(changed(GPT_OSS, full_attention_every=6)),
 }
 
 
@@ -235,12 +246,39 @@ def test_what_torchtitan_lacks_is_refused_with_a_cure(code: str) -> None:
     assert found[0].help and not found[0].message[0].isupper()
 
 
-def test_a_router_leaves_a_token_its_experts() -> None:
-    """DeepSeek-V3 has 256 experts, of which a token visits 8."""
-    few = Options(router_groups=64, router_limited_groups=1)
-    assert [found.code for found in TARGET.refuses(job_of(LATENT, few))] == ["PAR363"]
-    enough = Options(router_groups=64, router_limited_groups=2)
-    assert TARGET.refuses(job_of(LATENT, enough)) == []
+SCALED = {"rope_scaling": "llama3", "rope_factor": 8.0, "rope_original_positions": 8192}
+
+
+@pytest.mark.parametrize("version", ["0.2.2", "0.3"])
+def test_llama_scaling_is_of_models_that_have_it(version: Release) -> None:
+    """Llama 3.2, which is tied, too: 0.2.2's qwen3 takes llama3's angles, 0.3.0's llama3 is tied itself."""
+    tied = changed(LLAMA3_8B, tied=True, **SCALED)
+    assert TARGET.refuses(job_of(tied, Options(version=version))) == []
+    norms = job_of(changed(QWEN3_8B, **SCALED), Options(version=version))
+    assert [found.code for found in TARGET.refuses(norms)] == ["PAR370"] * (version == "0.3")
+
+
+#: YaRN that a model of torchtitan does not do, and groups that its router scores otherwise.
+OTHERWISE = {
+    "rounded for gpt_oss": (changed(GPT_OSS, rope_truncate=True), "PAR385"),
+    "bounds outside a head": (changed(GPT_OSS, rope_original_positions=128), "PAR385"),
+    "scores of gpt_oss": (changed(GPT_OSS, rope_mscale_all_dim=1.0), "PAR385"),
+    "not rounded": (changed(LATENT, rope_truncate=False), "PAR385"),
+    "softmax groups": (changed(LATENT, router_score="softmax"), "PAR363"),
+    "tied": (changed(GPT_OSS, tied=True), "PAR386"),
+    "plain gate": (changed(GPT_OSS, activation="silu"), "PAR322"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_torchtitan_does_otherwise_is_refused(name: str) -> None:
+    model, code = OTHERWISE[name]
+    assert [found.code for found in TARGET.refuses(job_of(model))] == [code]
+
+
+def test_gpt_oss_trains_in_bf16() -> None:
+    found = TARGET.refuses(job_of(GPT_OSS, precision="fp8"))
+    assert [each.code for each in found] == ["PAR369"]
 
 
 def test_every_refusal_has_its_case() -> None:
@@ -257,7 +295,7 @@ def test_a_gpt_is_refused_for_all_its_reasons_and_never_emitted() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT], ids=lambda model: model.name
+    "model", [LLAMA3_8B, QWEN3_8B, MIXTRAL_8X7B, LATENT, GPT_OSS], ids=lambda model: model.name
 )
 @pytest.mark.parametrize(
     "gpu", [sample_plans.A100, sample_plans.H100, sample_plans.MI300X], ids=lambda gpu: gpu.name
@@ -279,3 +317,16 @@ def test_states_take_sixteen_bytes_in_shards() -> None:
     assert total(2, 8) == 16 / 8 + 2
     assert total(1, 8) == 12 / 8 + 4 + 2
     assert total(0, 1, nodes=1) == 16 + 2
+
+
+def test_a_tied_model_that_does_not_fit_is_told_why() -> None:
+    """0.2.2 keeps tied weights whole on each GPU: more nodes do not help."""
+    job = sample_plans.sample_job(
+        "torchtitan", model=std_model("llama3_2_3b"), train=train_of(seq_len=8192), nodes=(2,)
+    )
+    with pytest.raises(JobError) as refused:
+        plan(job, TARGET)
+    (found,) = refused.value.diagnostics
+    assert found.code == "PAR511" and found.help is not None and "nodes" not in found.help
+    assert 'version = "0.3"' in found.help and "tied = false" in found.help
+    assert any("PAR345" in note.message for note in found.notes)

@@ -15,7 +15,7 @@ from parc.compiler.pipeline import rank_load
 from parc.compiler.pipeline.even_split import Split, ranks_of
 from parc.compiler.plan import Layout
 from parc.compiler.traits import StateBytes
-from parc.dsl.job import Model
+from parc.dsl.model import Model
 from tests.support import sample_plans
 from tests.support.sample_plans import GPT3_175B, LLAMA3_8B, MIXTRAL_8X7B, train_of
 from tests.support.solver_and_sweep import job_of

@@ -12,7 +12,7 @@ from parc.compiler.model.parameters import Counts
 from parc.compiler.pipeline.even_split import split
 from parc.compiler.pipeline.rank_load import rank_counts
 from parc.dsl import std_entries, std_model
-from parc.dsl.job import Model
+from parc.dsl.model import Model
 from tests.support.paths import CASES
 from tests.support.sample_plans import sample_plan
 
@@ -154,6 +154,24 @@ def test_a_window_bounds_the_keys_a_query_sees() -> None:
     assert flops.keys_seen(model, 4096, "full") == 1024
 
 
+@pytest.mark.parametrize("every", [0, 2, 3, 4, 7, 40])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("length", [256, 1024, 2500])
+def test_layers_that_see_all_keys_among_windows(every: int, causal: bool, length: int) -> None:
+    """The mean over layers counted from 1, of the keys that each query sees, one by one."""
+    window = 1024
+    model = LLAMA3_8B.model_copy(
+        update={"window": window, "full_attention_every": every, "causal": causal, "layers": 30}
+    )
+    seen = [
+        sum(min(query + 1, width) if causal else min(width, length) for query in range(length))
+        / length
+        for layer in range(1, model.layers + 1)
+        for width in [length if every and layer % every == 0 else window]
+    ]
+    assert flops.keys_seen(model, length) == pytest.approx(sum(seen) / len(seen), rel=5e-3)
+
+
 @pytest.mark.parametrize("row", PUBLISHED, ids=[row["model"] for row in PUBLISHED])
 def test_totals_are_the_published_ones(row: dict[str, str]) -> None:
     counted = parameters.total(std_model(row["model"]))
@@ -206,17 +224,23 @@ def test_biases_are_where_megatron_has_them() -> None:
     assert plain.replicated == without.replicated
 
 
-def test_megatron_normalises_a_query_that_is_not_compressed() -> None:
-    """A scale of the width per block, multi-token prediction's included; nothing elsewhere."""
+def test_a_last_stage_has_a_table_for_the_tied_output_and_one_for_the_predictions() -> None:
+    """Megatron-core builds both where the first stage is another rank's."""
     found = {}
-    for name, rank in (("megatron", 0), ("megatron", 1536), ("torchtitan", 0)):
-        model = DEEPSEEK_V3.model_copy(update={"q_lora_rank": rank, "mtp_layers": 1})
-        plan = sample_plan(name, model=model)
-        case = Case(plan.job, BACKENDS[name].target)
-        counts = rank_counts(case, split(model, 1, 1), 0, 1)
-        plain = parameters.blocks(model) + parameters.embedding(model, int(case.vocab(1)))
-        plain = plain + parameters.head(model, int(case.vocab(1))) + parameters.mtp(model)
-        found[name, rank] = counts.total - plain.total
-    width = DEEPSEEK_V3.hidden
-    assert found.pop(("megatron", 0)) == (DEEPSEEK_V3.layers + 1) * width
-    assert set(found.values()) == {0}
+    for tied in (False, True):
+        for depth in (0, 1):
+            changed = {"tied": tied, "mtp_layers": depth, "layers": 4}
+            model = LLAMA3_8B.model_copy(update=changed)
+            case = Case(sample_plan("megatron", model=model).job, BACKENDS["megatron"].target)
+            placement = split(model, 2, 1)
+            counts = rank_counts(case, placement, 1, 1)
+            layer = parameters.dense_layer(model).total
+            blocks = placement.held(1)[0] * layer + parameters.mtp(model).total
+            found[tied, depth] = counts.total - blocks - model.hidden
+    table = LLAMA3_8B.hidden * LLAMA3_8B.vocab
+    assert found == {
+        (False, 0): table,
+        (False, 1): 2 * table,
+        (True, 0): table,
+        (True, 1): 2 * table,
+    }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -145,7 +146,9 @@ def test_the_rule_without_which_there_would_be_layouts() -> None:
     complaint = only(job_of(), target)
     assert complaint.code == "PAR150"
     assert [note.message.split(" would")[0] for note in complaint.notes] == [
-        "without PAR199 (no-tp) there"
+        "without PAR199 (no-tp) there",
+        "nodes is 2",
+        "heads is 16",
     ]
 
 
@@ -155,14 +158,34 @@ def test_a_general_rule_is_named_too() -> None:
     fixed: Mapping[str, tuple[int, ...]] = {"micro_batch": (1,)}
     complaint = only(job, replace(MEGATRON, domains=lambda job: fixed, predicates=()))
     assert complaint.code == "PAR150"
-    assert ["PAR201" in note.message for note in complaint.notes] == [True]
+    assert ["PAR201" in note.message for note in complaint.notes] == [True, False]
 
 
-def test_rules_that_block_together() -> None:
-    rules = (impossible("first", ("tp",)), impossible("second", ("pp",)))
+def bound(name: str, of: str, holds: Callable[..., Any]) -> Predicate:
+    return replace(impossible(name, (of,)), holds=holds)
+
+
+def test_rules_that_clash_are_named_with_the_lines_that_they_relate() -> None:
+    """tp 1, cp 1 and one replica leave no way to use 16 GPUs; each is said twice, so that none is to blame
+    alone. The rule on ep is innocent."""
+    twice = [
+        (bound(f"{way}-tp", "tp", lambda job, tp: tp == 1),
+         bound(f"{way}-cp", "cp", lambda job, cp: cp == 1),
+         bound(f"{way}-dp", "dp", lambda job, dp: dp < 2))
+        for way in ("one", "same")
+    ]  # fmt: skip
+    rules = (*twice[0], *twice[1], bound("no-ep", "ep", lambda job, ep: ep == 1))
     complaint = only(job_of(), replace(MEGATRON, predicates=(*MEGATRON.predicates, *rules)))
-    assert complaint.notes == ()
-    assert complaint.help and complaint.help.startswith("several rules clash")
+    notes = [note.message for note in complaint.notes]
+    assert [note[:17] for note in notes[:3]] == [
+        "PAR199 (one-tp), ",
+        "PAR199 (one-cp), ",
+        "PAR199 (one-dp), ",
+    ]
+    lines = {note.message.split(" is ")[0]: note.span for note in complaint.notes[3:]}
+    assert lines.keys() == {"nodes", "seq_len", "heads"}
+    assert lines["seq_len"] and "seq_len" in lines["seq_len"].text
+    assert complaint.help and complaint.help.startswith("these rules clash; change one of")
 
 
 @pytest.mark.parametrize("cluster", ["tpu_v5p_cube", "trn2_node"])
@@ -253,7 +276,7 @@ def test_a_layout_that_does_not_fit_is_priced_all_the_same() -> None:
         ("", {"train": {"seq_len": 10**8, "global_batch": 10**8, "steps": 10**10}}, "PAR511"),
         ("", {"train": {"seq_len": 8192, "global_batch": 10**8, "steps": 1}}, "PAR153"),
         ("minimize bubble", {"cluster": {"nodes": 10**6}}, "PAR150"),
-        ("minimize cost", {"model": {**DENSE, "experts": 10**7, "topk": 1}}, "PAR511"),
+        ("minimize cost", {"model": {**DENSE, "experts": 10**7, "topk": 2}}, "PAR511"),
     ],
 )
 def test_absurd_sizes_end_in_a_complaint(goal: str, parts: Parts, code: str) -> None:

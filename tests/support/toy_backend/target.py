@@ -9,7 +9,8 @@ from parc.compiler.rules.candidate_degrees import gpu_divisors, micro_batches, r
 from parc.compiler.rules.divisibility import heads_over_tp
 from parc.compiler.target import Target
 from parc.compiler.traits import KernelTraits, MemoryTraits, StateBytes, Traits, WireTraits
-from parc.dsl.job import Doc, Frozen, Job
+from parc.dsl.job import Job
+from parc.dsl.settings import Doc, Frozen
 
 
 class Options(Frozen):

@@ -1,0 +1,45 @@
+"""Options of parc's own train.py -> the settings of the `target deepspeed` block that would write them."""
+
+from typing import Any
+
+from ....dsl.settings import Data
+from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
+from ...described import counts, known
+from ..options import Options
+
+_TEXTS = {
+    "data_dtype": "--data-dtype",
+    "save": "--save",
+    "tensorboard": "--tensorboard",
+}
+_COUNTS = {
+    "log_interval": ("argument", "--log-interval"),
+    "eval_interval": ("argument", "--eval-interval"),
+    "eval_iters": ("argument", "--eval-iters"),
+}
+
+
+def options(config: LaunchConfig) -> dict[str, Any]:
+    """What the block would say beside its defaults."""
+    found = known(**{name: text_of(config.option(option)) for name, option in _TEXTS.items()})
+    found |= counts(config, _COUNTS)
+    found |= known(wandb=text_of(config.setting("json", "wandb.project")))
+    found |= known(data=_data(config, "--data"), valid_data=_data(config, "--valid-data"))
+    defaults = Options.model_fields
+    return {name: value for name, value in found.items() if value != defaults[name].default}
+
+
+def _data(config: LaunchConfig, option: str) -> Data | None:
+    """The sources in the order of the files, each with its weight where that is given."""
+    sources = _values(config.all("argument", option))
+    weights = _values(config.all("argument", f"{option}-weight")) or ["1"] * len(sources)
+    if not sources or len(weights) != len(sources):
+        return None
+    try:
+        return Data(parts=tuple(zip(sources, map(float, weights), strict=True)))
+    except ValueError:
+        return None
+
+
+def _values(settings: list[Setting]) -> list[str]:
+    return [text for setting in settings for text in texts_of(setting)]

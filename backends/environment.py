@@ -1,0 +1,84 @@
+"""A backend's variables of the environment, and those of the job's `launch { env }` -> lines of bash."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..dsl.diagnostics import Diagnostic
+from ..dsl.job import Job
+from .render import default_text
+
+ENVIRONMENT = "PAR381"
+CODES = {
+    ENVIRONMENT: ("environment", "`env` has a name that no shell takes, or a value that is decided")
+}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable that a backend sets; `why` is one line of comment.
+
+    `value` is None for a variable that must not be set. A `fixed` one, a plain word, is set whatever the
+    environment says, because the framework refuses other values; others give way to it and to `env`.
+    `synonyms` are other names of the same thing: where `env` has one of them, the variable is left to it.
+    """
+
+    name: str
+    value: str | None
+    why: str
+    fixed: bool = False
+    synonyms: tuple[str, ...] = ()
+
+
+def given(job: Job) -> dict[str, str]:
+    """The job's own variables as texts: true is 1, false is 0."""
+    env = job.launch.env if job.launch else {}
+    return {
+        name: str(int(value) if isinstance(value, bool) else value) for name, value in env.items()
+    }
+
+
+def lines(job: Job, defaults: Sequence[Variable]) -> list[str]:
+    """Bash that sets the defaults and the job's own variables, each with what it is for.
+
+    A variable that is set where the script starts keeps its value, save a fixed one. Values are
+    texts to bash, in which `$NAME` alone is replaced.
+    """
+    asked = given(job)
+    found = []
+    for item in defaults:
+        if item.fixed or not asked.keys() & {item.name, *item.synonyms}:
+            found += [f"# {item.why}", _line(item)]
+    fixed = {item.name for item in defaults if item.fixed}
+    own = [_overridable(name, value) for name, value in asked.items() if name not in fixed]
+    return [*found, *(["# What the job's `launch` sets."] if own else []), *own]
+
+
+def problems(job: Job, defaults: Sequence[Variable]) -> Iterator[Diagnostic]:
+    """Variables of `env` whose names no shell takes, or whose values the framework refuses."""
+    fixed = {item.name: item.value for item in defaults if item.fixed}
+    for name, value in given(job).items():
+        span = job.span("launch", "env", name)
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            message = f"`{name}` is no name of an environment variable"
+            help = "letters, digits and `_`, without a digit in front"
+            yield Diagnostic(ENVIRONMENT, message, span, help=help)
+        elif name in fixed and value != fixed[name]:
+            wanted = "unset" if fixed[name] is None else f"{name}={fixed[name]}"
+            message = f"`env` may not set {name}={value}: this layout needs it {wanted}"
+            yield Diagnostic(ENVIRONMENT, message, span, help=f"leave {name} out of `env`")
+
+
+def _line(item: Variable) -> str:
+    if item.value is None:
+        return f"unset {item.name}"
+    if item.fixed:
+        return f"export {item.name}={item.value}"
+    return _overridable(item.name, item.value)
+
+
+def _overridable(name: str, value: str) -> str:
+    """Bash takes `>(` for a command in the words of `export`, not in an assignment."""
+    default = default_text(value)
+    assignment = f'{name}="${{{name}:-{default}}}"'
+    return f"{assignment}; export {name}" if default.startswith('"') else f"export {assignment}"

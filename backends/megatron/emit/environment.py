@@ -1,0 +1,76 @@
+"""`Plan` -> the variables that `pretrain.sh` sets for PyTorch, NCCL and Transformer Engine."""
+
+from collections.abc import Iterator
+
+from ....compiler.plan import Plan
+from ...capability import BLACKWELL, HOPPER, capability
+from ...environment import Variable
+
+#: megatron/core/transformer/moe/README.md recommends it; Megatron-LM reads it under this name alone
+#: (distributed_data_parallel_config.py), which PyTorch's c10/core/AllocatorConfig.h keeps reading.
+SEGMENTS = Variable(
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "expandable_segments:True",
+    "Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.",
+    synonyms=("PYTORCH_ALLOC_CONF",),
+)
+#: megatron/core/transformer/moe/README.md
+NO_NVLS = Variable(
+    "NCCL_NVLS_ENABLE",
+    "0",
+    "NCCL keeps no buffers for sums in the switch: with experts, memory is worth more.",
+)
+#: examples/megatron_fsdp/sbatch_mfsdp_deepseek_v3.sh
+SHARDED = (
+    Variable(
+        "TORCH_NCCL_AVOID_RECORD_STREAMS",
+        "1",
+        "What collectives have sent is freed at once, not when the allocator next looks.",
+    ),
+    Variable(
+        "NVTE_FWD_LAYERNORM_SM_MARGIN",
+        "16",
+        "Norms of the forward pass leave multiprocessors to the transfers beside them.",
+    ),
+    Variable(
+        "NVTE_BWD_LAYERNORM_SM_MARGIN",
+        "16",
+        "So do those of the backward pass.",
+    ),
+)
+#: arguments.py:1477 demands one connection with tp or cp before Blackwell; FSDP forbids it.
+CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
+SEVERAL = Variable(
+    CONNECTIONS,
+    None,
+    "Megatron-FSDP overlaps its transfers only with several connections, and refuses one.",
+    fixed=True,
+)
+ONE = Variable(
+    CONNECTIONS,
+    "1",
+    "Transfers start in the order in which they overlap: Megatron-LM demands this with tp or cp.",
+    fixed=True,
+)
+
+
+def variables(plan: Plan) -> list[Variable]:
+    return [*_connections(plan), *_nvidia(plan)]
+
+
+def _connections(plan: Plan) -> Iterator[Variable]:
+    layout = plan.layout
+    if layout.zero >= 2:
+        yield SEVERAL
+    elif (layout.tp > 1 or layout.cp > 1) and capability(plan.job) < BLACKWELL:
+        yield ONE
+
+
+def _nvidia(plan: Plan) -> Iterator[Variable]:
+    if plan.job.cluster.gpu.vendor != "nvidia":
+        return
+    yield SEGMENTS
+    if plan.job.model.moe and capability(plan.job) >= HOPPER:
+        yield NO_NVLS
+    if plan.layout.zero >= 2:
+        yield from SHARDED

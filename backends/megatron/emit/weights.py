@@ -1,0 +1,31 @@
+"""Weights of Hugging Face: the program that turns them into a checkpoint, and the options that load it."""
+
+from collections.abc import Mapping
+
+from ....compiler.plan import Plan
+from ...render import provenance, render
+from .flags import Flag, variable
+
+CONVERTER = "megatron/convert.py"
+#: Where the first checkpoint lies, and where the weights come from.
+PRETRAINED, SOURCE = "PRETRAINED_DIR", "HF_WEIGHTS"
+
+
+def weight_flags(plan: Plan) -> list[Flag]:
+    """checkpointing.py:2096 of 0.19.2 loads it, and begins at step 0, while --load holds nothing."""
+    if plan.job.train.weights is None:
+        return []
+    return [variable("--pretrained-checkpoint", PRETRAINED)]
+
+
+def weight_variables(plan: Plan, checkpoints: str) -> Mapping[str, str]:
+    """Variables of the script; `checkpoints` is where training saves its own."""
+    weights = plan.job.train.weights
+    return {} if weights is None else {SOURCE: weights, PRETRAINED: f"{checkpoints}-first"}
+
+
+def converter(plan: Plan) -> dict[str, str]:
+    """The program by its path; none where training begins with weights that are drawn."""
+    if plan.job.train.weights is None:
+        return {}
+    return {CONVERTER: render("megatron/convert.py.j2", {"provenance": provenance(plan)})}

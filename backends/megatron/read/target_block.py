@@ -1,0 +1,90 @@
+"""Megatron-LM's options -> the settings of the `target megatron` block that would write them."""
+
+from typing import Any
+
+from ....dsl.settings import Data
+from ....reading.facts import LaunchConfig, Setting, Unknown, number_of, text_of
+from ..data import SPLITS
+from ..options import Options
+
+Values = dict[str, Any]
+
+_TEXTS = {
+    "split": "--split",
+    "data_cache": "--data-cache-path",
+    "tokenizer": "--tokenizer-model",
+    "tokenizer_type": "--tokenizer-type",
+    "checkpoints": "--save",
+    "tensorboard": "--tensorboard-dir",
+    "wandb": "--wandb-project",
+}
+_COUNTS = {
+    "log_interval": "--log-interval",
+    "eval_interval": "--eval-interval",
+    "eval_iters": "--eval-iters",
+}
+_DATA = {"data": "--data-path", **SPLITS}
+
+
+def options(config: LaunchConfig) -> Values:
+    """What the block would say beside its defaults; values that it does not take are left out."""
+    found: Values = {name: text_of(config.option(option)) for name, option in _TEXTS.items()}
+    found |= {name: number_of(config.option(option)) for name, option in _COUNTS.items()}
+    found |= {name: _data(config.option(option)) for name, option in _DATA.items()}
+    if config.given("--mock-data"):
+        found["data"] = Data()
+    found |= _conversations(config) | _profile(config)
+    if not config.given("--save"):
+        found["save"] = False
+    return {name: value for name, value in found.items() if _says(name, value)}
+
+
+def _says(name: str, value: Any) -> bool:
+    if value is None or value == Options.model_fields[name].default:
+        return False
+    try:
+        Options.model_validate({name: value})
+    except ValueError:
+        return False
+    return True
+
+
+def _data(option: Setting | None) -> Data | None:
+    """Weights and sources in turn, or sources alone (core/datasets/utils.py get_blend_from_list)."""
+    if option is None or not option.values:
+        return None
+    words = [str(value) for value in option.values if not isinstance(value, Unknown)]
+    if len(words) < len(option.values):
+        return None
+    weights = [_weight(word) for word in words[::2]]
+    if len(words) % 2 or None in weights:
+        return Data(parts=((words[0], 1.0),)) if len(words) == 1 else None
+    pairs = zip(words[1::2], weights, strict=True)
+    return Data(parts=tuple((source, weight or 0.0) for source, weight in pairs))
+
+
+def _weight(word: str) -> float | None:
+    try:
+        found = float(word)
+    except ValueError:
+        return None
+    return found if 0 < found < float("inf") else None
+
+
+def _conversations(config: LaunchConfig) -> Values:
+    if not config.given("--sft"):
+        return {}
+    chosen = text_of(config.option("--sft-tokenizer-prompt-format")) or "nemotron-h-aligned"
+    return {"sft": True, "prompt_format": chosen}
+
+
+def _profile(config: LaunchConfig) -> Values:
+    """The last step is not recorded; 10 and 12 unless given (config/common_config.py ProfilingConfig)."""
+    if not config.given("--profile") or not config.given("--use-pytorch-profiler"):
+        return {}
+    first = number_of(config.option("--profile-step-start"))
+    end = number_of(config.option("--profile-step-end"))
+    return {
+        "profile_start": 10 if first is None else first,
+        "profile_stop": (12 if end is None else end) - 1,
+    }

@@ -1,0 +1,38 @@
+"""A torchtitan configuration -> the settings of the `target torchtitan` block that would write it."""
+
+from typing import Any
+
+from ....dsl.settings import Data
+from ....reading.facts import LaunchConfig, text_of
+from ...described import counts, known
+from ..options import Options
+
+#: Names of data sets that parc_data.py registers: made-up tokens, and a blend that stands there alone.
+SYNTHETIC, BLEND = "synthetic", "blend"
+#: Release by the kind of its configuration.
+_RELEASES = {"torchtitan-toml": "0.2.2", "torchtitan-python": "0.3"}
+_TEXTS = {
+    "hf_assets_path": "model.hf_assets_path",
+    "dump_folder": "job.dump_folder",
+    "checkpoint": "checkpoint.folder",
+}
+
+
+def options(config: LaunchConfig) -> dict[str, Any]:
+    """What the block would say beside its defaults."""
+    found = known(version=_RELEASES.get(config.kind.removesuffix("-bash")), data=_data(config))
+    for name, key in _TEXTS.items():
+        found |= known(**{name: text_of(config.setting("toml", key))})
+    found |= counts(config, {"log_interval": ("toml", "metrics.log_freq")})
+    defaults = Options.model_fields
+    return {name: value for name, value in found.items() if value != defaults[name].default}
+
+
+def _data(config: LaunchConfig) -> Data | None:
+    """A data set that torchtitan knows by name, or the path of one."""
+    name, path = (
+        text_of(config.setting("toml", f"training.{key}")) for key in ("dataset", "dataset_path")
+    )
+    if name == SYNTHETIC:
+        return Data()
+    return None if name is None or name == BLEND else Data(parts=((path or name, 1.0),))

@@ -1,0 +1,106 @@
+"""The `gpu` and `cluster` blocks: what a job runs on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .settings import (
+    Bandwidth,
+    Bytes,
+    Count,
+    Doc,
+    FlopRate,
+    Frozen,
+    Price,
+    Seconds,
+    Share,
+    Unit,
+    Watts,
+)
+
+
+class Gpu(Frozen):
+    """One accelerator. FLOP rates are dense (no sparsity); bandwidths are per direction."""
+
+    name: str = ""
+    vendor: Annotated[
+        Literal["nvidia", "amd", "google", "aws"],
+        Doc("who makes it; targets emit for nvidia and amd"),
+    ] = "nvidia"
+    arch: Annotated[str, Doc("what kernels are built for, such as sm90 or gfx942")]
+    memory: Annotated[Bytes, Doc("memory that a process can see")]
+    memory_bandwidth: Annotated[Bandwidth, Doc("of the GPU's own memory")]
+    bf16: Annotated[FlopRate | None, Doc("dense matrix rate; leave out what the chip lacks")] = None
+    fp16: Annotated[FlopRate | None, Doc("dense matrix rate")] = None
+    fp8: Annotated[FlopRate | None, Doc("dense matrix rate")] = None
+    nvlink: Annotated[Bandwidth, Doc("to the other GPUs of its fast domain, per direction")]
+    nvlink_latency: Annotated[Seconds, Doc("of one message inside the fast domain")] = 3e-6
+    pcie: Annotated[Bandwidth, Doc("to host memory, per direction")] = 25e9
+    sms: Annotated[Count, Doc("cores that share the tiles of a matrix product: SMs or CUs")] = 128
+    tile: Annotated[Count, Doc("elements of a matrix product's result that a core has at once")] = (
+        128 * 128
+    )
+    power: Annotated[Watts, Doc("board power at full load")] = 700.0
+    matmul_efficiency: Annotated[Share, Doc("share of peak that large matrix products reach")] = (
+        0.75
+    )
+    fp8_efficiency: Annotated[
+        Share, Doc("share of the fp8 peak that large matrix products reach")
+    ] = 0.65
+    attention_efficiency: Annotated[
+        Share, Doc("share of peak that fused attention reaches, heads 128 wide, long sequences")
+    ] = 0.5
+    memory_efficiency: Annotated[
+        Share, Doc("share of memory bandwidth that elementwise kernels reach")
+    ] = 0.8
+    link_efficiency: Annotated[Share, Doc("share of the fast link that collectives reach")] = 0.75
+    kernel_launch: Annotated[Seconds, Doc("time to start one kernel")] = 4e-6
+    step_spread: Annotated[
+        Share,
+        Doc("how far measured step times lie from predicted ones: the deviation of their ratio"),
+    ] = 0.2
+    reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = (
+        2 * 2**30
+    )
+
+    def rate(self, precision: str) -> float | None:
+        """Dense matrix rate of a precision, None where the chip lacks it. mxfp8 runs at the fp8 rate."""
+        rates = {"bf16": self.bf16, "fp16": self.fp16, "fp8": self.fp8, "mxfp8": self.fp8}
+        return rates[precision]
+
+
+class Cluster(Frozen):
+    """Nodes of equal GPUs, joined by a network. Ranks fill a node before the next."""
+
+    name: str = ""
+    gpu: Annotated[Gpu, Doc("every node has the same")]
+    nodes: Annotated[
+        tuple[int, ...],
+        Unit("1"),
+        Field(min_length=1, max_length=4096),
+        Doc("a number, or a range to choose from"),
+    ]
+    gpus_per_node: Annotated[int, Unit("1"), Field(ge=1, le=1024), Doc("GPUs of one node")]
+    nvlink_domain: Annotated[
+        Count | None, Doc("GPUs joined by the fast link; gpus_per_node unless given")
+    ] = None
+    nvlink_mesh: Annotated[
+        bool, Doc("links join pairs of GPUs, without a switch: n of them use the n - 1 of each")
+    ] = False
+    network: Annotated[Bandwidth, Doc("per GPU and direction, between domains")]
+    network_latency: Annotated[Seconds, Doc("of one message between nodes")] = 8e-6
+    network_efficiency: Annotated[Share, Doc("share of the network that collectives reach")] = 0.75
+    pod_gpus: Annotated[
+        Count | None, Doc("GPUs under one full-bandwidth fabric; all unless given")
+    ] = None
+    pod_network: Annotated[Bandwidth | None, Doc("per GPU and direction, between pods")] = None
+    node_memory: Annotated[Bytes, Doc("host memory of a node, for offload")] = 1024 * 2**30
+    cpu_cores: Annotated[Count, Doc("cores of a node")] = 96
+    price: Annotated[Price, Doc("of one GPU")] = 0.0
+    reserved_power: Annotated[Watts | None, Doc("host, network and cooling, per GPU")] = None
+
+    @property
+    def domain(self) -> int:
+        return self.nvlink_domain or self.gpus_per_node

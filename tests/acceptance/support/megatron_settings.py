@@ -1,0 +1,103 @@
+"""Dice for what a job may say to Megatron-LM: schedules, ramps, checkpoints, data, profiles, variables."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+Settings = dict[str, Any]
+
+#: Where data lie: blanks, quotes, variables and letters of other alphabets are all parts of paths.
+PREFIXES = (
+    '"/data/c4_text_document"',
+    '"/data/web text/part 1"',
+    '"/data/it\'s/größe"',
+    '"$HOME/corpus"',
+    '"/data/100%/a(1)"',
+)
+PROFILES = ("profile_start = 5", "profile_start = 2; profile_stop = 9")
+WATCHED = (
+    "log_interval = 1",
+    "eval_iters = 0",
+    'tensorboard = "/runs/tb"',
+    'wandb = "llm"',
+    *PROFILES,
+)
+TOKENIZERS = (
+    'tokenizer = "meta-llama/Meta-Llama-3-8B"',
+    'tokenizer = "/models/sp.model"; tokenizer_type = "SentencePieceTokenizer"',
+)
+VARIABLES = (
+    '"NCCL_DEBUG" = "WARN"', '"NCCL_IB_TIMEOUT" = 22', '"NVTE_FWD_LAYERNORM_SM_MARGIN" = 8',
+    '"NCCL_ALGO" = "^NVLS,Ring"', '"PYTORCH_ALLOC_CONF" = "max_split_size_mb:512"',
+    '"NCCL_NVLS_ENABLE" = true', '"NOTE" = "it\'s $(not) `code`"',
+)  # fmt: skip
+
+
+def training(dice: Random, train: Mapping[str, Any]) -> Settings:
+    """What is added to the `train` block of a job: 1,000 steps, or 15T tokens."""
+    found: Settings = {}
+    if dice.random() < 0.3:
+        found |= {"schedule": "wsd"}
+        found |= dice.choice(({}, {"decay_steps": 50}, {"decay_steps": 100, "warmup": 3}))
+        found |= dice.choice(({}, {"decay_style": dice.choice(_DECAYS)}))
+    batch = train["global_batch"]
+    if dice.random() < 0.3 and batch % 4 == 0:
+        parts = dice.choice([parts for parts in (2, 4, 8, 16) if batch % parts == 0])
+        least = (parts - 1) * train["seq_len"]
+        tokens = dice.choice((least, 20 * least, 100 * batch * train["seq_len"]))
+        found |= {"ramp_from": batch // parts, "ramp_tokens": tokens}
+    if dice.random() < 0.3:
+        found |= {"async_checkpoints": True}
+    if dice.random() < 0.3:
+        found |= {"keep_checkpoints": 1}
+    if dice.random() < 0.3:
+        found |= {"collective_timeout": dice.choice(("90 s", "30 min", "2 h"))}
+    return found
+
+
+_DECAYS = ("linear", "cosine", "sqrt", "exponential")
+
+
+def options(dice: Random) -> list[str]:
+    """Settings of the target block."""
+    found = [dice.choice(("data = synthetic", *_sources(dice)))]
+    if found[0].startswith("sft"):
+        found.append(TOKENIZERS[0])
+    elif dice.random() < 0.3:
+        found.append(dice.choice(TOKENIZERS))
+    for other in ("save = false", 'checkpoints = "/ckpt/a b"', 'data_cache = "/cache"'):
+        if dice.random() < 0.15:
+            found.append(other)
+    return [*found, *_watched(dice)]
+
+
+def _watched(dice: Random) -> list[str]:
+    chosen = dice.sample(WATCHED, dice.choice((0, 1, 2)))
+    return [each for each in chosen if each not in PROFILES or each == _first_profile(chosen)]
+
+
+def _first_profile(chosen: list[str]) -> str:
+    return next(each for each in chosen if each in PROFILES)
+
+
+def _sources(dice: Random) -> list[str]:
+    one, two, three = dice.sample(PREFIXES, 3)
+    blend = f"{{ {one} = 0.7; {two} = 0.25 }}"
+    return [
+        f"data = {one}",
+        f"data = [{one}, {two}]",
+        f'data = {blend}; split = "98,1,1"',
+        f"train_data = {one}",
+        f"train_data = {blend}; valid_data = {three}",
+        f"train_data = {one}; valid_data = [{two}, {three}]; test_data = {three}",
+        f"sft = true; data = {one}",
+        f'sft = true; prompt_format = "identity"; train_data = {one}; valid_data = {two}',
+        'extra = { "data_args_path" = "/data/list.txt" }',
+        'extra = { "per-split-data-args-path" = "/data/splits.json"; "manual-gc" = true }',
+        'extra = { "mock-data" = true }',
+    ]
+
+
+def variables(dice: Random) -> str:
+    """A table for `launch`: some variables."""
+    return f"{{ {'; '.join(dice.sample(VARIABLES, dice.choice((1, 2, 3))))} }}"

@@ -1,0 +1,33 @@
+"""The settings of logs, evaluation and profiles that all targets share."""
+
+import pytest
+
+from parc.backends.observation import Observation, problems
+from tests.support.sample_plans import sample_job, train_of
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "profiled"), [(None, None, None), (10, None, (10, 12)), (5, 5, (5, 5))]
+)
+def test_profiled_steps(
+    start: int | None, stop: int | None, profiled: tuple[int, int] | None
+) -> None:
+    assert Observation(profile_start=start, profile_stop=stop).profiled == profiled
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "complaint"),
+    [
+        (10, 12, None),
+        (97, None, None),
+        (98, None, "ends with step 100, and the run of 100 steps has none after"),
+        (12, 10, "comes before"),
+        (None, 10, "no `profile_start`"),
+    ],
+)
+def test_problems(start: int | None, stop: int | None, complaint: str | None) -> None:
+    options = Observation(profile_start=start, profile_stop=stop)
+    job = sample_job("toy", options, train=train_of(steps=100))
+    found = list(problems(job, "toy"))
+    assert [problem.code for problem in found] == ([] if complaint is None else ["PAR383"])
+    assert complaint is None or complaint in found[0].message

@@ -1,0 +1,97 @@
+"""The generated jobs of a whole acceptance run meet every setting that a target takes, at least 20 times."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from parc.backends import BACKENDS
+from parc.dsl.schema import CLASSES, setting_types
+from tests.acceptance.support.job_generator import job_text
+from tests.acceptance.support.sample import WHOLE_JOBS
+
+LEAST = 20
+#: Comes with the GPU or the nodes of std that a job names, or from a database that a lone SLURM has not.
+ELSEWHERE = {"gpu.vendor", "gpu.arch", "cluster.nvlink_mesh", "launch.qos", "launch.reservation"}
+_ROUTER = {
+    "router_score", "router_norm", "router_scale", "router_groups", "router_limited_groups",
+    "router_bias_rate",
+}  # fmt: skip
+_LOSSES = {"aux_loss", "aux_loss_over", "z_loss", "mtp_layers", "mtp_weight"}
+_EXPERTS = {"experts", "topk", "expert_ffn", "shared_experts", "dense_layers"}
+_LATENT = {"q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"}
+_CAPS = {"attention_softcap", "logit_softcap", "parallel_block"}
+_TITAN = _LOSSES | _CAPS | {"gated", "norm", "position", "max_positions", "qkv_bias"}
+#: Settings of `model` of which each target refuses all but one value.
+ONE_VALUE = {
+    "megatron": _CAPS | {"init_scaled"},
+    "deepspeed": _EXPERTS | _LATENT | _ROUTER | _LOSSES,
+    "deepspeed-hf": _EXPERTS
+    | _LATENT
+    | _ROUTER
+    | _LOSSES
+    | _CAPS
+    | {"gated", "norm", "position", "qkv_bias", "qk_norm", "activation", "glu_clamp", "glu_offset"}
+    | {"window", "full_attention_every", "attention_sinks"},
+    "torchtitan": _TITAN,
+    "torchtitan-0.3": _TITAN
+    | _LATENT
+    | {"activation", "glu_clamp", "glu_offset", "bias", "window", "full_attention_every"}
+    | {"attention_sinks", "dense_layers", "rope_mscale_all_dim", "rope_truncate"}
+    | {"rope_mscale", "rope_beta_fast", "rope_beta_slow"},
+}
+#: The same of `train` and of the target block; `version` and `model` are what a row of this table is of.
+ONE_VALUE_BESIDE = {
+    "megatron": {"train.compile", "target.path"},
+    "deepspeed": {"train.async_checkpoints", "target.model"},
+    "deepspeed-hf": {"train.async_checkpoints"},
+    "torchtitan": {"target.version"},
+    "torchtitan-0.3": set(),
+}
+_OF_TITAN = {
+    "train.optimizer",
+    "train.attention",
+    "train.dropout",
+    "train.ramp_from",
+    "train.ramp_tokens",
+}
+_BLOCK = re.compile(r"(?ms)^target \w+ \{([^\n]*)\}$|^(?!target)(\w+)[^{\n]*\{\n(.*?)^\}")
+
+
+@cache
+def counts(target: str) -> Counter[str]:
+    """How many jobs of a whole run have each setting, by block and key."""
+    found: Counter[str] = Counter()
+    for number in range(WHOLE_JOBS[target]):
+        for inline, block, lines in _BLOCK.findall(job_text(target, 1, number)):
+            keys = re.findall(r"(?m)^  (\w+) =" if block else r"(?:^|;)\s*(\w+) =", lines or inline)
+            found.update({f"{block or 'target'}.{key}" for key in keys})
+    return found
+
+
+def expected(target: str) -> set[str]:
+    """Settings that the target has more than one value for."""
+    name = target.partition("-")[0]
+    blocks = {**CLASSES, "target": BACKENDS[name].target.options}
+    known = {f"{block}.{key}" for block, of in blocks.items() for key in setting_types(of)}
+    known -= ELSEWHERE | {f"model.{key}" for key in ONE_VALUE[target]} | ONE_VALUE_BESIDE[target]
+    return known - _OF_TITAN if name == "torchtitan" else known
+
+
+@pytest.mark.parametrize("target", ONE_VALUE)
+def test_every_setting_is_met(target: str) -> None:
+    found = counts(target)
+    rare = {name: found[name] for name in expected(target) if found[name] < LEAST}
+    assert not rare
+
+
+@pytest.mark.parametrize("target", ONE_VALUE)
+def test_nothing_is_drawn_that_the_target_refuses(target: str) -> None:
+    """The table above is of what is refused: what jobs have in vain would count for nothing."""
+    refused = {f"model.{key}" for key in ONE_VALUE[target]}
+    assert {name for name in refused if counts(target)[name]} <= {
+        "model.gated", "model.activation", "model.bias", "model.shared_experts", "model.topk",
+    }  # fmt: skip
