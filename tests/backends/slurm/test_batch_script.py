@@ -159,7 +159,14 @@ case "$*" in
 "show job "*) echo "   Command=$SUBMITTED --data /x/y" ;;
 requeue*) echo "$*" >>"$LOG" ;;
 esac""",
-    "scancel": 'echo "scancel $*" >>"$LOG"; kill -TERM -- $(sed "s/^/-/" "$LOG.pids")',
+    # It ends with the ranks or before them: the script may hear of the end first, or of the signal.
+    "scancel": r"""
+echo "scancel $*" >>"$LOG"
+ranks=$(sed "s/^/-/" "$LOG.pids")
+kill -TERM -- $ranks
+[[ $ENDS == first ]] && exit
+while kill -0 -- $ranks 2>/dev/null; do sleep 0.02; done
+sleep 0.2""",
     "srun": r"""
 while [[ $1 == --* ]]; do shift; done
 for node in 0 1; do
@@ -193,6 +200,7 @@ class Run:
             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
             "LOG": str(self.log),
             "MODE": mode,
+            "ENDS": "last",
             "SUBMITTED": str(job),
             "SLURM_JOB_ID": "1234567",
             "SLURM_JOB_NAME": "run",
@@ -216,8 +224,9 @@ class Run:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     def wait_for_ranks(self) -> None:
-        deadline = time.monotonic() + 20
-        while len(self.lines()) < 2 and time.monotonic() < deadline:
+        deadline = time.monotonic() + 60
+        while len(self.lines()) < 2:
+            assert time.monotonic() < deadline, "the ranks have not started"
             time.sleep(0.05)
         time.sleep(0.2)
 
@@ -242,8 +251,9 @@ def test_a_failure_keeps_its_code_and_is_requeued_up_to_the_cap(
     assert ("requeue 1234567" in run.lines()) is requeued
 
 
-def test_the_warning_signal_saves_and_requeues(tmp_path: Path) -> None:
-    run = Run(tmp_path, "loop")
+@pytest.mark.parametrize("ends", ["first", "last"])
+def test_the_warning_signal_saves_and_requeues(tmp_path: Path, ends: str) -> None:
+    run = Run(tmp_path, "loop", ENDS=ends)
     run.wait_for_ranks()
     run.process.send_signal(signal.SIGUSR1)
     code, errors = run.end()
