@@ -11,6 +11,11 @@ from ..reading.facts import LaunchConfig, Setting, number_of, text_of
 Places = Mapping[str, tuple[str, str]]
 
 
+def options(**names: str) -> Places:
+    """Where arguments of a command are: setting of the language -> option."""
+    return {name: ("argument", option) for name, option in names.items()}
+
+
 def counts(config: LaunchConfig, places: Places) -> dict[str, Any]:
     return known(**{name: number_of(config.setting(*place)) for name, place in places.items()})
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from ..dsl.schema import SettingType
+from ..dsl.syntax.quoting import quoted
 from ..dsl.units import UNITS, exact
 
 #: What a setting of a GPU or a cluster may be; numbers in base units.
@@ -27,7 +28,7 @@ def setting_text(field: SettingType, value: SettingValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f'"{value}"' if field.kind == "text" else value
+        return quoted(value) if field.kind == "text" else value
     return quantity_text(str(field.dimension), value)
 
 

@@ -7,13 +7,15 @@ from pathlib import PurePath
 from typing import Any
 
 from ..backends import BACKENDS
+from ..backends.render import one_line
 from ..dsl.library import std_entries
 from ..dsl.settings import Data
+from ..dsl.syntax.quoting import quoted
 from ..reading.facts import Setting
 from .facts.batch import Batch, batches
 from .facts.described import NEEDED, described_layout, described_model, described_train
 from .facts.launched_job import LaunchedJob
-from .unexpressed import lines, unexpressed
+from .unexpressed import lines, sayable, unexpressed
 
 #: What a job leaves out when it is the language's own default, or says nothing.
 _IDLE = {"bias": False, "tied": False, "qk_norm": False, "mtp_layers": 0, "dropout": 0.0}
@@ -53,7 +55,7 @@ def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
         _target(launch, unknown),
         *_launch_blocks(launch),
     ]
-    sources = ", ".join(PurePath(path).name for path in launch.config.texts)
+    sources = ", ".join(one_line(PurePath(path).name) for path in launch.config.texts)
     head = f"# Imported by parc from {sources}. Commented settings are not in these files."
     lost = unexpressed(launch.config)
     return Imported("\n\n".join([head, *blocks, *_lost(lost)]) + "\n", tuple(unknown), lost)
@@ -101,8 +103,8 @@ def _data_text(data: Data) -> str:
     if data.synthetic:
         return "synthetic"
     if len(data.parts) == 1:
-        return f'"{data.parts[0][0]}"'
-    parts = "; ".join(f'"{source}" = {weight:g}' for source, weight in data.parts)
+        return quoted(data.parts[0][0])
+    parts = "; ".join(f"{quoted(source)} = {weight:g}" for source, weight in data.parts)
     return f"{{ {parts} }}"
 
 
@@ -164,20 +166,14 @@ def _target(launch: LaunchedJob, unknown: list[str]) -> str:
     fork = backend.reader.fork(launch.config)
     remark = f"  # {fork}, nearly" if fork else ""
     said = backend.reader.options(launch.config).items()
-    settings = [f"  {name} = {_option(value)}" for name, value in said if _plain(value)]
+    settings = [f"  {name} = {_option(value)}" for name, value in said]
     if not settings:
         return f"target {launch.framework} {{}}{remark}"
     return "\n".join([f"target {launch.framework} {{{remark}", *settings, "}"])
 
 
 def _option(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _value(value)
-
-
-def _plain(value: Any) -> bool:
-    """Whether texts stand between quotes as they are."""
-    texts = [source for source, _ in value.parts] if isinstance(value, Data) else [value]
-    return not any(isinstance(text, str) and re.search(r'["\\\n]', text) for text in texts)
+    return quoted(value) if isinstance(value, str) else _value(value)
 
 
 def _launch_blocks(launch: LaunchedJob) -> Iterator[str]:
@@ -185,9 +181,9 @@ def _launch_blocks(launch: LaunchedJob) -> Iterator[str]:
     if batch is None:
         return
     lines = [
-        f'  {name} = "{value}"'
+        f"  {name} = {quoted(value)}"
         for directive, name in _LAUNCH.items()
-        if (value := batch.value(directive)) and '"' not in value and "$" not in value
+        if (value := batch.value(directive)) and sayable(value)
     ]
     lines += _time(batch)
     if batch.get("requeue") is None:

@@ -75,7 +75,13 @@ def _no_combination(space: Space) -> Diagnostic:
         if len(clash) == 1
         else "any of these rules may give way; " if blockers else "these rules clash; "
     )
-    help = f"{start}change one of {names}" if len(settings) > 1 else f"{start}change {names}"
+    match len(settings):
+        case 0:
+            help = f"{start}another target may have other rules"
+        case 1:
+            help = f"{start}change {names}"
+        case _:
+            help = f"{start}change one of {names}"
     return Diagnostic(
         NO_LAYOUT,
         f"{space.case.target.name} has no layout for {size}",

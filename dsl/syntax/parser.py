@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedInput
 from .. import codes
 from ..diagnostics import Diagnostic, Source, Span
 from ..report import Report
+from .quoting import ESCAPES
 from .syntax_errors import explain, without_statement
 from .tree import (
     Binary,
@@ -111,8 +112,6 @@ def _shallow(statement: Statement, report: Report) -> bool:
 #: What Lark passes to the method of a rule: its tokens, and what the methods of its sub-rules returned.
 Children = list[Any]
 
-_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
-
 
 class _Builder(Transformer_NonRecursive[Token, Any]):
     """Lark's tree, bottom up, into ours. Each method takes the children of its rule, punctuation included."""
@@ -141,10 +140,10 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         span = self._of(token)
 
         def unescape(match: re.Match[str]) -> str:
-            if match[1] not in _ESCAPES:
+            if match[1] not in ESCAPES:
                 message = f"unknown escape `{match[0]}` in text"
                 self.report.add(codes.SYNTAX, message, span, r"a backslash is written `\\`")
-            return _ESCAPES.get(match[1], match[1])
+            return ESCAPES.get(match[1], match[1])
 
         return Text(re.sub(r"\\(.)", unescape, token[1:-1]), span)
 

@@ -45,7 +45,7 @@ SPOILED = {
 
 
 def job_of(model: Model, release: str) -> Job:
-    options = Options(version=RELEASES[release][0])  # type: ignore[arg-type]
+    options = Options.model_validate({"version": RELEASES[release][0]})
     train = train_of(seq_len=SEQUENCE, global_batch=BATCH, steps=10, warmup=1)
     return sample_job("torchtitan", options, model=model, train=train, gpus_per_node=1)
 

@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parc.backends.deepspeed.smoke import SMOKE
-from parc.smoke.processes import Line
-from parc.smoke.run import steps_of
-from tests.acceptance.support.environments import environment
-from tests.acceptance.support.generated_jobs import compile_text
-from tests.acceptance.support.processes import start, stop
-from tests.acceptance.support.recorded_launches import write
-from tests.acceptance.support.slurm_tools import free_ports
-from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, extensions
+from tests.acceptance.support.deepspeed_runs import trained
 
 STEPS = 12
 JOB = """
@@ -40,31 +32,19 @@ target deepspeed {{
 """
 
 
-def trained(ways: str, folder: Path) -> tuple[list[float], list[str]]:
+def both(ways: str, folder: Path) -> tuple[list[float], list[str]]:
     """Losses by step and by evaluation of a run in a new folder."""
     folder.mkdir()
     for factor, name in enumerate(("a b", "it's", "held"), 1):
         ids = (number * number * factor % 251 for number in range(64 * 40 + 1))
         (folder / f"{name}.bin").write_bytes(b"".join(each.to_bytes(2, "little") for each in ids))
-    made = compile_text(JOB.format(steps=STEPS, ways=ways, folder=folder), "odd")
-    assert made.plan is not None, made.complaints
-    script = write(made.files, folder) / "deepspeed" / "launch.sh"
-    (port,) = free_ports(1)
-    place = {"SAVE": str(folder / "saved"), "PROFILE": str(folder / "profile")}
-    place |= {"MASTER_PORT": str(port), **extensions()}
-    run = start(["bash", str(script)], folder / "log", environment("deepspeed").variables(**place))
-    try:
-        status = run.wait(LIMIT_SECONDS)
-    finally:
-        stop(run)
-    log = (folder / "log").read_text()
-    assert status == 0, log[-4000:]
-    steps = steps_of((Line(0.0, line) for line in log.splitlines()), SMOKE.step)
-    return [step.loss for step in steps], re.findall(r"^validation after .*", log, re.MULTILINE)
+    text = JOB.format(steps=STEPS, ways=ways, folder=folder)
+    log, losses = trained(text, folder, SAVE=str(folder / "saved"), PROFILE=str(folder / "profile"))
+    return losses, re.findall(r"^validation after .*", log, re.MULTILINE)
 
 
 def test_all_settings_train_alike_in_both_ways(tmp_path: Path) -> None:
-    found = {way: trained(f"{way} == 2", tmp_path / way) for way in ("dp", "pp")}
+    found = {way: both(f"{way} == 2", tmp_path / way) for way in ("dp", "pp")}
     losses, evaluated = found["dp"]
     assert len(losses) == STEPS and losses[-1] < losses[0]
     assert found["pp"][0] == pytest.approx(losses, abs=5e-3)

@@ -14,6 +14,7 @@ from parc.smoke import Prepared
 from parc.smoke.guard import MARK, end
 from parc.smoke.processes import Line
 from parc.smoke.run import steps_of
+from tests.acceptance.support.deepspeed_runs import losses
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.feature_table import RESULTS, Ran
 from tests.acceptance.support.generated_jobs import compile_text
@@ -97,11 +98,9 @@ def test_a_secondary_partition_trains_over_two_nodes(tmp_path: Path) -> None:
         for node in nodes:
             stop(node)
     log = (tmp_path / "0.log").read_text()
-    losses = [
-        step.loss for step in steps_of((Line(0.0, line) for line in log.splitlines()), SMOKE.step)
-    ]
-    assert statuses == [0, 0] and len(losses) == 8, log[-4000:]
-    assert sum(losses[4:]) / 4 < losses[0]
+    found = losses(log)
+    assert statuses == [0, 0] and len(found) == 8, log[-4000:]
+    assert sum(found[4:]) / 4 < found[0]
     RESULTS.train(NAME, Ran.of(made.plan))
 
 

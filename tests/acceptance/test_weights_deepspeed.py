@@ -7,17 +7,9 @@ from typing import Any
 
 import pytest
 
-from parc.backends.deepspeed.smoke import SMOKE
-from parc.smoke.processes import Line
-from parc.smoke.run import steps_of
-from tests.acceptance.support.environments import environment
-from tests.acceptance.support.generated_jobs import compile_text
+from tests.acceptance.support.deepspeed_runs import trained
 from tests.acceptance.support.hugging_face import FAMILIES, SEQUENCE, references
 from tests.acceptance.support.probe_runs import probe
-from tests.acceptance.support.processes import start, stop
-from tests.acceptance.support.recorded_launches import write
-from tests.acceptance.support.slurm_tools import free_ports
-from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, extensions
 
 STEPS, SEQUENCES = 20, 8
 JOB = """
@@ -42,7 +34,6 @@ CASES = {
     "hf_tensor": ("llama3_8b", "require tp == 2", "model = hf"),
     "hf_zero_3": ("llama3_2_1b", "require zero == 3; require tp == 1", "model = hf"),
 }
-NAME = "deepspeed"
 #: Of 16-bit weights and activations, as a share of the loss.
 TOLERANCE = 5e-3
 
@@ -80,21 +71,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Pat
 
 
 def losses_of(text: str, folder: Path) -> list[float]:
-    made = compile_text(text, "tiny")
-    assert made.plan is not None, made.complaints
-    script = write(made.files, folder) / "deepspeed" / "launch.sh"
-    (port,) = free_ports(1)
-    place = {"MASTER_PORT": str(port), "SAVE": str(folder / "checkpoints"), **extensions()}
-    run = start(["bash", str(script)], folder / "log", environment(NAME).variables(**place))
-    try:
-        status = run.wait(LIMIT_SECONDS)
-    finally:
-        stop(run)
-    log = (folder / "log").read_text()
-    assert status == 0, log[-4000:]
-    return [
-        step.loss for step in steps_of((Line(0.0, line) for line in log.splitlines()), SMOKE.step)
-    ]
+    return trained(text, folder, SAVE=str(folder / "checkpoints"))[1]
 
 
 @pytest.mark.parametrize("case", CASES)

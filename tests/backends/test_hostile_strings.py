@@ -7,7 +7,6 @@ import subprocess
 import tomllib
 import typing
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -18,15 +17,9 @@ from parc.compiler.plan import Plan
 from parc.dsl.job import Launch
 from parc.dsl.settings import Data
 from tests.support.bash_launches import command, said
+from tests.support.hostile_texts import LINES, PIECES, text_of
 from tests.support.sample_plans import DP8, sample_plan
 
-#: What quotes, expands, ends, comments and starts something in bash, Python, TOML or JSON.
-PIECES = (
-    "'", '"', "`touch canary`", "$(touch canary)", "<(touch canary)", ">(", "$1", "$?", "$$", "${", "}", "\\",
-    "\\N{x}", "\\u12", "#", ";touch canary;", "&", "|", "*", "?", "~", "!", "%s", "{{ 7 }}", "{% x %}", '"""',
-    "'''", "é", "日本", " ", "  ", "[0]", "(", ")", "=", "a", "/x", "-", "--y", ":", ",", "@", "^",
-)  # fmt: skip
-LINES = ("\n", "\r", "\t", "\x1b", "\x7f")
 SEEDS = range(12)
 TARGETS: dict[str, dict[str, str]] = {
     "megatron": {},
@@ -34,11 +27,6 @@ TARGETS: dict[str, dict[str, str]] = {
     "torchtitan": {},
     "torchtitan-0.3": {"version": "0.3"},
 }
-
-
-def text_of(seed: int, pieces: tuple[str, ...] = PIECES) -> str:
-    dice = Random(f"hostile {seed}")
-    return "/d" + "".join(dice.choice(pieces) for _ in range(dice.randint(1, 8)))
 
 
 def hostile(target: str, text: str, name: str) -> Plan:

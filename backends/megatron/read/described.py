@@ -4,24 +4,20 @@ from typing import Any
 
 from ....dsl.batch_ramp import Stage, steps_until
 from ....reading.facts import LaunchConfig, number_of, text_of
-from ...described import Places, counts, known, rate_of, rates
+from ...described import counts, known, options, rate_of, rates
 from ..emit.schedule import DECAYS, STYLES
 from .ramp import Ramp, batch_ramp
 
 Values = dict[str, Any]
 
 
-def _options(**names: str) -> Places:
-    return {name: ("argument", option) for name, option in names.items()}
-
-
-_COUNTS = _options(
+_COUNTS = options(
     steps="--train-iters",
     warmup="--lr-warmup-iters",
     checkpoint_interval="--save-interval",
     seed="--seed",
 )
-_RATES = _options(
+_RATES = options(
     learning_rate="--lr",
     min_learning_rate="--min-lr",
     weight_decay="--weight-decay",
@@ -74,7 +70,7 @@ def _optimizer(config: LaunchConfig) -> Values:
     chosen = text_of(config.option("--optimizer"))
     if chosen not in _MOMENTA:
         return {}
-    return {"optimizer": chosen} | rates(config, _options(beta1=_MOMENTA[chosen]))
+    return {"optimizer": chosen} | rates(config, options(beta1=_MOMENTA[chosen]))
 
 
 def _schedule(config: LaunchConfig) -> Values:

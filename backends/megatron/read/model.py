@@ -3,41 +3,37 @@
 from typing import Any
 
 from ....reading.facts import LaunchConfig, number_of, text_of, texts_of
-from ...described import Places, counts, known, rate_of, rates
+from ...described import counts, known, options, rate_of, rates
 from ..emit.experts import BALANCING
 from .expert_layers import entries
 
 Values = dict[str, Any]
 
 
-def _options(**names: str) -> Places:
-    return {name: ("argument", option) for name, option in names.items()}
-
-
-_LATENT = _options(
+_LATENT = options(
     q_lora_rank="--q-lora-rank",
     kv_lora_rank="--kv-lora-rank",
     qk_nope_head_dim="--qk-head-dim",
     qk_rope_head_dim="--qk-pos-emb-head-dim",
     v_head_dim="--v-head-dim",
 )
-_RATES = _options(
+_RATES = options(
     norm_eps="--norm-epsilon",
     init_std="--init-method-std",
     glu_offset="--glu-linear-offset",
     glu_clamp="--activation-func-clamp-value",
 )
 _ACTIVATIONS = {"--squared-relu": "squared_relu", "--quick-geglu": "quick_gelu"}
-_ROUTER_COUNTS = _options(
+_ROUTER_COUNTS = options(
     router_groups="--moe-router-num-groups",
     router_limited_groups="--moe-router-group-topk",
 )
-_ROUTER_RATES = _options(
+_ROUTER_RATES = options(
     router_scale="--moe-router-topk-scaling-factor",
     z_loss="--moe-z-loss-coeff",
 )
 _LLAMA3 = {"rope_scaling": "llama3", "rope_factor": 8.0, "rope_original_positions": 8192}
-_YARN = _options(
+_YARN = options(
     rope_beta_fast="--yarn-beta-fast",
     rope_beta_slow="--yarn-beta-slow",
     rope_mscale="--mscale",
@@ -81,16 +77,16 @@ def _blocks(config: LaunchConfig) -> Values:
             found["activation"] = activation
     if config.given("--add-qkv-bias") and not found["bias"]:
         found["qkv_bias"] = True
-    found |= rates(config, _RATES) | counts(config, _options(mtp_layers="--mtp-num-layers"))
+    found |= rates(config, _RATES) | counts(config, options(mtp_layers="--mtp-num-layers"))
     if found.get("mtp_layers"):
-        found |= rates(config, _options(mtp_weight="--mtp-loss-scaling-factor"))
+        found |= rates(config, options(mtp_weight="--mtp-loss-scaling-factor"))
     return found
 
 
 def _attention(config: LaunchConfig) -> Values:
     latent = config.given("--multi-latent-attention")
     found: Values = {"qk_norm": config.given("--qk-layernorm") and not latent}
-    found |= counts(config, _LATENT if latent else _options(head_dim="--kv-channels"))
+    found |= counts(config, _LATENT if latent else options(head_dim="--kv-channels"))
     if text_of(config.option("--softmax-type")) == "learnable":
         found["attention_sinks"] = True
     window = texts_of(config.option("--window-size"))
@@ -117,10 +113,10 @@ def _positions(config: LaunchConfig) -> Values:
         kind = "rope"
     position = {"rope": "rope", "yarn": "rope", "none": "none"}.get(kind, "learned")
     if position == "rope":
-        found = rates(config, _options(rope_theta="--rotary-base"))
+        found = rates(config, options(rope_theta="--rotary-base"))
         return {"position": position} | found | _scaling(config, kind)
     if position == "learned":
-        found = counts(config, _options(max_positions="--max-position-embeddings"))
+        found = counts(config, options(max_positions="--max-position-embeddings"))
         return {"position": position} | found
     return {"position": position}
 
@@ -155,7 +151,7 @@ def _yarn(config: LaunchConfig, factor: float) -> Values:
 def _experts(config: LaunchConfig) -> Values:
     found: Values = {"experts": config.number("experts")}
     found["topk"] = number_of(config.option("--moe-router-topk")) or 2
-    found |= counts(config, _options(expert_ffn="--moe-ffn-hidden-size"))
+    found |= counts(config, options(expert_ffn="--moe-ffn-hidden-size"))
     shared = number_of(config.option("--moe-shared-expert-intermediate-size"))
     width = found.get("expert_ffn") or number_of(config.option("--ffn-hidden-size"))
     if shared and width and shared % width == 0:

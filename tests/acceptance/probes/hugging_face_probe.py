@@ -25,7 +25,8 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     config = getattr(transformers, case["class"] + "Config")(**case["arguments"])
     config.use_cache = False
     model = getattr(transformers, case["class"] + "ForCausalLM")(config).float().train()
-    draw(model)
+    with torch.no_grad():
+        draw(model)
     tokens = torch.randint(config.vocab_size, (case["batch"], case["sequence"] + 1))
     if case["repeats"]:
         tokens[:] = tokens[0]
@@ -46,7 +47,6 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer |= {"loss": loss.item(), "folder": str(folder), "stage": "computed"}
 
 
-@torch.no_grad()  # type: ignore[untyped-decorator]
 def draw(model: torch.nn.Module) -> None:
     """Weights at random: norms around 1, the choice of experts around 0, all other parameters around 0."""
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:

@@ -13,6 +13,7 @@ import os
 import sys
 import types
 from typing import Any
+from unittest.mock import patch
 
 import forked
 import megatron_stand_ins as stand_ins
@@ -68,7 +69,7 @@ GROUPS = {
 def check(case: dict[str, Any], answer: forked.Answer) -> None:
     args = _validated(case, answer)
     answer["stage"] = "micro-batches"
-    global_vars.set_global_variables(args, args.tokenizer_type == "NullTokenizer")
+    _set_globals(args)
     answer["microbatches"] = micro_batches.get_num_microbatches()
     answer["stage"] = "configurations"
     config = megatron_arguments.core_transformer_config_from_args(args)
@@ -101,6 +102,17 @@ def _validated(case: dict[str, Any], answer: forked.Answer) -> Any:
     answer["stage"] = "validation"
     megatron_arguments.validate_args(args, {"tokenizer_type": "GPT2BPETokenizer"})
     return args
+
+
+def _set_globals(args: Any) -> None:
+    """As the first rank, and what the last one opens to report: Weights & Biases, without its package."""
+    wandb = types.SimpleNamespace(init=lambda **named: None)
+    with patch.dict(sys.modules, wandb=wandb), patch.object(global_vars.os, "makedirs"):
+        global_vars.set_global_variables(args, args.tokenizer_type == "NullTokenizer")
+        if args.world_size > 1:
+            last = copy.copy(args)
+            last.rank = args.world_size - 1
+            global_vars._set_wandb_writer(last)
 
 
 def _walked(args: Any) -> dict[str, list[float]]:
@@ -231,7 +243,7 @@ def _model(args: Any, chunk: int | None, first: bool, final: bool) -> Any:
             share_embeddings_and_output_weights=not args.untie_embeddings_and_output_weights,
             position_embedding_type=args.position_embedding_type,
             rotary_base=args.rotary_base,
-            mtp_block_spec=_prediction(config, spec, chunk),
+            mtp_block_spec=_prediction(args, config, spec, chunk),
             vp_stage=chunk,
         )
 
@@ -242,11 +254,16 @@ def _as_in_transformer_engine(args: Any, attention: Any) -> None:
         attention.linear_q_down_proj = attention.linear_kv_down_proj = Whole
 
 
-def _prediction(config: Any, spec: Any, chunk: int | None) -> Any:
-    """Layers of multi-token prediction, of the kind of the last block."""
+def _prediction(args: Any, config: Any, spec: Any, chunk: int | None) -> Any:
+    """Layers of multi-token prediction, of the kind of the model's last, which may be on another stage."""
     if config.mtp_num_layers is None:
         return None
-    last = spec.layer_specs[-1] if hasattr(spec, "layer_specs") else spec
+    last = spec
+    if hasattr(spec, "layer_specs"):
+        last = specs.get_gpt_decoder_layer_specs(config, False, args.normalization, vp_stage=chunk)[
+            -1
+        ]
+        _as_in_transformer_engine(args, last.submodules.self_attention.submodules)
     return specs.get_gpt_mtp_block_spec(config, last, False, vp_stage=chunk)
 
 

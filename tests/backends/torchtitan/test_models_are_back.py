@@ -34,7 +34,7 @@ def asked(name: str) -> Model:
 
 
 def claimed(version: str) -> list[str]:
-    options = Options(version=version)  # type: ignore[arg-type]
+    options = Options.model_validate({"version": version})
     return [
         name
         for name in STD
@@ -70,7 +70,7 @@ def comparable(model: Model) -> dict[str, object]:
 
 
 def imported(model: Model, version: str, folder: Path, capsys: Captured) -> Model:
-    options = Options(version=version)  # type: ignore[arg-type]
+    options = Options.model_validate({"version": version})
     plan = sample_plan(
         "torchtitan",
         options,

@@ -274,7 +274,7 @@ def test_settings_that_moved_are_taken_at_their_new_place_and_named_at_the_old()
         ("0.3", "parallelism.enable_async_tensor_parallel", "compile.enable_async_tensor_parallel"),
         ("0.2.2", "validator.enable", "validation.enable"),
     ):
-        options = Options(version=version, extra={key: True})  # type: ignore[arg-type]
+        options = Options.model_validate({"version": version, "extra": {key: True}})
         (found,) = TARGET.refuses(asked(options))
         assert found.code == "PAR365" and found.help is not None and place in found.help
 
