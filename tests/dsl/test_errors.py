@@ -11,8 +11,8 @@ import pytest
 import parc
 from parc.dsl import JobError, load, loads
 from parc.dsl.codes import CODES
+from tests.support.command_line import without_library_lines
 from tests.support.paths import CASES
-from tests.support.printed import without_library_lines
 
 FOLDER = CASES / "errors"
 

@@ -15,9 +15,9 @@ from parc.__main__ import main
 from parc.lint.rule import HEADINGS, Rule
 from parc.lint.rule_page import index, page
 from parc.lint.rules import FAMILIES, RULES
+from tests.support.command_line import without_library_lines
 from tests.support.linted import Captured
 from tests.support.paths import ROOT
-from tests.support.printed import without_library_lines
 
 CASES = ROOT / "tests" / "cases" / "lint"
 #: No example is the best plan of its job, so every example with a job has drifted from the plan.

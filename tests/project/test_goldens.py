@@ -11,8 +11,8 @@ import parc
 from parc.api import emit, plan_targets
 from parc.dsl import JobError, library
 from parc.dsl.library import StdEntry
+from tests.support.command_line import without_library_lines
 from tests.support.paths import CASES, GOLDEN, ROOT
-from tests.support.printed import without_library_lines
 
 ERRORS = CASES / "errors"
 QUOTING = [path.stem for path in sorted(ERRORS.glob("*.txt")) if "std/" in path.read_text()]

@@ -1,10 +1,13 @@
-"""One command of parc in this process: what it did, on a small job of its own."""
+"""One command of parc in this process: what it did and printed, on a small job of its own."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+#: A place in the library and the four printed lines of it, whose margin is as wide as the line's number.
+_QUOTE = re.compile(r"^ *--> (std/\w+\.par):\d+:(\d+)\n *\|\n *\d+ \|(.*)\n *\|(.*)$", re.MULTILINE)
 JOB = """
 model m { layers = 4; hidden = 512; heads = 8; ffn = 2048; vocab = 32_000 }
 cluster c from std.dgx_h100 {}
@@ -33,3 +36,8 @@ def tree(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def without_library_lines(text: str) -> str:
+    """The same without line numbers of the standard library, whose entries parc quotes."""
+    return _QUOTE.sub(r" --> \1:*:\2\n  |\n* |\3\n  |\4", text)
