@@ -134,10 +134,10 @@ def _of_layout(job: Job, target: str, layout: str) -> Iterator[tuple[str, float]
 def _of_kernels(gpu: str) -> Iterator[tuple[str, str, Callable[[], float]]]:
     case = _on(gpu)
     for rows, columns, inner in PRODUCTS:
-        shape = tuple(np.array([float(side)]) for side in (rows, columns, inner))
+        shape = [np.array([float(side)]) for side in (rows, columns, inner)]
         text = f"{rows} x {columns} x {inner}"
-        yield text, "product", partial(_seconds, partial(kernels.matmul, case, *shape))
-        yield text, "gradients", partial(_seconds, partial(kernels.matmul_backward, case, *shape))
+        yield text, "product", partial(_product, kernels.matmul, case, shape)
+        yield text, "gradients", partial(_product, kernels.matmul_backward, case, shape)
     one = np.array([1.0])
     for length, batch in ATTENTION:
         longer = _on(gpu, length)
@@ -156,6 +156,10 @@ def _of_kernels(gpu: str) -> Iterator[tuple[str, str, Callable[[], float]]]:
 def _on(gpu: str, seq_len: int = 8192) -> Case:
     job = _job("llama3_8b", (f"cluster.gpu=std.{gpu}", f"train.seq_len={seq_len}"))
     return Case(job, BACKENDS["megatron"].target)
+
+
+def _product(price: kernels.Product, case: Case, sides: Sequence[Column]) -> float:
+    return _seconds(lambda: price(case, *sides))
 
 
 def _seconds(price: Callable[[], Column]) -> float:
