@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from .. import codes
-from ..diagnostics import Source, Span, did_you_mean
+from ..diagnostics import JobError, Source, Span, did_you_mean
 from ..report import Report, wrong
 from ..schema import CLASSES, SettingType, setting_types
 from ..syntax.parser import parse
 from ..syntax.tree import Clause, Identifier, Setting, Text
 from .fields import SYNTHETIC
 from .goal import CLAUSES
+from .refused_settings import MOVED, moved
 
 Targets = Mapping[str, type[BaseModel]]
 #: Blocks whose settings a path may name; `target.NAME` and `goal` are read apart.
@@ -109,6 +110,8 @@ def _expected(words: tuple[str, ...], place: Span, targets: Targets) -> SettingT
         case ("target", name, key):
             if name not in targets:
                 raise _unknown(name, targets, place, "target")
+            if key in MOVED and key not in setting_types(targets[name]):
+                raise JobError([moved(key, "...", f"target `{name}`", place)])
             return _known(key, targets[name], place)
         case ("cluster", "gpu", key):
             return _known(key, CLASSES["gpu"], place)

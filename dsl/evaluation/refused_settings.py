@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from .. import codes
-from ..diagnostics import Diagnostic
+from ..diagnostics import Diagnostic, Span
 from ..syntax.tree import Setting
 
 #: Former settings of `target` blocks, and what says the same now, with the value that was given.
@@ -44,7 +44,12 @@ def refused(setting: Setting, title: str) -> Diagnostic | None:
         )
         return Diagnostic(codes.ADAPTERS, adapter(key), setting.span, help=help)
     if key in MOVED and title.startswith("target"):
-        message = f"`{key}` is no setting of {title} any more"
-        help = f"moved: say `{MOVED[key].format(value)}`"
-        return Diagnostic(codes.UNKNOWN_NAME, message, setting.span, help=help)
+        return moved(key, value, title, setting.span)
     return None
+
+
+def moved(key: str, value: str, title: str, place: Span) -> Diagnostic:
+    """The complaint about a former setting of a target, one of `MOVED`, with where its value goes now."""
+    message = f"`{key}` is no setting of {title} any more"
+    help = f"moved: say `{MOVED[key].format(value)}`"
+    return Diagnostic(codes.UNKNOWN_NAME, message, place, help=help)

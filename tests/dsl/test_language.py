@@ -288,6 +288,13 @@ def test_other_unknown_settings_are_no_adapters(key: str) -> None:
     assert codes(job, train=TRAIN.replace("{", f"{{ {key} = 1;", 1)) == ["PAR011"]
 
 
+def test_an_override_of_a_moved_setting_is_told_the_new_place() -> None:
+    with pytest.raises(JobError) as caught:
+        job(overrides=["target.alpha.aux_loss=0.1"])
+    (said,) = caught.value.diagnostics
+    assert (said.code, said.help) == ("PAR011", "moved: say `model { aux_loss = ... }`")
+
+
 def test_none_takes_back() -> None:
     assert job(overrides=["train.tokens=none", "train.steps=5000"]).train.tokens is None
     assert (
