@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parc.dsl import loads, std_gpu
+from parc.dsl import JobError, loads, std_gpu
 from parc.dsl.diagnostics import Source, Span
 from parc.dsl.expression import evaluate
 from parc.dsl.settings import Data
