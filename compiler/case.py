@@ -44,9 +44,10 @@ class Case:
     def train(self) -> Train:
         return self.job.train
 
-    @property
+    @cached_property
     def traits(self) -> Traits:
-        return self.target.traits
+        """The target's, with what the job's own settings of kernels and traffic change."""
+        return self.target.traits.replaced(**self.target.stack(self.job))
 
     @cached_property
     def domains(self) -> Mapping[str, Sequence[int]]:

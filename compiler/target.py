@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -73,6 +74,8 @@ class Target:
     traits: Traits
     cautions: tuple[Refusal, ...] = ()
     """What trains, but in another way than a reader of the job would think: said with every plan."""
+    stack: Callable[[Job], Mapping[str, Any]] = field(default=lambda job: {})
+    """`stack(job)`: traits, by name, that the job's settings of kernels and traffic change."""
     settings: Callable[[Job], Iterable[Diagnostic]] = field(default=lambda job: ())
     codes: Codes = field(default_factory=dict)
 

@@ -44,6 +44,15 @@ class Options(Observation):
         str | None, Doc("folder to save to and resume from; checkpoints/<model> unless given")
     ] = None
     save: Annotated[bool, Doc("write checkpoints at all")] = True
+    grad_dtype: Annotated[
+        Literal["fp32", "bf16"], Doc("in which gradients are added up and reduced")
+    ] = "fp32"
+    tp_overlap: Annotated[
+        bool, Doc("tensor-parallel traffic in pieces beside its products (Transformer Engine)")
+    ] = False
+    dp_overlap: Annotated[
+        bool, Doc("gradients and updated weights travel beside the computation")
+    ] = True
     extra: Annotated[
         dict[str, str | int | bool], Doc("any other Megatron-LM option, by its long name")
     ] = {}

@@ -27,7 +27,7 @@ from ...dsl.job import Job
 from .. import cautions, environment, extra, observation
 from ..capability import HOPPER, capability
 from ..host import HOST
-from . import data
+from . import data, stack
 from .models import RANKING
 from .options import Options
 from .refusals import REFUSALS
@@ -69,15 +69,19 @@ def state(job: Job, zero: int) -> StateBytes:
     """16-bit weights (fp8 keeps them, without --fp8-param-gather) and fp32 gradients.
 
     megatron/training/theoretical_memory_usage.py counts the same: 18 bytes, or 6 + 12 / dp under the
-    distributed optimizer; Megatron-FSDP divides gradients and weights too.
+    distributed optimizer; Megatron-FSDP divides gradients and weights too. 16-bit gradients
+    (--grad-reduce-in-bf16: core/distributed/param_and_grad_buffer.py takes the parameter's dtype) are copied
+    to fp32 for the update of those that a rank owns (core/optimizer, _copy_model_grads_to_main_grads).
     """
+    short = stack.options_of(job).grad_dtype == "bf16"
     return StateBytes(
         weights=2.0,
-        gradients=4.0,
+        gradients=2.0 if short else 4.0,
         optimizer=OPTIMIZER_BYTES[job.train.optimizer],
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
+        step=4.0 if short else 0.0,
     )
 
 
@@ -132,16 +136,18 @@ def settings(job: Job) -> Iterator[Diagnostic]:
     """Settings of the target block that disagree."""
     yield from observation.problems(job, "megatron")
     yield from data.problems(job)
+    yield from stack.problems(job)
 
 
 TARGET = Target(
     name="megatron",
     options=Options,
     domains=domains,
-    predicates=PREDICATES,
+    predicates=(*PREDICATES, *stack.PREDICATES),
     refusals=REFUSALS,
     traits=TRAITS,
+    stack=stack.traits,
     cautions=(cautions.made_up_data("megatron", data.says_data), cautions.UNBALANCED, RANKING),
     settings=settings,
-    codes={**extra.CODES, **environment.CODES, **observation.CODES, **data.CODES},
+    codes={**extra.CODES, **environment.CODES, **observation.CODES, **data.CODES, **stack.CODES},
 )

@@ -27,6 +27,9 @@ def _tensor(plan: Plan) -> list[Flag]:
     why = f"{heads} heads / {tp} = {heads // tp}; {link}"
     if sequence_parallel(plan.job, tp):
         divided = [flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well")]
+        if plan.options.tp_overlap:
+            why_overlap = "traffic in pieces beside the products that need or make it"
+            divided.append(flag("--tp-comm-overlap", why=why_overlap))
     else:
         why += f"; norms and residuals stay whole, as {tp} does not divide {plan.job.train.seq_len} tokens"
         divided = []
@@ -74,11 +77,11 @@ def _data(plan: Plan) -> list[Flag]:
     layout = plan.layout
     group = layout.dp * layout.cp
     if layout.zero >= 2:
-        return [*_sharded(plan, group), *_overlaps(group, gathers=True)]
+        return [*_sharded(plan, group), *_overlaps(plan, group, gathers=True)]
     if layout.zero == 1:
         why = f"optimizer states over {group} GPUs{_share(plan, 'optimizer')}"
-        return [flag("--use-distributed-optimizer", why=why), *_overlaps(group, gathers=True)]
-    return _overlaps(group, gathers=False)
+        return [flag("--use-distributed-optimizer", why=why), *_overlaps(plan, group, gathers=True)]
+    return _overlaps(plan, group, gathers=False)
 
 
 def _sharded(plan: Plan, group: int) -> list[Flag]:
@@ -103,8 +106,8 @@ def _sharded(plan: Plan, group: int) -> list[Flag]:
     return found
 
 
-def _overlaps(group: int, gathers: bool) -> list[Flag]:
-    if group == 1:
+def _overlaps(plan: Plan, group: int, gathers: bool) -> list[Flag]:
+    if group == 1 or not plan.options.dp_overlap:
         return []
     reduce = flag(
         "--overlap-grad-reduce", why=f"gradients of {group} GPUs summed beside the backward pass"

@@ -29,6 +29,14 @@ def optimizer_flags(plan: Plan) -> list[Flag]:
 
 
 def precision_flags(plan: Plan) -> list[Flag]:
+    flags = _precision_flags(plan)
+    if plan.options.grad_dtype == "bf16":
+        why = "half the bytes to keep and to reduce; fp32 unless given"
+        flags.append(flag("--grad-reduce-in-bf16", why=why))
+    return flags
+
+
+def _precision_flags(plan: Plan) -> list[Flag]:
     return {
         "bf16": switches("--bf16"),
         "fp16": [

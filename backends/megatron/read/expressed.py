@@ -66,7 +66,8 @@ _WATCHED = """
 #: Kernels, transfers and placement, which parc chooses by itself: the same is trained with any of them.
 _CHOSEN = """
     --use-mcore-models --transformer-impl --use-flash-attn --overlap-grad-reduce --overlap-param-gather
-    --tp-comm-overlap --cp-comm-type --no-gradient-accumulation-fusion --init-model-with-meta-device
+    --tp-comm-overlap --grad-reduce-in-bf16 --cp-comm-type --no-gradient-accumulation-fusion
+    --init-model-with-meta-device
     --no-rope-fusion --no-masked-softmax-fusion --no-bias-gelu-fusion --no-bias-swiglu-fusion
     --no-bias-dropout-fusion --no-persist-layer-norm --moe-grouped-gemm --moe-permute-fusion
     --moe-router-fusion --moe-token-dispatcher-type --moe-router-padding-for-quantization

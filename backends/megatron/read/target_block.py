@@ -33,7 +33,7 @@ def options(config: LaunchConfig) -> Values:
     found |= {name: _data(config.option(option)) for name, option in _DATA.items()}
     if config.given("--mock-data"):
         found["data"] = Data()
-    found |= _conversations(config) | _profile(config)
+    found |= _conversations(config) | _profile(config) | _stack(config)
     if not config.given("--save"):
         found["save"] = False
     return {name: value for name, value in found.items() if _says(name, value)}
@@ -76,6 +76,17 @@ def _conversations(config: LaunchConfig) -> Values:
         return {}
     chosen = text_of(config.option("--sft-tokenizer-prompt-format")) or "nemotron-h-aligned"
     return {"sft": True, "prompt_format": chosen}
+
+
+def _stack(config: LaunchConfig) -> Values:
+    """Kernels and traffic; a script that names no overlap has none."""
+    found: Values = {"tp_overlap": config.given("--tp-comm-overlap")}
+    if config.given("--grad-reduce-in-bf16"):
+        found["grad_dtype"] = "bf16"
+    ranks = config.number("dp")
+    if ranks is not None and ranks > 1 and not config.given("--use-megatron-fsdp"):
+        found["dp_overlap"] = config.given("--overlap-grad-reduce")
+    return found
 
 
 def _profile(config: LaunchConfig) -> Values:

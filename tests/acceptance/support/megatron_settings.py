@@ -68,7 +68,15 @@ def options(dice: Random) -> list[str]:
     for other in ("save = false", 'checkpoints = "/ckpt/a b"', 'data_cache = "/cache"'):
         if dice.random() < 0.15:
             found.append(other)
-    return [*found, *_watched(dice)]
+    return [*found, *_stack(dice), *_watched(dice)]
+
+
+#: Kernels and traffic; fp16 has no 16-bit sums in bf16.
+STACK = ("grad_dtype = bf16", "tp_overlap = true", "dp_overlap = false")
+
+
+def _stack(dice: Random) -> list[str]:
+    return [each for each in STACK if dice.random() < 0.15]
 
 
 def _watched(dice: Random) -> list[str]:

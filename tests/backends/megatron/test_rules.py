@@ -28,9 +28,9 @@ IntArray = npt.NDArray[np.int64]
 PREDICATES = {predicate.name: predicate for predicate in BACKEND.target.predicates}
 
 
-def job_of(model: Model = DENSE, **train: object) -> Job:
-    settings = train_of(**train)
-    return sample_plans.sample_job("megatron", Options(), model=model, train=settings, nodes=(8,))
+def job_of(model: Model = DENSE, options: Options | None = None, **train: object) -> Job:
+    settings, chosen = train_of(**train), options or Options()
+    return sample_plans.sample_job("megatron", chosen, model=model, train=settings, nodes=(8,))
 
 
 #: Rule -> job, columns of a layout that it lets through and of one that it refuses.
@@ -70,6 +70,12 @@ RULES = {
     "zero-replicate": (job_of(), {"zero": 0, "dp_replicate": 8}, {"zero": 1, "dp_replicate": 8}),
     "fsdp-pp": (job_of(), {"zero": 3, "pp": 1}, {"zero": 2, "pp": 2}),
     "fsdp-tp-cp": (job_of(), {"zero": 1, "tp": 8, "cp": 2}, {"zero": 3, "tp": 2, "cp": 4}),
+    "tp-overlap": (
+        job_of(options=Options(tp_overlap=True), seq_len=4100),
+        {"tp": 4},
+        {"tp": 8},
+    ),
+    "fsdp-overlap": (job_of(options=Options(dp_overlap=False)), {"zero": 1}, {"zero": 2}),
     "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
     "muon-zero": (job_of(optimizer="muon"), {"zero": 0}, {"zero": 1}),
 }
