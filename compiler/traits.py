@@ -156,6 +156,8 @@ class KernelTraits:
     """Norm, activation and rotary-embedding kernels are fused."""
     compiles: bool = False
     """`train.compile` fuses norm, activation and rotary-embedding kernels."""
+    norm_bytes: float = 4.0
+    """Bytes that a norm moves per element, forward: it reads and writes 16 bits where it is one kernel."""
     fused_experts: bool = False
     """Grouped expert products apply activation, bias and casts to fp8 themselves."""
     loss_bytes: float

@@ -38,8 +38,8 @@ BLOCK_KEYS = 256
 EXPONENTIAL_WIDTH = 40
 #: Width of the heads that `attention_efficiency` is stated for.
 HEAD_WIDTH = 128
-#: Bytes per element, 16 bits each: a norm reads and writes, a residual sum reads two and writes.
-NORM_BYTES, RESIDUAL_BYTES = 4, 6
+#: Bytes per element, 16 bits each, that a residual sum moves: it reads two and writes.
+RESIDUAL_BYTES = 6
 #: Bytes per element that dropout adds to a residual sum: its mask, where one kernel adds bias, drops and adds
 #: (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
 FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
@@ -162,18 +162,19 @@ def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes that norm, rotary embedding, residual and dropout move around attention, forward."""
     model = case.model
     rope = ROPE_BYTES if case.fused else EAGER_ROPE_BYTES
-    rotated = (
+    norm = case.traits.kernels.norm_bytes
+    rotated: float = (
         rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     )
     if model.qk_norm:
-        rotated = rotated + NORM_BYTES * model.head_size * (model.heads + model.groups)
+        rotated += norm * model.head_size * (model.heads + model.groups)
     return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
 
 
-def residual_bytes(case: Case) -> int:
+def residual_bytes(case: Case) -> float:
     """Bytes per element that norm, residual and dropout of a half-layer move, forward."""
     dropped = FUSED_DROPOUT_BYTES if case.fused else EAGER_DROPOUT_BYTES
-    return NORM_BYTES + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
+    return case.traits.kernels.norm_bytes + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
 
 
 def attention(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
