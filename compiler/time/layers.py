@@ -47,9 +47,6 @@ FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
 ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
 #: Bytes per element that a gated activation moves: fused (two read, one written), and in two kernels.
 GATE_BYTES, EAGER_GATE_BYTES = 6, 10
-#: Bytes per score that the softmax of unfused attention moves, forward and backward: it reads the half that
-#: the mask leaves and writes all, 2 bytes each (Megatron-LM, scaled_upper_triang_masked_softmax.h).
-SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
 #: Bytes per score that the dropout of unfused attention moves in either direction: read 2, write 2 and a byte
 #: of mask.
 DROPOUT_BYTES = 5
@@ -115,7 +112,7 @@ def attention_core(case: Case, tp: Column, cp: Column, micro_batch: Column) -> C
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
         return _flash(case, tokens * case.model.heads / tp, cp, FORWARD_WAVES)
-    return _unfused(case, tokens * case.model.heads / tp, 1, SOFTMAX_BYTES)
+    return _unfused(case, tokens * case.model.heads / tp, 1, case.traits.kernels.softmax_bytes)
 
 
 def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
@@ -124,10 +121,11 @@ def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Col
     if case.train.attention == "flash":
         queries = tokens * case.model.heads / tp
         return FLASH_BACKWARD * _flash(case, queries, cp, BACKWARD_WAVES)
-    return _unfused(case, tokens * case.model.heads / tp, 2, SOFTMAX_BACKWARD_BYTES)
+    moved = case.traits.kernels.softmax_backward_bytes
+    return _unfused(case, tokens * case.model.heads / tp, 2, moved)
 
 
-def _unfused(case: Case, queries: Column, pairs: int, softmax_bytes: int) -> Column:
+def _unfused(case: Case, queries: Column, pairs: int, softmax_bytes: float) -> Column:
     """Seconds of `pairs` pairs of products, and the softmax between, over `queries` queries of one head. The
     masked half is computed too; each product reads or writes its scores in 16 bits."""
     scores = queries * case.seq_len

@@ -225,6 +225,8 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "expert_exchange": ("dispatch and combine run beside another micro-batch's work", _plain),
     "dispatch": ("dispatch and combine send a token's", _word),
     "norm_bytes": ("bytes per element that a norm moves", _plain),
+    "softmax_bytes": ("bytes per score that an unfused softmax moves", _plain),
+    "softmax_backward_bytes": ("the same, backward", _plain),
     "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),
     "weight_gather": ("weights for a micro-batch are gathered beside its work", _plain),
     "gather_quarters": ("quarters of a micro-batch's work that they run beside", _plain),

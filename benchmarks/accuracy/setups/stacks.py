@@ -247,7 +247,7 @@ STACKS = (
         "megatron",
         attention="fa2",
         pieces=False,
-        traits=(*OF_2022, *memory_traits.IN_16_BITS),
+        traits=(*OF_2022, *IN_THE_OPEN, *memory_traits.IN_16_BITS, ("fused", False)),
     ),
     # docs/source/performance: tp_comm_overlap with user buffers.
     Stack(

@@ -31,6 +31,10 @@ ATTENTION: Mapping[str, Mapping[str, float | None]] = {
     "te": {"sm80": None, "sm89": None, "sm90": None, "sm100": None, "sm103": None, "gfx942": None,
            "gfx950": None},
 }  # fmt: skip
+#: Bytes per score that a softmax moves in PyTorch's own kernels, forward and backward: scaled (4), masked (5),
+#: widened (6), the softmax in fp32 (8), narrowed (6); its gradient widened (6), taken (12), narrowed (6), masked
+#: (5), scaled (4). megatron-softmax is the target's.
+EAGER_SOFTMAX: Traits = (("softmax_bytes", 29.0), ("softmax_backward_bytes", 33.0))
 #: What the older column `attention` means of a kernel; `flash` leaves it to the framework.
 KERNEL_OF = {"flash1": "fa1", "flash2": "fa2"}
 #: Bytes per element that a norm moves in eager PyTorch, in fp32 between its kernels: widened (6), squared
@@ -123,6 +127,8 @@ def traits_of(row: Row, stack: Stack) -> Traits:
 def _stated(row: Row, stack: Stack) -> Iterator[tuple[str, object]]:
     if row.sp == 0 and (row.tp or 1) > 1:
         yield "sequence_parallel", False
+    if row.attention_kernel == "unfused" and stack.torch:
+        yield from EAGER_SOFTMAX
     if row.norm_kernel:
         yield "norm_bytes", NORM_BYTES[_known("norm_kernel", row.norm_kernel, NORM_BYTES)]
     if row.tp_overlap is not None:
