@@ -207,7 +207,7 @@ def _layout(
     row: Row, stack: Stack, case: Case, mesh: Mapping[str, int]
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """The variables that the row states, and the names of those it leaves open."""
-    recompute, layers = _recompute(row, stack)
+    recompute, layers = _recompute(row, stack, case.model)
     single = mesh["dp"] * mesh["cp"] == 1
     stated: dict[str, int | None] = {
         "nodes": case.cluster.nodes[0],
@@ -216,7 +216,7 @@ def _layout(
         "micro_batch": row.mbs,
         "vpp": 1 if mesh["pp"] == 1 else row.vpp,
         "ep": row.ep or (None if case.model.moe else 1),
-        "etp": 1 if mesh["tp"] == 1 or not case.model.moe else None,
+        "etp": 1 if stack.whole_experts or not case.model.moe else mesh["tp"],
         "recompute": recompute,
         "recompute_layers": layers,
         "offload": row.offload or 0,
@@ -229,7 +229,7 @@ def _layout(
     return layout, unset
 
 
-def _recompute(row: Row, stack: Stack) -> tuple[int | None, int | None]:
+def _recompute(row: Row, stack: Stack, model: Model) -> tuple[int | None, int | None]:
     """The mode, and how many layers a full recompute repeats (0: all); None is open."""
     if not row.recompute:
         return None, None
@@ -237,9 +237,18 @@ def _recompute(row: Row, stack: Stack) -> tuple[int | None, int | None]:
         raise Unusable(f"unknown recompute `{row.recompute}`")
     if row.recompute == "selective" and stack.blocks:
         return 2, row.recompute_layers
-    if row.recompute_layers and row.recompute == "full":
-        return 2, row.recompute_layers
-    return RECOMPUTE[row.recompute], 0
+    if row.recompute != "full":
+        return RECOMPUTE[row.recompute], 0
+    whole = round(model.layers * (1 - _ends(model))) if stack.saves_ends else 0
+    return 2, row.recompute_layers or whole
+
+
+def _ends(model: Model) -> float:
+    """Share of a dense block's products that are its first, queries, keys and values, and its last."""
+    first = model.hidden * model.head_size * (model.heads + 2 * model.groups)
+    last = model.ffn * model.hidden
+    between = model.heads * model.head_size * model.hidden + model.gated * last + last
+    return (first + last) / (first + between + last)
 
 
 def _shards(row: Row, mesh: Mapping[str, int]) -> int:

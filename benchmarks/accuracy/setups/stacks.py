@@ -28,7 +28,9 @@ class Stack:
     that the run decides. `attention` is its fused attention kernel, `compiles` whether runs of it compile
     unless they say otherwise, `pieces` whether tensor-parallel traffic can travel in pieces beside products,
     `zero` the stage of a run that does not say. `blocks` is true where selective
-    recompute repeats whole blocks, `torch` where the kernels are PyTorch's.
+    recompute repeats whole blocks, `saves_ends` where a
+    full recompute repeats neither a block's first nor its last product, `whole_experts` where tp does not
+    divide experts unless a row says so, `torch` where the kernels are PyTorch's.
     """
 
     framework: str
@@ -40,6 +42,8 @@ class Stack:
     pieces: bool = True
     zero: int | None = None
     blocks: bool = False
+    saves_ends: bool = False
+    whole_experts: bool = True
     torch: bool = True
     traits: Traits = ()
     memory: Callable[[Row], Traits] = memory_traits.of_the_target
@@ -169,8 +173,18 @@ STACKS = (
             ("fused", True),
         ),
     ),
-    # XLA: JAX on GPUs shards as FSDP does, gathers into place and fuses elementwise work.
-    Stack("maxtext", "torchtitan", "torchtitan", compiles=True, zero=3, traits=FLAT),
+    # XLA: JAX on GPUs shards as FSDP does, gathers into place and fuses elementwise work. Its scripts for
+    # H100 (configs/a3) keep queries, keys and values (remat_policy=save_qkv_proj), and XLA drops a block's
+    # last product from what is repeated, since nothing of the backward pass reads it.
+    Stack(
+        "maxtext",
+        "torchtitan",
+        "torchtitan",
+        compiles=True,
+        zero=3,
+        saves_ends=True,
+        traits=FLAT,
+    ),
     Stack("pax", "torchtitan", "torchtitan", compiles=True, zero=3, traits=FLAT),
     # internlm/solver/optimizer/hybrid_zero_optim.py: gradients travel in 16 bits, updated weights after the
     # step (overlap_sync_param is off in the test's configuration), broadcast by each rank that owns some.
@@ -216,8 +230,16 @@ STACKS = (
         pieces=False,
         traits=OF_2022,
     ),
-    Stack("megatron-lm", "megatron", "megatron", since="2023", attention="fa2"),
-    Stack("megatron-lm", "megatron", "megatron", since="2024"),
+    # Experts take tp by Megatron-core's default (expert_tensor_parallel_size).
+    Stack(
+        "megatron-lm",
+        "megatron",
+        "megatron",
+        since="2023",
+        attention="fa2",
+        whole_experts=False,
+    ),
+    Stack("megatron-lm", "megatron", "megatron", since="2024", whole_experts=False),
     Stack(
         "megatron-deepspeed",
         "megatron",
@@ -255,6 +277,7 @@ STACKS = (
         "megatron",
         "megatron",
         zero=1,
+        whole_experts=False,
         traits=PIECES,
         memory=memory_traits.of_performance_recipes,
     ),
@@ -297,7 +320,7 @@ STACKS = (
         traits=EAGER_MEGATRON,
         memory=memory_traits.nanotron_sums,
     ),
-    Stack("primus", "megatron", "megatron", zero=1),
+    Stack("primus", "megatron", "megatron", zero=1, whole_experts=False),
     Stack(
         "deepspeed",
         "megatron",

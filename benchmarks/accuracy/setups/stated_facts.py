@@ -13,27 +13,28 @@ from parc.dsl.hardware import Gpu
 
 #: Kernels of attention that store the scores: every GPU runs them.
 UNFUSED = ("unfused", "megatron-softmax")
-#: Share of peak that a fused attention kernel reaches on heads 128 wide and long sequences, by what the GPU's
-#: kernels are built for; None is the GPU's own figure, of the fastest kernel there is. What is not listed
-#: does not run there.
-ATTENTION: Mapping[str, Mapping[str, float | None]] = {
-    # Dao 2023, arXiv 2307.08691: 25-40 % of peak on A100. It needs Turing.
-    "fa1": {"sm80": 0.40, "sm89": 0.40, "sm90": 0.22},
-    # A kernel of FlashAttention-1's kind. On Hopper: llm-foundry's own runs, which grow from 1,024 to 65,536
-    # tokens in nothing but attention.
-    "triton": {"sm80": 0.40, "sm89": 0.40, "sm90": 0.22},
-    # Shah et al. 2024, arXiv 2407.08608: 35 % of peak on H100.
-    "fa2": {"sm80": None, "sm89": None, "sm90": 0.35, "sm100": 0.35, "gfx942": None, "gfx950": None},
+#: Pace of a fused attention kernel over that of the GPU's fastest, for which `attention_efficiency` stands,
+#: by what the GPU's kernels are built for. What is not listed does not run there.
+ATTENTION: Mapping[str, Mapping[str, float]] = {
+    # Dao 2023, arXiv 2307.08691: 25-40 % of peak on A100, where FlashAttention-2 has 0.72. It needs Turing.
+    "fa1": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    # A kernel of FlashAttention-1's kind. On Hopper 0.22 of peak, where FlashAttention-3 has 0.68:
+    # llm-foundry's own runs of 1,024 to 65,536 tokens, which differ in little but attention.
+    "triton": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    # Shah et al. 2024, arXiv 2407.08608: at most 35 % of peak on H100. torchtitan's runs there tell 0.28.
+    "fa2": {"sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "gfx942": 1.0, "gfx950": 1.0},
     # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
-    "sdpa": {"sm70": None, "sm80": None, "sm89": None, "sm90": 0.35, "sm100": 0.35, "sm103": 0.35,
-             "gfx942": None, "gfx950": None},
-    "fa3": {"sm90": None},
-    "te": {"sm80": None, "sm89": None, "sm90": None, "sm100": None, "sm103": None, "gfx942": None,
-           "gfx950": None},
+    "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
+             "gfx942": 1.0, "gfx950": 1.0},
+    "fa3": {"sm90": 1.0},
+    "te": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "gfx942": 1.0, "gfx950": 1.0},
 }  # fmt: skip
-#: Bytes per score that a softmax moves in PyTorch's own kernels, forward and backward: scaled (4), masked (5),
-#: widened (6), the softmax in fp32 (8), narrowed (6); its gradient widened (6), taken (12), narrowed (6), masked
-#: (5), scaled (4). megatron-softmax is the target's.
+#: fp8 products scaled by row over those scaled by tensor: torchtitan's two runs of a 70B model on H100, which
+#: are no faster by row than in bf16.
+ROWWISE = 0.5
+#: Bytes per score that a softmax moves in PyTorch's own kernels, forward and backward: scaled (4), masked
+#: (5), widened (6), the softmax in fp32 (8), narrowed (6); its gradient widened (6), taken (12), narrowed
+#: (6), masked (5), scaled (4). megatron-softmax is the target's.
 EAGER_SOFTMAX: Traits = (("softmax_bytes", 29.0), ("softmax_backward_bytes", 33.0))
 #: What the older column `attention` means of a kernel; `flash` leaves it to the framework.
 KERNEL_OF = {"flash1": "fa1", "flash2": "fa2"}
@@ -74,20 +75,20 @@ def gpu_as_run(gpu: Gpu, row: Row, stack: Stack, kernel: str) -> Gpu:
     """A GPU at the pace of an attention kernel, and with the memory that CUDA of the time took."""
     change: dict[str, object] = {}
     if kernel not in UNFUSED:
-        change["attention_efficiency"] = _attention_share(gpu, kernel)
+        change["attention_efficiency"] = gpu.attention_efficiency * _pace(gpu, kernel)
+    if row.fp8_recipe == "rowwise":
+        change["fp8_efficiency"] = gpu.fp8_efficiency * ROWWISE
     version = month_of(row.framework_version)
     if stack.torch and "" < version < LAZY_SINCE and gpu.arch in EAGER_KERNELS:
         change["reserve"] = gpu.reserve - LAZY_KERNELS + EAGER_KERNELS[gpu.arch]
     return gpu.model_copy(update=change)
 
 
-def _attention_share(gpu: Gpu, kernel: str) -> float:
+def _pace(gpu: Gpu, kernel: str) -> float:
     """Raises Unusable where the kernel does not run."""
     if gpu.arch not in ATTENTION[kernel]:
         raise Unusable(f"attention_kernel `{kernel}` does not run on {gpu.name}")
-    share = ATTENTION[kernel][gpu.arch]
-    own = gpu.attention_efficiency
-    return own if share is None else min(share, own)
+    return ATTENTION[kernel][gpu.arch]
 
 
 def precision_of(row: Row) -> str:
