@@ -154,6 +154,8 @@ def test_the_report_has_its_form(public: dict[str, Any]) -> None:
         ),
         ({"gpu_part": "a100_500w"}, "unknown gpu_part `a100_500w`"),
         ({"gpu_part": "h100_500w_hbm2e"}, "gpu_part `h100_500w_hbm2e` contradicts GPU `A100-80`"),
+        ({"gpu_part": "a800"}, "gpu_part `a800` contradicts GPU `A100-80`"),
+        ({"attention": "quick"}, "unknown attention `quick`"),
         ({"attention_kernel": "fa9"}, "unknown attention_kernel `fa9`"),
         ({"attention_kernel": "fa2"}, "attention `unfused` contradicts attention_kernel `fa2`"),
         (
@@ -171,6 +173,8 @@ def test_the_report_has_its_form(public: dict[str, Any]) -> None:
         ({"grad_dtype": "fp8"}, "unknown grad_dtype `fp8`"),
         ({"fp8_recipe": "blockwise"}, "unknown fp8_recipe `blockwise`"),
         ({"fp8_recipe": "delayed"}, "fp8_recipe `delayed` contradicts precision `fp16`"),
+        ({"mtp_layers": "37"}, "impossible `mtp_layers`: more than layers"),
+        ({"recompute_layers": "37"}, "impossible `recompute_layers`: more than layers"),
         ({"dense_layers": "-1"}, "impossible `dense_layers`"),
         ({"cluster": "basement"}, "unknown cluster `basement`"),
         ({"mem_gb": "10", "mem_unit": "MB"}, "unknown mem_unit `mb`"),

@@ -65,6 +65,9 @@ def model_of(row: Row) -> Model:
     fields = {**base, **stated}
     if fields["hidden"] % fields["heads"] and not fields.get("head_dim"):
         raise Unusable("impossible dimensions: hidden is no multiple of heads")
+    for name in ("dense_layers", "mtp_layers"):
+        if fields.get(name, 0) > fields["layers"]:
+            raise Unusable(f"impossible `{name}`: more than layers")
     return checked(Model, fields)
 
 

@@ -83,7 +83,7 @@ def gpu_of(row: Row) -> Gpu:
         part = std_gpu_named(row.gpu_part)
     except JobError:
         raise Unusable(f"unknown gpu_part `{row.gpu_part}`") from None
-    if part.arch != usual.arch:
+    if part.arch != usual.arch or part.name in {*gpu_names.GPUS.values()} - {usual.name}:
         raise Unusable(f"gpu_part `{row.gpu_part}` contradicts GPU `{row.gpu}`")
     return part
 
@@ -235,6 +235,8 @@ def _recompute(row: Row, stack: Stack, model: Model) -> tuple[int | None, int | 
         return None, None
     if row.recompute not in RECOMPUTE:
         raise Unusable(f"unknown recompute `{row.recompute}`")
+    if (row.recompute_layers or 0) > model.layers:
+        raise Unusable("impossible `recompute_layers`: more than layers")
     if row.recompute == "selective" and stack.blocks:
         return 2, row.recompute_layers
     if row.recompute != "full":

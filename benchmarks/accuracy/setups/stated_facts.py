@@ -37,7 +37,7 @@ ROWWISE = 0.5
 #: (6), masked (5), scaled (4). megatron-softmax is the target's.
 EAGER_SOFTMAX: Traits = (("softmax_bytes", 29.0), ("softmax_backward_bytes", 33.0))
 #: What the older column `attention` means of a kernel; `flash` leaves it to the framework.
-KERNEL_OF = {"flash1": "fa1", "flash2": "fa2"}
+KERNEL_OF = {"": "", "flash": "", "flash1": "fa1", "flash2": "fa2", "flash3": "fa3"}
 #: Bytes per element that a norm moves in eager PyTorch, in fp32 between its kernels: widened (6), squared
 #: (8), averaged (4), scaled (8) and narrowed with its weight (6), of which some stay in cache. Pairs of runs
 #: of the A100 sweep that differ in their norm alone say 30.
@@ -60,15 +60,16 @@ OPTIMIZERS = ("adam", "adam8bit")
 def attention_kernel(row: Row, stack: Stack) -> str:
     """The kernel that ran. Raises Unusable where the two columns contradict each other."""
     kernel, stored = row.attention_kernel, row.attention.startswith("unfused")
+    if not stored and row.attention not in KERNEL_OF:
+        raise Unusable(f"unknown attention `{row.attention}`")
     if kernel and kernel not in (*UNFUSED, *ATTENTION):
         raise Unusable(f"unknown attention_kernel `{kernel}`")
     if kernel and row.attention and stored != (kernel in UNFUSED):
         raise Unusable(f"attention `{row.attention}` contradicts attention_kernel `{kernel}`")
     if kernel or stored:
         return kernel or UNFUSED[0]
-    if row.attention in KERNEL_OF:
-        return KERNEL_OF[row.attention]
-    return "fa2" if row.attention and stack.attention in UNFUSED else stack.attention
+    fused = "fa2" if row.attention and stack.attention in UNFUSED else stack.attention
+    return KERNEL_OF[row.attention] or fused
 
 
 def gpu_as_run(gpu: Gpu, row: Row, stack: Stack, kernel: str) -> Gpu:
