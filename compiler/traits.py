@@ -156,6 +156,13 @@ class KernelTraits:
     """Norm, activation and rotary-embedding kernels are fused."""
     compiles: bool = False
     """`train.compile` fuses norm, activation and rotary-embedding kernels."""
+    norm_bytes: float = 4.0
+    """Bytes that a norm moves per element, forward: it reads and writes 16 bits where it is one kernel."""
+    softmax_bytes: float = 3.0
+    """Bytes per score that the softmax of unfused attention moves, forward: Megatron-LM's kernel reads the
+    half that the mask leaves and writes all, 2 bytes each (scaled_upper_triang_masked_softmax.h)."""
+    softmax_backward_bytes: float = 4.0
+    """The same, backward."""
     fused_experts: bool = False
     """Grouped expert products apply activation, bias and casts to fp8 themselves."""
     loss_bytes: float

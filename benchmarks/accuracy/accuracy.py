@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import signal
 import sys
 from collections import Counter
@@ -23,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs 
 from benchmarks.accuracy.report import document_tables, scores, torchtitan_memory
 from benchmarks.accuracy.report.plain_text import text
 from benchmarks.accuracy.report.scores import Scored
-from benchmarks.accuracy.rows import sources
 from benchmarks.accuracy.rows.csv_rows import (
     Row,
     Unreadable,
@@ -33,13 +31,18 @@ from benchmarks.accuracy.rows.csv_rows import (
     unread,
 )
 from benchmarks.accuracy.rows.measured_seconds import measured_seconds
+from benchmarks.accuracy.rows.memory_figures import gauge_of
 from benchmarks.accuracy.setups.not_priced import limits_of
-from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.prediction import predict, price_range
 from benchmarks.accuracy.setups.setup import setup_of
+from benchmarks.accuracy.setups.stacks import SIMULATOR, familiar
 
 DATA = Path(__file__).parents[1] / "data" / "measured_public.csv"
+#: How sources of advice and arithmetic begin.
+ADVISERS = "guide"
 ADVICE = "advice or arithmetic, not a measurement"
 TPU = "TPU rows are context only"
+NOT_STATED = "not stated"
 NOTHING = "no time, memory or out-of-memory mark"
 
 
@@ -80,57 +83,82 @@ def _scored(row: Row | Unusable) -> Scored:
         raise Unusable(reason)
     if not (row.timed or row.mem_gb or row.oom):
         raise Unusable(NOTHING)
+    gauge_of(row)
     setup = setup_of(row)
     seconds = None if row.oom else measured_seconds(setup.case, row)
-    return Scored(setup, predict(setup), seconds)
+    prediction = predict(setup)
+    return Scored(setup, prediction, seconds, price_range(setup, prediction.layout))
 
 
 def outside(row: Row) -> str | None:
     """Why a row is no measurement of a GPU."""
-    if re.search(sources.ADVICE, row.source):
+    if row.source.startswith(ADVISERS):
         return ADVICE
     return TPU if row.gpu.startswith("TPU") else None
 
 
 def report(result: Score) -> dict[str, Any]:
-    """The JSON document; fractions, not percent."""
-    runs = result.runs
-    by_source = scores.gather(runs, lambda run: run.row.source)
-    names = sorted({*by_source, *(name for name, _ in result.skipped)})
+    """The JSON document; fractions, not percent.
+
+    Headlines are of rows that a machine ran and that state their layout; rows that leave fields open, and a
+    simulator's, stand apart.
+    """
+    ran = [run for run in result.runs if measured(run.row)]
+    runs = [run for run in ran if run.range is None]
+    by_source = scores.gather(ran, lambda run: run.row.source)
+    simulated = [run for run in result.runs if not measured(run.row)]
+    apart = {run.row.source for run in simulated}
+    names = sorted({*by_source, *(name for name, _ in result.skipped)} - apart)
     sourced = {name: _of_source(result, name, by_source.get(name, [])) for name in names}
     found = scores.groups(runs)
     return {
         "overall": {
             "rows": scores.errors(runs),
             "median_of_sources": scores.median_of(sourced.values()),
-            "measured": scores.errors([run for run in runs if measured(run.row.source)]),
-            "stated": scores.errors([run for run in runs if not run.completed]),
-            "completed": scores.errors([run for run in runs if run.completed]),
+            "measured": scores.errors(runs),
+            "open": scores.ranges(ran),
         },
         "by_source": sourced,
         "by_kind": scores.errors_by(runs, lambda run: run.kind),
-        "by_gpu": scores.errors_by(runs, lambda run: run.row.gpu),
-        "by_framework": scores.errors_by(runs, lambda run: run.setup.framework),
+        "by_gpu": scores.errors_by(runs, lambda run: run.row.gpu_part or run.row.gpu),
+        "by_framework": scores.errors_by(runs, lambda run: run.row.framework or NOT_STATED),
+        "unfamiliar": _unfamiliar(result.runs),
         "groups": found,
         "group_summary": _summaries(found),
+        "simulated": _simulated(simulated),
         "repeats": scores.repeats(runs),
         "memory": scores.memory(runs),
         "torchtitan_memory": torchtitan_memory.score(),
         "oom": scores.out_of_memory(runs),
         "inexpressible": dict(Counter(limit for run in runs for limit in limits_of(run.setup))),
         "skipped": _reasons(result),
-        "coverage": _coverage(len(runs), result.skipped),
+        "coverage": _coverage(len(result.runs), result.skipped),
     }
 
 
-def _of_source(result: Score, name: str, runs: Sequence[Scored]) -> dict[str, Any]:
+def _of_source(result: Score, name: str, ran: Sequence[Scored]) -> dict[str, Any]:
     skipped = Counter({key: count for key, count in result.skipped.items() if key[0] == name})
+    runs = [run for run in ran if run.range is None]
     return {
         **scores.errors(runs),
-        "coverage": _coverage(len(runs), skipped),
+        "coverage": _coverage(len(ran), skipped),
         "by_kind": scores.errors_by(runs, lambda run: run.kind),
-        "later": scores.later(name, runs),
-        "completed": scores.errors([run for run in runs if run.completed]),
+        "open": scores.ranges(ran),
+    }
+
+
+def _unfamiliar(runs: Sequence[Scored]) -> dict[str, int]:
+    """Priced rows of frameworks that the table of stacks lacks, by what they say."""
+    names = (run.row.framework for run in runs if not familiar(run.row.framework))
+    return dict(Counter(name or NOT_STATED for name in names))
+
+
+def _simulated(runs: Sequence[Scored]) -> dict[str, Any]:
+    """Errors and ranking of rows that a simulator put together, by source."""
+    by_source = scores.gather(runs, lambda run: run.row.source)
+    return {
+        name: {**scores.errors(of_it), "ranking": scores.summary(scores.groups(of_it))}
+        for name, of_it in sorted(by_source.items())
     }
 
 
@@ -153,16 +181,12 @@ def _summaries(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
         name: scores.summary([group for group in found if group["source"] == name])
         for name in sorted({group["source"] for group in found})
     }
-    return {
-        "all": scores.summary(found),
-        "measured": scores.summary([group for group in found if measured(group["source"])]),
-        "by_source": by_source,
-    }
+    return {"all": scores.summary(found), "by_source": by_source}
 
 
-def measured(source: str) -> bool:
-    """Whether a source's rows were run as they stand, and not put together by a simulator."""
-    return not re.search(sources.COMPOSED, source)
+def measured(row: Row) -> bool:
+    """Whether a machine ran a row as it stands, and no simulator put it together."""
+    return row.framework != SIMULATOR
 
 
 def worst(result: Score, count: int) -> list[dict[str, Any]]:
@@ -176,7 +200,7 @@ def worst(result: Score, count: int) -> list[dict[str, Any]]:
             "measured": run.measured,
             "predicted": run.prediction.seconds,
             "error": run.error,
-            "completed": run.completed,
+            "range": run.range,
             "time": {part: round(seconds, 4) for part, seconds in run.prediction.time.items()},
         }
         for run in order[:count]

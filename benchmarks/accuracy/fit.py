@@ -105,12 +105,13 @@ def _timed(row: Row | Unusable) -> Setup | None:
     """The setup of a row with a measured time, where accuracy.py prices it."""
     if isinstance(row, Unusable) or row.oom or not row.timed or accuracy.outside(row):
         return None
-    if not accuracy.measured(row.source):
+    if not accuracy.measured(row):
         return None  # a simulator's rows
     try:
-        return setup_of(row)
+        setup = setup_of(row)
     except Unusable:
         return None
+    return None if setup.ranged else setup
 
 
 def _spaced(count: int, most: int) -> Sequence[int]:

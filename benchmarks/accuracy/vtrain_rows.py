@@ -51,7 +51,7 @@ def microbatches(row: Row) -> int:
 
 def vtrain(path: Path = accuracy.DATA) -> list[Row]:
     found = (row for _, row in rows(path) if isinstance(row, Row))
-    return [row for row in found if not accuracy.measured(row.source)]
+    return [row for row in found if not accuracy.measured(row)]
 
 
 def gradient_bytes(row: Row) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.accuracy.rows import sources
+from benchmarks.accuracy.rows import gpu_names
 from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.gpu.shapes import Clock, Timed, fitted, gpu_block, measure
 from benchmarks.gpu.steps import STEPS, Outcome, Step, row, run_step
@@ -38,7 +38,7 @@ def report(timed: Iterable[Timed]) -> str:
 
 def block(timed: Sequence[Timed], gpu: str, about: str) -> str:
     """The `gpu` block that the timings fit. Raises ValueError when they cannot be of this GPU."""
-    base = sources.GPUS[gpu]
+    base = gpu_names.GPUS[gpu]
     published = std_gpu(base)
     peak = published.bf16 or published.fp16 or 0.0
     measured = fitted(timed, peak, published.memory_bandwidth)
@@ -58,7 +58,7 @@ def write_rows(
     writer.writeheader()
     failures = []
     for number, step in enumerate(steps, 1):
-        result = run(step, sources.GPUS[gpu])
+        result = run(step, gpu_names.GPUS[gpu])
         if result.failure:
             failures.append(f"{step.program} {step.size.name} {step.recompute}: {result.failure}")
             continue
@@ -101,7 +101,7 @@ def main(given: Sequence[str] | None = None) -> int:
         print(f"measure_gpu: no CUDA GPU: {found}", file=sys.stderr)
         return 2
     device, versions = found
-    gpu = sources.gpu_named(device)
+    gpu = gpu_names.gpu_named(device)
     if gpu is None:
         print(f"measure_gpu: the standard library has no `{device}`", file=sys.stderr)
         return 2

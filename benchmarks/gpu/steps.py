@@ -191,7 +191,7 @@ def row(
         "oom": int(result.out_of_memory),
         "step_time_s": "" if result.seconds is None else f"{result.seconds:.5g}",
         "mem_gb": "" if not result.peak_bytes else f"{result.peak_bytes / 2**30:.3f}",
-        "notes": "mem_gb is torch's max_memory_allocated",
+        "mem_counts": "allocated", "mem_unit": "GiB", "framework": step.program,
     }  # fmt: skip
     return {name: str(stated.get(name, "")) for name in Row.__dataclass_fields__} | {
         "year": str(year)

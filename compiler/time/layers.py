@@ -38,8 +38,8 @@ BLOCK_KEYS = 256
 EXPONENTIAL_WIDTH = 40
 #: Width of the heads that `attention_efficiency` is stated for.
 HEAD_WIDTH = 128
-#: Bytes per element, 16 bits each: a norm reads and writes, a residual sum reads two and writes.
-NORM_BYTES, RESIDUAL_BYTES = 4, 6
+#: Bytes per element, 16 bits each, that a residual sum moves: it reads two and writes.
+RESIDUAL_BYTES = 6
 #: Bytes per element that dropout adds to a residual sum: its mask, where one kernel adds bias, drops and adds
 #: (Megatron-LM, fused_bias_dropout.py); else it is read, written and masked.
 FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
@@ -47,9 +47,6 @@ FUSED_DROPOUT_BYTES, EAGER_DROPOUT_BYTES = 1, 6
 ROPE_BYTES, EAGER_ROPE_BYTES = 4, 24
 #: Bytes per element that a gated activation moves: fused (two read, one written), and in two kernels.
 GATE_BYTES, EAGER_GATE_BYTES = 6, 10
-#: Bytes per score that the softmax of unfused attention moves, forward and backward: it reads the half that
-#: the mask leaves and writes all, 2 bytes each (Megatron-LM, scaled_upper_triang_masked_softmax.h).
-SOFTMAX_BYTES, SOFTMAX_BACKWARD_BYTES = 3, 4
 #: Bytes per score that the dropout of unfused attention moves in either direction: read 2, write 2 and a byte
 #: of mask.
 DROPOUT_BYTES = 5
@@ -115,7 +112,7 @@ def attention_core(case: Case, tp: Column, cp: Column, micro_batch: Column) -> C
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
         return _flash(case, tokens * case.model.heads / tp, cp, FORWARD_WAVES)
-    return _unfused(case, tokens * case.model.heads / tp, 1, SOFTMAX_BYTES)
+    return _unfused(case, tokens * case.model.heads / tp, 1, case.traits.kernels.softmax_bytes)
 
 
 def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
@@ -124,10 +121,11 @@ def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Col
     if case.train.attention == "flash":
         queries = tokens * case.model.heads / tp
         return FLASH_BACKWARD * _flash(case, queries, cp, BACKWARD_WAVES)
-    return _unfused(case, tokens * case.model.heads / tp, 2, SOFTMAX_BACKWARD_BYTES)
+    moved = case.traits.kernels.softmax_backward_bytes
+    return _unfused(case, tokens * case.model.heads / tp, 2, moved)
 
 
-def _unfused(case: Case, queries: Column, pairs: int, softmax_bytes: int) -> Column:
+def _unfused(case: Case, queries: Column, pairs: int, softmax_bytes: float) -> Column:
     """Seconds of `pairs` pairs of products, and the softmax between, over `queries` queries of one head. The
     masked half is computed too; each product reads or writes its scores in 16 bits."""
     scores = queries * case.seq_len
@@ -162,18 +160,19 @@ def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes that norm, rotary embedding, residual and dropout move around attention, forward."""
     model = case.model
     rope = ROPE_BYTES if case.fused else EAGER_ROPE_BYTES
-    rotated = (
+    norm = case.traits.kernels.norm_bytes
+    rotated: float = (
         rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
     )
     if model.qk_norm:
-        rotated = rotated + NORM_BYTES * model.head_size * (model.heads + model.groups)
+        rotated += norm * model.head_size * (model.heads + model.groups)
     return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
 
 
-def residual_bytes(case: Case) -> int:
+def residual_bytes(case: Case) -> float:
     """Bytes per element that norm, residual and dropout of a half-layer move, forward."""
     dropped = FUSED_DROPOUT_BYTES if case.fused else EAGER_DROPOUT_BYTES
-    return NORM_BYTES + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
+    return case.traits.kernels.norm_bytes + RESIDUAL_BYTES + (dropped if case.train.dropout else 0)
 
 
 def attention(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:

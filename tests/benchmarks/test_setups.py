@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import accuracy
-from benchmarks.accuracy.rows import sources
-from benchmarks.accuracy.rows.csv_rows import row_of
+from benchmarks.accuracy.rows import gpu_names
+from benchmarks.accuracy.rows.csv_rows import Unusable, row_of
 from benchmarks.accuracy.rows.measured_seconds import (
     CONVENTIONS,
     from_flops,
@@ -18,8 +18,9 @@ from benchmarks.accuracy.rows.measured_seconds import (
     measured_seconds,
 )
 from benchmarks.accuracy.setups.layer_placement import filled
-from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.prediction import predict, price_range
 from benchmarks.accuracy.setups.setup import setup_of
+from benchmarks.accuracy.setups.stacks import STACKS, stack_of
 from parc.compiler.case import Case
 from parc.compiler.memory import activations
 from parc.compiler.time.parallel_traffic import reduce_seconds
@@ -58,14 +59,14 @@ from tests.support.measured_rows import row
 )
 def test_a_gpu_by_any_of_its_names(said: str, name: str | None) -> None:
     """Of parts that differ none is taken for another."""
-    assert sources.gpu_named(said) == name
+    assert gpu_names.gpu_named(said) == name
 
 
 @pytest.mark.parametrize("gpus_per_node", ["4", "8"])
 def test_zero_3_of_2021_reaches_one_port_of_a_node(gpus_per_node: str) -> None:
     """However many GPUs a node has: what all its ports carry is divided by as many."""
     sharded = {"gpus_per_node": gpus_per_node, "zero_stage": "3", "tp": "1", "dp": "128"}
-    case = setup_of(row(source="SC21 Table 2", mbs="4", **sharded)).case
+    case = setup_of(row(framework="deepspeed", mbs="4", **sharded)).case
     assert case.traits.wire.wide_ports == 1
 
     def seconds(ports: int | None) -> float:
@@ -109,8 +110,8 @@ def test_words_may_be_written_in_capitals() -> None:
 
 
 def test_every_gpu_of_the_table_is_named_by_itself() -> None:
-    found = {name: sources.GPUS[sources.gpu_named(name) or ""] for name in sources.GPUS}
-    assert found == sources.GPUS
+    found = {name: gpu_names.GPUS[gpu_names.gpu_named(name) or ""] for name in gpu_names.GPUS}
+    assert found == gpu_names.GPUS
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ def test_nanotron_sums_in_fp32_beside_16_bit_gradients(
     """nanotron's optim/gradient_accumulator.py, with DistributedDataParallel's buckets but at ZeRO 1, where
     nothing overlaps (trainer.py)."""
     run = row(
-        source="nanotron runs",
+        framework="nanotron",
         tp="1",
         dp=dp,
         gpus=dp,
@@ -232,8 +233,117 @@ def test_nanotron_sums_in_fp32_beside_16_bit_gradients(
     found = (
         state.weights + state.gradients + state.optimizer / (8 if state.optimizer_sharded else 1)
     )
-    assert setup.framework == "nanotron" and found == bytes_per_parameter
+    assert found == bytes_per_parameter
     assert (
         setup.case.traits.overlap.gradient_reduction == beside
         and setup.case.traits.wire.all_reduces(1)
     )
+
+
+@pytest.mark.parametrize(
+    ("framework", "version", "since"),
+    [
+        ("megatron-lm", "2021-01", ""),
+        ("megatron-lm", "2021-04", "2021-02"),
+        ("megatron-lm", "2022", "2022-05"),
+        ("megatron-lm", "2023-12", "2023"),
+        ("megatron-lm", "core_v0.12.1", "2024"),
+        ("megatron-lm", "0.19", "2024"),
+        ("megatron-lm", "", "2024"),
+        ("torchtitan", "2024", ""),
+        ("torchtitan", "v0.2.2", "2024-12"),
+        ("deepspeed", "2021", ""),
+        ("nemo", "v24.11.1", ""),
+    ],
+)
+def test_a_version_chooses_the_newest_entry_that_is_no_newer(
+    framework: str, version: str, since: str
+) -> None:
+    stack = stack_of(row(framework=framework, framework_version=version))
+    assert (stack.framework, stack.since) == (framework, since)
+
+
+def test_entries_of_a_framework_are_oldest_first() -> None:
+    for name in {stack.framework for stack in STACKS}:
+        dates = [stack.since for stack in STACKS if stack.framework == name]
+        assert dates == sorted(set(dates))
+
+
+def test_source_place_and_notes_decide_no_price() -> None:
+    with accuracy.DATA.open(newline="") as file:
+        lines = list(csv.DictReader(file))[::60]
+    told = {
+        "source": "MaxText llm-foundry BigScience",
+        "where": "02-27",
+        "notes": "DeepSpeed, eager",
+    }
+    for line in lines:
+        try:
+            setups = [setup_of(row_of({**line, **change})) for change in ({}, told)]
+        except Unusable:
+            continue
+        assert setups[0].asked == setups[1].asked and setups[0].layout == setups[1].layout
+
+
+@pytest.mark.parametrize(
+    ("change", "slower"),
+    [
+        ({"norm_kernel": "eager"}, True),
+        ({"norm_kernel": "fused"}, None),
+        ({"dp_overlap": "1"}, False),
+        ({"dp_overlap": "0"}, None),
+        ({"tp_overlap": "1"}, False),
+        ({"grad_dtype": "fp32"}, True),
+        ({"grad_dtype": "fp16"}, None),
+        ({"attention": "", "attention_kernel": "megatron-softmax"}, None),
+        ({"attention": "flash", "attention_kernel": "fa2"}, False),
+        ({"node_gbps": "100"}, True),
+        ({"launch_blocking": "1"}, True),
+    ],
+)
+def test_a_column_overrides_one_fact_of_the_framework(
+    change: dict[str, str], slower: bool | None
+) -> None:
+    """None: it says what the framework of the time does anyway."""
+    usual, stated = (predict(setup_of(row(**each))).seconds for each in ({}, change))
+    assert (stated > usual, stated < usual) == (slower is True, slower is False)
+
+
+def test_a_graph_leaves_the_host_nothing_to_do() -> None:
+    traits = setup_of(row(cuda_graph="1")).case.traits.host
+    assert (traits.host_seconds, traits.gap_seconds, traits.expert_host_seconds) == (0, 0, 0)
+
+
+def test_a_named_part_is_priced_as_itself() -> None:
+    h100 = {"gpu": "H100-SXM", "framework": "torchtitan", "attention": "flash", "precision": "bf16"}
+    gpu = setup_of(row(**h100, gpu_part="h100_500w_hbm2e")).case.gpu
+    assert gpu.power == 500 and gpu.memory_bandwidth == 2.4e12
+
+
+def test_attention_goes_at_the_pace_of_its_kernel() -> None:
+    h100 = {"gpu": "H100-SXM", "attention": "flash", "precision": "bf16"}
+    found = [
+        setup_of(row(**h100, attention_kernel=kernel)).case.gpu.attention_efficiency
+        for kernel in ("triton", "fa2", "te", "fa3")
+    ]
+    assert found == sorted(found) and found[0] < found[-1]
+
+
+def test_a_cut_model_has_neither_the_dense_nor_the_mtp_layers_of_the_whole() -> None:
+    open_fields = ("layers", "hidden", "heads", "kv_heads", "ffn_hidden", "gated_mlp", "vocab")
+    deepseek = {**dict.fromkeys(open_fields, ""), "model": "DeepSeek-V3", "ep": "1", "mbs": "1"}
+    whole, cut = (setup_of(row(**deepseek | {"layers": layers})).case.model for layers in ("", "4"))
+    assert (whole.dense_layers, whole.mtp_layers) == (3, 1)
+    assert (cut.dense_layers, cut.mtp_layers) == (0, 0)
+    stated = setup_of(row(**deepseek | {"layers": "4", "dense_layers": "1", "mtp_layers": "0"}))
+    assert (stated.case.model.dense_layers, stated.case.model.mtp_layers) == (1, 0)
+
+
+def test_an_open_field_has_a_range_around_the_stated_prices() -> None:
+    setup = setup_of(row(recompute="", mbs=""))
+    assert setup.ranged == ("micro_batch", "recompute", "recompute_layers")
+    filled_in = predict(setup)
+    low, high = price_range(setup, filled_in.layout) or (0.0, 0.0)
+    assert low <= filled_in.seconds <= high and low < high
+    assert low <= predict(setup_of(row())).seconds <= high
+    assert price_range(setup_of(row()), predict(setup_of(row())).layout) is None

@@ -16,13 +16,18 @@ GOOD = {
     "cp": "1", "ep": "", "dp": "32", "zero_stage": "0", "fsdp_shard_group": "", "mbs": "16", "gbs": "512",
     "recompute": "full", "precision": "fp16", "attention": "unfused", "offload": "0",
     "tflops_per_gpu": "142", "flops_convention": "hardware", "mfu": "", "step_time_s": "",
-    "tokens_per_s_per_gpu": "", "mem_gb": "", "oom": "0", "notes": "",
+    "tokens_per_s_per_gpu": "", "mem_gb": "", "oom": "0", "notes": "", "framework": "megatron-lm",
+    "framework_version": "2021-04", "gpu_part": "", "attention_kernel": "", "norm_kernel": "",
+    "tp_overlap": "", "dp_overlap": "", "grad_dtype": "", "fp8_recipe": "", "cuda_graph": "",
+    "dense_layers": "", "mtp_layers": "",
 }  # fmt: skip
 
 
 def write(path: Path, *rows: dict[str, str]) -> Path:
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(GOOD))
+        writer = csv.DictWriter(
+            file, fieldnames=list({**GOOD, **{k: "" for r in rows for k in r}}), restval=""
+        )
         writer.writeheader()
         writer.writerows(rows)
     return path

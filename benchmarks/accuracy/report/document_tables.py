@@ -36,7 +36,6 @@ def write(report: Report) -> None:
 def _errors(report: Report) -> list[Sequence[str]]:
     rows = {name: each for name, each in kinds(report).items() if each["n"]}
     rows["all rows"] = report["overall"]["rows"]
-    rows["all that were measured"] = report["overall"]["measured"]
     table = [
         (name, f"{each['n']:,}", _signed(each["bias"]), *map(_share, _two(each)))
         for name, each in rows.items()
@@ -64,12 +63,12 @@ def _ranking(report: Report) -> str:
 
 
 def _lines(report: Report) -> list[str]:
-    overall, ranks = report["overall"], report["group_summary"]["measured"]
+    overall, ranks = report["overall"], report["group_summary"]["all"]
     middle, memory, oom = overall["median_of_sources"], report["memory"], report["oom"]
     timed = sum(1 for each in report["by_source"].values() if each["n"])
-    run, rows = overall["measured"]["n"], overall["rows"]["n"]
+    run = overall["rows"]["n"]
     return [
-        f"Step time of {run:,} measured runs and {rows - run:,} that a simulator put together: median error "
+        f"Step time of {run:,} measured runs that state their layout: median error "
         f"{_share(middle['median_ape'])}, 90th percentile {_share(middle['p90_ape'])}, each the median over "
         f"{timed} sources; the band in brackets beside an MFU holds four of five.",
         f"Of {ranks['groups']} jobs that were run with four or more layouts, parc's pick is on average "

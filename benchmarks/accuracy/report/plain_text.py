@@ -42,14 +42,49 @@ def errors(reports: Mapping[str, Mapping[str, Any]], title: str) -> Iterator[str
 
 
 def kinds(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Reports by source; below a source that ran both, those of its dense models and of its experts, and
-    below one that changed, that of its later rows."""
+    """Reports by source; below a source that ran both, those of its dense models and of its experts."""
     found = {}
     for name, each in document["by_source"].items():
         found[name] = each
         parts = each["by_kind"] if len(each["by_kind"]) > 1 else {}
-        found |= {f"{name}: {part}": of_it for part, of_it in (parts | each["later"]).items()}
+        found |= {f"{name}: {part}": of_it for part, of_it in parts.items()}
     return found
+
+
+def open_rows(document: Mapping[str, Any]) -> Iterator[str]:
+    """Rows that leave fields open, by source: their lowest and highest prices beside what was measured."""
+    found = {name: each["open"] for name, each in document["by_source"].items()}
+    found["all"] = document["overall"]["open"]
+    lines = [
+        (
+            name,
+            str(each["n"]),
+            percent(each["inside"]),
+            percent(each["median_ape"]),
+            percent(each["p90_ape"]),
+            percent(each["width"]),
+        )
+        for name, each in found.items()
+        if each["n"]
+    ]
+    head = ("rows that leave fields open", "rows", "inside", "median outside", "p90 outside")
+    yield from table((*head, "width"), lines)
+
+
+def simulated(document: Mapping[str, Any]) -> Iterator[str]:
+    for name, each in document["simulated"].items():
+        rank = each["ranking"]
+        ranked = (
+            f"; {rank['groups']} jobs ranked at {rank['spearman']:.3f}, regret "
+            f"{percent(rank['regret_mean'])}"
+            if rank["groups"]
+            else ""
+        )
+        yield (
+            f"put together by a simulator: {name}, {each['n']} rows, median |e| "
+            f"{percent(each['median_ape'])}, p90 |e| {percent(each['p90_ape'])}{ranked}"
+        )
+        yield ""
 
 
 def ranking(document: Mapping[str, Any]) -> Iterator[str]:
@@ -69,12 +104,9 @@ def ranking(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def grouped(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Summaries of groups by source, of all, and of those that were measured where others were not."""
+    """Summaries of groups by source, and of all."""
     summary = document["group_summary"]
-    found = {**summary["by_source"], "all": summary["all"]}
-    if 0 < summary["measured"]["groups"] < summary["all"]["groups"]:
-        found["all that were measured"] = summary["measured"]
-    return found
+    return {**summary["by_source"], "all": summary["all"]}
 
 
 def repeated(document: Mapping[str, Any]) -> Iterator[str]:
@@ -130,21 +162,22 @@ def worst(document: Mapping[str, Any]) -> Iterator[str]:
         seconds = f"{each['measured']:.4g} s measured, {each['predicted']:.4g} s predicted"
         yield f"{each['id']}: {percent(each['error'], sign=True)} ({seconds})"
         yield f"    {each['job']}"
-        yield f"    {layout}{'  (completed)' if each['completed'] else ''}"
+        yield f"    {layout}{_range(each)}"
         yield f"    {time}"
     yield ""
 
 
-def _parts(overall: Mapping[str, Any]) -> tuple[str, ...]:
-    parts = ("rows", "stated", "completed")
-    return (*parts, "measured") if 0 < overall["measured"]["n"] < overall["rows"]["n"] else parts
+def _range(each: Mapping[str, Any]) -> str:
+    if not each["range"]:
+        return ""
+    return "  (fields left open: {:.4g} to {:.4g} s)".format(*each["range"])
 
 
 def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> str:
     overall = document["overall"]
     middle = {name: percent(value) for name, value in overall["median_of_sources"].items()}
     lines = [
-        *errors({name: overall[name] for name in _parts(overall)}, "overall"),
+        *errors({"rows": overall["rows"]}, "overall"),
         f"median of sources  median |e| {middle['median_ape']}, p90 |e| {middle['p90_ape']}, "
         f"coverage {percent(document['coverage'])}",
         "",
@@ -152,10 +185,13 @@ def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> 
         *errors(document["by_kind"], "kind of model"),
         *errors(document["by_gpu"], "GPU"),
         *errors(document["by_framework"], "framework"),
+        *open_rows(document),
+        *simulated(document),
         *ranking(document),
         *repeated(document),
         *memory(document),
         *counts("said by rows, not expressed by the model", document["inexpressible"], {}),
+        *counts("priced as the nearest plain stack: framework", document["unfamiliar"], {}),
         *counts("left out", document["skipped"], examples),
         *worst(document),
     ]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.rows import sources
 from benchmarks.accuracy.rows.csv_rows import Row
+from benchmarks.accuracy.rows.memory_figures import FIRST_STAGE, gauge_of
 from benchmarks.accuracy.setups.prediction import Prediction
 from benchmarks.accuracy.setups.setup import Setup
 
@@ -23,11 +23,13 @@ GROUP = 4
 
 @dataclass(frozen=True)
 class Scored:
-    """One priced row; `measured` is None for rows without a time."""
+    """One priced row; `measured` is None for rows without a time, `range` the lowest and highest price of a
+    row that leaves fields open."""
 
     setup: Setup
     prediction: Prediction
     measured: float | None
+    range: tuple[float, float] | None = None
 
     @property
     def row(self) -> Row:
@@ -43,8 +45,11 @@ class Scored:
         return "experts" if self.setup.case.model.moe else "dense"
 
     @property
-    def completed(self) -> bool:
-        return bool(self.setup.open)
+    def outside(self) -> float:
+        """How far the nearest price of the range is from the measured time: 0 inside it."""
+        low, high = self.range or (self.prediction.seconds, self.prediction.seconds)
+        measured = self.measured or 1.0
+        return max(low / measured - 1.0, 1.0 - high / measured, 0.0)
 
 
 def timed(runs: Iterable[Scored]) -> list[Scored]:
@@ -62,6 +67,24 @@ def errors(runs: Sequence[Scored]) -> Report:
         "median_ape": float(np.median(size)),
         "p90_ape": float(np.percentile(size, 90)),
         "bias": float(np.median(signed)),
+    }
+
+
+def ranges(runs: Sequence[Scored]) -> Report:
+    """Rows that leave fields open: the share of measured times between their lowest and highest price, how
+    far the others are from the nearer one, and the ranges' median width (highest over lowest, minus 1).
+    """
+    found = [run for run in timed(runs) if run.range]
+    if not found:
+        return {"n": 0, "inside": None, "median_ape": None, "p90_ape": None, "width": None}
+    off = np.array([run.outside for run in found])
+    spans = [run.range for run in found if run.range]
+    return {
+        "n": len(found),
+        "inside": float(np.mean(off == 0)),
+        "median_ape": float(np.median(off)),
+        "p90_ape": float(np.percentile(off, 90)),
+        "width": float(np.median([high / low - 1 for low, high in spans])),
     }
 
 
@@ -86,15 +109,6 @@ def median_of(reports: Iterable[Report]) -> Report:
     }
 
 
-def later(source: str, runs: Sequence[Scored]) -> dict[str, Report]:
-    """Errors of the later rows of a source that changed, by the date from which they count."""
-    return {
-        f"from {since}": errors([run for run in runs if run.row.where[-5:] >= since])
-        for pattern, since in sources.LATER
-        if pattern in source
-    }
-
-
 # --- layouts of one job ---
 
 
@@ -103,28 +117,20 @@ def job_of(run: Scored) -> tuple[Hashable, ...]:
     row, case = run.row, run.setup.case
     model = (row.model, row.layers, row.hidden, row.heads)
     return (row.source, model, row.gpu, row.gpus, row.seq_len, case.train.global_batch, row.precision,
-            row.attention, _state(row))  # fmt: skip
-
-
-def _state(row: Row) -> str:
-    """Software release, or the cluster before and after a repair."""
-    for source, since in sources.REPAIRS:
-        if source in row.source:
-            return "repaired" if row.where[-5:] >= since else "before repair"
-    release = row.where.rpartition("container ")[2]
-    return release if release != row.where else ""
+            row.attention, row.machine, row.framework_version)  # fmt: skip
 
 
 def layout_of(run: Scored) -> tuple[Hashable, ...]:
     """A layout as its source states it."""
     row = run.row
     return (row.tp, row.sp, row.pp, row.vpp, row.cp, row.ep, row.dp, row.zero_stage, row.fsdp_shard_group,
-            row.mbs, row.recompute, row.offload)  # fmt: skip
+            row.mbs, row.recompute, row.recompute_layers, row.offload, row.norm_kernel, row.tp_overlap,
+            row.dp_overlap, row.fp8_recipe)  # fmt: skip
 
 
 def job_text(run: Scored) -> str:
     row = run.row
-    state = f", {_state(row)}" if _state(row) else ""
+    state = "".join(f", {each}" for each in (row.machine, row.framework_version) if each)
     batch = run.setup.case.train.global_batch
     dims = f"{row.layers}x{row.hidden}, {row.heads} heads"
     run_on = f"{row.gpus} {row.gpu}, seq {row.seq_len}, batch {batch}, {row.precision}{state}"
@@ -205,17 +211,18 @@ def summary(found: Sequence[Report]) -> Report:
 
 def memory_error(run: Scored) -> float | None:
     """Predicted over stated bytes, minus 1; None where the source states none, or not what it counts."""
-    gauge = sources.first(sources.MEMORY, run.row.source)
-    if not run.row.mem_gb or gauge.unit is None or run.row.oom:
+    counts, unit = gauge_of(run.row)
+    if not run.row.mem_gb or counts == "unknown" or run.row.oom:
         return None
     predicted = run.prediction
     counted = {
         "device": min(predicted.cached, predicted.capacity),
+        FIRST_STAGE: min(predicted.cached, predicted.capacity),
         "reserved": predicted.cached - predicted.reserve,
         "planned": predicted.bytes - predicted.fragments,
         "allocated": predicted.bytes - predicted.reserve - predicted.fragments,
     }
-    return counted[gauge.counts] / (run.row.mem_gb * gauge.unit) - 1
+    return counted[counts] / (run.row.mem_gb * unit) - 1
 
 
 def memory(runs: Sequence[Scored]) -> Report:

@@ -69,21 +69,42 @@ class Row:
     mem_gb: float | None
     oom: int | None
     notes: str
+    framework: str
+    framework_version: str
+    gpu_part: str
+    attention_kernel: str
+    norm_kernel: str
+    tp_overlap: int | None
+    dp_overlap: int | None
+    grad_dtype: str
+    fp8_recipe: str
+    cuda_graph: int | None
+    dense_layers: int | None
+    mtp_layers: int | None
+    compile: int | None
+    optimizer: str
+    recompute_layers: int | None
+    head_dim: int | None
+    launch_blocking: int | None
+    token_drop: int | None
+    cluster: str
+    node_gbps: float | None
+    machine: str
+    mem_counts: str
+    mem_unit: str
 
     @property
     def timed(self) -> bool:
         return any((self.step_time_s, self.tokens_per_s_per_gpu, self.tflops_per_gpu, self.mfu))
 
-    @property
-    def about(self) -> str:
-        """All that tells where a row comes from."""
-        return f"{self.source} {self.where} {self.notes}"
 
-
-MAY_BE_ZERO = {"gated_mlp", "sp", "experts", "topk", "zero_stage", "offload", "oom"}
-#: The most that a field can say: the language knows no larger cluster, ZeRO has four stages, and what is
-#: on or off is 1 or 0.
-MOST = {"gpus": 10**7, "zero_stage": 3, "gated_mlp": 1, "sp": 1, "offload": 1, "oom": 1}
+#: Columns of what is on (1) or off (0).
+SWITCHES = ("gated_mlp", "sp", "oom", "tp_overlap", "dp_overlap", "cuda_graph", "compile",
+            "launch_blocking", "token_drop")  # fmt: skip
+MAY_BE_ZERO = {*SWITCHES, "experts", "topk", "zero_stage", "offload", "dense_layers", "mtp_layers"}
+#: The most that a field can say: the language knows no larger cluster, ZeRO has four stages, offload is of
+#: nothing, of the optimizer (1) or of parameters too (2).
+MOST = {"gpus": 10**7, "zero_stage": 3, "offload": 2, **dict.fromkeys(SWITCHES, 1)}
 #: What Python's own reading would take further: grouped and non-Latin digits.
 NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?|nan", re.ASCII | re.IGNORECASE
@@ -115,7 +136,9 @@ READ: Mapping[str, Callable[[str, str], Any]] = {
     "float | None": _number,
 }
 #: Columns of which a word may be written in capitals.
-WORDS = {"recompute", "precision", "attention", "flops_convention"}
+WORDS = {"recompute", "precision", "attention", "flops_convention", "framework", "gpu_part",
+         "attention_kernel", "norm_kernel", "grad_dtype", "fp8_recipe", "optimizer", "cluster", "mem_counts",
+         "mem_unit"}  # fmt: skip
 #: Columns without which a file is no table of measured runs; others may be missing and count as open.
 NEEDED = ("source", "model", "gpu", "gpus", "tp", "pp", "seq_len", "gbs")
 

@@ -3,9 +3,7 @@ source's convention."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from parc.compiler.case import Case
@@ -47,30 +45,25 @@ def blocks_only(case: Case, row: Row) -> float:
     return 8.0 * 12.0 * case.model.layers * case.model.hidden**2 * case.step_tokens
 
 
-@dataclass(frozen=True)
-class Convention:
-    """How FLOP are counted by rows with this `flops_convention` in which the pattern is found."""
-
-    stated: str
-    pattern: str
-    flops: Callable[[Case, Row], float]
-
-
-CONVENTIONS = (
-    Convention("hardware", r"8 x block parameters", blocks_only),
-    Convention("hardware", "", hardware),
-    # From Megatron-Bridge's first release on, attention is counted causal (docs/performance-summary.md).
-    Convention("model", "Megatron-Bridge", model_causal),
-    Convention("model", "", model_full),
-)
+#: How FLOP are counted, by the word in `flops_convention`.
+CONVENTIONS: Mapping[str, Callable[[Case, Row], float]] = {
+    "hardware": hardware,
+    "blocks": blocks_only,
+    "model": model_full,
+    "causal": model_causal,
+}
+#: Frameworks whose model FLOP count attention causal: Megatron-Bridge from its first release on
+#: (docs/performance-summary.md).
+CAUSAL = ("megatron-bridge",)
 
 
 def counted(case: Case, row: Row) -> float:
     """FLOP of one step as the row's source counts them."""
-    for convention in CONVENTIONS:
-        if convention.stated == row.flops_convention and re.search(convention.pattern, row.about):
-            return convention.flops(case, row)
-    raise Unusable(f"unknown flops_convention `{row.flops_convention}`")
+    stated = row.flops_convention
+    if stated not in CONVENTIONS:
+        raise Unusable(f"unknown flops_convention `{stated}`")
+    word = "causal" if stated == "model" and row.framework in CAUSAL else stated
+    return CONVENTIONS[word](case, row)
 
 
 def from_time(case: Case, row: Row) -> float | None:

@@ -16,8 +16,7 @@ def placement_of(setup: Setup, vpp: int) -> Split:
     """
     model, pp = setup.case.model, setup.layout["pp"]
     chunks = pp * vpp
-    ends = "embedding counted as a layer" in setup.row.notes or bool(model.layers % chunks)
-    if pp > 1 and ends and (model.layers + 2) % chunks == 0:
+    if pp > 1 and model.layers % chunks and (model.layers + 2) % chunks == 0:
         return ranks_of(model, _without_ends(filled(model.layers + 2, chunks)), pp)
     shares = filled(model.layers, chunks)
     return ranks_of(model, shares, pp) if min(shares) else split(model, pp, vpp)

@@ -1,4 +1,5 @@
-"""What frameworks that are no target of parc's keep in memory, and how: traits to replace, by row."""
+"""What frameworks that are no target of parc's keep in memory, and how: traits to replace, by what a row
+says."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.accuracy.rows.csv_rows import Row
-from benchmarks.accuracy.setups.frameworks import Framework
 from parc.compiler.traits import StateBytes
 from parc.dsl.job import Job
 
@@ -90,10 +90,12 @@ ONEFLOW: Traits = (("logit_bytes", 4.0), ("local_logit_bytes", 8.0), ("reduce_by
 HALF_LOSS: Traits = (("loss_bytes", 12.0),)
 
 
-def of_performance_recipes(job: Job, zero: int) -> StateBytes:
-    """Megatron-LM's state with gradients in 16 bits: grad_reduce_in_fp32 is off in NeMo's and
-    Megatron-Bridge's performance recipes, and examples/llama sets --grad-reduce-in-bf16."""
+def gradients_in_16_bits(job: Job, zero: int) -> StateBytes:
+    """Megatron-LM's state with gradients in 16 bits (--grad-reduce-in-bf16)."""
     return StateBytes(2.0, 2.0, 12.0, zero >= 3, zero >= 2, zero >= 1)
+
+
+IN_16_BITS: Traits = (("state", gradients_in_16_bits), ("reduce_bytes", 2.0))
 
 
 def no_bucket(job: Job) -> int:
@@ -138,56 +140,63 @@ PIPELINE: Traits = (
 )
 
 
-def traits_of(row: Row, framework: Framework) -> Traits:
-    """Memory traits of a row's framework that differ from the target's that prices it."""
-    if row.source == "Megatron SC21 Table 2" and row.zero_stage == 3:
-        return (("state", deepspeed_16_bits), *DEEPSPEED_3)
-    if framework.name in ("NeMo", "Megatron-Bridge") or "examples/llama" in row.source:
-        return (("state", of_performance_recipes), ("reduce_bytes", 2.0))
-    if framework.name == "nanotron":
-        # trainer.py: without ZeRO DistributedDataParallel reduces beside the backward pass, with it the sums
-        # are reduced after, and whole.
-        beside = ("gradient_reduction", row.zero_stage == 0)
-        several = (row.dp or 1) * (row.cp or 1) > 1
-        return (("state", nanotron if several else summed_in_fp32), beside)
-    if framework.name == "OneFlow":
-        # oneflow_gpt/training.py: nccl_use_compute_stream with tensor parallelism.
-        apart = row.tp == 1 and (row.dp or 1) > 1
-        loss = HALF_LOSS if row.tp == 1 else ()
-        # pipeline_buffer_pass.cpp: room for 2 pp inputs of every layer, undivided, where pp are in flight.
-        room = ("receive_buffers", (row.layers or 0) * (row.tp or 1))
-        return (("state", oneflow_reduced if apart else oneflow), room, *ONEFLOW, *loss)
-    if framework.name != "Megatron-DeepSpeed":
-        return ()
+#: Megatron-LM of 2021 keeps the outputs of its stages.
+OF_2021: Traits = (("state", megatron_2021), *PIPELINE[:1], *OLD_LOGITS)
+
+
+def of_the_target(row: Row) -> Traits:
+    """Nothing differs but the dtype of gradients, where a row says it."""
+    return IN_16_BITS if row.grad_dtype in ("bf16", "fp16") else ()
+
+
+def of_performance_recipes(row: Row) -> Traits:
+    """Gradients in 16 bits, as NeMo's and Megatron-Bridge's performance recipes have them
+    (grad_reduce_in_fp32 is off), unless a row says otherwise."""
+    return () if row.grad_dtype == "fp32" else IN_16_BITS
+
+
+def nanotron_sums(row: Row) -> Traits:
+    """trainer.py: without ZeRO DistributedDataParallel reduces beside the backward pass, with it the sums are
+    reduced after, and whole."""
+    several = (row.dp or 1) * (row.cp or 1) > 1
+    beside = ("gradient_reduction", row.zero_stage == 0)
+    return (("state", nanotron if several else summed_in_fp32), beside)
+
+
+def oneflow_plan(row: Row) -> Traits:
+    """oneflow_gpt/training.py: nccl_use_compute_stream with tensor parallelism. pipeline_buffer_pass.cpp:
+    room for 2 pp inputs of every layer, undivided, where pp are in flight."""
+    apart = row.tp == 1 and (row.dp or 1) > 1
+    room = ("receive_buffers", (row.layers or 0) * (row.tp or 1))
+    loss = HALF_LOSS if row.tp == 1 else ()
+    return (("state", oneflow_reduced if apart else oneflow), room, *ONEFLOW, *loss)
+
+
+def megatron_of_2021(row: Row) -> Traits:
+    """Weights and gradients in 16 bits, one logit in three copies."""
+    return OF_2021
+
+
+def deepspeed_of_2021(row: Row) -> Traits:
+    """ZeRO of DeepSpeed 0.3 to 0.6 around a model of its own."""
     if row.zero_stage == 3:
-        return (
-            ("state", deepspeed_16_bits),
-            ("buffers", bucket_of_a_square),
-            *DEEPSPEED_3,
-            *_checkpoints(row),
-        )
+        return (("state", deepspeed_16_bits), ("buffers", bucket_of_a_square), *DEEPSPEED_3)
+    return (("state", deepspeed_16_bits), *OLD_LOGITS)
+
+
+def megatron_deepspeed(row: Row) -> Traits:
+    """Megatron-LM's layers in DeepSpeed's pipeline or its ZeRO 3, whose scripts set --partition-activations
+    and --checkpoint-in-cpu (experiments/gpt2-meg-ds-zero/meg_ds_zero_gpt2_perf_n16.slurm)."""
+    if row.zero_stage == 3:
+        return (*deepspeed_of_2021(row), ("checkpoints", "host"))
     if row.zero_stage == 0:
-        pipeline = PIPELINE if "DeepSpeed" in row.notes else PIPELINE[:1]
-        return (("state", megatron_2021), *pipeline, *OLD_LOGITS)
-    kept = BF16_OPTIMIZER if _sums_in_fp32(row) else (("state", deepspeed_16_bits),)
+        return (("state", megatron_2021), *PIPELINE, *OLD_LOGITS)
+    kept = BF16_OPTIMIZER if row.grad_dtype == "fp32" else (("state", deepspeed_16_bits),)
     return (*kept, ("buffers", no_bucket), *PIPELINE, *OLD_LOGITS)
 
 
-def _sums_in_fp32(row: Row) -> bool:
-    return "fp32 gradient accumulation (not sharded" in row.notes
-
-
-def bucket_bytes(row: Row, framework: str, layout: Mapping[str, int]) -> int:
+def bucket_bytes(row: Row, layout: Mapping[str, int]) -> int:
     """Bytes of the flat copies of gradients, and of gathered weights, that DeepSpeed's ZeRO 1 makes at the
     end of a step; BF16_Optimizer sends its sums as they lie."""
-    if framework != "Megatron-DeepSpeed" or layout["zero"] not in (1, 2) or _sums_in_fp32(row):
-        return 0
-    return 2 * BUCKET
-
-
-def _checkpoints(row: Row) -> Traits:
-    """BigScience's script sets --partition-activations and --checkpoint-in-cpu, and rows say which runs
-    left the second out (experiments/gpt2-meg-ds-zero/meg_ds_zero_gpt2_perf_n16.slurm)."""
-    if "no checkpoint-in-cpu" in row.notes:
-        return (("checkpoints", "divided"),)
-    return (("checkpoints", "host"),) if "Megatron TP + DeepSpeed ZeRO-3" in row.notes else ()
+    flat = row.framework == "megatron-deepspeed" and row.grad_dtype != "fp32"
+    return 2 * BUCKET if flat and layout["zero"] in (1, 2) else 0

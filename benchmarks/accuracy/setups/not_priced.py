@@ -3,7 +3,6 @@ each is an error."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,10 +13,6 @@ from benchmarks.accuracy.setups.setup import Setup
 class Limit:
     text: str
     holds: Callable[[Setup], bool]
-
-
-def noted(pattern: str) -> Callable[[Setup], bool]:
-    return lambda setup: re.search(pattern, setup.row.notes) is not None
 
 
 def _tensor(setup: Setup) -> bool:
@@ -33,8 +28,16 @@ def _alibi(setup: Setup) -> bool:
     return setup.row.model.startswith(("MPT", "BLOOM"))
 
 
-def _flash(setup: Setup) -> bool:
-    return setup.row.attention == "flash"
+def _windowed(setup: Setup) -> bool:
+    return setup.row.model.startswith("GPT-OSS") and setup.case.model.window is None
+
+
+def _layers(setup: Setup) -> bool:
+    return bool(setup.row.recompute_layers)
+
+
+def _dropping(setup: Setup) -> bool:
+    return bool(setup.row.token_drop)
 
 
 def _ragged(setup: Setup) -> bool:
@@ -49,22 +52,9 @@ LIMITS = (
     Limit("tp > 1, sequence parallelism not stated; priced with it", _tensor),
     Limit("layers do not fill the stages evenly; placed as the framework does", _uneven),
     Limit("ALiBi positions; priced without positions", _alibi),
-    Limit("attention that alternates with a window; priced without", noted("alternating sliding")),
-    Limit("every second layer recomputed; priced as half of them", noted("selective layer")),
-    Limit("8-bit optimizer state; priced as the target's", noted("8-bit")),
-    Limit(
-        "overlap of communication switched off; priced with it",
-        noted("overlap features off|no overlap of gradient"),
-    ),
-    Limit("asynchronous tensor parallelism; priced without", noted("AsyncTP")),
-    Limit(
-        "packed sequences; priced as full ones",
-        noted("packed sequences|SFT run|pack_sample_into_one=True"),
-    ),
-    Limit("token dropping; priced with balanced routing", noted("tokendrop")),
-    Limit("fp8 scaled more finely than per tensor; priced as fp8", noted("finer quantization")),
-    Limit("gradients reduced in 16 bits (mode PURE); priced in fp32", noted("mode PURE")),
-    Limit("generation of fused attention not stated; priced with the GPU's one rate", _flash),
+    Limit("attention that alternates with a window; priced without", _windowed),
+    Limit("a share of the layers recomputed; priced as so many of each stage's first", _layers),
+    Limit("token dropping; priced with balanced routing", _dropping),
     Limit("micro-batches that do not divide the batch; priced as rounded up", _ragged),
     Limit("state in host memory; priced with the target's offload", _offloaded),
 )

@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.accuracy.rows import sources
 from benchmarks.accuracy.rows.csv_rows import Unusable
+from benchmarks.accuracy.rows.memory_figures import FIRST_STAGE
 from benchmarks.accuracy.setups import memory_traits
 from benchmarks.accuracy.setups.layer_placement import placement_of
 from benchmarks.accuracy.setups.setup import Asked, Setup, case_of
@@ -20,6 +20,7 @@ from parc.compiler.pipeline.even_split import fills_stages
 from parc.compiler.plan import Estimate
 from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.pricing.quantities import price
+from parc.compiler.risk import SPREAD
 from parc.compiler.search.sweep import fits
 from parc.compiler.target import holds
 from parc.compiler.traits import StateBytes
@@ -63,7 +64,12 @@ def predict(setup: Setup) -> Prediction:
         layout.update(completion(setup.asked, stated, setup.open))
     if setup.one_layer:
         return _of_one_layer(setup, layout)
-    return _prediction(setup, layout, _estimate(setup, layout))
+    found = _prediction(setup, layout, _estimate(setup, layout))
+    if not setup.stack.saves_ends:
+        return found
+    # Its time is that of fewer layers repeated, its memory that of all, but for the little that is kept.
+    held = _prediction(setup, layout, _estimate(setup, {**layout, "recompute_layers": 0}))
+    return replace(held, seconds=found.seconds, time=found.time)
 
 
 def _estimate(setup: Setup, layout: Mapping[str, int]) -> Estimate:
@@ -90,8 +96,7 @@ def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> 
 def _seen(setup: Setup, layout: Mapping[str, int]) -> int:
     """Bytes on the rank that the source looked at, caches included."""
     found = _cached(setup, layout)
-    gauge = sources.first(sources.MEMORY, setup.row.source)
-    stages = found.stages[:1] if gauge.stage == "first" else found.stages
+    stages = found.stages[:1] if setup.row.mem_counts == FIRST_STAGE else found.stages
     return max(_with_cache(stage.memory) + _bucket(setup, layout, stage.memory) for stage in stages)
 
 
@@ -104,7 +109,7 @@ def _with_cache(memory: Mapping[str, int]) -> int:
 
 def _bucket(setup: Setup, layout: Mapping[str, int], memory: Mapping[str, int]) -> int:
     """Bytes of the flat copy in which DeepSpeed's pipeline reduces and gathers, kept like the rest."""
-    width = memory_traits.bucket_bytes(setup.row, setup.framework, layout)
+    width = memory_traits.bucket_bytes(setup.row, layout)
     return min(width, memory["gradients"])
 
 
@@ -159,6 +164,29 @@ def completion(
     )
     row = int(np.argmin(order))
     return {name: int(columns[name][row]) for name in (*unset, "dp_shard")}
+
+
+def price_range(setup: Setup, layout: Mapping[str, int]) -> tuple[float, float] | None:
+    """Lowest and highest seconds over the plausible values of what the row leaves open, other variables as in
+    `layout`; None where it leaves nothing open that counts. Plausible is what fits within the spread of
+    predicted memory, and all where nothing does."""
+    if not setup.ranged:
+        return None
+    stated = {name: layout[name] for name in ORDER if name not in (*setup.ranged, *DERIVED)}
+    key = tuple(sorted(stated.items()))
+    low, high = _range(setup.asked, key, setup.ranged)
+    return low * setup.share, high * setup.share
+
+
+@cache
+def _range(
+    asked: Asked, stated: tuple[tuple[str, int], ...], ranged: tuple[str, ...]
+) -> tuple[float, float]:
+    case = case_of(asked)
+    prices = price(case, _candidates(case, dict(stated), ranged))
+    held = prices.memory_kib * 1024 <= case.gpu.memory * (1 + 2 * SPREAD)
+    seconds = prices.step_ns[held] if held.any() else prices.step_ns
+    return float(seconds.min()) / 1e9, float(seconds.max()) / 1e9
 
 
 def _candidates(

@@ -3,21 +3,20 @@ what stays open."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError
-
-from benchmarks.accuracy.rows import sources
+from benchmarks.accuracy.rows import gpu_names
 from benchmarks.accuracy.rows.csv_rows import Row, Unusable
-from benchmarks.accuracy.setups import frameworks, memory_traits
+from benchmarks.accuracy.setups import stated_facts
+from benchmarks.accuracy.setups.model import checked, model_of
+from benchmarks.accuracy.setups.stacks import Stack, stack_of
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
-from parc.dsl import std_cluster, std_entries, std_gpu, std_model
+from parc.dsl import JobError, std_cluster, std_gpu
 from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.job import Job, TargetSpec, Train
 from parc.dsl.model import Model
@@ -26,6 +25,10 @@ RECOMPUTE = {"none": 0, "selective": 1, "full": 2}
 #: Dropout of Megatron-LM's defaults, from before fused attention; later recipes have none (arguments.py,
 #: --attention-dropout and --hidden-dropout).
 UNFUSED_DROPOUT = 0.1
+#: Variables that a row must state to have one price.
+RANGED = ("micro_batch", "recompute", "recompute_layers", "ep")
+#: Bytes per second.
+GIGA_BITS = 1e9 / 8
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,16 @@ class Setup:
     row: Row
     asked: Asked
     case: Case
-    framework: str
+    stack: Stack
     layout: Mapping[str, int]
     open: tuple[str, ...]
     one_layer: bool = False
     share: float = 1.0
+
+    @property
+    def ranged(self) -> tuple[str, ...]:
+        """What the row leaves open that no default of a framework stands for."""
+        return tuple(name for name in self.open if name in RANGED)
 
 
 def _need(value: int | None, what: str) -> int:
@@ -62,32 +70,32 @@ def _need(value: int | None, what: str) -> int:
 
 
 def gpu_of(row: Row) -> Gpu:
-    named = sources.gpu_named(row.gpu)
-    if named is None and (several := sources.gpus_like(row.gpu)):
+    """The GPU of the standard library, or the part of it that the row names."""
+    named = gpu_names.gpu_named(row.gpu)
+    if named is None and (several := gpu_names.gpus_like(row.gpu)):
         raise Unusable(f"GPU `{row.gpu}` may be {' or '.join(several)}")
     if named is None:
         raise Unusable(f"unknown GPU `{row.gpu}`" if row.gpu else "GPU not stated")
-    name = sources.GPUS[named]
-    kernel = sources.first(sources.KERNELS, row.source, row.about)
-    return _part(name, sources.first(sources.PARTS, row.notes).pattern, kernel.pattern)
+    usual = std_gpu_named(gpu_names.GPUS[named])
+    if not row.gpu_part:
+        return usual
+    try:
+        part = std_gpu_named(row.gpu_part)
+    except JobError:
+        raise Unusable(f"unknown gpu_part `{row.gpu_part}`") from None
+    if part.arch != usual.arch or part.name in {*gpu_names.GPUS.values()} - {usual.name}:
+        raise Unusable(f"gpu_part `{row.gpu_part}` contradicts GPU `{row.gpu}`")
+    return part
 
 
-@cache
-def _part(name: str, pattern: str, kernel: str) -> Gpu:
-    change = next(part.change for part in sources.PARTS if part.pattern == pattern)
-    gpu = std_gpu(name).model_copy(update={"name": name, **change})
-    older = next(each.efficiency for each in sources.KERNELS if each.pattern == kernel)
-    share = older.get(gpu.arch, gpu.attention_efficiency)
-    return gpu.model_copy(update={"attention_efficiency": min(share, gpu.attention_efficiency)})
-
-
-def cluster_of(row: Row) -> Cluster:
-    gpu, gpus = gpu_of(row), _need(row.gpus, "number of GPUs")
-    machine = sources.first(sources.MACHINES, f"{row.source} {row.gpu}", row.about)
-    base = std_cluster_named(machine.cluster or sources.HOME[gpu.name])
-    if machine.kernels:
-        reserve = gpu.reserve - sources.LAZY_KERNELS + machine.kernels
-        gpu = gpu.model_copy(update={"reserve": reserve})
+def cluster_of(row: Row, gpu: Gpu) -> Cluster:
+    """The row's nodes of that GPU: its usual cluster's, but for the network that the row states."""
+    gpus = _need(row.gpus, "number of GPUs")
+    name = row.cluster or gpu_names.HOME[gpu_names.GPUS[gpu_names.gpu_named(row.gpu) or ""]]
+    try:
+        base = std_cluster_named(name)
+    except JobError:
+        raise Unusable(f"unknown cluster `{name}`") from None
     whole = row.gpus_per_node or base.gpus_per_node
     per_node = gpus if gpus < whole else gcd(gpus, whole)
     change: dict[str, Any] = {
@@ -96,8 +104,8 @@ def cluster_of(row: Row) -> Cluster:
         "nodes": (gpus // per_node,),
         "nvlink_domain": base.nvlink_domain or whole,
     }
-    if machine.node_network is not None:
-        change["network"] = machine.node_network / whole
+    if row.node_gbps is not None:
+        change["network"] = row.node_gbps * GIGA_BITS / whole
     return base.model_copy(update=change)
 
 
@@ -106,99 +114,24 @@ def std_cluster_named(name: str) -> Cluster:
     return std_cluster(name)
 
 
-def model_of(row: Row) -> Model:
-    """Raises Unusable when dimensions are missing or impossible."""
-    stated = {key: value for key, value in _dimensions(row).items() if value is not None}
-    known = _known(row.model)
-    fields = {**(std_model(known).model_dump() if known else _conventions(row, stated)), **stated}
-    if fields["hidden"] % fields["heads"] and not fields.get("head_dim"):
-        raise Unusable("impossible dimensions: hidden is no multiple of heads")
-    return _checked(Model, fields)
-
-
-def _conventions(row: Row, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model that the standard library does not have takes from its family."""
-    if re.search(sources.HYBRIDS, row.model):
-        raise Unusable("state-space layers are not in the language")
-    assumed = {"vocab": 1} if row.layers == 1 else {}
-    if not {"layers", "hidden", "heads", "ffn", "vocab"} <= {*assumed, *stated}:
-        raise Unusable("model dimensions not stated")
-    habits = sources.first(sources.FAMILIES, row.model).fields
-    plain = sources.GATED if row.gated_mlp else sources.PLAIN
-    return {"name": row.model, **assumed, **plain, **habits}
-
-
-def _known(name: str) -> str | None:
-    """The model of the standard library that a row means by a name alone."""
-    plain = _plain(name)
-    for pattern, other in sources.ALIKE:
-        plain = re.sub(pattern, other, plain)
-    return _standard_models().get(plain)
-
-
 @cache
-def _standard_models() -> dict[str, str]:
-    return {_plain(entry.name): entry.name for entry in std_entries() if entry.kind == "model"}
+def std_gpu_named(name: str) -> Gpu:
+    return std_gpu(name).model_copy(update={"name": name})
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower().partition("[")[0])
-
-
-def _dimensions(row: Row) -> dict[str, Any]:
-    experts = row.experts or None
-    return {
-        "layers": row.layers,
-        "hidden": row.hidden,
-        "heads": row.heads,
-        "kv_heads": row.kv_heads,
-        "ffn": row.ffn_hidden or row.moe_ffn_hidden,
-        "vocab": row.vocab,
-        "gated": None if row.gated_mlp is None else bool(row.gated_mlp),
-        "head_dim": _noted(r"head dim (\d+)", row.notes),
-        "experts": experts,
-        "topk": row.topk if experts else None,
-        "expert_ffn": row.moe_ffn_hidden if experts else None,
-        "shared_experts": _noted(r"(\d+) shared expert", row.notes) if experts else None,
-    }
-
-
-def _noted(pattern: str, notes: str) -> int | None:
-    found = re.search(pattern, notes)
-    return int(found[1]) if found else None
-
-
-Checked = TypeVar("Checked", Model, Train)
-
-
-def _checked(kind: type[Checked], values: Mapping[str, Any]) -> Checked:
-    """Raises Unusable where the language takes no such value."""
-    try:
-        return kind.model_validate(dict(values))
-    except ValidationError as error:
-        places = error.errors()[0]["loc"]
-        raise Unusable(f"impossible `{places[0] if places else kind.__name__.lower()}`") from None
-
-
-def train_of(row: Row, framework: frameworks.Framework, batch: int) -> Train:
-    fused = not row.attention.startswith("unfused")
-    if row.precision not in ("bf16", "fp16", "fp8", "mxfp8"):
-        raise Unusable(
-            f"precision `{row.precision}` is not in the language"
-            if row.precision
-            else "precision not stated"
-        )
-    return _checked(
+def train_of(row: Row, stack: Stack, kernel: str, batch: int) -> Train:
+    fused = kernel not in stated_facts.UNFUSED
+    return checked(
         Train,
         {
             "seq_len": _need(row.seq_len, "sequence length"),
             "global_batch": batch,
             "steps": 1,
-            "precision": row.precision,
-            "optimizer": "adam8bit" if "8-bit" in row.notes else "adam",
+            "precision": stated_facts.precision_of(row),
+            "optimizer": stated_facts.optimizer_of(row),
             "attention": "flash" if fused else "unfused",
             "dropout": 0.0 if fused else UNFUSED_DROPOUT,
-            "compile": framework.compiles or "torch.compile" in row.notes,
+            "compile": stated_facts.compiled(row, stack),
         },
     )
 
@@ -226,46 +159,32 @@ def case_of(asked: Asked) -> Case:
 
 def setup_of(row: Row) -> Setup:
     """Raises Unusable with the reason when a row cannot be priced."""
-    framework = sources.first(frameworks.FRAMEWORKS, row.source, f"{row.where} {row.notes}")
-    row = replace(row, **sources.first(sources.ASSUMED, row.source).fields)
-    target = framework.sharded if row.zero_stage == 3 else framework.target
-    cluster, model = cluster_of(row), model_of(row)
+    stack = stack_of(row)
+    zero = stack.zero if row.zero_stage is None else row.zero_stage
+    row = replace(row, zero_stage=zero)
+    target = stack.sharded if zero == 3 else stack.target
+    kernel = stated_facts.attention_kernel(row, stack)
+    gpu = stated_facts.gpu_as_run(gpu_of(row), row, stack, kernel)
+    cluster, model = cluster_of(row, gpu), model_of(row)
     mesh = _mesh(row)
     step = (row.mbs or 1) * mesh["dp"]
     stated = _need(row.gbs or (None if row.timed else step), "global batch")
     batch = -(-stated // step) * step
-    train = train_of(row, framework, batch)
-    asked = Asked(model, cluster, train, target, _traits(row, framework, mesh["tp"]))
+    train = train_of(row, stack, kernel, batch)
+    traits = stated_facts.traits_of(row, stack)
+    asked = Asked(model, cluster, train, target, traits)
     case = case_of(asked)
-    layout, unset = _layout(row, framework, case, mesh)
+    layout, unset = _layout(row, stack, case, mesh)
     return Setup(
         row=row,
         asked=asked,
         case=case,
-        framework=(
-            "DeepSpeed ZeRO-3" if target == "deepspeed" and row.zero_stage == 3 else framework.name
-        ),
+        stack=stack,
         layout=layout,
         open=unset,
         one_layer=row.layers == 1 and row.vocab is None,
         share=stated / batch,
     )
-
-
-def _traits(row: Row, framework: frameworks.Framework, tp: int) -> tuple[tuple[str, Any], ...]:
-    """Traits of the target to replace: the framework's, and what the row says of its run.
-
-    fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py), which no
-    source says.
-    """
-    run = f"{row.source}, {row.where}, {row.gpu} {row.precision} {row.model}, {row.notes}"
-    recipe = sources.first(frameworks.RECIPES, run)
-    traits = (*framework.traits, *recipe.traits, *memory_traits.traits_of(row, framework))
-    if row.sp == 0 and tp > 1:
-        traits = (*traits, ("sequence_parallel", False))
-    if row.precision == "fp16":
-        traits = (*traits, ("reduce_bytes", 2.0))
-    return traits
 
 
 def _mesh(row: Row) -> dict[str, int]:
@@ -285,10 +204,10 @@ def _mesh(row: Row) -> dict[str, int]:
 
 
 def _layout(
-    row: Row, framework: frameworks.Framework, case: Case, mesh: Mapping[str, int]
+    row: Row, stack: Stack, case: Case, mesh: Mapping[str, int]
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """The variables that the row states, and the names of those it leaves open."""
-    recompute, layers = _recompute(row, framework)
+    recompute, layers = _recompute(row, stack, case.model)
     single = mesh["dp"] * mesh["cp"] == 1
     stated: dict[str, int | None] = {
         "nodes": case.cluster.nodes[0],
@@ -296,11 +215,11 @@ def _layout(
         "zero": 0 if row.zero_stage is None and single else row.zero_stage,
         "micro_batch": row.mbs,
         "vpp": 1 if mesh["pp"] == 1 else row.vpp,
-        "ep": row.ep or 1,
-        "etp": 1 if mesh["tp"] == 1 or not case.model.moe else None,
+        "ep": row.ep or (None if case.model.moe else 1),
+        "etp": 1 if stack.whole_experts or not case.model.moe else mesh["tp"],
         "recompute": recompute,
         "recompute_layers": layers,
-        "offload": _offload(row),
+        "offload": row.offload or 0,
         "hpz": 1,
     }
     if row.zero_stage is not None or single:
@@ -310,18 +229,28 @@ def _layout(
     return layout, unset
 
 
-def _recompute(row: Row, framework: frameworks.Framework) -> tuple[int | None, int | None]:
+def _recompute(row: Row, stack: Stack, model: Model) -> tuple[int | None, int | None]:
+    """The mode, and how many layers a full recompute repeats (0: all); None is open."""
     if not row.recompute:
         return None, None
     if row.recompute not in RECOMPUTE:
         raise Unusable(f"unknown recompute `{row.recompute}`")
-    if row.recompute == "selective" and framework.name == "fms-fsdp":
-        # A share of the blocks, each recomputed whole; the README does not state the share.
-        return 2, None
-    if "selective layer" in row.notes and row.layers:
-        # torchtitan recomputes every second layer whole (selective_ac_option = 2).
-        return 2, row.layers // 2
-    return RECOMPUTE[row.recompute], 0
+    if (row.recompute_layers or 0) > model.layers:
+        raise Unusable("impossible `recompute_layers`: more than layers")
+    if row.recompute == "selective" and stack.blocks:
+        return 2, row.recompute_layers
+    if row.recompute != "full":
+        return RECOMPUTE[row.recompute], 0
+    whole = round(model.layers * (1 - _ends(model))) if stack.saves_ends else 0
+    return 2, row.recompute_layers or whole
+
+
+def _ends(model: Model) -> float:
+    """Share of a dense block's products that are its first, queries, keys and values, and its last."""
+    first = model.hidden * model.head_size * (model.heads + 2 * model.groups)
+    last = model.ffn * model.hidden
+    between = model.heads * model.head_size * model.hidden + model.gated * last + last
+    return (first + last) / (first + between + last)
 
 
 def _shards(row: Row, mesh: Mapping[str, int]) -> int:
@@ -330,10 +259,3 @@ def _shards(row: Row, mesh: Mapping[str, int]) -> int:
         return 1
     shards = (row.fsdp_shard_group or mesh["dp"] * mesh["cp"]) // mesh["cp"]
     return shards if shards and mesh["dp"] % shards == 0 else mesh["dp"]
-
-
-def _offload(row: Row) -> int:
-    """0 none, 1 optimizer, 2 all."""
-    if not row.offload:
-        return 0
-    return 2 if re.search(r"full offload|parameter offload 1", row.notes) else 1

@@ -1,0 +1,157 @@
+"""What a row's columns say of its run -> traits to replace, precision, attention, loads of CUDA; a row that
+contradicts itself is not priced."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from benchmarks.accuracy.rows.csv_rows import Row, Unusable
+from benchmarks.accuracy.setups.memory_traits import Traits
+from benchmarks.accuracy.setups.recipes import GRAPHED, recipe_of
+from benchmarks.accuracy.setups.stacks import Stack, month_of
+from parc.dsl.hardware import Gpu
+
+#: Kernels of attention that store the scores: every GPU runs them.
+UNFUSED = ("unfused", "megatron-softmax")
+#: Pace of a fused attention kernel over that of the GPU's fastest, for which `attention_efficiency` stands,
+#: by what the GPU's kernels are built for. What is not listed does not run there.
+ATTENTION: Mapping[str, Mapping[str, float]] = {
+    # Dao 2023, arXiv 2307.08691: 25-40 % of peak on A100, where FlashAttention-2 has 0.72. It needs Turing.
+    "fa1": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    # A kernel of FlashAttention-1's kind. On Hopper 0.22 of peak, where FlashAttention-3 has 0.68:
+    # llm-foundry's own runs of 1,024 to 65,536 tokens, which differ in little but attention.
+    "triton": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    # Shah et al. 2024, arXiv 2407.08608: at most 35 % of peak on H100. torchtitan's runs there tell 0.28.
+    "fa2": {"sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "gfx942": 1.0, "gfx950": 1.0},
+    # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
+    "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
+             "gfx942": 1.0, "gfx950": 1.0},
+    "fa3": {"sm90": 1.0},
+    "te": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "gfx942": 1.0, "gfx950": 1.0},
+}  # fmt: skip
+#: fp8 products scaled by row over those scaled by tensor: torchtitan's two runs of a 70B model on H100, which
+#: are no faster by row than in bf16.
+ROWWISE = 0.5
+#: Bytes per score that a softmax moves in PyTorch's own kernels, forward and backward: scaled (4), masked
+#: (5), widened (6), the softmax in fp32 (8), narrowed (6); its gradient widened (6), taken (12), narrowed
+#: (6), masked (5), scaled (4). megatron-softmax is the target's.
+EAGER_SOFTMAX: Traits = (("softmax_bytes", 29.0), ("softmax_backward_bytes", 33.0))
+#: What the older column `attention` means of a kernel; `flash` leaves it to the framework.
+KERNEL_OF = {"": "", "flash": "", "flash1": "fa1", "flash2": "fa2", "flash3": "fa3"}
+#: Bytes per element that a norm moves in eager PyTorch, in fp32 between its kernels: widened (6), squared
+#: (8), averaged (4), scaled (8) and narrowed with its weight (6), of which some stay in cache. Pairs of runs
+#: of the A100 sweep that differ in their norm alone say 30.
+NORM_BYTES = {"fused": 4.0, "eager": 30.0}
+#: Bytes of PyTorch's kernels that CUDA loaded at the start before it loaded each at its first use (CUDA
+#: 11.7): what nvidia-smi shows of a process with one tensor (bigscience,
+#: train/tr11-176B-ml/chronicles-prequel.md).
+MIB = 2**20
+EAGER_KERNELS = {"sm70": 1271 * MIB, "sm80": 1573 * MIB}
+LAZY_SINCE = "2022-07"
+#: Bytes of kernels within a GPU's `reserve` (dsl/std/gpus.par), which stands for CUDA of today.
+LAZY_KERNELS = 512 * MIB
+PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8")
+#: Recipes of fp8 and the precision of the language that each is.
+FP8_RECIPES = {"delayed": "fp8", "tensorwise": "fp8", "rowwise": "fp8", "mxfp8": "mxfp8"}
+GRADIENTS = ("fp32", "bf16", "fp16")
+OPTIMIZERS = ("adam", "adam8bit")
+
+
+def attention_kernel(row: Row, stack: Stack) -> str:
+    """The kernel that ran. Raises Unusable where the two columns contradict each other."""
+    kernel, stored = row.attention_kernel, row.attention.startswith("unfused")
+    if not stored and row.attention not in KERNEL_OF:
+        raise Unusable(f"unknown attention `{row.attention}`")
+    if kernel and kernel not in (*UNFUSED, *ATTENTION):
+        raise Unusable(f"unknown attention_kernel `{kernel}`")
+    if kernel and row.attention and stored != (kernel in UNFUSED):
+        raise Unusable(f"attention `{row.attention}` contradicts attention_kernel `{kernel}`")
+    if kernel or stored:
+        return kernel or UNFUSED[0]
+    fused = "fa2" if row.attention and stack.attention in UNFUSED else stack.attention
+    return KERNEL_OF[row.attention] or fused
+
+
+def gpu_as_run(gpu: Gpu, row: Row, stack: Stack, kernel: str) -> Gpu:
+    """A GPU at the pace of an attention kernel, and with the memory that CUDA of the time took."""
+    change: dict[str, object] = {}
+    if kernel not in UNFUSED:
+        change["attention_efficiency"] = gpu.attention_efficiency * _pace(gpu, kernel)
+    if row.fp8_recipe == "rowwise":
+        change["fp8_efficiency"] = gpu.fp8_efficiency * ROWWISE
+    version = month_of(row.framework_version)
+    if stack.torch and "" < version < LAZY_SINCE and gpu.arch in EAGER_KERNELS:
+        change["reserve"] = gpu.reserve - LAZY_KERNELS + EAGER_KERNELS[gpu.arch]
+    return gpu.model_copy(update=change)
+
+
+def _pace(gpu: Gpu, kernel: str) -> float:
+    """Raises Unusable where the kernel does not run."""
+    if gpu.arch not in ATTENTION[kernel]:
+        raise Unusable(f"attention_kernel `{kernel}` does not run on {gpu.name}")
+    return ATTENTION[kernel][gpu.arch]
+
+
+def precision_of(row: Row) -> str:
+    """Raises Unusable for one that the language lacks, and for a recipe that contradicts it."""
+    if not row.precision:
+        raise Unusable("precision not stated")
+    if row.precision not in PRECISIONS:
+        raise Unusable(f"precision `{row.precision}` is not in the language")
+    if not row.fp8_recipe:
+        return row.precision
+    meant = _known("fp8_recipe", row.fp8_recipe, FP8_RECIPES)
+    if row.precision not in ("fp8", FP8_RECIPES[meant]):
+        raise Unusable(f"fp8_recipe `{meant}` contradicts precision `{row.precision}`")
+    return FP8_RECIPES[meant]
+
+
+def optimizer_of(row: Row) -> str:
+    return _known("optimizer", row.optimizer or OPTIMIZERS[0], OPTIMIZERS)
+
+
+def compiled(row: Row, stack: Stack) -> bool:
+    return stack.compiles if row.compile is None else bool(row.compile)
+
+
+def _known(column: str, word: str, words: Collection[str]) -> str:
+    if word not in words:
+        raise Unusable(f"unknown {column} `{word}`")
+    return word
+
+
+def traits_of(row: Row, stack: Stack) -> Traits:
+    """Traits of the target to replace: the framework's, its recipes', and what the row says; later ones
+    count."""
+    return (*stack.traits, *recipe_of(row), *stack.memory(row), *_stated(row, stack))
+
+
+def _stated(row: Row, stack: Stack) -> Iterator[tuple[str, object]]:
+    if row.sp == 0 and (row.tp or 1) > 1:
+        yield "sequence_parallel", False
+    if row.attention_kernel == "unfused" and stack.torch:
+        yield from EAGER_SOFTMAX
+    if row.norm_kernel:
+        yield "norm_bytes", NORM_BYTES[_known("norm_kernel", row.norm_kernel, NORM_BYTES)]
+    if row.tp_overlap is not None:
+        yield from _tensor_overlap(bool(row.tp_overlap), stack)
+    if row.dp_overlap is not None:
+        for name in ("gradient_reduction", "micro_batch_reduction", "updated_weight_gather"):
+            yield name, bool(row.dp_overlap)
+    if row.grad_dtype:
+        wide = _known("grad_dtype", row.grad_dtype, GRADIENTS) == "fp32"
+        yield "reduce_bytes", 4.0 if wide else 2.0
+    elif row.precision == "fp16":
+        # fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py).
+        yield "reduce_bytes", 2.0
+    if row.launch_blocking:
+        yield "blocking", True
+    if row.cuda_graph:
+        yield from GRAPHED
+
+
+def _tensor_overlap(on: bool, stack: Stack) -> Iterator[tuple[str, object]]:
+    """Traffic in pieces beside products where the framework can, else beside the backward pass alone."""
+    yield "tensor_parallel", on and stack.pieces
+    if not (on and stack.pieces):
+        yield "tensor_parallel_backward", on
