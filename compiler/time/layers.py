@@ -253,16 +253,33 @@ def _moe_products(
 ) -> Column:
     """Seconds of the products of routed and shared experts and of the router."""
     model = case.model
-    experts = max(model.experts, 1) / ep
-    rows = tokens * model.topk / tp * etp / experts
-    width = model.expert_width
     seconds = kind(case, tokens / tp, model.experts, model.hidden, half=True)
-    for shape in _ffn_shapes(case, width / etp):
-        seconds = seconds + grouped(case, kind, experts, rows, *shape)
+    seconds = seconds + _expert_products(case, kind, tp, tokens, ep, etp)
     if model.shared_experts:
-        for shape in _ffn_shapes(case, model.shared_experts * width / tp):
+        for shape in _ffn_shapes(case, model.shared_experts * model.expert_width / tp):
             seconds = seconds + kind(case, tokens, *shape)
     return seconds
+
+
+def _expert_products(
+    case: Case, kind: Product, tp: Column, tokens: Column, ep: Column, etp: Column
+) -> Column:
+    """Seconds of the products of a rank's evenly loaded routed experts."""
+    model = case.model
+    experts = max(model.experts, 1) / ep
+    rows = tokens * model.topk / tp * etp / experts
+    shapes = _ffn_shapes(case, model.expert_width / etp)
+    return sum(grouped(case, kind, experts, rows, *shape) for shape in shapes)
+
+
+def routed_experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
+    """Seconds of a rank's routed experts alone, forward: permutation, products and activation functions."""
+    model = case.model
+    copies = tokens * model.topk / tp
+    moved = PERMUTE_BYTES[case.traits.wire.dispatch] * copies * model.hidden
+    if not case.traits.kernels.fused_experts:
+        moved = moved + activation_bytes(case) * copies * model.expert_width
+    return _expert_products(case, matmul, tp, tokens, ep, etp) + streamed(case, moved)
 
 
 def moe_streams(case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int) -> Column:
