@@ -33,8 +33,12 @@ def seconds(kernel: Kernel) -> float:
 
 
 def _gemm(kernel: Kernel) -> Any:
+    """Inference casts the input of an 8-bit product with the scale that the tensor at hand asks for."""
     case = _case(kernel.gpu, kernel.dtype)
-    return kernels.product(case, kernel.m, kernel.n, kernel.k, half=False)
+    product = kernels.product(case, kernel.m, kernel.n, kernel.k, half=False)
+    if case.operand_bytes == 2:
+        return product
+    return product + kernels.casts_at_current_scale(case, kernel.m * kernel.k)
 
 
 def _attention(kernel: Kernel) -> Any:
