@@ -65,7 +65,7 @@ def _collective(kernel: Kernel) -> Any:
     if kernel.op in ("all_gather", "reduce_scatter"):
         return collectives.ring(cluster, sent, kernel.ranks, 1)
     if kernel.op == "all_reduce":
-        return 2.0 * collectives.ring(cluster, sent, kernel.ranks, 1)
+        return collectives.all_reduce(cluster, sent, kernel.ranks, 1)
     if kernel.op == "all_to_all":
         return collectives.all_to_all(cluster, sent, kernel.ranks, 1)
     raise Unusable(f"unknown collective `{kernel.op}`" if kernel.op else "`op` not stated")
