@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,16 @@ from parc.dsl.model import Model
 
 #: GPUs of a machine at least: ranks of smaller groups have neighbours.
 NODE = 8
+#: What attention kernels of inference reach by generation where it is not what a trainer's reach, in the
+#: meaning of `attention_efficiency`: fitted to benchmarks/data/kernels_public.csv. `torch_flow` is
+#: TensorRT-LLM's.
+ATTENTION_KERNELS: Mapping[str, Mapping[str, float]] = {
+    "vllm_flash_attn": {"sm80": 0.61},
+    "vllm_flashinfer_trtllmprefill": {"sm100": 0.56},
+    "torch_flow": {"sm80": 0.51, "sm90": 0.61, "sm100": 0.48},
+}
+#: Generations whose kernels run on another.
+SAME_KERNELS = {"sm103": "sm100"}
 #: Precisions of the language.
 PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8")
 
@@ -50,13 +61,19 @@ def _attention(kernel: Kernel) -> Any:
     case = _case(
         kernel.gpu,
         kernel.dtype,
+        kernel.kernel,
         seq_len=kernel.seq,
         heads=kernel.heads,
         kv_heads=kernel.kv_heads,
         head_dim=kernel.head_dim,
         hidden=kernel.heads * kernel.head_dim,
     )
-    return layers.attention_core(case, 1, 1, kernel.batch)
+    seconds = layers.attention_core(case, 1, 1, kernel.batch)
+    if kernel.framework != "trtllm":
+        return seconds
+    rotated = kernel.heads + kernel.kv_heads  # within the same call
+    elements = float(kernel.batch * kernel.seq * rotated * kernel.head_dim)
+    return seconds + kernels.streamed(case, layers.ROPE_BYTES * elements)
 
 
 def _collective(kernel: Kernel) -> Any:
@@ -98,8 +115,8 @@ PRICES = {
 
 
 @cache
-def _case(gpu: str, dtype: str, seq_len: int = 4096, **dimensions: int) -> Case:
-    """A job of one layer on one GPU, as Megatron-LM runs it."""
+def _case(gpu: str, dtype: str, kernel: str = "", seq_len: int = 4096, **dimensions: int) -> Case:
+    """A job of one layer on one GPU, as Megatron-LM runs it but for attention by `kernel`."""
     shape = {"hidden": 4096, "heads": 32, "ffn": 4 * 4096, **dimensions}
     if shape["hidden"] % shape["heads"] and "head_dim" not in shape:
         shape["head_dim"] = 128
@@ -112,6 +129,10 @@ def _case(gpu: str, dtype: str, seq_len: int = 4096, **dimensions: int) -> Case:
         place = error.errors()[0]["loc"]
         raise Unusable(f"impossible `{place[0] if place else 'shape'}`") from None
     cluster = _cluster(gpu, NODE)
+    arch = SAME_KERNELS.get(cluster.gpu.arch, cluster.gpu.arch)
+    reached = ATTENTION_KERNELS.get(kernel, {}).get(arch, cluster.gpu.attention_efficiency)
+    part = cluster.gpu.model_copy(update={"attention_efficiency": reached})
+    cluster = cluster.model_copy(update={"gpu": part})
     if cluster.gpu.rate(dtype) is None:
         raise Unusable(f"{cluster.gpu.name} has no {dtype} rate")
     target = BACKENDS["megatron"].target
