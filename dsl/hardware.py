@@ -13,6 +13,7 @@ from .settings import (
     Doc,
     FlopRate,
     Frozen,
+    PossibleShare,
     Price,
     Seconds,
     Share,
@@ -56,6 +57,10 @@ class Gpu(Frozen):
         Share, Doc("share of memory bandwidth that elementwise kernels reach")
     ] = 0.8
     link_efficiency: Annotated[Share, Doc("share of the fast link that collectives reach")] = 0.75
+    switch_sums: Annotated[
+        PossibleShare,
+        Doc("share of the fast link at which its switch sums an all-reduce, 0 where it does not"),
+    ] = 0.0
     kernel_launch: Annotated[Seconds, Doc("time to start one kernel")] = 4e-6
     step_spread: Annotated[
         Share,

@@ -11,13 +11,20 @@ import numpy as np
 from ...dsl.hardware import Cluster
 from ..algebra import Column
 
-#: Seconds before a collective's first byte moves. nccl-tests' all-reduces of two, four and eight A100 take
-#: 40, 47 and 71 us of latency (github.com/VIA-Research/vTrain at f8dda84, trace/a100), of which
-#: the ring's hops explain all but 34: two passes of this.
-START = 17e-6
-#: Share of a ring's bandwidth that NCCL's all-to-all reaches inside a node: 0.60 of the link where rings
-#: reach 0.67 to 0.74 (SimuMax, configs/system/b200_bf16_ceperm.json, 8 B200).
-EXCHANGE_SHARE = 0.85
+#: Seconds that a collective of large messages takes beside its bytes and its ring's hops. This and the next
+#: three are fitted to 422 collectives of NCCL 2.27 and 2.29 among 2 to 8 GPUs of a node or rack, A100 to
+#: GB200, 64 KiB to 512 MiB (benchmarks/data/kernels_public.csv). nccl-tests' all-reduces of two, four and
+#: eight A100 have 40, 47 and 71 us of latency (github.com/VIA-Research/vTrain at f8dda84, trace/a100): this
+#: and 7, 20 and 48 us of hops.
+START = 28e-6
+#: Share of a collective's latency that small messages take: NCCL sends them by protocols that poll flags in
+#: the data (LL, LL128), where large ones wait for memory fences (NCCL, src/graph/tuning.cc).
+SMALL_SHARE = 1 / 3
+#: Bytes of a rank's part at which half of the rest of the latency is taken.
+HALFWAY_BYTES = 2.5e6
+#: What a rank's own part, which it copies and does not send, takes of the time of a part that it sends: in
+#: rings, and in an all-to-all.
+OWN_PART, OWN_EXCHANGED_PART = 0.45, 0.8
 
 
 def per_domain(cluster: Cluster, size: Column, stride: Column) -> Column:
@@ -74,19 +81,68 @@ def ring_latency(cluster: Cluster, size: Column, stride: Column) -> Column:
     return np.where(size > 1, START + hops, 0.0)
 
 
+def all_reduce_latency(cluster: Cluster, size: Column, stride: Column) -> Column:
+    """Seconds of latency of one all-reduce of large tensors: one start, and hops there and back."""
+    return np.where(size > 1, START + 2.0 * hop_latency(cluster, size, stride), 0.0)
+
+
+def latency_share(cluster: Cluster, message_bytes: Column, size: Column, stride: Column) -> Column:
+    """Share of the latency of large messages that a collective of `message_bytes` in all takes, from
+    SMALL_SHARE to 1; across domains, of which nothing is measured, 1."""
+    part = message_bytes / size
+    inside = SMALL_SHARE + (1.0 - SMALL_SHARE) * part / (part + HALFWAY_BYTES)
+    return np.where(size * stride <= cluster.domain, inside, 1.0)
+
+
+def passed_share(cluster: Cluster, size: Column, stride: Column) -> Column:
+    """Bytes that a rank handles in one ring pass, over those of the whole buffer: the others' parts, and in a
+    domain, where nothing slower hides its copy, its own at OWN_PART."""
+    own = np.where(size * stride <= cluster.domain, OWN_PART, 0.0)
+    return np.where(size > 1, (size - 1 + own) / size, 0.0)
+
+
 def ring(cluster: Cluster, message_bytes: Column, size: Column, stride: Column) -> Column:
-    """Seconds of an all-gather or reduce-scatter of `message_bytes` in all; an all-reduce is two."""
+    """Seconds of an all-gather or reduce-scatter of `message_bytes` in all."""
     size = np.maximum(size, 1)
-    moved = message_bytes * (size - 1) / size / bus_bandwidth(cluster, size, stride)
-    return np.where(size > 1, moved + START + hop_latency(cluster, size, stride), 0.0)
+    moved = message_bytes * passed_share(cluster, size, stride)
+    latency = START + hop_latency(cluster, size, stride)
+    latency = latency * latency_share(cluster, message_bytes, size, stride)
+    return np.where(size > 1, moved / bus_bandwidth(cluster, size, stride) + latency, 0.0)
+
+
+def all_reduce(cluster: Cluster, message_bytes: Column, size: Column, stride: Column) -> Column:
+    """Seconds of an all-reduce of `message_bytes`."""
+    size = np.maximum(size, 1)
+    latency = all_reduce_latency(cluster, size, stride)
+    latency = latency * latency_share(cluster, message_bytes, size, stride)
+    return message_bytes * all_reduce_rate(cluster, size, stride) + latency
+
+
+def all_reduce_rate(cluster: Cluster, size: Column, stride: Column) -> Column:
+    """Seconds per byte of an all-reduce: two ring passes, of which one handles a rank's own part, or in a
+    domain whose switch sums (NVLink SHARP), if that is faster, each byte sent and received once."""
+    once = passed_share(cluster, size, stride) + np.where(size > 1, (size - 1) / size, 0.0)
+    rings = once / bus_bandwidth(cluster, size, stride)
+    if not cluster.gpu.switch_sums or cluster.nvlink_mesh:
+        return rings
+    summed = np.where(size > 1, 1.0 / (cluster.gpu.nvlink * cluster.gpu.switch_sums), 0.0)
+    return np.where(size * stride <= cluster.domain, np.minimum(rings, summed), rings)
 
 
 def all_to_all(cluster: Cluster, sent_bytes: Column, size: Column, stride: Column) -> Column:
-    """Seconds of an all-to-all of `sent_bytes` a rank; a domain's own share uses the fast link."""
+    """Seconds of an all-to-all of `sent_bytes` a rank; a domain's own share uses the fast link.
+
+    In one domain all pairs exchange at once, one hop apart.
+    """
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
-    near = sent_bytes * (inside - 1) / size / EXCHANGE_SHARE
-    return _exchange(cluster, near, sent_bytes * (size - inside) / size, size, stride)
+    near = sent_bytes * (inside - 1 + OWN_EXCHANGED_PART) / size
+    spread = _exchange(cluster, near, sent_bytes * (size - inside) / size, size, stride)
+    latency = latency_share(cluster, sent_bytes, size, stride) * (
+        START + cluster.gpu.nvlink_latency
+    )
+    alone = np.where(size > 1, near / fast_link(cluster, inside) + latency, 0.0)
+    return np.where(size * stride <= cluster.domain, alone, spread)
 
 
 def dispatched(

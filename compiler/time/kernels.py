@@ -18,6 +18,10 @@ TILE = 128
 #: lays out the scales: fitted to the difference between public runs of one job in both precisions (Llama 3 8B
 #: and 70B on Blackwell, 2 to 11 %).
 CAST_BYTES = {"fp8": 4.0, "mxfp8": 7.0}
+#: Bytes moved to cast one element with the scale of the tensor at hand, read for its largest value, then read
+#: and written, and the kernels that do it: 3,000 products in fp8 on H100, B200 and GB200 take 7 to 11 bytes
+#: at the peak of bandwidth and 11 to 15 us beyond their FLOP and bytes (benchmarks/data/kernels_public.csv).
+CURRENT_SCALE_BYTES, CURRENT_SCALE_KERNELS = 5.0, 3
 #: Elements of 16 bits that tensor cores load at once, and the share of their rate that products with
 #: unaligned rows reach (NVIDIA, Matrix Multiplication Background: 16 bytes). Padding nanoGPT's 50,257 tokens
 #: to 50,304 makes it a quarter faster (its author's figure), and the head is 0.31 of its FLOP.
@@ -53,15 +57,18 @@ def matmul_backward(
 def product(
     case: Case, rows: Column, columns: Column, inner: Column, half: bool, result_bytes: float = 2.0
 ) -> Column:
-    """Seconds of a matrix product without casts.
+    """Seconds of a matrix product without casts: a launch, and the root of the sum of squares of its FLOP at
+    the reachable rate and of its bytes at the reachable bandwidth.
 
-    Half a wave more than its FLOP, since the last wave of tiles is half full on average (NVIDIA, Matrix
-    Multiplication Background, wave quantization).
+    Neither of the two hides wholly behind the other where they take equally long, and either bounds the time.
+    Fitted to 4,000 products in bf16 on A100, H100, B200 and GB200 (benchmarks/data/kernels_public.csv), one
+    exponent for all ends at 2.3, and products that are bound by bytes at the share of bandwidth that others
+    reach of the FLOP rate. Tiles and waves of tiles explain no more: libraries choose among tiles by shape.
     """
     rate = case.half_linear_rate if half else case.linear_rate
-    operations = 2.0 * rows * columns * inner / rate + half_wave(case, inner, rate)
+    operations = 2.0 * rows * columns * inner / rate
     moved = product_bytes(case, rows, columns, inner, half, result_bytes)
-    return np.maximum(operations, moved / case.memory_rate)
+    return case.gpu.kernel_launch + np.hypot(operations, moved / case.memory_rate)
 
 
 def product_bytes(
@@ -72,14 +79,15 @@ def product_bytes(
     return width * (rows * inner + inner * columns) + result_bytes * rows * columns
 
 
-def half_wave(case: Case, inner: Column, rate: float) -> Column:
-    """Seconds of half a wave of tiles, one tile of the result per core."""
-    return 0.5 * case.gpu.sms * 2.0 * case.gpu.tile * inner / rate
-
-
 def casts(case: Case, elements: Column) -> Column:
     """Seconds to cast `elements` to fp8; 0 for a job in 16 bits."""
     return CAST_BYTES.get(case.train.precision, 0.0) * elements / case.memory_rate
+
+
+def casts_at_current_scale(case: Case, elements: Column) -> Column:
+    """Seconds to cast `elements` to fp8 with the scale that their own largest value asks for."""
+    launches = CURRENT_SCALE_KERNELS * case.gpu.kernel_launch
+    return launches + streamed(case, CURRENT_SCALE_BYTES * elements)
 
 
 def streamed(case: Case, moved_bytes: Column) -> Column:
@@ -95,6 +103,4 @@ def grouped(
     alone = kind(
         case, rows + 0.5 * TILE, columns, inner, cast=not case.traits.kernels.fused_experts
     )
-    waves = half_wave(case, inner, case.linear_rate)
-    waves = waves if kind is matmul else half_wave(case, columns + rows, case.linear_rate)
-    return groups * (alone - waves + case.gpu.kernel_launch) + waves
+    return groups * alone

@@ -28,14 +28,19 @@ BACKWARD = 1.5
 #: arXiv 2307.08691, 3.1), at 0.78 of the rate (SimuMax, configs/system, 64 and 128 heads: FlashAttention 2 on
 #: A100 0.50 of peak for 0.59 forward, cuDNN on B200 0.42 for 0.50).
 FLASH_BACKWARD = 3.2
-#: Waves of blocks that fused attention loses to load imbalance between cores, forward and backward: fitted to
-#: SimuMax's measurements of 4 to 128 heads on A100 and B200.
-FORWARD_WAVES, BACKWARD_WAVES = 1.5, 0.5
-#: Keys whose time a block of queries takes in addition to its unmasked keys: half of a diagonal block is
-#: masked, and a pipeline fills and drains.
-BLOCK_KEYS = 256
-#: Head width whose products take as long as the exponentials of a score.
-EXPONENTIAL_WIDTH = 40
+#: Waves of blocks that fused attention loses to load imbalance between cores, forward and backward. This and
+#: the next three are fitted to 4,000 kernels on A100, H100, B200 and GB200, forward, of 512 to 16,384 tokens
+#: (benchmarks/data/kernels_public.csv); backward to SimuMax's measurements of 4 to 128 heads.
+FORWARD_WAVES, BACKWARD_WAVES = 1.1, 0.5
+#: Seconds that a query of one head takes on a core beside its products: a block of 128 fills and drains a
+#: pipeline and computes the masked half of its diagonal in 2.4 us, on every GPU alike.
+QUERY_SECONDS = 19e-9
+#: Head width whose products take as long as the exponentials of a score, on a core whose tensor cores do
+#: 7.5 TFLOP/s as an H100's; units for exponentials have not grown with tensor cores (FlashAttention-3,
+#: arXiv 2407.08608, 3.1).
+EXPONENTIAL_WIDTH, EXPONENTIAL_RATE = 44, 7.5e12
+#: Seconds beside these of a call of fused attention: it starts several kernels.
+ATTENTION_START = 16e-6
 #: Width of the heads that `attention_efficiency` is stated for.
 HEAD_WIDTH = 128
 #: Bytes per element, 16 bits each, that a residual sum moves: it reads two and writes.
@@ -111,7 +116,7 @@ def attention_core(case: Case, tp: Column, cp: Column, micro_batch: Column) -> C
     """Seconds of softmax(QK^T)V, forward."""
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
-        return _flash(case, tokens * case.model.heads / tp, cp, FORWARD_WAVES)
+        return ATTENTION_START + _flash(case, tp, tokens, cp, FORWARD_WAVES)
     return _unfused(case, tokens * case.model.heads / tp, 1, case.traits.kernels.softmax_bytes)
 
 
@@ -119,8 +124,7 @@ def attention_core_backward(case: Case, tp: Column, cp: Column, micro_batch: Col
     """Seconds of the gradients of softmax(QK^T)V."""
     tokens = micro_batch * case.seq_len / cp
     if case.train.attention == "flash":
-        queries = tokens * case.model.heads / tp
-        return FLASH_BACKWARD * _flash(case, queries, cp, BACKWARD_WAVES)
+        return ATTENTION_START + FLASH_BACKWARD * _flash(case, tp, tokens, cp, BACKWARD_WAVES)
     moved = case.traits.kernels.softmax_backward_bytes
     return _unfused(case, tokens * case.model.heads / tp, 2, moved)
 
@@ -141,19 +145,25 @@ def _aligned_heads(model: Model) -> bool:
     return flops.score_widths(model) % (2 * ALIGNED) == 0
 
 
-def _flash(case: Case, queries: Column, cp: Column, waves: float) -> Column:
-    """Seconds of fused attention over `queries` queries of one head, forward.
+def _flash(case: Case, tp: Column, tokens: Column, cp: Column, waves: float) -> Column:
+    """Seconds of fused attention over `tokens` queries of each head, forward, without its start.
 
-    Each block of queries takes BLOCK_KEYS in addition to the unmasked keys, once for each part of a ring; a
-    core takes as many queries at once as a tile has rows; narrow heads are bound by exponentials.
+    Products over unmasked keys, slower for narrow heads, which are bound by exponentials; QUERY_SECONDS, once
+    for each part of a ring; queries, keys, values and output read or written once. A core takes as many
+    queries at once as a tile has rows.
     """
-    width = flops.score_widths(case.model) / 2
+    model = case.model
+    width = flops.score_widths(model) / 2
+    queries = tokens * model.heads / tp
+    filled = queries + waves * case.gpu.sms * TILE
+    exponentials = EXPONENTIAL_WIDTH * case.half_rate / case.gpu.sms / EXPONENTIAL_RATE
+    narrow = (1 + exponentials / width) / (1 + exponentials / HEAD_WIDTH)
+    operations = 4.0 * width * flops.keys_seen(model, case.seq_len) * filled * narrow
     parts = cp if case.traits.wire.context == "ring" else 1
-    keys = flops.keys_seen(case.model, case.seq_len) + BLOCK_KEYS * parts
-    narrow = (1 + EXPONENTIAL_WIDTH / width) / (1 + EXPONENTIAL_WIDTH / HEAD_WIDTH)
-    filled = queries + waves * case.gpu.sms * case.gpu.tile / TILE
-    operations = 4.0 * width * keys * filled * narrow
-    return operations / (case.half_rate * case.gpu.attention_efficiency)
+    blocks = QUERY_SECONDS * parts * queries / case.gpu.sms
+    keys = tokens * cp * np.maximum(model.groups / tp, 1.0)
+    moved = streamed(case, 4.0 * width * (queries + keys))
+    return operations / (case.half_rate * case.gpu.attention_efficiency) + blocks + moved
 
 
 def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:
@@ -252,16 +262,33 @@ def _moe_products(
 ) -> Column:
     """Seconds of the products of routed and shared experts and of the router."""
     model = case.model
-    experts = max(model.experts, 1) / ep
-    rows = tokens * model.topk / tp * etp / experts
-    width = model.expert_width
     seconds = kind(case, tokens / tp, model.experts, model.hidden, half=True)
-    for shape in _ffn_shapes(case, width / etp):
-        seconds = seconds + grouped(case, kind, experts, rows, *shape)
+    seconds = seconds + _expert_products(case, kind, tp, tokens, ep, etp)
     if model.shared_experts:
-        for shape in _ffn_shapes(case, model.shared_experts * width / tp):
+        for shape in _ffn_shapes(case, model.shared_experts * model.expert_width / tp):
             seconds = seconds + kind(case, tokens, *shape)
     return seconds
+
+
+def _expert_products(
+    case: Case, kind: Product, tp: Column, tokens: Column, ep: Column, etp: Column
+) -> Column:
+    """Seconds of the products of a rank's evenly loaded routed experts."""
+    model = case.model
+    experts = max(model.experts, 1) / ep
+    rows = tokens * model.topk / tp * etp / experts
+    shapes = _ffn_shapes(case, model.expert_width / etp)
+    return sum(grouped(case, kind, experts, rows, *shape) for shape in shapes)
+
+
+def routed_experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
+    """Seconds of a rank's routed experts alone, forward: permutation, products and activation functions."""
+    model = case.model
+    copies = tokens * model.topk / tp
+    moved = PERMUTE_BYTES[case.traits.wire.dispatch] * copies * model.hidden
+    if not case.traits.kernels.fused_experts:
+        moved = moved + activation_bytes(case) * copies * model.expert_width
+    return _expert_products(case, matmul, tp, tokens, ep, etp) + streamed(case, moved)
 
 
 def moe_streams(case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int) -> Column:

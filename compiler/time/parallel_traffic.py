@@ -12,8 +12,8 @@ from ..case import Case
 from ..traits import Bucket
 from . import collectives, kernels, layers
 
-#: All-gathers and reduce-scatters of a half-layer under sequence parallelism (Korthikanti et al. 2022,
-#: arXiv 2205.05198, 4.2).
+#: All-gathers and reduce-scatters of a half-layer under sequence parallelism, one all-reduce without
+#: (Korthikanti et al. 2022, arXiv 2205.05198, 4.2).
 TP_FORWARD = 2
 #: Kernels of one ring hop, and bytes per output element to merge its partial result: read it, read and
 #: write the fp32 sum (Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction).
@@ -41,7 +41,11 @@ def tensor(case: Case, tp: Column, tokens: Column) -> Column:
     ring exchange).
     """
     message = 2.0 * tokens * case.model.hidden
-    seconds = TP_FORWARD * collectives.ring(case.cluster, message, tp, 1)
+    seconds: Column = np.where(
+        case.sequence_parallel(tp),
+        TP_FORWARD * collectives.ring(case.cluster, message, tp, 1),
+        collectives.all_reduce(case.cluster, message, tp, 1),
+    )
     if not case.traits.overlap.tensor_parallel:
         return seconds
     products = layers.projections(case, tp, tokens)
@@ -60,8 +64,10 @@ def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -
     traits = case.traits
     if traits.overlap.tensor_parallel or not traits.overlap.tensor_parallel_backward:
         return tensor(case, tp, tokens)
-    once = collectives.ring(case.cluster, 2.0 * tokens * case.model.hidden, tp, 1)
-    overlapped = 2.0 * once
+    message = 2.0 * tokens * case.model.hidden
+    once = collectives.ring(case.cluster, message, tp, 1)
+    whole = collectives.all_reduce(case.cluster, message, tp, 1)
+    overlapped = np.where(case.sequence_parallel(tp), 2.0 * once, whole)
     exposed = np.maximum(overlapped - gradients, 0.0)
     added = exposed + overlapped * COMMUNICATION_CORES / case.gpu.sms
     return added + np.where(case.sequence_parallel(tp), once, 0.0)
@@ -193,11 +199,11 @@ def _per_parameter(
 
 
 def _all_reduce(case: Case, width_bytes: float, size: Column, stride: Column) -> Column:
-    """Seconds per parameter of one all-reduce: two ring passes, with a tree's latency per bucket."""
+    """Seconds per parameter of one all-reduce, with a tree's latency per bucket."""
     size = np.maximum(size, 1)
-    latency = collectives.hop_latency(case.cluster, size, stride) + collectives.START * (size > 1)
+    latency = collectives.all_reduce_latency(case.cluster, size, stride)
     bucket = case.traits.wire.bucket(case.job, size, stride)
-    return 2.0 * (_bandwidth_seconds(case, width_bytes, size, stride) + latency / bucket)
+    return width_bytes * collectives.all_reduce_rate(case.cluster, size, stride) + latency / bucket
 
 
 def _bandwidth_seconds(
@@ -206,7 +212,8 @@ def _bandwidth_seconds(
     """Seconds per parameter of one ring pass without latency; across nodes over a share of the ports."""
     rate = collectives.bus_bandwidth(case.cluster, size, stride)
     inside = size * stride <= case.cluster.domain
-    return width_bytes * (size - 1) / size / (rate * np.where(inside, 1.0, share))
+    passed = collectives.passed_share(case.cluster, size, stride)
+    return width_bytes * passed / (rate * np.where(inside, 1.0, share))
 
 
 def _port_share(case: Case, zero: Column) -> Column:

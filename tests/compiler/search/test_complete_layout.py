@@ -111,7 +111,8 @@ def test_what_estimate_prices_plan_finds(target: str) -> None:
 
 
 def test_a_sequence_that_tp_does_not_divide_stays_whole() -> None:
-    """1,023 tokens: what sequence parallelism divides of 1,024 is whole on each of 4 ranks."""
+    """1,023 tokens: what sequence parallelism divides of 1,024 is whole on each of 4 ranks, and one
+    all-reduce stands for its two collectives."""
     odd, even = (
         priced(
             job_of(train={"seq_len": length, "global_batch": 16, "steps": 9}), LAYOUT, "megatron"
@@ -121,7 +122,7 @@ def test_a_sequence_that_tp_does_not_divide_stays_whole() -> None:
     assert odd is not None and even is not None
     kept = [price.fullest.memory["activations"] for price in (odd, even)]
     assert kept[0] > 1.5 * kept[1]
-    assert odd.time["tp"] > 0.5 * even.time["tp"]
+    assert 0.4 * even.time["tp"] < odd.time["tp"] < 0.6 * even.time["tp"]
 
 
 DEGREES = {
