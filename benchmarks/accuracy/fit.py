@@ -38,7 +38,7 @@ from benchmarks.accuracy.setups.setup import Setup, setup_of
 from parc.backends import BACKENDS
 
 #: Rows of a source that are fitted to, evenly spaced: more of them weigh no more.
-MOST_ROWS = 32
+MOST_ROWS = 96
 
 #: Steps between a value in use and the fit within which they are the same: a hundredth for efficiencies,
 #: 10 us for the gaps.
