@@ -37,28 +37,46 @@ def aligned(columns: Column) -> Column:
 
 
 def matmul(
-    case: Case, rows: Column, columns: Column, inner: Column, half: bool = False, cast: bool = True
+    case: Case,
+    rows: Column,
+    columns: Column,
+    inner: Column,
+    half: bool = False,
+    cast: bool = True,
+    groups: Column = 1.0,
 ) -> Column:
     """Seconds of one rows x inner by inner x columns product, in the job's precision or (`half`) in 16 bits;
-    `cast` adds the cast of its input to fp8."""
-    seconds = product(case, rows, columns, inner, half)
-    return seconds + casts(case, rows * inner) if cast and not half else seconds
+    `cast` adds the cast of its input to fp8. Of `groups` such products in one kernel."""
+    seconds = product(case, rows, columns, inner, half, groups=groups)
+    return seconds + casts(case, groups * rows * inner) if cast and not half else seconds
 
 
 def matmul_backward(
-    case: Case, rows: Column, columns: Column, inner: Column, half: bool = False, cast: bool = True
+    case: Case,
+    rows: Column,
+    columns: Column,
+    inner: Column,
+    half: bool = False,
+    cast: bool = True,
+    groups: Column = 1.0,
 ) -> Column:
     """Seconds of the gradients of a product's input and of its weights, accumulated over the step."""
-    seconds = product(case, rows, inner, columns, half)
-    seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes)
-    return seconds + casts(case, rows * columns) if cast and not half else seconds
+    seconds = product(case, rows, inner, columns, half, groups=groups)
+    seconds = seconds + product(case, inner, columns, rows, half, case.gradient_bytes, groups)
+    return seconds + casts(case, groups * rows * columns) if cast and not half else seconds
 
 
 def product(
-    case: Case, rows: Column, columns: Column, inner: Column, half: bool, result_bytes: float = 2.0
+    case: Case,
+    rows: Column,
+    columns: Column,
+    inner: Column,
+    half: bool,
+    result_bytes: float = 2.0,
+    groups: Column = 1.0,
 ) -> Column:
-    """Seconds of a matrix product without casts: a launch, and the root of the sum of squares of its FLOP at
-    the reachable rate and of its bytes at the reachable bandwidth.
+    """Seconds of a matrix product, or of `groups` in one kernel, without casts: a launch, and the root of the
+    sum of squares of their FLOP at the reachable rate and of their bytes at the reachable bandwidth.
 
     Neither of the two hides wholly behind the other where they take equally long, and either bounds the time.
     Fitted to 4,000 products in bf16 on A100, H100, B200 and GB200 (benchmarks/data/kernels_public.csv), one
@@ -66,8 +84,8 @@ def product(
     reach of the FLOP rate. Tiles and waves of tiles explain no more: libraries choose among tiles by shape.
     """
     rate = case.half_linear_rate if half else case.linear_rate
-    operations = 2.0 * rows * columns * inner / rate
-    moved = product_bytes(case, rows, columns, inner, half, result_bytes)
+    operations = 2.0 * groups * rows * columns * inner / rate
+    moved = groups * product_bytes(case, rows, columns, inner, half, result_bytes)
     return case.gpu.kernel_launch + np.hypot(operations, moved / case.memory_rate)
 
 
@@ -98,9 +116,12 @@ def streamed(case: Case, moved_bytes: Column) -> Column:
 def grouped(
     case: Case, kind: Product, groups: Column, rows: Column, columns: Column, inner: Column
 ) -> Column:
-    """Seconds of equal products, one for each of `groups` experts, each with a kernel launch. Their rows are
-    rounded up to whole tiles: half a tile more on average."""
-    alone = kind(
-        case, rows + 0.5 * TILE, columns, inner, cast=not case.traits.kernels.fused_experts
-    )
-    return groups * alone
+    """Seconds of equal products, one for each of `groups` experts: in one kernel where it applies activation
+    and casts itself, else with a launch each. Their rows are rounded up to whole tiles: half a tile more on
+    average."""
+    fused = case.traits.kernels.fused_experts
+    together = kind(case, rows + 0.5 * TILE, columns, inner, cast=not fused, groups=groups)
+    if fused:
+        return together
+    products = 1 if kind is matmul else 2
+    return together + products * (groups - 1) * case.gpu.kernel_launch
