@@ -9,6 +9,7 @@ from torchtitan.models.llama3.model.args import RoPEScalingArgs
 from torchtitan.protocols.train_spec import get_train_spec, register_train_spec
 
 import parc_data  # registers its data set
+import parc_pipeline
 
 # Standard deviations of the first weights: of matrices, and of those that write to the residual stream.
 INIT_STD = 0.02
@@ -59,5 +60,6 @@ register_train_spec(
     replace(
         original,
         model_cls=JobModel,
+        pipelining_fn=parc_pipeline.mean_gradients(original.pipelining_fn),
     ),
 )
