@@ -32,9 +32,15 @@ ATTENTION_KERNELS: Mapping[str, Mapping[str, float]] = {
 #: Generations whose kernels run on another.
 SAME_KERNELS = {"sm103": "sm100"}
 #: Experts of inference are one kernel for each product, with activation and casts, of tokens that are there.
-#: A call chooses them, sorts the tokens and lays out offsets first: fitted, 20 to 80 us.
-ROUTING_SECONDS = 50e-6
 FUSED = {"fused_experts": True, "dispatch": "tokens"}
+#: A call chooses experts, sorts the tokens and lays out offsets first: fitted, 20 to 80 us by kernel.
+ROUTING_SECONDS = 40e-6
+#: Bytes per element of all tokens, other ranks' too: read, and the result cleared and written.
+EVERY_TOKEN_BYTES = 6.0
+#: What a kernel reaches of the speed of the others on a generation: fitted.
+EXPERT_KERNELS: Mapping[str, Mapping[str, float]] = {
+    "vllm_modeloptfp8moe_flashinfer_cutlass_flashinferexperts": {"sm90": 0.4},
+}
 #: Precisions of the language.
 PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8")
 
@@ -108,7 +114,10 @@ def _experts(kernel: Kernel) -> Any:
         topk=kernel.topk,
     )
     owned = kernel.tokens / (kernel.ep * kernel.tp)
-    return ROUTING_SECONDS + layers.routed_experts(case, 1, owned, kernel.ep, kernel.tp)
+    whole = kernels.streamed(case, EVERY_TOKEN_BYTES * float(kernel.tokens * kernel.hidden))
+    reached = EXPERT_KERNELS.get(kernel.kernel, {}).get(case.gpu.arch, 1.0)
+    routed = layers.routed_experts(case, 1, owned, kernel.ep, kernel.tp)
+    return (ROUTING_SECONDS + whole + routed) / reached
 
 
 PRICES = {

@@ -117,10 +117,11 @@ def grouped(
     case: Case, kind: Product, groups: Column, rows: Column, columns: Column, inner: Column
 ) -> Column:
     """Seconds of equal products, one for each of `groups` experts: in one kernel where it applies activation
-    and casts itself, else with a launch each. Their rows are rounded up to whole tiles: half a tile more on
-    average."""
+    and casts itself, else with a launch each. Their rows are rounded up to whole tiles, half a tile more
+    on average; few rows get narrower tiles."""
     fused = case.traits.kernels.fused_experts
-    together = kind(case, rows + 0.5 * TILE, columns, inner, cast=not fused, groups=groups)
+    padded = rows + 0.5 * np.minimum(TILE, rows)
+    together = kind(case, padded, columns, inner, cast=not fused, groups=groups)
     if fused:
         return together
     products = 1 if kind is matmul else 2
