@@ -347,3 +347,13 @@ def test_an_open_field_has_a_range_around_the_stated_prices() -> None:
     assert low <= filled_in.seconds <= high and low < high
     assert low <= predict(setup_of(row())).seconds <= high
     assert price_range(setup_of(row()), predict(setup_of(row())).layout) is None
+
+
+def test_a_framework_that_sets_recompute_leaves_it_open_to_no_row() -> None:
+    maxtext = {"framework": "maxtext", "gpu": "H100-SXM", "precision": "bf16", "attention": ""}
+    silent, stated = (
+        setup_of(row(**maxtext, tp="1", dp="128", recompute=recompute))
+        for recompute in ("", "full")
+    )
+    assert silent.layout == stated.layout and not silent.ranged
+    assert 0 < silent.layout["recompute_layers"] < silent.case.model.layers

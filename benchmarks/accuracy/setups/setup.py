@@ -161,7 +161,7 @@ def setup_of(row: Row) -> Setup:
     """Raises Unusable with the reason when a row cannot be priced."""
     stack = stack_of(row)
     zero = stack.zero if row.zero_stage is None else row.zero_stage
-    row = replace(row, zero_stage=zero)
+    row = replace(row, zero_stage=zero, recompute=row.recompute or stack.recompute)
     target = stack.sharded if zero == 3 else stack.target
     kernel = stated_facts.attention_kernel(row, stack)
     gpu = stated_facts.gpu_as_run(gpu_of(row), row, stack, kernel)

@@ -27,7 +27,8 @@ class Stack:
     `traits` replaces those of the target where the framework is known to differ from it, `memory(row)` those
     that the run decides. `attention` is its fused attention kernel, `compiles` whether runs of it compile
     unless they say otherwise, `pieces` whether tensor-parallel traffic can travel in pieces beside products,
-    `zero` the stage of a run that does not say. `blocks` is true where selective
+    `zero` the stage of a run that does not say, `recompute` its mode
+    where the framework's own configuration sets one. `blocks` is true where selective
     recompute repeats whole blocks, `saves_ends` where a
     full recompute repeats neither a block's first nor its last product, `whole_experts` where tp does not
     divide experts unless a row says so, `torch` where the kernels are PyTorch's.
@@ -41,6 +42,7 @@ class Stack:
     compiles: bool = False
     pieces: bool = True
     zero: int | None = None
+    recompute: str = ""
     blocks: bool = False
     saves_ends: bool = False
     whole_experts: bool = True
@@ -173,15 +175,17 @@ STACKS = (
             ("fused", True),
         ),
     ),
-    # XLA: JAX on GPUs shards as FSDP does, gathers into place and fuses elementwise work. Its scripts for
-    # H100 (configs/a3) keep queries, keys and values (remat_policy=save_qkv_proj), and XLA drops a block's
-    # last product from what is repeated, since nothing of the backward pass reads it.
+    # XLA: JAX on GPUs shards as FSDP does, gathers into place and fuses elementwise work. Blocks are repeated
+    # unless a run says otherwise (configs/base.yml: remat_policy full); scripts for H100 (configs/a3) keep
+    # queries, keys and values (remat_policy=save_qkv_proj), and XLA drops a block's last product from what is
+    # repeated, since nothing of the backward pass reads it.
     Stack(
         "maxtext",
         "torchtitan",
         "torchtitan",
         compiles=True,
         zero=3,
+        recompute="full",
         saves_ends=True,
         traits=FLAT,
     ),
