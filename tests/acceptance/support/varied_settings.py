@@ -196,7 +196,7 @@ STYLES = {
 
 def more_launch(dice: Random, launch: Settings) -> Settings:
     found = _drawn(dice, LAUNCH, "megatron", launch)
-    if "container" in found and dice.random() < 0.5:
+    if "container" in found and dice.random() < 0.75:
         found["mounts"] = dice.choice(('"/data:/data"', '"/it\'s $USER:/m"'))
     return found
 
