@@ -66,6 +66,8 @@ LAYOUTS: Sequence[tuple[str, Sequence[str], str, str]] = (
     ("mixtral_8x7b", (), "torchtitan", "ep=8 dp_shard=64 zero=2"),
     ("deepseek_v3", (), "megatron", "tp=2 pp=16 ep=8 dp_shard=64 zero=1 recompute=2"),
 )  # fmt: skip
+#: What a layout that does not say it has: parc would choose, and another price another one.
+CHOSEN = {"vpp": 1, "micro_batch": 1, "hpz": 1, "recompute": 0, "recompute_layers": 0, "offload": 0}
 GPUS = ("a100_80", "h100_sxm", "b200")
 #: Rows, columns and inner width of products: small, narrow and large ones.
 PRODUCTS = ((512, 512, 512), (4096, 1024, 8192), (8192, 28672, 8192))
@@ -124,7 +126,8 @@ def _job(example: str, overrides: tuple[str, ...] = ()) -> Job:
 
 
 def _of_layout(job: Job, target: str, layout: str) -> Iterator[tuple[str, float]]:
-    degrees = {name: int(value) for name, value in (part.split("=") for part in layout.split())}
+    said = (part.split("=") for part in layout.split())
+    degrees = CHOSEN | {name: int(value) for name, value in said}
     estimate: Estimate = parc.estimate(job, degrees, target)
     yield "step", estimate.step_seconds
     yield from estimate.time.items()
