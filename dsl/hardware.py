@@ -39,10 +39,7 @@ class Gpu(Frozen):
     nvlink: Annotated[Bandwidth, Doc("to the other GPUs of its fast domain, per direction")]
     nvlink_latency: Annotated[Seconds, Doc("of one message inside the fast domain")] = 3e-6
     pcie: Annotated[Bandwidth, Doc("to host memory, per direction")] = 25e9
-    sms: Annotated[Count, Doc("cores that share the tiles of a matrix product: SMs or CUs")] = 128
-    tile: Annotated[Count, Doc("elements of a matrix product's result that a core has at once")] = (
-        128 * 128
-    )
+    sms: Annotated[Count, Doc("cores that share the work of a kernel: SMs or CUs")] = 128
     power: Annotated[Watts, Doc("board power at full load")] = 700.0
     matmul_efficiency: Annotated[Share, Doc("share of peak that large matrix products reach")] = (
         0.75
