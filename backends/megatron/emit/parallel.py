@@ -27,12 +27,12 @@ def _tensor(plan: Plan) -> list[Flag]:
     why = f"{heads} heads / {tp} = {heads // tp}; {link}"
     if sequence_parallel(plan.job, tp):
         divided = [flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well")]
-        if plan.options.tp_overlap:
-            why_overlap = "traffic in pieces beside the products that need or make it"
-            divided.append(flag("--tp-comm-overlap", why=why_overlap))
     else:
         why += f"; norms and residuals stay whole, as {tp} does not divide {plan.job.train.seq_len} tokens"
         divided = []
+    if plan.options.tp_overlap:
+        pieces = "traffic in pieces beside the products that need or make it"
+        divided.append(flag("--tp-comm-overlap", why=pieces))
     return [flag("--tensor-model-parallel-size", tp, why=why), *divided]
 
 

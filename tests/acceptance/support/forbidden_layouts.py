@@ -91,6 +91,8 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common | {"optimizer": "muon"}, {}),
             Setting(DENSE, common | {"precision": "fp8"}, {}),
             Setting(DENSE, common | {"weights": "/weights"}, {}),
+            Setting(DENSE, {"seq_len": 3074}, {"tp_overlap": True}),
+            Setting(DENSE, common, {"dp_overlap": False}),
         ]
     if version:
         dense = [each for each in found if not each.model.mla]
