@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+from ...dsl.job import Job
 from ...dsl.settings import Data, Doc
 from ..observation import Observation
 
@@ -56,3 +57,9 @@ class Options(Observation):
     extra: Annotated[
         dict[str, str | int | bool], Doc("any other Megatron-LM option, by its long name")
     ] = {}
+
+
+def options_of(job: Job) -> Options:
+    """The job's `target megatron` settings, or their defaults."""
+    given = job.options("megatron")
+    return given if isinstance(given, Options) else Options()

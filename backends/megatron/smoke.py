@@ -14,7 +14,7 @@ from ..smoke_run import Interpreter, SmokeRun
 from ..smoke_text import LENGTH, TEXTS, write_tokens
 from .data import names_data
 from .on_cpu import CAPABILITY
-from .options import Options
+from .options import Options, options_of
 
 #: In the user's environment: a checkout of Megatron-LM.
 ROOT = "MEGATRON_ROOT"
@@ -24,8 +24,7 @@ UINT16 = 8
 
 
 def settings(job: Job, folder: Path, gpus: bool) -> Options:
-    given = job.options("megatron")
-    options = given if isinstance(given, Options) else Options()
+    options = options_of(job)
     documents = folder / "documents"
     write_documents(documents)
     changed = {

@@ -7,7 +7,7 @@ from typing import Any
 from ...compiler.target import Predicate
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
-from .options import Options
+from .options import options_of
 from .rules import sequence_parallel
 
 STACK = "PAR395"
@@ -20,12 +20,6 @@ SAID_AS = {
     "--overlap-grad-reduce": "dp_overlap, which is on",
     "--overlap-param-gather": "dp_overlap, which is on",
 }
-
-
-def options_of(job: Job) -> Options:
-    """The job's `target megatron` settings, or their defaults."""
-    given = job.options("megatron")
-    return given if isinstance(given, Options) else Options()
 
 
 def traits(job: Job) -> Mapping[str, Any]:

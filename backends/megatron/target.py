@@ -29,7 +29,7 @@ from ..capability import HOPPER, capability
 from ..host import HOST
 from . import data, stack
 from .models import RANKING
-from .options import Options
+from .options import Options, options_of
 from .refusals import REFUSALS
 from .rules import PREDICATES
 
@@ -73,7 +73,7 @@ def state(job: Job, zero: int) -> StateBytes:
     (--grad-reduce-in-bf16: core/distributed/param_and_grad_buffer.py takes the parameter's dtype) are copied
     to fp32 for the update of those that a rank owns (core/optimizer, _copy_model_grads_to_main_grads).
     """
-    short = stack.options_of(job).grad_dtype == "bf16"
+    short = options_of(job).grad_dtype == "bf16"
     return StateBytes(
         weights=2.0,
         gradients=2.0 if short else 4.0,

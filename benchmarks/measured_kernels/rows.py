@@ -3,14 +3,14 @@ the rest."""
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from benchmarks.accuracy.rows.csv_rows import LARGEST, NUMBER, Unreadable, Unusable
+from benchmarks.accuracy.rows import csv_rows
+from benchmarks.accuracy.rows.csv_rows import LARGEST, NUMBER, Unusable
 
 #: Columns without which a file is no table of measured kernels; those of kinds that it lacks may be missing.
 NEEDED = ("kind", "gpu", "dtype", "microseconds")
@@ -69,35 +69,7 @@ class Kernel:
 
 def records(path: Path) -> list[dict[str | None, Any]]:
     """The lines of a CSV by column. Raises Unreadable with what is wrong with the file."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            header = [str(name) for name in reader.fieldnames or ()]
-            lines = [dict(line) for line in reader]
-    except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"{path}: byte {error.start + 1} is no UTF-8 text: {error.reason}; save the table as UTF-8"
-        ) from None
-    except csv.Error as error:
-        raise Unreadable(f"{path}: {error}; is a quote left open?") from None
-    except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror}") from None
-    _checked_header(path, header)
-    if not lines:
-        raise Unreadable(f"{path}: no rows")
-    return lines
-
-
-def _checked_header(path: Path, header: Sequence[str]) -> None:
-    if not header:
-        raise Unreadable(f"{path}: the file is empty; the first line names the columns")
-    if twice := sorted({name for name in header if header.count(name) > 1}):
-        raise Unreadable(f"{path}: column {', '.join(twice)} is there more than once; keep one")
-    if missing := [name for name in NEEDED if name not in header]:
-        raise Unreadable(
-            f"{path}: no column {', '.join(missing)}; "
-            "the columns are those of benchmarks/data/kernels_public.csv"
-        )
+    return csv_rows.records(path, NEEDED, "kernels_public.csv")[1]
 
 
 def kernel_of(record: Mapping[str, Any] | Mapping[str | None, Any]) -> Kernel:

@@ -18,10 +18,6 @@ TILE = 128
 #: lays out the scales: fitted to the difference between public runs of one job in both precisions (Llama 3 8B
 #: and 70B on Blackwell, 2 to 11 %).
 CAST_BYTES = {"fp8": 4.0, "mxfp8": 7.0}
-#: Bytes moved to cast one element with the scale of the tensor at hand, read for its largest value, then read
-#: and written, and the kernels that do it: 3,000 products in fp8 on H100, B200 and GB200 take 7 to 11 bytes
-#: at the peak of bandwidth and 11 to 15 us beyond their FLOP and bytes (benchmarks/data/kernels_public.csv).
-CURRENT_SCALE_BYTES, CURRENT_SCALE_KERNELS = 5.0, 3
 #: Elements of 16 bits that tensor cores load at once, and the share of their rate that products with
 #: unaligned rows reach (NVIDIA, Matrix Multiplication Background: 16 bytes). Padding nanoGPT's 50,257 tokens
 #: to 50,304 makes it a quarter faster (its author's figure), and the head is 0.31 of its FLOP.
@@ -100,12 +96,6 @@ def product_bytes(
 def casts(case: Case, elements: Column) -> Column:
     """Seconds to cast `elements` to fp8; 0 for a job in 16 bits."""
     return CAST_BYTES.get(case.train.precision, 0.0) * elements / case.memory_rate
-
-
-def casts_at_current_scale(case: Case, elements: Column) -> Column:
-    """Seconds to cast `elements` to fp8 with the scale that their own largest value asks for."""
-    launches = CURRENT_SCALE_KERNELS * case.gpu.kernel_launch
-    return launches + streamed(case, CURRENT_SCALE_BYTES * elements)
 
 
 def streamed(case: Case, moved_bytes: Column) -> Column:

@@ -263,14 +263,14 @@ def _moe_products(
     """Seconds of the products of routed and shared experts and of the router."""
     model = case.model
     seconds = kind(case, tokens / tp, model.experts, model.hidden, half=True)
-    seconds = seconds + _expert_products(case, kind, tp, tokens, ep, etp)
+    seconds = seconds + expert_products(case, kind, tp, tokens, ep, etp)
     if model.shared_experts:
         for shape in _ffn_shapes(case, model.shared_experts * model.expert_width / tp):
             seconds = seconds + kind(case, tokens, *shape)
     return seconds
 
 
-def _expert_products(
+def expert_products(
     case: Case, kind: Product, tp: Column, tokens: Column, ep: Column, etp: Column
 ) -> Column:
     """Seconds of the products of a rank's evenly loaded routed experts."""
@@ -281,26 +281,28 @@ def _expert_products(
     return sum(grouped(case, kind, experts, rows, *shape) for shape in shapes)
 
 
-def routed_experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
-    """Seconds of a rank's routed experts alone, forward: permutation, products and activation functions."""
-    model = case.model
-    copies = tokens * model.topk / tp
-    moved = PERMUTE_BYTES[case.traits.wire.dispatch] * copies * model.hidden
-    if not case.traits.kernels.fused_experts:
-        moved = moved + activation_bytes(case) * copies * model.expert_width
-    return _expert_products(case, matmul, tp, tokens, ep, etp) + streamed(case, moved)
+def permuted_bytes(case: Case, copies: Column) -> Column:
+    """Bytes that the permutation of `copies` tokens before and after the experts moves, either way."""
+    return PERMUTE_BYTES[case.traits.wire.dispatch] * copies * case.model.hidden
+
+
+def activated_bytes(case: Case, copies: Column) -> Column:
+    """Bytes that the activation functions of routed experts move, forward; none where the products do it."""
+    if case.traits.kernels.fused_experts:
+        return 0.0 * copies
+    return activation_bytes(case) * copies * case.model.expert_width
 
 
 def moe_streams(case: Case, tp: Column, tokens: Column, passes: float, bias_bytes: int) -> Column:
     """Seconds of an MoE half's elementwise kernels: norm, residual and activation functions, `passes` times;
     the permutation of token copies and unfused experts' biases, once."""
-    model, fused = case.model, case.traits.kernels.fused_experts
+    model = case.model
     copies = tokens * model.topk / tp
     around = ffn_streams(case, tp, tokens, model.shared_experts * model.expert_width)
-    moved = PERMUTE_BYTES[case.traits.wire.dispatch] * copies * model.hidden
-    if not fused:
-        around = around + activation_bytes(case) * copies * model.expert_width
-        moved = moved + (bias_bytes * copies * model.hidden if model.bias else 0)
+    around = around + activated_bytes(case, copies)
+    moved = permuted_bytes(case, copies)
+    if model.bias and not case.traits.kernels.fused_experts:
+        moved = moved + bias_bytes * copies * model.hidden
     return streamed(case, passes * around + moved)
 
 

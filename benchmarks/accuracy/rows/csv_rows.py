@@ -158,8 +158,11 @@ def row_of(record: Mapping[str, Any] | Mapping[str | None, Any]) -> Row:
     )
 
 
-def records(path: Path) -> tuple[list[str], list[dict[str | None, Any]]]:
-    """The header of a CSV and its lines by column. Raises Unreadable with what is wrong with the file."""
+def records(
+    path: Path, needed: Sequence[str] = NEEDED, like: str = "measured_public.csv"
+) -> tuple[list[str], list[dict[str | None, Any]]]:
+    """The header of a CSV and its lines by column; it has at least the columns `needed`, as the file `like`
+    of benchmarks/data has. Raises Unreadable with what is wrong with the file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header, lines = _read(path, csv.DictReader(file, strict=True))
@@ -174,9 +177,10 @@ def records(path: Path) -> tuple[list[str], list[dict[str | None, Any]]]:
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise Unreadable(f"{path}: column {', '.join(twice)} is there more than once; keep one")
-    missing = [name for name in NEEDED if name not in header]
+    missing = [name for name in needed if name not in header]
     if missing:
-        raise Unreadable(f"{path}: no column {', '.join(missing)}; {_cure(header)}")
+        cure = _cure(header, needed, like)
+        raise Unreadable(f"{path}: no column {', '.join(missing)}; {cure}")
     if not lines:
         raise Unreadable(f"{path}: no rows")
     return header, lines
@@ -191,14 +195,14 @@ def _read(path: Path, reader: csv.DictReader[str]) -> tuple[list[str], list[dict
         raise Unreadable(f"{path}:{reader.line_num + 1}: {error}; is a quote left open?") from None
 
 
-def _cure(header: Sequence[str]) -> str:
+def _cure(header: Sequence[str], needed: Sequence[str], like: str) -> str:
     """How a header becomes one of ours."""
     plain = {re.sub(r"\W", "", name).lower() for name in header}
     if len(header) == 1 and re.search(r"[;\t|]", header[0]):
         return "fields are separated by commas"
-    if plain & set(NEEDED):
+    if plain & set(needed):
         return "names of columns are lower case, without blanks"
-    return "the columns are those of benchmarks/data/measured_public.csv"
+    return f"the columns are those of benchmarks/data/{like}"
 
 
 def unread(header: Sequence[str]) -> list[str]:
