@@ -91,7 +91,7 @@ class Case:
     def linear_rate(self) -> float:
         """FLOP/s that large matrix products reach in the job's precision."""
         if self.operand_bytes == 1:
-            return self.job.peak_flops * self.gpu.fp8_efficiency
+            return self.job.peak_flops * self.gpu.fp8_efficiency * self.traits.kernels.fp8_pace
         return self.job.peak_flops * self.gpu.matmul_efficiency
 
     @cached_property

@@ -158,6 +158,10 @@ class KernelTraits:
     """`train.compile` fuses norm, activation and rotary-embedding kernels."""
     norm_bytes: float = 4.0
     """Bytes that a norm moves per element, forward: it reads and writes 16 bits where it is one kernel."""
+    attention_kernel: str | None = None
+    """The kernel of fused attention, one of `time/attention_kernels.py`; None for the GPU's fastest."""
+    fp8_pace: float = 1.0
+    """What fp8 products reach of those scaled by tensor, for which `fp8_efficiency` stands."""
     softmax_bytes: float = 3.0
     """Bytes per score that the softmax of unfused attention moves, forward: Megatron-LM's kernel reads the
     half that the mask leaves and writes all, 2 bytes each (scaled_upper_triang_masked_softmax.h)."""

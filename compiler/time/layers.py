@@ -14,6 +14,7 @@ from ...dsl.model import Model
 from ..algebra import Column, by_stage
 from ..case import Case
 from ..model import flops
+from .attention_kernels import pace
 from .kernels import ALIGNED, TILE, Product, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns and inner width of a product.
@@ -163,7 +164,10 @@ def _flash(case: Case, tp: Column, tokens: Column, cp: Column, waves: float) -> 
     blocks = QUERY_SECONDS * parts * queries / case.gpu.sms
     keys = tokens * cp * np.maximum(model.groups / tp, 1.0)
     moved = streamed(case, 4.0 * width * (queries + keys))
-    return operations / (case.half_rate * case.gpu.attention_efficiency) + blocks + moved
+    reached = case.gpu.attention_efficiency * pace(
+        case.traits.kernels.attention_kernel, case.gpu.arch
+    )
+    return operations / (case.half_rate * reached) + blocks + moved
 
 
 def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:

@@ -164,14 +164,14 @@ def setup_of(row: Row) -> Setup:
     row = replace(row, zero_stage=zero, recompute=row.recompute or stack.recompute)
     target = stack.sharded if zero == 3 else stack.target
     kernel = stated_facts.attention_kernel(row, stack)
-    gpu = stated_facts.gpu_as_run(gpu_of(row), row, stack, kernel)
+    gpu = stated_facts.gpu_as_run(gpu_of(row), row, stack)
     cluster, model = cluster_of(row, gpu), model_of(row)
     mesh = _mesh(row)
     step = (row.mbs or 1) * mesh["dp"]
     stated = _need(row.gbs or (None if row.timed else step), "global batch")
     batch = -(-stated // step) * step
     train = train_of(row, stack, kernel, batch)
-    traits = stated_facts.traits_of(row, stack)
+    traits = stated_facts.traits_of(row, stack, kernel, gpu)
     asked = Asked(model, cluster, train, target, traits)
     case = case_of(asked)
     layout, unset = _layout(row, stack, case, mesh)

@@ -3,35 +3,17 @@ contradicts itself is not priced."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.recipes import GRAPHED, recipe_of
 from benchmarks.accuracy.setups.stacks import Stack, month_of
+from parc.compiler.time.attention_kernels import PACE, ROWWISE, runs_on
 from parc.dsl.hardware import Gpu
 
 #: Kernels of attention that store the scores: every GPU runs them.
 UNFUSED = ("unfused", "megatron-softmax")
-#: Pace of a fused attention kernel over that of the GPU's fastest, for which `attention_efficiency` stands,
-#: by what the GPU's kernels are built for. What is not listed does not run there.
-ATTENTION: Mapping[str, Mapping[str, float]] = {
-    # Dao 2023, arXiv 2307.08691: 25-40 % of peak on A100, where FlashAttention-2 has 0.72. It needs Turing.
-    "fa1": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
-    # A kernel of FlashAttention-1's kind. On Hopper 0.22 of peak, where FlashAttention-3 has 0.68:
-    # llm-foundry's own runs of 1,024 to 65,536 tokens, which differ in little but attention.
-    "triton": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
-    # Shah et al. 2024, arXiv 2407.08608: at most 35 % of peak on H100. torchtitan's runs there tell 0.28.
-    "fa2": {"sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "gfx942": 1.0, "gfx950": 1.0},
-    # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
-    "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
-             "gfx942": 1.0, "gfx950": 1.0},
-    "fa3": {"sm90": 1.0},
-    "te": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "gfx942": 1.0, "gfx950": 1.0},
-}  # fmt: skip
-#: fp8 products scaled by row over those scaled by tensor: torchtitan's two runs of a 70B model on H100, which
-#: are no faster by row than in bf16.
-ROWWISE = 0.5
 #: Bytes per score that a softmax moves in PyTorch's own kernels, forward and backward: scaled (4), masked
 #: (5), widened (6), the softmax in fp32 (8), narrowed (6); its gradient widened (6), taken (12), narrowed
 #: (6), masked (5), scaled (4). megatron-softmax is the target's.
@@ -62,7 +44,7 @@ def attention_kernel(row: Row, stack: Stack) -> str:
     kernel, stored = row.attention_kernel, row.attention.startswith("unfused")
     if not stored and row.attention not in KERNEL_OF:
         raise Unusable(f"unknown attention `{row.attention}`")
-    if kernel and kernel not in (*UNFUSED, *ATTENTION):
+    if kernel and kernel not in (*UNFUSED, *PACE):
         raise Unusable(f"unknown attention_kernel `{kernel}`")
     if kernel and row.attention and stored != (kernel in UNFUSED):
         raise Unusable(f"attention `{row.attention}` contradicts attention_kernel `{kernel}`")
@@ -72,24 +54,13 @@ def attention_kernel(row: Row, stack: Stack) -> str:
     return KERNEL_OF[row.attention] or fused
 
 
-def gpu_as_run(gpu: Gpu, row: Row, stack: Stack, kernel: str) -> Gpu:
-    """A GPU at the pace of an attention kernel, and with the memory that CUDA of the time took."""
-    change: dict[str, object] = {}
-    if kernel not in UNFUSED:
-        change["attention_efficiency"] = gpu.attention_efficiency * _pace(gpu, kernel)
-    if row.fp8_recipe == "rowwise":
-        change["fp8_efficiency"] = gpu.fp8_efficiency * ROWWISE
+def gpu_as_run(gpu: Gpu, row: Row, stack: Stack) -> Gpu:
+    """A GPU with the memory that CUDA of the time took."""
     version = month_of(row.framework_version)
     if stack.torch and "" < version < LAZY_SINCE and gpu.arch in EAGER_KERNELS:
-        change["reserve"] = gpu.reserve - LAZY_KERNELS + EAGER_KERNELS[gpu.arch]
-    return gpu.model_copy(update=change)
-
-
-def _pace(gpu: Gpu, kernel: str) -> float:
-    """Raises Unusable where the kernel does not run."""
-    if gpu.arch not in ATTENTION[kernel]:
-        raise Unusable(f"attention_kernel `{kernel}` does not run on {gpu.name}")
-    return ATTENTION[kernel][gpu.arch]
+        reserve = gpu.reserve - LAZY_KERNELS + EAGER_KERNELS[gpu.arch]
+        return gpu.model_copy(update={"reserve": reserve})
+    return gpu
 
 
 def precision_of(row: Row) -> str:
@@ -120,10 +91,19 @@ def _known(column: str, word: str, words: Collection[str]) -> str:
     return word
 
 
-def traits_of(row: Row, stack: Stack) -> Traits:
+def traits_of(row: Row, stack: Stack, kernel: str, gpu: Gpu) -> Traits:
     """Traits of the target to replace: the framework's, its recipes', and what the row says; later ones
-    count."""
-    return (*stack.traits, *recipe_of(row), *stack.memory(row), *_stated(row, stack))
+    count. Raises Unusable for a kernel that does not run on the GPU."""
+    stated = (*_attention(kernel, gpu), *_stated(row, stack))
+    return (*stack.traits, *recipe_of(row), *stack.memory(row), *stated)
+
+
+def _attention(kernel: str, gpu: Gpu) -> Iterator[tuple[str, object]]:
+    if kernel in UNFUSED:
+        return
+    if not runs_on(kernel, gpu.arch):
+        raise Unusable(f"attention_kernel `{kernel}` does not run on {gpu.name}")
+    yield "attention_kernel", kernel
 
 
 def _stated(row: Row, stack: Stack) -> Iterator[tuple[str, object]]:
@@ -144,6 +124,8 @@ def _stated(row: Row, stack: Stack) -> Iterator[tuple[str, object]]:
     elif row.precision == "fp16":
         # fp16 runs sum and send gradients in fp16 unless told otherwise (Megatron-LM, arguments.py).
         yield "reduce_bytes", 2.0
+    if row.fp8_recipe == "rowwise":
+        yield "fp8_pace", ROWWISE
     if row.launch_blocking:
         yield "blocking", True
     if row.cuda_graph:

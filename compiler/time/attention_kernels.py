@@ -1,0 +1,34 @@
+"""Kernels of fused attention: how fast each is on a generation of GPUs, against the fastest that it has."""
+
+from collections.abc import Mapping
+
+#: Pace of a kernel over that of the GPU's fastest, for which `attention_efficiency` stands, by what the
+#: GPU's kernels are built for. What is not listed does not run there.
+PACE: Mapping[str, Mapping[str, float]] = {
+    # Dao 2023, arXiv 2307.08691: 25-40 % of peak on A100, where FlashAttention-2 has 0.72. It needs Turing.
+    "fa1": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    # A kernel of FlashAttention-1's kind. On Hopper 0.22 of peak, where FlashAttention-3 has 0.68:
+    # llm-foundry's own runs of 1,024 to 65,536 tokens, which differ in little but attention.
+    "triton": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
+    # Shah et al. 2024, arXiv 2407.08608: at most 35 % of peak on H100. torchtitan's runs there tell 0.28.
+    "fa2": {"sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "gfx942": 1.0, "gfx950": 1.0},
+    # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
+    "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
+             "gfx942": 1.0, "gfx950": 1.0},
+    "fa3": {"sm90": 1.0},
+    "te": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "gfx942": 1.0, "gfx950": 1.0},
+}  # fmt: skip
+#: fp8 products scaled by row over those scaled by tensor: torchtitan's two runs of a 70B model on H100, which
+#: are no faster by row than in bf16.
+ROWWISE = 0.5
+
+
+def runs_on(kernel: str, arch: str) -> bool:
+    """Whether a kernel of PACE runs on GPUs of `arch`."""
+    return arch in PACE[kernel]
+
+
+def pace(kernel: str | None, arch: str) -> float:
+    """Share of the fastest kernel's speed that `kernel` reaches on `arch`; 1 for None, the fastest there.
+    Raises KeyError for one that does not run there."""
+    return 1.0 if kernel is None else PACE[kernel][arch]
