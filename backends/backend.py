@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from ..compiler.plan import Plan
 from ..compiler.target import Codes, Target
 from ..reading.facts import LaunchConfig, Value
 from .smoke_run import SmokeRun
+from .stack_facts import Stack
 
 if TYPE_CHECKING:
     from .reader import Reader
@@ -24,7 +25,8 @@ class Backend:
     cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. `entry` is
     the emitted script that starts the job on one node: it reads NNODES, NODE_RANK, MASTER_ADDR and
     MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable. `smoke` trains a small job
-    on this machine. `package` is the framework's own, whose `read.READER` is `reader`.
+    on this machine. `stack` says of each fact of `stack_facts.FACTS` how a job says it, or what it always is.
+    `package` is the framework's own, whose `read.READER` is `reader`.
     """
 
     package: str
@@ -33,6 +35,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     entry: str
     smoke: SmokeRun
+    stack: Stack = field(default_factory=dict)
 
     @property
     def reader(self) -> Reader:
