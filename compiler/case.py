@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..dsl.diagnostics import Source, Span
+from ..dsl.expression import Call, Const, Name, names
 from ..dsl.hardware import Cluster, Gpu
-from ..dsl.job import Job, Train
+from ..dsl.job import Constraint, Job, Train
 from ..dsl.model import Model
 from .algebra import Column, Mask, by_stage
 from .model import flops, parameters
@@ -20,6 +22,16 @@ from .traits import StateBytes, Traits
 
 if TYPE_CHECKING:
     from .pipeline.even_split import Split
+
+
+#: Probability to run out of memory that a plan has at most where its user says nothing of memory.
+DEFAULT_RISK = 0.05
+_RISK = f"risk <= {DEFAULT_RISK:.0%}"
+LIKELY_TO_FIT = Constraint(
+    "require",
+    Call("<=", (Name("risk"), Const(DEFAULT_RISK))),
+    Span(Source("default", _RISK), 0, len(_RISK)),
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,15 @@ class Case:
     def traits(self) -> Traits:
         """The target's, with what the job's own settings of kernels and traffic change."""
         return self.target.traits.replaced(**self.target.stack(self.job))
+
+    @cached_property
+    def conditions(self) -> tuple[Constraint, ...]:
+        """The goal's, and where no hard one speaks of memory, one more: the run is likely to fit."""
+        given = self.job.goal.constraints
+        spoken = any(
+            each.kind != "prefer" and {"memory", "risk"} & names(each.expression) for each in given
+        )
+        return given if spoken else (*given, LIKELY_TO_FIT)
 
     @cached_property
     def domains(self) -> Mapping[str, Sequence[int]]:

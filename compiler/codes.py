@@ -9,6 +9,7 @@ CONTRADICTION = "PAR151"
 UNDECIDED = "PAR152"
 TOO_SLOW = "PAR153"
 TOO_LARGE = "PAR154"
+RISKY = "PAR155"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -21,6 +22,7 @@ CODES: dict[str, tuple[str, str]] = {
     UNDECIDED: ("undecided", "a layout sets a variable that the target does not decide"),
     TOO_SLOW: ("too-slow", "no layout finishes a step within hours"),
     TOO_LARGE: ("search-too-large", "the search of layouts needs more memory than parc may use"),
+    RISKY: ("risky", "every layout that fits is likely to run out of memory"),
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }
 

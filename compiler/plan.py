@@ -132,9 +132,9 @@ class Estimate(Frozen):
 
 
 class Proof(Frozen):
-    """The proof of optimality: solver status, value and bound of the objective, layouts in the space, seconds
-    of the search. `status` is OPTIMAL, or FEASIBLE for the incumbent of a search that ran out of time or
-    memory; its `bound` may be unknown."""
+    """The proof of optimality: solver status, value and bound of the best layout's objective, layouts in the
+    space, seconds of the search. `status` is OPTIMAL, or FEASIBLE for the incumbent of a search that ran out
+    of time or memory; its `bound` may be unknown."""
 
     status: str
     objective: str
@@ -145,7 +145,8 @@ class Proof(Frozen):
 
 
 class Plan(Frozen):
-    """The answer for one target."""
+    """The answer for one target. `best` is the layout that is predicted best where a simpler one is chosen,
+    as good within `goal.within`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -153,6 +154,7 @@ class Plan(Frozen):
     target: str
     estimate: Estimate
     proof: Proof
+    best: Estimate | None = None
     runners_up: tuple[Estimate, ...] = ()
     binding: tuple[str, ...] = ()
 

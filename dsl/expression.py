@@ -24,7 +24,7 @@ VARIABLES = (
 #: What a goal may measure, with the dimension a bound on it must have (`units.py` spells dimensions so).
 QUANTITIES = {
     "memory": "B", "mfu": "1", "hfu": "1", "step_time": "s", "tokens_per_second": "1/s",
-    "days": "s", "cost": "$", "energy": "J", "bubble": "1",
+    "days": "s", "cost": "$", "energy": "J", "bubble": "1", "risk": "1",
 }  # fmt: skip
 
 #: Words for the values of a variable.

@@ -153,12 +153,21 @@ class Constraint:
         return " ".join(self.span.text.split())
 
 
+#: `goal.within` unless given. Predictions tell layouts apart no better (benchmarks/doubt.py).
+WITHIN = 0.01
+
+
 @dataclass(frozen=True)
 class Goal:
-    """Objectives in order of priority, and conditions. Without an objective: maximize mfu."""
+    """Objectives in order of priority, and conditions. Without an objective: maximize mfu.
+
+    Layouts whose first objective is at most `within`, a share, from the best count as equally good: among
+    them decide preferences, then simplicity.
+    """
 
     objectives: tuple[Objective, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    within: float = WITHIN
 
 
 class Launch(Frozen):

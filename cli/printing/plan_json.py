@@ -55,6 +55,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "target": plan.target,
         **estimate_json(plan.estimate),
         "proof": rounded(proof),
+        "best": plan.best and _summary(plan.best),
         "binding": list(plan.binding),
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),

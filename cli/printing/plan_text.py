@@ -29,6 +29,7 @@ def plans_text(planned: Planned) -> Text:
     lines = [_title(planned.job, planned.plans[0].layout), "", *_ranking(planned), ""]
     best = planned.plans[0]
     lines += estimate_lines(best.job, best.target, best.estimate)
+    lines += _forgone(best)
     lines.append(f"  proof   {_proof(best)}")
     text = Text("\n".join(lines))
     text.highlight_regex(r"\A\S+", "bold")
@@ -91,9 +92,28 @@ def _ranking(planned: Planned) -> list[str]:
         f"  {target:<{name}}  {text:<{layout}}  MFU {_mfu(plan.estimate):<13}".rstrip()
         for (target, text), plan in zip(rows, planned.plans, strict=True)
     ]
-    if len(lines) > 1:
-        lines[0] += "  ◀ best"
-    return lines
+    if len(lines) == 1:
+        return lines
+    lines[0] += "  ◀ best"
+    low, _ = planned.plans[0].estimate.mfu_band
+    marks = [
+        "  its band overlaps" if plan.estimate.mfu_band[1] >= low else "" for plan in planned.plans
+    ]
+    return [lines[0], *(line + mark for line, mark in zip(lines[1:], marks[1:], strict=True))]
+
+
+def _forgone(plan: Plan) -> list[str]:
+    """Why the chosen layout is not the one that is predicted best, and what that costs."""
+    if plan.best is None:
+        return []
+    objective = plan.job.goal.objectives[0].quantity if plan.job.goal.objectives else "mfu"
+    text = f"simpler than {layout_text(plan.best.layout)}"
+    slower = plan.estimate.step_seconds / plan.best.step_seconds - 1
+    cost = f"{slower:.1%} faster" if slower > 0 else f"better in {objective}"
+    return [
+        f"  choice  {text}, which is predicted {cost}: within {plan.job.goal.within:.0%} "
+        "predictions tell nothing apart"
+    ]
 
 
 def _data_parallel(layout: Layout) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...dsl.expression import Call, Const, Name
 from ...dsl.job import Constraint
+from .. import risk
 from ..algebra import KIB, Column, Integers, Numbers
 from ..case import Case
 from ..memory import model_states as kept
@@ -32,13 +33,19 @@ def layout_of(columns: Mapping[str, Integers]) -> Layout:
 
 def ceiling_bytes(case: Case) -> int:
     """Memory limit of a rank: the GPU's, or the lowest upper bound that a constraint of the goal sets."""
-    bounds = [memory_bound(constraint) for constraint in case.job.goal.constraints]
+    bounds = [memory_bound(constraint, case.gpu.memory) for constraint in case.conditions]
     return min([case.gpu.memory, *(bound for bound in bounds if bound is not None)])
 
 
-def memory_bound(constraint: Constraint) -> int | None:
-    """The bytes to which a constraint limits every rank; None where it is no upper bound on memory alone."""
+def memory_bound(constraint: Constraint, found_bytes: float) -> int | None:
+    """The bytes of `found_bytes` to which a constraint limits every rank; None where it is no upper bound on
+    memory or risk alone."""
     match constraint.kind, constraint.expression:
+        case ("require", Call("<=" | "<", (Name("risk"), Const(value)))) | (
+            "forbid",
+            Call(">" | ">=", (Name("risk"), Const(value))),
+        ):
+            return int(min(risk.bytes_at(value, found_bytes), found_bytes))
         case ("require", Call("<=", (Name("memory"), Const(value)))) | (
             "forbid",
             Call(">", (Name("memory"), Const(value))),

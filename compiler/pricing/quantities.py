@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from .. import risk
 from ..algebra import Array, Arrays, Column, Integers, term
 from ..case import Case
 from ..memory.peak import host_memory, peak_memory
@@ -83,7 +84,9 @@ def gpu_watts(case: Case, gpus: Array) -> Array:
 def quantities(case: Case, columns: Mapping[str, Integers], prices: Prices) -> dict[str, Array]:
     """Every quantity of `dsl.expression.QUANTITIES` in base units, for columns of layouts."""
     follow = time_quantities(case, columns, prices.step_ns, prices.bubble_ns)
-    return {"memory": prices.memory_kib * 1024, **follow}
+    memory = np.asarray(prices.memory_kib * 1024, dtype=np.float64)
+    chance = risk.out_of_memory_each(memory, case.gpu.memory)
+    return {"memory": prices.memory_kib * 1024, "risk": chance, **follow}
 
 
 def time_quantities(

@@ -5,21 +5,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...dsl.job import Constraint
 from ..algebra import Bounded, constant
+from ..case import LIKELY_TO_FIT
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
 from ..variables import BRANCHING, DERIVED, ORDER
 from .cp_sat_algebra import CpSatAlgebra
 from .cp_sat_run import run
 from .goal_constraints import GoalConstraints, Totals
+from .simplicity import PARTS, UNMET
 from .space import Space
-from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, preference_slack
+from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slack
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -30,8 +32,9 @@ LIMIT_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Solution:
-    """The incumbent of a search with its proof: `value` and `bound` are the first objective of `layout` and
-    the solver's lower bound on it, both as the integer that is minimised.
+    """The incumbent of a search with its proof: `value` and `bound` are the first objective of `best` and
+    the solver's lower bound on it, both as the integer that is minimised. `layout` is what is chosen among
+    those as good as `best`.
 
     `status` is OPTIMAL where every objective was proven. A search that ran out of time or memory is FEASIBLE
     with an incumbent, UNKNOWN without one; `layout` is then empty.
@@ -42,6 +45,7 @@ class Solution:
     value: float
     bound: float | None
     seconds: float
+    best: dict[str, int] = field(default_factory=dict)
 
     @property
     def proven(self) -> bool:
@@ -82,7 +86,7 @@ class Search:
         self._enforce(
             _at_most(constant(host_memory(self.solver)), host_capacity_kib(space.case)), None
         )
-        for constraint in space.case.job.goal.constraints:
+        for constraint in space.case.conditions:
             self._post(constraint)
 
     def _within(self, total: Bounded, least: int) -> Bounded:
@@ -96,7 +100,8 @@ class Search:
         if constraint.kind == "prefer":
             return
         met = self.goal.literal(constraint)
-        self._enforce([(met if constraint.kind == "require" else 1 - met, 1, 1)], constraint)
+        owner = None if constraint is LIKELY_TO_FIT else constraint
+        self._enforce([(met if constraint.kind == "require" else 1 - met, 1, 1)], owner)
 
     def _enforce(self, limits: list[tuple[Bounded, int, int]], owner: Constraint | None) -> None:
         """Keep expressions within limits; with `explain` only under an assumption literal, which stands for
@@ -153,11 +158,12 @@ def optimum(search: Search, incumbent: int | None = None) -> Solution | None:
     _set_branching(search)
     phases = _phases(search)
     if incumbent is not None:
-        search.bound(phases[0][0], phases[0][0].low, incumbent)
+        most = incumbent + slack(search.space.case, incumbent)
+        search.bound(phases[0][0], phases[0][0].low, most)
     best: dict[str, int] = {}
     first: Solution | None = None
     proven = False
-    for expression, slack in phases:
+    for expression, loose in phases:
         solver, status = _minimise(search, expression, best)
         if status == "INFEASIBLE" and not best:
             return None
@@ -167,11 +173,12 @@ def optimum(search: Search, incumbent: int | None = None) -> Solution | None:
         if not proven:
             break
         value = round(found.value)
-        search.bound(expression, expression.low, value + (preference_slack(value) if slack else 0))
+        spare = slack(search.space.case, value) if loose else 0
+        search.bound(expression, expression.low, value + spare)
     assert first is not None
     status = "OPTIMAL" if proven else "FEASIBLE" if best else "UNKNOWN"
     seconds = time.perf_counter() - search.began
-    return replace(first, layout=best, status=status, seconds=seconds)
+    return replace(first, layout=best, status=status, seconds=seconds, best=first.layout)
 
 
 def _found(search: Search, solver: cp_model.CpSolver, status: str) -> Solution:
@@ -199,16 +206,22 @@ def _set_branching(search: Search) -> None:
 
 
 def _phases(search: Search) -> list[tuple[Bounded, bool]]:
-    """Expressions to minimise in turn, and whether later phases may use the preference slack of each: the
-    first objective and unmet preferences where the goal has any, all objectives, the tie-break."""
-    goal = search.space.case.job.goal
-    minimands = [search.goal.objective(objective) for objective in objectives(search.space.case)]
-    preferred = [search.goal.literal(each) for each in goal.constraints if each.kind == "prefer"]
-    phases = [(expression, False) for expression in minimands]
-    if preferred:
-        unmet = sum((1 - literal for literal in preferred), constant(0))
-        phases = [(minimands[0], True), (unmet, False), *phases]
-    return [*phases, (_tie_break(search), False)]
+    """Expressions to minimise in turn, and whether later phases may use the slack of each: the first
+    objective, unmet preferences and complexity, all objectives, the tie-break."""
+    case = search.space.case
+    minimands = [search.goal.objective(objective) for objective in objectives(case)]
+    phases = [(expression, False) for expression in (*minimands, _tie_break(search))]
+    return [(minimands[0], True), (_effort(search), False), *phases]
+
+
+def _effort(search: Search) -> Bounded:
+    """How complicated a layout is, and before that how many preferences it leaves unmet."""
+    total = constant(0)
+    for of, effort in PARTS:
+        columns = search.solver.combinations(of)
+        total = total + search.solver.tabulate(f"{of[0]} effort", of, columns, effort(columns))
+    preferred = [each for each in search.space.case.conditions if each.kind == "prefer"]
+    return sum((UNMET * (1 - search.goal.literal(each)) for each in preferred), total)
 
 
 def _tie_break(search: Search) -> Bounded:

@@ -9,7 +9,8 @@ import numpy as np
 from ...dsl.diagnostics import Diagnostic, Note, Span
 from ...dsl.job import Constraint, Job
 from ..algebra import Mask
-from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, TOO_LARGE, TOO_SLOW
+from ..case import DEFAULT_RISK, LIKELY_TO_FIT
+from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
 from ..plan import OFFLOAD, RECOMPUTE
 from ..target import Predicate, Target
 from ..variables import ORDER
@@ -37,7 +38,11 @@ def no_layout(swept: Swept) -> Diagnostic:
     if not space.size:
         return _no_combination(space)
     if runnable(space.case, swept.prices).any():
-        return _contradiction(swept, infeasible_core(space))
+        given = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+        if _feasible(swept, given).any():
+            return _only_risky(swept, given)
+        core = infeasible_core(space)
+        return _contradiction(swept, core) if core.constraints else _only_risky(swept, [])
     fit = fits(space.case, swept.prices)
     return _too_slow(swept, fit) if fit.any() else _out_of_memory(swept)
 
@@ -232,12 +237,36 @@ def _contradiction(swept: Swept, found: InfeasibleCore) -> Diagnostic:
     )
 
 
+def _only_risky(swept: Swept, given: list[Constraint]) -> Diagnostic:
+    """The diagnostic where layouts satisfy the constraints `given`, and all may well run out of memory."""
+    space, mask = swept.space, _feasible(swept, given)
+    chances = np.broadcast_to(swept.values["risk"], mask.shape)
+    least = int(np.argmin(np.where(mask, chances, np.inf)))
+    scores = np.where(mask, score(objectives(space.case)[0], swept), np.inf)
+    best = int(np.argmin(scores))
+    offered = [
+        Note(f"{name}: {layout_text(swept.layout(row))}, {_measured('risk', float(chances[row]))}")
+        for name, row in (("least likely", least), ("best", best))
+    ]
+    allowed = np.ceil(100 * float(chances[least]))
+    return Diagnostic(
+        RISKY,
+        f"{space.case.target.name}: every layout that fits runs out of memory with more than "
+        f"{DEFAULT_RISK:.0%} probability",
+        _own_span(space.case.job, "cluster", "nodes"),
+        notes=tuple(offered[: 1 if least == best else 2]),
+        help=f"say `require risk <= {allowed:.0f}%` in the goal to take that, or use more nodes",
+    )
+
+
 def _quote(constraint: Constraint) -> str:
     return f"`{constraint.kind} {constraint.text}`"
 
 
 def _place(constraint: Constraint) -> str:
     """File name and line; the folder is left out so that plans are the same wherever they are made."""
+    if constraint is LIKELY_TO_FIT:
+        return "the default"
     return f"{PurePath(constraint.span.source.name).name}:{constraint.span.line}"
 
 
@@ -248,7 +277,7 @@ def _because(constraint: Constraint) -> str:
 def _nearest(swept: Swept, found: InfeasibleCore) -> str:
     """Which constraint of the core to drop for the best objective, and the layout that is then best."""
     space = swept.space
-    hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    hard = [each for each in space.case.conditions if each.kind != "prefer"]
     options: list[tuple[float, str]] = []
     objective = objectives(space.case)[0]
     for dropped in found.constraints:
@@ -295,7 +324,7 @@ def binding(swept: Swept, row: int) -> tuple[str, ...]:
     """The active constraints at the best layout, a row of the sweep, GPU memory included; each with the ratio
     by which the first objective would improve without it."""
     space = swept.space
-    hard = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    hard = [each for each in space.case.conditions if each.kind != "prefer"]
     objective = objectives(space.case)[0]
     scores = score(objective, swept).astype(np.float64)
     best = float(scores[row])

@@ -12,6 +12,7 @@ import numpy as np
 from ...dsl.diagnostics import Diagnostic, JobError, Span
 from ...dsl.expression import QUANTITIES, Call, Expression, Name, evaluate, names
 from ...dsl.job import Constraint, Objective
+from .. import risk
 from ..algebra import Algebra, Array, Arrays, Bounded, Integers, Mask, Value, constant
 from ..case import Case
 from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
@@ -58,7 +59,7 @@ def _measure(
         return totals.step_ns
     if name in ("mfu", "cost", "energy"):
         return totals.step_ns if one_size else x.times(totals.step_ns, x.variable("gpus"))
-    if name == "memory":
+    if name in ("memory", "risk"):
         return totals.memory_kib
     if name == "hfu":
         raise _refusal(
@@ -156,6 +157,10 @@ class GoalConstraints:
         """The total from which a quantity follows, and how a limit on one becomes a limit on the other."""
         if name == "memory":
             return self.totals.memory_kib, _Integer((), lambda limit, _: limit / 1024, False)
+        if name == "risk":
+            found = self.case.gpu.memory
+            within = np.vectorize(lambda limit: risk.bytes_at(limit, found) / 1024, otypes=[float])
+            return self.totals.memory_kib, _Integer((), lambda limit, _: within(limit), False)
         if name == "bubble":
             share = bubble_share(self.solver, self.totals)
             return share, _Integer((), lambda limit, _: limit * SHARE, False)

@@ -44,17 +44,17 @@ def _plan(job: Job, target: Target) -> Plan:
         raise JobError([no_layout(swept)])
     space = swept.space
     chosen = {name: solution.layout[name] for name in ORDER}
-    ranked = [swept.layout(int(row)) for row in swept.order[: RUNNERS_UP + 1]]
-    others = [
-        row for row in ({name: row[name] for name in ORDER} for row in ranked) if row != chosen
-    ]
+    ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
+    others = [row for row in ranked if row != chosen]
+    fastest = ranked[0] if ranked[0] != chosen else None
     return Plan(
         job=job,
         target=target.name,
         estimate=estimate_layout(case, chosen, place(case, chosen)),
         proof=_proof(space, solution),
+        best=estimate_layout(case, fastest, place(case, fastest)) if fastest else None,
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
-        binding=binding(swept, int(swept.order[0])),
+        binding=binding(swept, int(swept.by_objective[0])),
     )
 
 
@@ -78,13 +78,17 @@ def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
         return solution
     if swept.best is None or swept.best_score is None:
         return None
-    return replace(solution, layout=swept.best, status="FEASIBLE", value=float(swept.best_score))
+    best = swept.layout(int(swept.by_objective[0]))
+    return replace(
+        solution, layout=swept.best, best=best, status="FEASIBLE", value=float(swept.best_score)
+    )
 
 
 def _proof(space: Space, solution: Solution) -> Proof:
-    """The proof in the unit of the first objective; its bound is off by the solver's relative gap."""
+    """The proof in the unit of the first objective: of the best layout, which the chosen one may forgo; its
+    bound is off by the solver's relative gap."""
     objective = objectives(space.case)[0]
-    value = value_of(space.case, objective.quantity, solution.layout)
+    value = value_of(space.case, objective.quantity, solution.best)
     gap = _gap(solution)
     return Proof(
         status=solution.status,

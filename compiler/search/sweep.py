@@ -14,10 +14,9 @@ from ..case import Case
 from ..pricing.quantities import Prices, price, quantities
 from ..variables import ORDER
 from .goal_constraints import Totals, minimised
+from .simplicity import UNMET, complexity
 from .space import Space
 
-#: Preferences may cost the first objective one part in so many of its best value.
-PREFERENCE_PARTS = 100
 #: Slower steps (9.8 hours) are infeasible; the bound keeps products of solver integers from overflowing.
 LONGEST_STEP_NS = 2**45
 #: Share of host memory for offloaded state; the rest is for the operating system and the data loader.
@@ -36,20 +35,28 @@ class Swept:
 
     @cached_property
     def order(self) -> Integers:
-        """Feasible rows from best to worst: objectives in turn, then smaller variables by ORDER.
+        """Feasible rows from best to worst.
 
-        Rows whose first objective lies within `preference_slack` of the best come before all others, and
-        among them those with fewer unmet preferences.
+        Rows whose first objective lies within `slack` of the best come before all others: among them those
+        with fewer unmet preferences, then the simpler ones. Otherwise as `by_objective`.
         """
+        rows = self.by_objective
+        if not len(rows):
+            return rows
+        first = score(objectives(self.space.case)[0], self)[rows]
+        near = first <= first[0] + slack(self.space.case, int(first[0]))
+        columns = {name: column[rows] for name, column in self.space.layouts.items()}
+        unmet = sum(np.where(met[rows], 0, UNMET) for met in self._preferred())
+        effort = complexity(columns) + unmet
+        return rows[np.lexsort([np.arange(len(rows)), np.where(near, effort, 0), ~near])]
+
+    @cached_property
+    def by_objective(self) -> Integers:
+        """Feasible rows by the objectives in turn, then by smaller variables by ORDER."""
         rows = np.flatnonzero(self.feasible)
         scores = [score(objective, self)[rows] for objective in objectives(self.space.case)]
         keys = [self.values[name][rows] for name in reversed(ORDER)]
-        keys += reversed(scores)
-        if len(rows) and self._preferred():
-            unmet = sum(~met[rows] for met in self._preferred())
-            near = scores[0] <= scores[0].min() + preference_slack(int(scores[0].min()))
-            keys += [np.where(near, unmet, 0), ~near]
-        return rows[np.lexsort(keys)]
+        return rows[np.lexsort([*keys, *reversed(scores)])]
 
     @cached_property
     def best(self) -> dict[str, int] | None:
@@ -58,19 +65,21 @@ class Swept:
 
     @cached_property
     def best_score(self) -> int | None:
-        """The first objective of the best feasible layout, as the integer that is minimised."""
+        """The best of the first objective, as the integer that is minimised."""
         first = objectives(self.space.case)[0]
-        return int(score(first, self)[self.order[0]]) if len(self.order) else None
+        return int(score(first, self)[self.by_objective[0]]) if len(self.by_objective) else None
 
     def _preferred(self) -> list[Mask]:
         """Where each `prefer` is met."""
-        goal = self.space.case.job.goal
         shape = self.prices.step_ns.shape
         return [
             np.broadcast_to(np.asarray(evaluate(each.expression, self.values), dtype=bool), shape)
-            for each in goal.constraints
+            for each in self.space.case.conditions
             if each.kind == "prefer"
         ]
+
+    def decisions(self, row: int) -> dict[str, int]:
+        return {name: int(self.space.layouts[name][row]) for name in ORDER}
 
     def layout(self, row: int) -> dict[str, int]:
         return {name: int(column[row]) for name, column in self.space.layouts.items()}
@@ -93,9 +102,9 @@ def score(objective: Objective, swept: Swept) -> Integers:
     return np.broadcast_to(value, prices.step_ns.shape)
 
 
-def preference_slack(best: int) -> int:
-    """By how much the first objective may exceed its minimum `best` in favour of preferences."""
-    return abs(best) // PREFERENCE_PARTS
+def slack(case: Case, best: int) -> int:
+    """By how much the first objective may exceed its minimum `best` for preferences and simplicity."""
+    return int(abs(best) * case.job.goal.within)
 
 
 def capacity_kib(case: Case) -> int:
@@ -133,6 +142,6 @@ def sweep(space: Space) -> Swept:
     case = space.case
     prices = price(case, space.layouts)
     values = {**space.layouts, **quantities(case, space.layouts, prices)}
-    hard = [satisfied(constraint, values) for constraint in case.job.goal.constraints]
+    hard = [satisfied(constraint, values) for constraint in case.conditions]
     feasible = reduce(np.logical_and, hard, runnable(case, prices))
     return Swept(space, prices, values, np.broadcast_to(feasible, space.layouts["tp"].shape))

@@ -115,6 +115,7 @@ _MEANINGS = {
     "cost": "price of all GPUs for that time",
     "energy": "of all GPUs and what surrounds them, for that time",
     "bubble": "share of the step that pipeline stages wait",
+    "risk": "probability to run out of memory",
 }
 
 

@@ -15,7 +15,7 @@ from .blocks import Gathered, Located, build, find_definition, gather, read_sett
 from .consistency import Parts
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
-from .goal import Context, read_goal
+from .goal import WITHIN_KEY, Context, read_goal
 from .overrides import Overrides, Targets
 from .scope import Definition, Scope
 
@@ -245,10 +245,13 @@ def _refuse_changes(checker: Checker, path: Path, message: str) -> None:
 def goal_of(checker: Checker, parts: Parts) -> Goal:
     """The goal with --set laid over: new objectives replace the file's, new conditions join them."""
     clauses: list[Clause] = []
+    settings: list[Setting] = []
     for block in checker.blocks.get("goal", ()):
         checker.spans[("goal",)] = block.head
         for item in block.items:
-            if isinstance(item, Setting):
+            if isinstance(item, Setting) and item.key.name == WITHIN_KEY:
+                settings.append(item)
+            elif isinstance(item, Setting):
                 _report_setting(item, checker.report)
             else:
                 clauses.append(item)
@@ -257,7 +260,10 @@ def goal_of(checker: Checker, parts: Parts) -> Goal:
         clauses = [clause for clause in clauses if not _is_objective(clause)]
     blocks = {"model": parts.model, "cluster": parts.cluster, "train": parts.train}
     memory = parts.cluster.gpu.memory if parts.cluster else None
-    return read_goal(clauses + changes, Context(checker.scope, blocks, memory), checker.report)
+    context = Context(checker.scope, blocks, memory)
+    if checker.overrides.within is not None:
+        settings = [checker.overrides.within]
+    return read_goal(clauses + changes, settings, context, checker.report)
 
 
 def _is_objective(clause: Clause) -> bool:
@@ -266,5 +272,6 @@ def _is_objective(clause: Clause) -> bool:
 
 def _report_setting(item: Setting, report: Report) -> None:
     message = f"`{' '.join(item.span.text.split())}` is no line of a goal"
-    help = f"a condition is `require {item.key.name} == {item.value.span.text}`"
+    near = did_you_mean(item.key.name, (WITHIN_KEY,))
+    help = near or f"a condition is `require {item.key.name} == {item.value.span.text}`"
     report.add(codes.MISPLACED, message, item.span, help)

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from .. import codes
 from ..diagnostics import JobError, Span, did_you_mean
 from ..expression import QUANTITIES, VALUES, VARIABLES, Call, Const, Expression, Member, Name, names
-from ..job import Constraint, Goal, Objective
+from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
 from ..syntax.tree import (
@@ -22,6 +22,7 @@ from ..syntax.tree import (
     Node,
     Number,
     Range,
+    Setting,
     Text,
     Unary,
     names_in,
@@ -44,6 +45,8 @@ from .scope import Names
 #: A range longer than this is posted as two comparisons instead of its members.
 _MAX_MEMBERS = 4096
 _MAX_CHAIN = 8
+#: The setting of a goal: a share of the first objective, at most MOST_WITHIN.
+WITHIN_KEY, MOST_WITHIN = "within", 0.2
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,18 @@ def _setting(owner: object, key: str, identifier: Identifier) -> Constant:
     )
 
 
-def read_goal(clauses: list[Clause], context: Context, report: Report) -> Goal:
-    """All clauses in the order of the file; each broken one is reported and left out."""
+def read_goal(
+    clauses: list[Clause], settings: list[Setting], context: Context, report: Report
+) -> Goal:
+    """All clauses in the order of the file; each broken one is reported and left out. `settings` are those of
+    `within`."""
+    within = WITHIN
+    for place, setting in enumerate(settings):
+        with report.catching():
+            if place:
+                message = f"`{WITHIN_KEY}` is there more than once"
+                raise wrong(codes.DUPLICATE, message, setting.span, "keep one")
+            within = _within(setting, context)
     objectives: list[Objective] = []
     constraints: list[Constraint] = []
     for clause in clauses:
@@ -128,7 +141,20 @@ def read_goal(clauses: list[Clause], context: Context, report: Report) -> Goal:
                     constraints.append(Constraint(kind, expression, span, reason))
                 case _:
                     raise _unknown_clause(clause)
-    return Goal(objectives=tuple(objectives), constraints=tuple(constraints))
+    return Goal(tuple(objectives), tuple(constraints), within)
+
+
+def _within(setting: Setting, context: Context) -> float:
+    """A share from 0 to MOST_WITHIN."""
+    node = setting.value
+    value = evaluate(node, context.names.lookup)
+    if not isinstance(value, Measure) or not value.dimension.without_counts().bare:
+        message = f"`{WITHIN_KEY}` takes a share, found `{_text(node.span)}`"
+        raise wrong(codes.WRONG_KIND, message, node.span, "such as `within = 1%`")
+    if not 0 <= value.value <= MOST_WITHIN:
+        message = f"`{WITHIN_KEY}` is {value.value:.4g}, outside 0% to {MOST_WITHIN:.0%}"
+        raise wrong(codes.OUT_OF_BOUNDS, message, node.span)
+    return float(value.value)
 
 
 CLAUSES = ("maximize", "minimize", "require", "forbid", "prefer")
@@ -136,7 +162,8 @@ CLAUSES = ("maximize", "minimize", "require", "forbid", "prefer")
 
 def _unknown_clause(clause: Clause) -> JobError:
     name = clause.keyword.name
-    help = did_you_mean(name, CLAUSES) or f"a goal has {', '.join(CLAUSES)}"
+    known = (*CLAUSES, WITHIN_KEY)
+    help = did_you_mean(name, known) or f"a goal has {', '.join(known)}"
     return wrong(codes.UNKNOWN_BLOCK, f"unknown clause `{name}`", clause.keyword.span, help)
 
 

@@ -12,7 +12,7 @@ from ..schema import CLASSES, SettingType, setting_types
 from ..syntax.parser import parse
 from ..syntax.tree import Clause, Identifier, Setting, Text
 from .fields import SYNTHETIC
-from .goal import CLAUSES
+from .goal import CLAUSES, WITHIN_KEY
 from .refused_settings import MOVED, moved
 
 Targets = Mapping[str, type[BaseModel]]
@@ -27,6 +27,7 @@ class Overrides:
     lets: dict[str, Setting] = field(default_factory=dict)
     settings: dict[tuple[str, ...], dict[str, Setting]] = field(default_factory=dict)
     clauses: list[Clause] = field(default_factory=list)
+    within: Setting | None = None
 
     def of(self, *block: str) -> dict[str, Setting]:
         return self.settings.get(block, {})
@@ -92,6 +93,8 @@ def _parsed(source: Source, start: int, end: int, report: Report) -> Setting | N
 def _file(words: tuple[str, ...], setting: Setting, found: Overrides) -> None:
     if len(words) == 1:
         found.lets[words[0]] = setting
+    elif words == ("goal", WITHIN_KEY):
+        found.within = setting
     elif words[0] == "goal":
         found.clauses.append(Clause(setting.key, setting.value, None, setting.span))
     else:
@@ -104,8 +107,8 @@ def _expected(words: tuple[str, ...], place: Span, targets: Targets) -> SettingT
         case (_,):
             return None
         case ("goal", clause):
-            if clause not in CLAUSES:
-                raise _unknown(clause, CLAUSES, place, "clause")
+            if clause not in (*CLAUSES, WITHIN_KEY):
+                raise _unknown(clause, (*CLAUSES, WITHIN_KEY), place, "clause")
             return None
         case ("target", name, key):
             if name not in targets:

@@ -107,7 +107,7 @@ def test_the_help_names_a_layout_that_exists() -> None:
 
 def test_a_condition_that_only_memory_stands_against() -> None:
     job = job_of(
-        "require tp * pp == 1\nrequire zero == 0\nrequire micro_batch == 1", memory="3 GiB"
+        "require tp * pp == 1\nrequire zero == 0\nrequire micro_batch == 1", memory="3.4 GiB"
     )
     found = infeasible_core(Space(Case(job, MEGATRON)))
     assert found.memory

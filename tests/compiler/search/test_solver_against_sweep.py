@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parc.compiler import plan
+from parc.compiler.case import DEFAULT_RISK
 from parc.compiler.plan import Plan
 from parc.compiler.pricing.estimate import one_row
 from parc.compiler.rules.validity import predicates
@@ -49,6 +50,7 @@ BOUNDS = {
     "cost": ("1 $", "5 $", "nodes * 3 $"),
     "energy": ("1 kWh", "3 kWh", "nodes * 1 kWh"),
     "bubble": ("0", "2%", "10%", "1 / microbatches", "pp / 50"),
+    "risk": ("0", "1%", "50%", "100%", "0.1 / pp"),
 }
 OBJECTIVES = (
     "maximize mfu",
@@ -97,6 +99,8 @@ def goals(draw: st.DrawFn) -> str:
     kinds = st.sampled_from(("require", "forbid", "prefer"))
     for condition in draw(st.lists(conditions(), max_size=2)):
         clauses.append(f"{draw(kinds)} {condition}")
+    if draw(st.booleans()):
+        clauses.append(f"within = {draw(st.sampled_from(('0%', '0.5%', '5%', '20%')))}")
     return "\n".join(clauses)
 
 
@@ -162,6 +166,14 @@ def check_clash(found: Answers) -> None:
         assert np.logical_and.reduce([mask, *kept]).any()
 
 
+def check_risky(found: Answers) -> None:
+    """Layouts meet the goal, and each runs out of memory with more than the default's probability."""
+    assert found.solution is None and found.best is None
+    met = [satisfied(each, found.swept.values) for each in found.case.job.goal.constraints]
+    mask = np.logical_and.reduce([runnable(found.case, found.swept.prices), *met])
+    assert mask.any() and found.swept.values["risk"][mask].min() > DEFAULT_RISK
+
+
 @settings(
     max_examples=120, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
@@ -178,6 +190,8 @@ def test_solver_and_sweep_agree_on_random_jobs(text: str) -> None:
             assert not answers(job).space.size
         elif codes == {"PAR151"}:
             check_clash(answers(job))
+        elif codes == {"PAR155"}:
+            check_risky(answers(job))
         elif codes == {"PAR511"}:
             assert answers(job).best is None
         else:

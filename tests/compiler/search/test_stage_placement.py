@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from parc.backends import BACKENDS
+from parc.compiler import risk
 from parc.compiler.case import Case
 from parc.compiler.pipeline.even_split import Split, chunk_layers, recomputed, split
 from parc.compiler.pricing.estimate import (
@@ -159,7 +160,10 @@ def test_a_faster_placement_keeps_within_the_goal(condition: str) -> None:
         ("forbid memory > 4 GiB", 4 * 2**30),
         ("forbid memory >= 4 GiB", 4 * 2**30 - 1),
         ("require memory <= 50%", 40 * 2**30),
-        ("prefer memory <= 4 GiB", 80 * 2**30),
+        ("prefer memory <= 4 GiB", int(risk.bytes_at(0.05, 80 * 2**30))),
+        ("require risk <= 50%", 80 * 2**30),
+        ("require risk <= 99%", 80 * 2**30),
+        ("forbid risk > 10%", int(risk.bytes_at(0.1, 80 * 2**30))),
         ("require memory >= 4 GiB", 80 * 2**30),
         ("require memory <= tp * 1 GiB", 80 * 2**30),
     ],

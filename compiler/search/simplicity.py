@@ -1,0 +1,53 @@
+"""How complicated a layout is: what decides among layouts that predictions cannot tell apart.
+
+A layout with fewer ways of splitting is simpler, then one with smaller degrees. Both are one integer, the sum
+of PARTS, so that sweep and solver order layouts alike.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from ..algebra import Integers
+
+#: What a way of splitting weighs: more than all degrees together, each LOG2 times its binary logarithm.
+WAY, LOG2 = 2**20, 1024
+#: What an unmet preference weighs: more than all ways of splitting.
+UNMET = 16 * WAY
+
+Columns = Mapping[str, Integers]
+
+
+def _degree(name: str) -> Callable[[Columns], Integers]:
+    def effort(columns: Columns) -> Integers:
+        degree = columns[name]
+        logarithm = np.rint(LOG2 * np.log2(degree)).astype(np.int64)
+        return np.asarray(np.where(degree > 1, WAY, 0) + logarithm)
+
+    return effort
+
+
+def _hybrid(columns: Columns) -> Integers:
+    """Replicas of shard groups: two kinds of data parallelism at once."""
+    return np.asarray(WAY * ((columns["dp_replicate"] > 1) & (columns["dp_shard"] > 1)), np.int64)
+
+
+def _above(name: str, neutral: int) -> Callable[[Columns], Integers]:
+    return lambda columns: np.asarray(WAY * (columns[name] > neutral), np.int64)
+
+
+#: Variables, and what they add to the complexity of a layout.
+PARTS: tuple[tuple[tuple[str, ...], Callable[[Columns], Integers]], ...] = (
+    (("tp",), _degree("tp")),
+    (("pp",), _degree("pp")),
+    (("cp",), _degree("cp")),
+    (("ep",), _degree("ep")),
+    (("dp_replicate", "dp_shard"), _hybrid),
+    (("offload",), _above("offload", 0)),
+    (("hpz",), _above("hpz", 1)),
+)
+
+
+def complexity(columns: Columns) -> Integers:
+    """The complexity of every layout; columns by variable, derived ones included."""
+    return np.asarray(sum(effort(columns) for _, effort in PARTS))

@@ -1,0 +1,106 @@
+"""Among layouts that predictions cannot tell apart the simplest is chosen, and the best is named."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from parc.compiler import plan
+from parc.compiler.case import DEFAULT_RISK, LIKELY_TO_FIT, Case
+from parc.compiler.search.simplicity import UNMET, WAY, complexity
+from tests.support.solver_and_sweep import TARGETS, answers, job_of, target_of
+
+PLAIN = {
+    "tp": 1,
+    "pp": 1,
+    "cp": 1,
+    "ep": 1,
+    "dp_replicate": 1,
+    "dp_shard": 8,
+    "offload": 0,
+    "hpz": 1,
+}
+
+
+def effort(**degrees: int) -> int:
+    columns = {name: np.array([value]) for name, value in {**PLAIN, **degrees}.items()}
+    return int(complexity(columns)[0])
+
+
+def test_plain_data_parallelism_is_the_simplest() -> None:
+    assert effort() == 0
+
+
+@pytest.mark.parametrize(
+    ("simpler", "harder"),
+    [
+        ({"tp": 8}, {"tp": 2, "pp": 2}),
+        ({"pp": 1024}, {"tp": 2, "cp": 2}),
+        ({"tp": 2}, {"tp": 4}),
+        ({"tp": 2, "pp": 4}, {"tp": 4, "pp": 4}),
+        ({"tp": 4}, {"tp": 2, "offload": 1}),
+        ({"dp_replicate": 8, "dp_shard": 1}, {"dp_replicate": 2, "dp_shard": 4}),
+        ({"dp_shard": 8}, {"dp_shard": 8, "hpz": 8}),
+    ],
+)
+def test_fewer_ways_come_before_smaller_degrees(
+    simpler: dict[str, int], harder: dict[str, int]
+) -> None:
+    assert effort(**simpler) < effort(**harder)
+
+
+def test_weights_keep_their_ranks() -> None:
+    degrees = dict.fromkeys(("tp", "pp", "cp", "ep"), 2**20)
+    assert effort(**degrees) < 5 * WAY
+    most = effort(**degrees, dp_replicate=2, offload=2, hpz=8)
+    assert most < UNMET
+
+
+@pytest.mark.parametrize(
+    ("target", "within"), list(itertools.product(TARGETS, ("1%", "5%", "20%")))
+)
+def test_the_chosen_layout_is_the_simplest_within_the_share(target: str, within: str) -> None:
+    job = job_of(f"within = {within}", target=target)
+    found = answers(job)
+    chosen = plan(job, target_of(job))
+    rows = np.flatnonzero(found.swept.feasible)
+    seconds = found.swept.prices.step_ns[rows]
+    near = rows[seconds <= seconds.min() * (1 + job.goal.within)]
+    columns = {name: column[near] for name, column in found.space.layouts.items()}
+    efforts = complexity(columns)
+    ours = effort(**{name: getattr(chosen.layout, name) for name in PLAIN})
+    assert ours == efforts.min()
+    fastest = found.swept.prices.step_ns[near[efforts == ours]].min()
+    assert chosen.estimate.step_seconds * 1e9 <= fastest + 1
+
+
+def test_none_is_forgone_with_a_share_of_nothing() -> None:
+    chosen = plan(job := job_of("within = 0%"), target_of(job))
+    assert chosen.best is None
+
+
+def test_the_best_is_named_where_it_is_not_chosen() -> None:
+    job = job_of("within = 20%\nrequire tp * pp * cp >= 8")
+    chosen = plan(job, target_of(job))
+    bare = plan(plain := job_of("within = 0%\nrequire tp * pp * cp >= 8"), target_of(plain))
+    assert chosen.best is not None and chosen.best.layout == bare.layout
+    assert chosen.best.step_seconds < chosen.estimate.step_seconds
+
+
+def test_a_job_that_says_nothing_of_memory_is_likely_to_fit() -> None:
+    silent, soft = job_of("maximize mfu"), job_of("prefer memory <= 50%")
+    for job in (silent, soft):
+        assert LIKELY_TO_FIT in Case(job, target_of(job)).conditions
+        assert plan(job, target_of(job)).estimate.out_of_memory <= DEFAULT_RISK
+    for said in ("require memory <= 100%", "forbid risk > 40%"):
+        job = job_of(said)
+        assert LIKELY_TO_FIT not in Case(job, target_of(job)).conditions
+
+
+def test_risk_may_be_minimised() -> None:
+    job = job_of("minimize risk\nwithin = 0%")
+    least = plan(job, target_of(job)).estimate
+    other = job_of("minimize memory\nwithin = 0%")
+    assert least.layout == plan(other, target_of(other)).estimate.layout
