@@ -52,10 +52,14 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
 
 
 def _cost(case: Case, columns: Mapping[str, Integers], placement: Split) -> tuple[int, int]:
-    """Nanoseconds of a micro-batch on the slowest rank and bytes of the fullest, as estimates give them."""
-    slots = rank_slots(numbers(case, columns), placement)
+    """Nanoseconds of a step's slots and bubble, the slowest rank first in it, and bytes of the fullest rank,
+    as estimates give them. Where the host paces, ranks with fewer layers may wait no less for it.
+    """
+    totals = [sum(parts.values()) for parts in rank_slots(numbers(case, columns), placement)]
+    slowest, micro_batches = max(totals), int(columns["microbatches"][0])
+    bubble = (sum(totals) - slowest) // int(columns["vpp"][0])
     filled = stages(case, columns, placement)
-    return max(sum(parts.values()) for parts in slots), max(each.memory_bytes for each in filled)
+    return micro_batches * slowest + bubble, max(each.memory_bytes for each in filled)
 
 
 def _most_bytes(case: Case, even_bytes: int) -> int:

@@ -114,7 +114,7 @@ def test_a_condition_that_only_memory_stands_against() -> None:
     assert {each.text for each in found.constraints} == {"tp * pp == 1", "zero == 0"}
     complaint = only(job)
     assert "in the GPU's memory" in complaint.message
-    assert complaint.notes[-1].message == "the GPU has 3.0 GiB"
+    assert complaint.notes[-1].message == "the GPU has 3.4 GiB"
 
 
 def test_a_reason_is_quoted() -> None:
