@@ -33,6 +33,8 @@ class Said:
     written: str
     job: Mapping[str, Value] | None = None
     """Settings of `train` that the value needs, such as precision."""
+    block: Mapping[str, Value] | None = None
+    """Other settings of the target's block that it needs, such as the release."""
     priced: bool = True
     why: str = ""
 

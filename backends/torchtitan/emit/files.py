@@ -40,6 +40,7 @@ def emit(plan: Plan) -> dict[str, str]:
         "job_model": plan.job.model,
         "rope_scaling": rope_scaling(plan.job.model),
         "run": _run(plan),
+        "flash": options_of(plan.job).attention_kernel == "fa2",
         "biased": plan.job.model.router_bias_rate > 0,
     }
     written = ["parc_model.py", *(["parc_pipeline.py"] if plan.layout.pp > 1 else [])]
