@@ -147,7 +147,8 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         message = f"torchtitan {release(job).name} has no CUDA graphs (`cuda_graph = true`)"
         yield contradiction(job, TARGET, "cuda_graph", message, 'version = "0.3", or leave it out')
     for key in options.extra:
-        if key in SAID_AS:
+        section, _, name = key.rpartition(".")
+        if key in SAID_AS and name in release(job).sections.get(section, {}):
             yield said_in_extra(job, TARGET, key, SAID_AS[key])
 
 
