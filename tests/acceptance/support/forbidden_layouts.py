@@ -96,12 +96,15 @@ def _settings(name: str) -> list[Setting]:
         ]
     if version:
         dense = [each for each in found if not each.model.mla]
-        return [replace(each, options={"version": version}) for each in dense]
+        dense += [Setting(DENSE, common, {"attention_kernel": "varlen"})]
+        dense += [Setting(model, common, {"cuda_graph": True}) for model in (DENSE, EXPERTS)]
+        return [replace(each, options=each.options | {"version": version}) for each in dense]
     if target == "torchtitan":
         found += [
             Setting(EXPERTS, common | {"precision": "fp8"}, {}),
             Setting(EXPERTS, common, {"validation": Data()}),
             Setting(SINKS, common, {}),
+            Setting(EXPERTS, common, {"attention_kernel": "flex"}),
         ]
     if target == "deepspeed":
         found = [each for each in found if each.model.experts == 0]

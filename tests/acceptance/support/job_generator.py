@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from parc.backends import BACKENDS
-from tests.acceptance.support import megatron_settings
+from tests.acceptance.support import drawn_stack, megatron_settings
 from tests.acceptance.support.drawn_goals import goal
 from tests.acceptance.support.drawn_job import Draw, Settings
 from tests.acceptance.support.drawn_models import LLAMA_LACKS, drawn_model
@@ -114,7 +114,7 @@ def job_text(target: str, seed: int, number: int) -> str:
         block("cluster pods from std.dgx_h100", _written(draw, cluster, bool(changed))),
         block("train", train),
         goal(draw, kind),
-        f"target {draw.target} {{ {'; '.join(_options(draw))} }}\n",
+        f"target {draw.target} {{ {'; '.join(_options(draw, kind, gpu, train))} }}\n",
         block("launch slurm", _launch(draw)),
     ]
     return "".join(blocks)
@@ -213,9 +213,11 @@ def _precision(draw: Draw, gpu: str) -> str:
     return "fp8" if chosen == "mxfp8" and gpu not in ("b200", "gb200") else chosen
 
 
-def _options(draw: Draw) -> list[str]:
+def _options(draw: Draw, kind: str, gpu: str, train: Settings) -> list[str]:
     given = {"torchtitan": _torchtitan, "deepspeed": _deepspeed, "megatron": _megatron}
     found = given[draw.target](draw)
+    if draw.target == "torchtitan":
+        found += drawn_stack.torchtitan(draw.dice, draw.version, kind, gpu, train)
     options = BACKENDS[draw.target].target.options
     return found + more_options(draw.dice, draw.target, options, found)
 

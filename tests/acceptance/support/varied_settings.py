@@ -206,8 +206,11 @@ _NOT_FREE = {
     "version", "model", "extra", "path", "split", "tokenizer_type", "data_dtype", "train_data", "valid_data",
     "test_data", "sft", "tokenizer", "prompt_format", "profile_start", "profile_stop",
 }  # fmt: skip
-#: What `megatron_settings.py` draws.
-_DRAWN_ELSEWHERE = {"megatron": {"data"}}
+#: What `megatron_settings.py` and `drawn_stack.py` draw.
+_DRAWN_ELSEWHERE = {
+    "megatron": {"data"},
+    "torchtitan": {"attention_kernel", "loss_kernel", "tp_overlap", "fp8_recipe", "cuda_graph"},
+}
 #: Options that only mean something together, by target.
 OPTION_GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "megatron": (),

@@ -1,0 +1,36 @@
+"""Dice for kernels and traffic of the PyTorch targets' blocks: what fits the job, a few at a time."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+#: Of a setting that fits the job.
+SHARE = 0.2
+#: Kernels of attention by release, and those for some GPUs or models alone.
+KERNELS = {"": ("cudnn", "fa2", "flex"), "0.3": ("flex", "flex_flash", "varlen")}
+LACKS = {
+    "mi300x": ("cudnn", "flex_flash"),
+    "a100_80": ("flex_flash",),
+    "latent": ("fa2",),
+    "latent_experts": ("fa2",),
+}
+
+
+def torchtitan(
+    dice: Random, version: str, kind: str, gpu: str, train: Mapping[str, Any]
+) -> list[str]:
+    lacking = (*LACKS.get(gpu, ()), *LACKS.get(kind, ()))
+    kernels = [each for each in KERNELS[version] if each not in lacking]
+    if kind == "sinks":
+        kernels = ["flex"]
+    drawn = [
+        f"attention_kernel = {dice.choice(kernels)}",
+        f"loss_kernel = {dice.choice(('fused', 'eager'))}",
+    ]
+    if train["compile"] and kind != "sinks":
+        drawn.append("tp_overlap = true")
+    if train["precision"] == "fp8":
+        drawn.append(f"fp8_recipe = {dice.choice(('rowwise', 'rowwise_with_gw_hp'))}")
+    if version:
+        drawn.append(f"cuda_graph = {dice.choice(('true', 'false'))}")
+    return [each for each in drawn if dice.random() < SHARE]
