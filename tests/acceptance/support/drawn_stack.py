@@ -34,3 +34,26 @@ def torchtitan(
     if version:
         drawn.append(f"cuda_graph = {dice.choice(('true', 'false'))}")
     return [each for each in drawn if dice.random() < SHARE]
+
+
+#: What makes attention take a mask, which FlashAttention-2 does not.
+MASKED = ("window", "attention_sinks")
+
+
+def deepspeed(
+    dice: Random, version: str, model: Mapping[str, Any], gpu: str, train: Mapping[str, Any]
+) -> list[str]:
+    drawn = [f"loss_kernel = {dice.choice(('fused', 'eager'))}", "dp_overlap = false"]
+    drawn.append(
+        f"grad_dtype = {dice.choice(('fp32', 'bf16') if train['precision'] == 'bf16' else ('fp32',))}"
+    )
+    kernels = [each for each in ("cudnn", "fa2") if each not in LACKS.get(gpu, ())]
+    if any(name in model for name in MASKED):
+        kernels = [each for each in kernels if each != "fa2"]
+    if kernels and train.get("attention") != "unfused":
+        drawn.append(f"attention_kernel = {dice.choice(kernels)}")
+    if version == "hf":
+        drawn.append(f"norm_kernel = {dice.choice(('fused', 'eager'))}")
+    if version == "hf" and not model.get("bias"):
+        drawn.append("tp_overlap = true")
+    return [each for each in drawn if dice.random() < SHARE]

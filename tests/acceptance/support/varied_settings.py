@@ -209,8 +209,11 @@ _NOT_FREE = {
 #: What `megatron_settings.py` and `drawn_stack.py` draw.
 _DRAWN_ELSEWHERE = {
     "megatron": {"data"},
+    "deepspeed": {
+        "attention_kernel", "norm_kernel", "loss_kernel", "grad_dtype", "tp_overlap", "dp_overlap",
+    },
     "torchtitan": {"attention_kernel", "loss_kernel", "tp_overlap", "fp8_recipe", "cuda_graph"},
-}
+}  # fmt: skip
 #: Options that only mean something together, by target.
 OPTION_GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "megatron": (),
