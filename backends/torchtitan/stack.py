@@ -44,7 +44,7 @@ def kernel(job: Job) -> str:
     """The same as the compiler's `attention_kernels.py` has it.
 
     Of 0.2.2's list AMD's GPUs have FlashAttention alone. 0.3.0's varlen is FlashAttention-3 on Hopper, 4 on
-    Blackwell and 2 before (tools/utils.py:36), flex_flash FlashAttention-4 (config_utils.py:85).
+    Blackwell, else 2 (tools/utils.py:36), flex_flash FlashAttention-4 (config_utils.py:85).
     """
     chosen = attention(job)
     if chosen == "cudnn" and options_of(job).attention_kernel is None:
@@ -53,6 +53,15 @@ def kernel(job: Job) -> str:
         generation = capability(job) if job.cluster.gpu.vendor == "nvidia" else 0
         return "fa4" if generation >= BLACKWELL else "fa3" if generation >= HOPPER else "fa2"
     return {"flex_flash": "fa4"}.get(chosen, chosen)
+
+
+#: Modules that PyTorch imports for a kernel that it has not itself (torch/nn/attention/_fa3.py, _fa4.py).
+PACKAGES = {"fa3": "flash_attn_interface", "fa4": "flash_attn.cute"}
+
+
+def package(job: Job) -> str | None:
+    """What has to be installed for the kernel beside PyTorch."""
+    return PACKAGES.get(kernel(job))
 
 
 def fused_loss(job: Job) -> bool:

@@ -86,6 +86,7 @@ def python_job(plan: Plan, summary: list[str]) -> str:
         "flavor": flavor(job),
         "sizes": _sizes(job),
         "attention": stack.attention(job),
+        "attention_package": stack.package(job),
         "rope": {"kind": kind.rope, "arguments": _rope(job)},
         "router": _router(job.model),
         "recompute": RECOMPUTE[plan.layout.recompute],

@@ -6,11 +6,14 @@ from typing import Any
 
 #: Of a setting that fits the job.
 SHARE = 0.2
-#: Kernels of attention by release, and those for some GPUs or models alone.
+#: Kernels of attention by release, and what some GPUs or models lack. Of 0.3.0's, varlen is PyTorch's own on
+#: A100 alone: FlashAttention-3 and 4, which later ones take, are packages of their own.
 KERNELS = {"": ("cudnn", "fa2", "flex"), "0.3": ("flex", "flex_flash", "varlen")}
+PACKAGED = ("varlen",)
 LACKS = {
-    "mi300x": ("cudnn", "flex_flash"),
+    "mi300x": ("cudnn", "flex_flash", *PACKAGED),
     "a100_80": ("flex_flash",),
+    **dict.fromkeys(("h100_sxm", "h200", "b200", "gb200"), PACKAGED),
     "latent": ("fa2",),
     "latent_experts": ("fa2",),
 }
