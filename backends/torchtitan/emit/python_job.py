@@ -194,8 +194,9 @@ def _changed(plan: Plan, section: Section) -> tuple[Mapping[str, Setting], Mappi
         for name, degree in (("pp", plan.layout.pp), ("ep", plan.layout.ep))
         if degree > 1
     )
-    refused = options_of(plan.job).cuda_graph is False
-    if section.name != "training" or not (reason or refused):
+    chosen = options_of(plan.job).cuda_graph
+    off = bool(reason) if chosen is None else not chosen
+    if section.name != "training" or not off:
         return section.settings, section.comments
     graphs = {"disable_cuda_graphs": True}
     note = {"disable_cuda_graphs": f"graphs cannot capture {reason}"} if reason else {}

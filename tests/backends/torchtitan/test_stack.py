@@ -36,8 +36,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], set[str], set[str]]] = {
     "varlen": (
         {"version": "0.3", "attention_kernel": "varlen"},
         {},
-        {'inner_attention=get_attention_config("varlen"),'},
-        {'inner_attention=get_attention_config("flex"),'},
+        {'"varlen"'},
+        set(),
     ),
     "loss": ({"loss_kernel": "fused"}, {}, {'["loss"]'}, set()),
     "eager loss": ({"loss_kernel": "eager"}, {"compile": True}, {'["model"]'}, {'"loss"]'}),
