@@ -267,3 +267,11 @@ def test_every_fact_is_said_or_fixed() -> None:
             having = words(plan_of({fact.setting: fact.value, **block}, **train))
             without = words(plan_of(block, **train))
             assert any(fact.written in word for word in having ^ without)
+
+
+def test_flex_is_handed_a_tokenizer_even_by_made_up_tokens() -> None:
+    model, data = "torchtitan/parc_model.py", "torchtitan/parc_data.py"
+    flex, cudnn = (BACKEND.emit(plan_of({"attention_kernel": each})) for each in ("flex", "cudnn"))
+    assert "build_tokenizer_fn=parc_data.no_tokenizer" in flex[model]
+    assert "def no_tokenizer(" in flex[data] and "no_tokenizer" not in cudnn[data]
+    assert "build_tokenizer_fn=None" in cudnn[model]
