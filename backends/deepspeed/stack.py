@@ -71,8 +71,8 @@ FACTS: Stack = {
     "attention_kernel": Said("attention_kernel", "fa2", "enable_cudnn_sdp"),
     "norm_kernel": Said("norm_kernel", "fused", "LlamaRMSNorm", block={"model": "hf"}),
     "loss_kernel": Said("loss_kernel", "fused", "@torch.compile"),
-    "tp_overlap": Said("tp_overlap", True, "tp_overlap_comm", block={"model": "hf"}),
-    "dp_overlap": Said("dp_overlap", False, '"overlap_comm": false'),
+    "tp_overlap": Said("tp_overlap", True, "tp_overlap_comm", block={"model": "hf"}, where="tp"),
+    "dp_overlap": Said("dp_overlap", False, '"overlap_comm": false', where="dp"),
     "grad_dtype": Said("grad_dtype", "fp32", "communication_data_type"),
     "fp8_recipe": Fixed("none", "0.19.8 runtime/config.py: bf16 and fp16, no fp8"),
     "cuda_graph": Fixed(

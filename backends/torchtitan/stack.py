@@ -104,7 +104,13 @@ FACTS: Stack = {
     "attention_kernel": Said("attention_kernel", "flex", 'attn_type="flex"'),
     "norm_kernel": Fixed("fused", "0.2.2 models/llama3/model/model.py:361: nn.RMSNorm, one kernel"),
     "loss_kernel": Said("loss_kernel", "fused", '"loss"'),
-    "tp_overlap": Said("tp_overlap", True, "enable_async_tensor_parallel", job={"compile": True}),
+    "tp_overlap": Said(
+        "tp_overlap",
+        True,
+        "enable_async_tensor_parallel",
+        job={"compile": True},
+        where="tp",
+    ),
     "dp_overlap": Fixed(
         "on", "torch 2.13 distributed/fsdp/_fully_shard: gathers ahead, reduces in a stream"
     ),
