@@ -7,11 +7,32 @@ from typing import Any
 from ...compiler.target import Predicate
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
+from ..stack_facts import Fixed, Said, Stack
 from .options import options_of
 from .rules import sequence_parallel
 
 STACK = "PAR395"
 CODES = {STACK: ("stack", "settings of kernels and traffic disagree, or are said in `extra`")}
+
+FACTS: Stack = {
+    "attention_kernel": Said("train.attention", "unfused", "unfused"),
+    "norm_kernel": Fixed(
+        "fused: Transformer Engine's",
+        "megatron-core 0.19.2 core/extensions/transformer_engine_spec_provider.py:56",
+    ),
+    "loss_kernel": Fixed(
+        "PyTorch's kernels",
+        "megatron-core 0.19.2 core/model_parallel_config.py:320, cross_entropy_loss_fusion",
+    ),
+    "tp_overlap": Said("tp_overlap", True, "--tp-comm-overlap", where="tp"),
+    "dp_overlap": Said("dp_overlap", False, "--overlap-grad-reduce", where="dp"),
+    "grad_dtype": Said("grad_dtype", "bf16", "--grad-reduce-in-bf16"),
+    "fp8_recipe": Fixed(
+        "delayed, and blocks of 32 with mxfp8",
+        "megatron-core 0.19.2 core/transformer/transformer_config.py:573",
+    ),
+    "cuda_graph": Fixed("none", "megatron-core 0.19.2 core/transformer/transformer_config.py:1032"),
+}
 
 #: Options of Megatron-LM that settings of the block write, and how each is said.
 SAID_AS = {
