@@ -114,7 +114,7 @@ def job_text(target: str, seed: int, number: int) -> str:
         block("cluster pods from std.dgx_h100", _written(draw, cluster, bool(changed))),
         block("train", train),
         goal(draw, kind),
-        f"target {draw.target} {{ {'; '.join(_options(draw))} }}\n",
+        f"target {draw.target} {{ {'; '.join(_options(draw, gpu, model, train))} }}\n",
         block("launch slurm", _launch(draw)),
     ]
     return "".join(blocks)
@@ -213,9 +213,11 @@ def _precision(draw: Draw, gpu: str) -> str:
     return "fp8" if chosen == "mxfp8" and gpu not in ("b200", "gb200") else chosen
 
 
-def _options(draw: Draw) -> list[str]:
+def _options(draw: Draw, gpu: str, model: Settings, train: Settings) -> list[str]:
     given = {"torchtitan": _torchtitan, "deepspeed": _deepspeed, "megatron": _megatron}
     found = given[draw.target](draw)
+    if draw.target == "megatron":
+        found += megatron_settings.kernels(draw.dice, gpu, model, train, found)
     options = BACKENDS[draw.target].target.options
     return found + more_options(draw.dice, draw.target, options, found)
 

@@ -207,7 +207,7 @@ _NOT_FREE = {
     "test_data", "sft", "tokenizer", "prompt_format", "profile_start", "profile_stop",
 }  # fmt: skip
 #: What `megatron_settings.py` draws.
-_DRAWN_ELSEWHERE = {"megatron": {"data"}}
+_DRAWN_ELSEWHERE = {"megatron": {"data", "attention_kernel", "fp8_recipe", "cuda_graph"}}
 #: Options that only mean something together, by target.
 OPTION_GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "megatron": (),
