@@ -34,7 +34,7 @@ def stack_drifts(launch: LaunchedJob, job: Job) -> Iterator[Drift]:
     if all(spec.name != backend.target.name for spec in job.targets) or not launch.facts:
         return
     for said in backend.stack.values():
-        if isinstance(said, Said) and _decided(said, launch):
+        if isinstance(said, Said) and _decided(said, launch, job):
             found, wanted = _read(said, launch, backend), _asked(said, job, backend)
             path = ("train",) if said.of_train else ("target", backend.target.name)
             if found is not None and found != wanted:
@@ -42,11 +42,14 @@ def stack_drifts(launch: LaunchedJob, job: Job) -> Iterator[Drift]:
                 yield Drift(said.setting, found, wanted, _place(said, launch), span)
 
 
-def _decided(said: Said, launch: LaunchedJob) -> bool:
-    """Whether files of this layout and precision say the fact at all."""
+def _decided(said: Said, launch: LaunchedJob, job: Job) -> bool:
+    """Whether files of this layout and a job of this precision say the fact at all."""
     needed = (said.job or {}).items()
     ways = launch.number(said.where) if said.where else 2
-    return (ways or 1) > 1 and all(launch.value(name) in (None, value) for name, value in needed)
+    return (ways or 1) > 1 and all(
+        getattr(job.train, name) == value and launch.value(name) in (None, value)
+        for name, value in needed
+    )
 
 
 def _read(said: Said, launch: LaunchedJob, backend: Backend) -> Value | None:

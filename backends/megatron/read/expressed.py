@@ -138,6 +138,7 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--attention-backend": lambda config, setting: (
         text_of(setting) == "local" or _flash_of_no_version(config)
     ),
+    "--transformer-impl": lambda config, setting: text_of(setting) != "transformer_engine",
     "--flash-attention-version": lambda config, setting: "attention_kernel" not in options(config),
     "--cross-entropy-fusion-impl": lambda config, setting: text_of(setting) == "te",
     "--cuda-graph-impl": lambda config, setting: text_of(setting) not in ("none", WHOLE_STEP),

@@ -92,7 +92,11 @@ def _stack(config: LaunchConfig) -> Values:
         own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
         found["loss_kernel"] = "fused" if own else None
     ranks = config.number("dp")
-    if ranks is not None and ranks > 1 and not config.given("--use-megatron-fsdp"):
+    if (
+        ranks is not None
+        and ranks * (config.number("cp") or 1) > 1
+        and not config.given("--use-megatron-fsdp")
+    ):
         found["dp_overlap"] = config.given("--overlap-grad-reduce")
     return found
 
