@@ -33,8 +33,8 @@ class Said:
     written: str
     job: Mapping[str, Value] | None = None
     """Settings of `train` that the value needs, such as precision."""
-    beside: Mapping[str, Value] | None = None
-    """Settings of the target's block that the value needs, such as its release."""
+    block: Mapping[str, Value] | None = None
+    """Other settings of the target's block that it needs, such as the release."""
     where: str = ""
     """The degree without which nothing is written, such as tp: files of one rank do not say the fact."""
     priced: bool = True

@@ -40,7 +40,7 @@ said_facts = pytest.mark.parametrize(("target", "said"), declared(Said))
 
 def plan_of(target: str, said: Said, value: Any = None) -> Plan:
     """A plan on 8 GPUs, with tp where the target has it; the default of the fact unless a value is given."""
-    train, options = {**(said.job or {})}, {**(said.beside or {})}
+    train, options = {**(said.job or {})}, {**(said.block or {})}
     if value is not None:
         (train if said.of_train else options)[said.name] = value
     block = BACKENDS[target].target.options(**options)
