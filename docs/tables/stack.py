@@ -35,7 +35,8 @@ def _values(target: str, said: Said) -> str:
     kind = setting_types(block)[said.name]
     words = [False, True] if kind.kind == "truth" else list(kind.words)
     rest = [each for each in words if each != default]
-    shown = ", ".join(f"`{str(each).lower()}`" for each in (default, *rest) if each is not None)
+    named = [f"`{str(each).lower()}`" for each in (default, *rest) if each is not None]
+    shown = ", ".join(["its own choice", *named] if default is None else named)
     return shown + (" (not priced)" if not said.priced else "")
 
 

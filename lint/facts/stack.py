@@ -16,11 +16,12 @@ from .launched_job import LaunchedJob
 
 @dataclass(frozen=True)
 class Drift:
-    """A setting of kernels or traffic: what the files say, what the job wants, and both places."""
+    """A setting of kernels or traffic: what the files say, what the job wants, and both places. None is the
+    framework's own choice."""
 
     setting: str
-    found: Value
-    wanted: Value
+    found: Value | None
+    wanted: Value | None
     at: Fact | Setting
     span: Span | None
 
@@ -35,11 +36,12 @@ def stack_drifts(launch: LaunchedJob, job: Job) -> Iterator[Drift]:
         return
     for said in backend.stack.values():
         if isinstance(said, Said) and _decided(said, launch, job):
-            found, wanted = _read(said, launch, backend), _asked(said, job, backend)
+            wanted = _asked(said, job, backend)
             path = ("train",) if said.of_train else ("target", backend.target.name)
-            if found is not None and found != wanted:
-                span = job.span(*path, said.name)
-                yield Drift(said.setting, found, wanted, _place(said, launch), span)
+            for found in _read(said, launch, backend):
+                if found != wanted:
+                    span = job.span(*path, said.name)
+                    yield Drift(said.setting, found, wanted, _place(said, launch), span)
 
 
 def _decided(said: Said, launch: LaunchedJob, job: Job) -> bool:
@@ -52,26 +54,25 @@ def _decided(said: Said, launch: LaunchedJob, job: Job) -> bool:
     )
 
 
-def _read(said: Said, launch: LaunchedJob, backend: Backend) -> Value | None:
-    """The value that the files give a setting; None where unknown words may still say one."""
+def _read(said: Said, launch: LaunchedJob, backend: Backend) -> Iterator[Value | None]:
+    """The value that the files give a setting; none where unknown words may still say one."""
     reader = backend.reader
     read = reader.train(launch.config) if said.of_train else reader.options(launch.config)
     if said.name in read:
-        value: Value = read[said.name]
-        return value
-    unknown = any(isinstance(fact.value, Unknown) for fact in launch.facts.values())
-    return None if unknown else _default(said, backend)
+        yield read[said.name]
+    elif not any(isinstance(fact.value, Unknown) for fact in launch.facts.values()):
+        yield _default(said, backend)
 
 
-def _asked(said: Said, job: Job, backend: Backend) -> Value:
+def _asked(said: Said, job: Job, backend: Backend) -> Value | None:
     options = job.train if said.of_train else job.options(backend.target.name)
-    value: Value = _default(said, backend) if options is None else getattr(options, said.name)
-    return value
+    value: Value | None = _default(said, backend)
+    return value if options is None else getattr(options, said.name, value)
 
 
-def _default(said: Said, backend: Backend) -> Value:
+def _default(said: Said, backend: Backend) -> Value | None:
     block = Train if said.of_train else backend.target.options
-    value: Value = block.model_fields[said.name].default
+    value: Value | None = block.model_fields[said.name].default
     return value
 
 

@@ -45,9 +45,11 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for drift in stack_drifts(launch, launch.job):
         found, wanted = _word(drift.found), _word(drift.wanted)
         related = (Related(f"{drift.setting} {wanted}", drift.span),) if drift.span else ()
-        message = f"{drift.setting} {found}, and the job says {wanted}"
+        message = f"{drift.setting} {found}, and the job has {wanted}"
         yield Complaint(message, drift.at, related, "change the file or the job")
 
 
-def _word(value: Value) -> str:
+def _word(value: Value | None) -> str:
+    if value is None:
+        return "of the framework's choice"
     return str(value).lower() if isinstance(value, bool) else str(value)
