@@ -46,9 +46,9 @@ class Options(Observation):
     ] = None
     save: Annotated[bool, Doc("write checkpoints at all")] = True
     attention_kernel: Annotated[
-        Literal["te", "fa2", "fa3"],
-        Doc("of fused attention: Transformer Engine's choice of cuDNN, or a FlashAttention"),
-    ] = "te"
+        Literal["cudnn", "fa2", "fa3"],
+        Doc("of fused attention: cuDNN's (on AMD's GPUs their own), or a FlashAttention"),
+    ] = "cudnn"
     loss_kernel: Annotated[
         Literal["eager", "fused"], Doc("steps of the loss one by one, or compiled together")
     ] = "eager"

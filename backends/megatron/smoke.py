@@ -48,7 +48,7 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
         "profile_stop": None,
         "extra": {name: value for name, value in options.extra.items() if not names_data(name)},
         # FlashAttention takes no heads as small as these.
-        "attention_kernel": "te",
+        "attention_kernel": "cudnn",
     }
     if not gpus:
         changed |= ON_CPU

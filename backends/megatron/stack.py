@@ -68,7 +68,7 @@ FIXED_CAPACITY = "moe-pad-expert-input-to-capacity"
 def traits(job: Job) -> Mapping[str, Any]:
     """Cost traits that the job's settings change, by name."""
     options, changed = options_of(job), dict[str, Any]()
-    if options.attention_kernel != "te":
+    if options.attention_kernel != "cudnn":
         changed["attention_kernel"] = options.attention_kernel
     if options.grad_dtype == "bf16":
         changed |= {"reduce_bytes": 2.0, "layer_gradient_bytes": 4.0}

@@ -13,7 +13,7 @@ from .options import options_of
 
 #: By the name of a kernel, what `--attention-backend` calls it, and its `--flash-attention-version`.
 ATTENTION: Mapping[str, tuple[str, int | None]] = {
-    "te": ("fused", None),
+    "cudnn": ("fused", None),
     "fa2": ("flash", 2),
     "fa3": ("flash", 3),
 }
@@ -34,7 +34,7 @@ def recipe_of(job: Job) -> str | None:
 def attention_problems(job: Job) -> Iterator[str]:
     """Why the job cannot run the kernel of attention that it names."""
     kernel, gpu = options_of(job).attention_kernel, job.cluster.gpu
-    if kernel == "te":
+    if kernel == "cudnn":
         return
     said = f"`attention_kernel = {kernel}`"
     if job.train.attention == "unfused":

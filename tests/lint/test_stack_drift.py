@@ -45,7 +45,7 @@ def drifts(
         (
             f"{OVERLAP} --attention-backend flash --flash-attention-version 3",
             Options(),
-            {"attention_kernel": ("fa3", "te")},
+            {"attention_kernel": ("fa3", "cudnn")},
         ),
         (f"{OVERLAP} --fp8-format hybrid --fp8-recipe tensorwise", Options(), {}),
     ],

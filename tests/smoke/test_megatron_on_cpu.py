@@ -91,7 +91,7 @@ def test_kernels_that_only_gpus_have_are_left_out_and_named(tmp_path: Path) -> N
     plan = plan_of(options=kernels, precision="fp8")
     ready = prepare(plan, Request(HERE, 2, 4), tmp_path)
     assert ready is not None and ready.plan.options.model_dump().items() >= {
-        "attention_kernel": "te", "loss_kernel": "eager", "fp8_recipe": "delayed", "cuda_graph": False,
+        "attention_kernel": "cudnn", "loss_kernel": "eager", "fp8_recipe": "delayed", "cuda_graph": False,
     }.items()  # fmt: skip
     lost = " ".join(SMOKE.replaced(plan.job))
     assert "fused loss" in lost and "CUDA graph" in lost

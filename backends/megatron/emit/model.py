@@ -120,7 +120,7 @@ def _fused_attention(plan: Plan, why: str) -> list[Flag]:
     """AMD's Transformer Engine chooses its own kernels."""
     kernel = plan.options.attention_kernel
     backend, version = ATTENTION[kernel]
-    if kernel == "te" and plan.job.cluster.gpu.vendor != "nvidia":
+    if kernel == "cudnn" and plan.job.cluster.gpu.vendor != "nvidia":
         backend = "auto"
     found = [flag("--attention-backend", backend, why=why)]
     if version is not None:
