@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from parc.backends.launch_files import read_jobs
+from parc.backends.megatron import BACKEND
 from parc.backends.megatron.options import Options
+from parc.compiler.case import Case
 from parc.dsl.job import Job
+from parc.lint.facts.described import described_job
 from parc.lint.facts.launched_job import LaunchedJob
 from parc.lint.facts.stack import stack_drifts
+from tests.support.megatron_plans import plan_of
 from tests.support.sample_plans import sample_job
 
 COMMAND = """export CUDA_DEVICE_MAX_CONNECTIONS=1
@@ -69,6 +73,15 @@ def test_one_rank_has_nothing_to_overlap() -> None:
 
 def test_unknown_words_may_say_it() -> None:
     assert drifts("$(cat more.txt)") == {}
+
+
+def test_a_layout_without_a_job_is_priced_with_what_its_files_run() -> None:
+    plan = plan_of(options=Options(grad_dtype="bf16", dp_overlap=False))
+    (config,) = read_jobs(BACKEND.emit(plan))
+    job = described_job(LaunchedJob(config), plan.job.cluster)
+    assert job is not None and job.options("megatron").grad_dtype == "bf16"
+    traits = Case(job, BACKEND.target).traits
+    assert traits.wire.reduce_bytes == 2.0 and not traits.overlap.gradient_reduction
 
 
 def test_a_job_of_another_framework_says_nothing() -> None:
