@@ -93,6 +93,7 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common | {"weights": "/weights"}, {}),
             Setting(DENSE, {"seq_len": 3074}, {"tp_overlap": True}),
             Setting(DENSE, common, {"dp_overlap": False}),
+            Setting(DENSE, common | {"dropout": 0.1}, {"cuda_graph": True}),
         ]
     if version:
         dense = [each for each in found if not each.model.mla]

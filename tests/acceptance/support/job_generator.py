@@ -220,6 +220,8 @@ def _options(draw: Draw, kind: str, gpu: str, model: Settings, train: Settings) 
         found += drawn_stack.torchtitan(draw.dice, draw.version, kind, gpu, train)
     if draw.target == "deepspeed":
         found += drawn_stack.deepspeed(draw.dice, draw.version, model, gpu, train)
+    if draw.target == "megatron":
+        found += megatron_settings.kernels(draw.dice, gpu, model, train, found)
     options = BACKENDS[draw.target].target.options
     return found + more_options(draw.dice, draw.target, options, found)
 
