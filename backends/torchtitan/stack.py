@@ -155,7 +155,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     yield from _attention(job)
     yield from _overlap(job)
     options = options_of(job)
-    if "fp8_recipe" in options.model_fields_set and job.train.precision != "fp8":
+    if options.fp8_recipe != "tensorwise" and job.train.precision != "fp8":
         message = f"`fp8_recipe = {options.fp8_recipe}` with precision {job.train.precision}"
         yield contradiction(job, TARGET, "fp8_recipe", message, "precision = fp8, in `train`")
     if options.cuda_graph and not release(job).graphs:
