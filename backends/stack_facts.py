@@ -33,8 +33,21 @@ class Said:
     written: str
     job: Mapping[str, Value] | None = None
     """Settings of `train` that the value needs, such as precision."""
+    block: Mapping[str, Value] | None = None
+    """Other settings of the target's block that it needs, such as the release."""
+    where: str = ""
+    """The degree without which nothing is written, such as tp: files of one rank do not say the fact."""
     priced: bool = True
     why: str = ""
+
+    @property
+    def of_train(self) -> bool:
+        return self.setting.startswith("train.")
+
+    @property
+    def name(self) -> str:
+        """The setting's name in its block."""
+        return self.setting.removeprefix("train.")
 
 
 @dataclass(frozen=True)

@@ -192,6 +192,9 @@ class HostTraits:
     """GPU time between the kernels of one forward half-layer, whatever their size, seconds."""
     blocking: bool = False
     """Every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1): the host's time adds to the GPU's."""
+    graphed: Callable[[Column, Column], Column] | None = None
+    """`graphed(pp, ep)`: where forward and backward pass are one CUDA graph, whose kernels follow each other
+    without the host; None for nowhere."""
     micro_batch_overhead: float = 0.0
     """Host work per micro-batch and virtual stage, seconds."""
     step_overhead: float = 0.0

@@ -3,8 +3,11 @@
 from ..backend import Backend
 from .emit.files import ENTRY, emit, facts
 from .smoke import SMOKE
+from .stack import FACTS
 from .target import TARGET
 
-BACKEND = Backend(__name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE)
+BACKEND = Backend(
+    __name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE, stack=FACTS
+)
 
 __all__ = ["BACKEND"]

@@ -36,6 +36,27 @@ class Options(Observation):
         Literal["fused", "torch"],
         Doc("Adam kernel: DeepSpeed's own, compiled at the first start, or PyTorch's"),
     ] = "fused"
+    attention_kernel: Annotated[
+        Literal["cudnn", "fa2"] | None,
+        Doc("kernel of attention; PyTorch chooses among those that it has unless given"),
+    ] = None
+    norm_kernel: Annotated[
+        Literal["fused", "eager"] | None,
+        Doc("norms in one kernel or several; fused in parc's own model, eager in hf unless given"),
+    ] = None
+    loss_kernel: Annotated[
+        Literal["eager", "fused"], Doc("the loss in PyTorch's kernels or compiled")
+    ] = "eager"
+    grad_dtype: Annotated[
+        Literal["fp32", "bf16"] | None,
+        Doc("in which gradients are reduced; that of the computation unless given"),
+    ] = None
+    tp_overlap: Annotated[
+        bool, Doc("hf: gradients that tensor parallelism adds up travel beside products")
+    ] = False
+    dp_overlap: Annotated[
+        bool, Doc("gradients of stages 2 and 3 and weights of stage 3 travel beside computation")
+    ] = True
     extra: Annotated[
         dict[str, str | int | float | bool],
         Doc("other keys of ds_config.json; a dot enters a section, as in `zero_optimization.x`"),
@@ -51,6 +72,11 @@ def options_of(job: Job) -> Options:
 def hugging_face(job: Job) -> bool:
     """Whether the model is transformers' Llama, which AutoTP can divide."""
     return options_of(job).model == "hf"
+
+
+def wide_gradients(job: Job) -> bool:
+    """Whether gradients are reduced in fp32."""
+    return options_of(job).grad_dtype == "fp32"
 
 
 def sums_in_fp32(job: Job) -> bool:

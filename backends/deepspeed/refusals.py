@@ -6,6 +6,7 @@ from ...compiler.target import Refusal
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
 from .. import environment, extra, model_features, observation, refusals
+from . import stack
 from .environment import VARIABLES
 from .options import DECIDED_KEYS, KNOWN_KEYS, hugging_face, options_of, windowed
 
@@ -155,6 +156,7 @@ CODES = {
     **environment.CODES,
     **extra.CODES,
     **observation.CODES,
+    **stack.CODES,
     UNKNOWN: ("unknown-top-key", "a top-level key that DeepSpeed does not read"),
 }
 
@@ -163,6 +165,7 @@ def settings(job: Job) -> Iterator[Diagnostic]:
     """Keys of `extra` that are ignored or decided; variables and profiled steps that cannot be."""
     yield from environment.problems(job, VARIABLES)
     yield from observation.problems(job, "deepspeed")
+    yield from stack.problems(job)
     for key in options_of(job).extra:
         top = key.partition(".")[0]
         if top not in KNOWN_KEYS:

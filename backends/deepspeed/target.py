@@ -21,7 +21,8 @@ from ...compiler.traits import (
 from ...dsl.job import Job
 from .. import cautions
 from ..host import HOST
-from .options import Options, hugging_face, mask_bytes, masked, sums_in_fp32
+from . import stack
+from .options import Options, hugging_face, mask_bytes, masked, sums_in_fp32, wide_gradients
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
@@ -76,7 +77,8 @@ def state(job: Job, zero: int) -> StateBytes:
     Stage 2 keeps its part of the sum (stage_1_and_2.py:1268), stage 3 too (stage3.py:791).
     Stages 1 and 2 cast their part of 16-bit gradients to fp32 for the update; stage 3 keeps a flat buffer.
     BF16_Optimizer has its fp32 gradients reduced as one tensor (bf16_optimizer.py:196), which is cast to 16
-    bits whole for that (engine.py:3801): BigScience's runs of 2022 show these two bytes.
+    bits whole for that (engine.py:3801) unless it travels in fp32: BigScience's runs of 2022 show these two
+    bytes.
     """
     bf16_optimizer = zero == 1 and sums_in_fp32(job) and job.train.precision == "bf16"
     return StateBytes(
@@ -88,7 +90,7 @@ def state(job: Job, zero: int) -> StateBytes:
         optimizer_sharded=zero >= 1,
         gradients_stay=zero == 3 or (zero == 1 and sums_in_fp32(job)),
         step=4.0 if zero in (1, 2) and not sums_in_fp32(job) else 0.0,
-        step_whole=2.0 if bf16_optimizer else 0.0,
+        step_whole=2.0 if bf16_optimizer and not wide_gradients(job) else 0.0,
     )
 
 
@@ -107,9 +109,11 @@ def buffer_bytes(job: Job) -> int:
     """Four 16-bit gradient buckets, and the masks of attention where it takes any.
 
     Stage 2 fills one while it reduces another (stage_1_and_2.py:1170); stage 3 holds one and packs up to
-    three for its reduce-scatter (stage3.py:454 and 782, coalesced_collectives.py:122).
+    three for its reduce-scatter (stage3.py:454 and 782, coalesced_collectives.py:122). In fp32 a bucket has a
+    copy to travel (stage3.py:1870, stage_1_and_2.py:1493).
     """
-    return 4 * 2 * REDUCE_BUCKET + mask_bytes(job)
+    travelling = 4 * REDUCE_BUCKET if wide_gradients(job) else 0
+    return 4 * 2 * REDUCE_BUCKET + travelling + mask_bytes(job)
 
 
 def layer_parameters(job: Job) -> int:
@@ -198,6 +202,7 @@ TARGET = Target(
     refusals=REFUSALS,
     traits=TRAITS,
     cautions=(cautions.made_up_data("deepspeed"), cautions.UNBALANCED),
+    stack=stack.traits,
     settings=settings,
     codes=CODES,
 )

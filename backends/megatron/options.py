@@ -45,6 +45,20 @@ class Options(Observation):
         str | None, Doc("folder to save to and resume from; checkpoints/<model> unless given")
     ] = None
     save: Annotated[bool, Doc("write checkpoints at all")] = True
+    attention_kernel: Annotated[
+        Literal["cudnn", "fa2", "fa3"],
+        Doc("of fused attention: cuDNN's (on AMD's GPUs their own), or a FlashAttention"),
+    ] = "cudnn"
+    loss_kernel: Annotated[
+        Literal["eager", "fused"], Doc("steps of the loss one by one, or compiled together")
+    ] = "eager"
+    fp8_recipe: Annotated[
+        Literal["delayed", "tensorwise", "blockwise"],
+        Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),
+    ] = "delayed"
+    cuda_graph: Annotated[
+        bool, Doc("forward and backward pass of a step are one CUDA graph; no checks for NaN then")
+    ] = False
     grad_dtype: Annotated[
         Literal["fp32", "bf16"], Doc("in which gradients are added up and reduced")
     ] = "fp32"

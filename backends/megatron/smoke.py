@@ -19,6 +19,8 @@ from .options import Options, options_of
 #: In the user's environment: a checkout of Megatron-LM.
 ROOT = "MEGATRON_ROOT"
 PACKAGES = ("torch", "numpy", "psutil", "einops")
+#: Settings of kernels that only GPUs have.
+ON_CPU = {"loss_kernel": "eager", "fp8_recipe": "delayed", "cuda_graph": False}
 #: How Megatron-LM's index says that ids have 16 bits.
 UINT16 = 8
 
@@ -45,7 +47,11 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
         "profile_start": None,
         "profile_stop": None,
         "extra": {name: value for name, value in options.extra.items() if not names_data(name)},
+        # FlashAttention takes no heads as small as these.
+        "attention_kernel": "cudnn",
     }
+    if not gpus:
+        changed |= ON_CPU
     return options.model_copy(update=changed)
 
 
@@ -74,6 +80,11 @@ def replaced(job: Job) -> Iterator[str]:
     yield "Transformer Engine and apex: Megatron-LM's modules in PyTorch ran, experts one after another"
     yield "attention kernels: dense attention with the same mask ran; over cp all keys were gathered"
     yield "checkpoints of zero 2 and 3 (fsdp_dtensor): none was written"
+    options = options_of(job)
+    if options.loss_kernel == "fused":
+        yield "the fused loss: its steps ran one after another"
+    if options.cuda_graph:
+        yield "the CUDA graph: kernels were launched one by one"
 
 
 def environment(job: Job, folder: Path) -> Mapping[str, str]:

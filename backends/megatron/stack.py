@@ -4,14 +4,49 @@ the options of Megatron-LM that make it true."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from ...compiler.target import Predicate
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
+from ..host import GRAPHED
+from ..stack_facts import Fixed, Said, Stack
+from . import transformer_engine
 from .options import options_of
 from .rules import sequence_parallel
 
 STACK = "PAR395"
 CODES = {STACK: ("stack", "settings of kernels and traffic disagree, or are said in `extra`")}
+
+CORE = "megatron-core 0.19.2"
+FACTS: Stack = {
+    "attention_kernel": Said("attention_kernel", "fa2", "--flash-attention-version"),
+    "norm_kernel": Fixed(
+        "fused",
+        f"{CORE} core/extensions/transformer_engine_spec_provider.py:56 (TENorm)",
+    ),
+    # Counted by inductor's scheduler (PyTorch 2.13, CPU) over the four functions of fused_cross_entropy.py:
+    # 10, 12, 8 and 22 bytes a logit, 52 together as `loss_bytes` has of the steps one by one.
+    "loss_kernel": Said(
+        "loss_kernel",
+        "fused",
+        "--cross-entropy-loss-fusion",
+        priced=False,
+        why="compiled for a CPU it moves as many bytes as before; no measured runs differ in it alone",
+    ),
+    "tp_overlap": Said("tp_overlap", True, "--tp-comm-overlap", where="tp"),
+    "dp_overlap": Said("dp_overlap", False, "--overlap-grad-reduce", where="dp"),
+    "grad_dtype": Said("grad_dtype", "bf16", "--grad-reduce-in-bf16"),
+    "fp8_recipe": Said(
+        "fp8_recipe",
+        "tensorwise",
+        "tensorwise",
+        job={"precision": "fp8"},
+        priced=False,
+        why="no measured runs of Megatron-LM differ in it alone; `fp8_efficiency` stands for all",
+    ),
+    "cuda_graph": Said("cuda_graph", True, "--cuda-graph-impl"),
+}
 
 #: Options of Megatron-LM that settings of the block write, and how each is said.
 SAID_AS = {
@@ -19,12 +54,22 @@ SAID_AS = {
     "--tp-comm-overlap": "tp_overlap = true",
     "--overlap-grad-reduce": "dp_overlap, which is on",
     "--overlap-param-gather": "dp_overlap, which is on",
+    "--flash-attention-version": "attention_kernel = fa2 or fa3",
+    "--cross-entropy-loss-fusion": "loss_kernel = fused",
+    "--cuda-graph-impl": "cuda_graph = true",
 }
+#: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
+WHOLE_STEP = "full_iteration"
+LAYERS = ("none", "local", "transformer_engine")
+#: Experts of a fixed capacity: their tokens are not counted on the host.
+FIXED_CAPACITY = "moe-pad-expert-input-to-capacity"
 
 
 def traits(job: Job) -> Mapping[str, Any]:
     """Cost traits that the job's settings change, by name."""
     options, changed = options_of(job), dict[str, Any]()
+    if options.attention_kernel != "cudnn":
+        changed["attention_kernel"] = options.attention_kernel
     if options.grad_dtype == "bf16":
         changed |= {"reduce_bytes": 2.0, "layer_gradient_bytes": 4.0}
     if options.tp_overlap:
@@ -32,6 +77,8 @@ def traits(job: Job) -> Mapping[str, Any]:
         changed["tensor_parallel"] = True
     if not options.dp_overlap:
         changed |= {"gradient_reduction": False, "updated_weight_gather": False}
+    if options.cuda_graph:
+        changed |= GRAPHED
     return changed
 
 
@@ -46,7 +93,7 @@ PREDICATES = (
             f"tp_overlap needs sequence parallelism, and seq_len {job.train.seq_len} does not divide over "
             f"tp {tp}"
         ),
-        "megatron-core 0.19.2 megatron/training/arguments.py:1402",
+        f"{CORE} megatron/training/arguments.py:1402",
     ),
     Predicate(
         "PAR440",
@@ -55,28 +102,58 @@ PREDICATES = (
         ("zero",),
         lambda job, zero: options_of(job).dp_overlap | (zero < 2),
         lambda job, zero: f"zero {zero} is Megatron-FSDP, which overlaps its traffic always",
-        "megatron-core 0.19.2 core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:330",
+        f"{CORE} core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:330",
         stricter="Megatron-FSDP starts, and overlaps all the same",
+    ),
+    Predicate(
+        "PAR441",
+        "graph-dropout",
+        "cuda_graph with dropout in attention that is recomputed",
+        ("recompute",),
+        lambda job, recompute: (
+            np.asarray(recompute != 1) | (not options_of(job).cuda_graph) | (job.train.dropout == 0)
+        ),
+        lambda job, recompute: (
+            f"cuda_graph cannot repeat attention (recompute selective) with dropout {job.train.dropout:g}"
+        ),
+        f"{CORE} core/transformer/transformer_config.py:2545",
     ),
 )
 
 
 def problems(job: Job) -> Iterator[Diagnostic]:
-    """Settings that Megatron-LM would ignore, and options in `extra` that have a setting."""
-    options = options_of(job)
-    if options.grad_dtype == "bf16" and job.train.precision == "fp16":
-        yield Diagnostic(
-            STACK,
-            "`grad_dtype = bf16` with precision fp16: gradients of fp16 runs are fp16 or fp32",
-            job.span("target", "megatron", "grad_dtype"),
-            help="leave grad_dtype out, or train in bf16",
-        )
+    """Settings that Megatron-LM would ignore or break at, and options in `extra` that have a setting."""
+    options, train = options_of(job), job.train
+    if options.grad_dtype == "bf16" and train.precision == "fp16":
+        message = "`grad_dtype = bf16` with precision fp16: gradients of fp16 runs are fp16 or fp32"
+        yield _disagree(job, "grad_dtype", message, "leave grad_dtype out, or train in bf16")
+    for message in transformer_engine.attention_problems(job):
+        yield _disagree(job, "attention_kernel", message, "leave attention_kernel out")
+    for message in transformer_engine.recipe_problems(job):
+        yield _disagree(job, "fp8_recipe", message, "leave fp8_recipe out")
+    for message in _graph_problems(job) if options.cuda_graph else ():
+        yield _disagree(job, "cuda_graph", message, "cuda_graph = false")
     for key, value in options.extra.items():
-        said = SAID_AS.get("--" + key.replace("_", "-"))
-        if said and value is not False:
-            yield Diagnostic(
-                STACK,
-                f"`extra` may not set `{key}`, which would not be priced there",
-                job.span("target", "megatron", "extra"),
-                help=f"say it with {said}",
-            )
+        name = "--" + key.replace("_", "-")
+        layers = name == "--cuda-graph-impl" and value in LAYERS
+        if name in SAID_AS and value is not False and not layers:
+            message = f"`extra` may not set `{key}`, which would not be priced there"
+            yield _disagree(job, "extra", message, f"say it with {SAID_AS[name]}")
+
+
+def _disagree(job: Job, setting: str, message: str, help: str) -> Diagnostic:
+    return Diagnostic(STACK, message, job.span("target", "megatron", setting), help=help)
+
+
+def _graph_problems(job: Job) -> Iterator[str]:
+    """What one graph of a step cannot replay (core/full_cuda_graph.py: what the first steps did)."""
+    options = options_of(job)
+    fixed = any(key.replace("_", "-") == FIXED_CAPACITY for key in options.extra)
+    if job.model.moe and not fixed:
+        yield "`cuda_graph` with experts, whose tokens the host counts in every layer"
+    if job.train.ramp_from is not None:
+        yield "`cuda_graph` with a growing batch, and a graph replays one number of micro-batches"
+    if options.sft:
+        yield "`cuda_graph` with `sft`, whose sequences hold conversations of any number and length"
+    if "cuda-graph-impl" in (key.replace("_", "-") for key in options.extra):
+        yield "`cuda_graph` and `cuda-graph-impl` of `extra` are two graphs"

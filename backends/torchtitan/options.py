@@ -24,6 +24,25 @@ class Options(Observation):
     hf_assets_path: Annotated[str, Doc("folder of the tokenizer's files")] = "./assets/hf/tokenizer"
     dump_folder: Annotated[str, Doc("where logs and checkpoints go")] = "./outputs"
     checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoint"
+    attention_kernel: Annotated[
+        Literal["cudnn", "fa2", "flex", "flex_flash", "varlen"] | None,
+        Doc("kernel of attention; cudnn in 0.2.2 and flex in 0.3 unless given"),
+    ] = None
+    loss_kernel: Annotated[
+        Literal["fused", "eager"] | None,
+        Doc("the loss compiled or in PyTorch's kernels; as `train.compile` unless given"),
+    ] = None
+    tp_overlap: Annotated[
+        bool, Doc("tensor-parallel traffic in pieces beside its products; needs `train.compile`")
+    ] = False
+    fp8_recipe: Annotated[
+        Literal["tensorwise", "rowwise", "rowwise_with_gw_hp"],
+        Doc("how fp8 products are scaled; the last has gradients of weights in bf16"),
+    ] = "tensorwise"
+    cuda_graph: Annotated[
+        bool | None,
+        Doc("forward and backward pass as one CUDA graph; 0.3 does where it can unless given"),
+    ] = None
     extra: Annotated[
         dict[str, str | int | float | bool], Doc("any other setting, as section.key")
     ] = {}

@@ -14,7 +14,9 @@ from .schema import PYTHON_SECTIONS, SECTIONS, Kinds
 
 @dataclass(frozen=True)
 class Release:
-    """`sequence` is what a sequence must be a multiple of, at given tp and cp."""
+    """`sequence` is what a sequence must be a multiple of, at given tp and cp. `attention` are the kernels
+    that a job may choose between, the release's own first. `graphs`: CUDA graphs, on by default.
+    """
 
     name: str
     sections: Kinds
@@ -26,6 +28,8 @@ class Release:
     tied_stages: bool
     selective_experts: bool
     experts_by_width: bool
+    attention: tuple[str, ...]
+    graphs: bool
 
 
 RELEASES = {
@@ -45,6 +49,9 @@ RELEASES = {
         # checkpoint.py:1453 then counts other profiler events in the backward pass.
         selective_experts=False,
         experts_by_width=False,
+        # models/attention.py:167 asks for cuDNN, then FlashAttention; `flex` is attn_type of the model.
+        attention=("cudnn", "fa2", "flex"),
+        graphs=False,
     ),
     "0.3": Release(
         name="0.3.0",
@@ -61,6 +68,9 @@ RELEASES = {
         selective_experts=True,
         # distributed/fsdp.py:196 compares the experts with the whole dense mesh, tp and replicas included.
         experts_by_width=True,
+        # models/common/config_utils.py:71; the presets take flex.
+        attention=("flex", "flex_flash", "varlen"),
+        graphs=True,
     ),
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
 from .. import environment, extra, observation
-from . import data
+from . import data, stack
 from .options import options_of
 from .releases import release
 from .schema import MOVED, SECTIONS
@@ -40,6 +40,7 @@ CODES = {
     **observation.CODES,
     **environment.CODES,
     **data.CODES,
+    **stack.CODES,
     UNKNOWN: ("unknown-setting", "a setting that torchtitan does not know"),
     WRONG: ("setting-kind", "`extra` gives a setting another kind of value than torchtitan takes"),
 }
@@ -58,6 +59,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     yield from observation.problems(job, "torchtitan")
     yield from data.problems(job)
     yield from environment.problems(job, ())
+    yield from stack.problems(job)
     for name, value in options_of(job).extra.items():
         yield from _extra(job, name, value)
 

@@ -15,9 +15,9 @@ from .options import Options, options_of
 from .releases import release
 
 #: Settings of `extra` that only a GPU can do.
-GPU_ONLY = frozenset(
-    {"parallelism.enable_async_tensor_parallel", "parallelism.expert_parallel_comm_backend"}
-)
+GPU_ONLY = frozenset({"parallelism.expert_parallel_comm_backend"})
+#: Kernels of attention that only GPUs have.
+GPU_KERNELS = ("flex_flash", "varlen")
 #: Settings that keep a run small and its log plain.
 PLAIN: Extra = {
     "metrics.disable_color_printing": True,
@@ -31,7 +31,6 @@ ON_CPU: dict[str, Extra] = {
     "0.3": {
         "optimizer.implementation": "for-loop",
         "parallelism.spmd_backend": "partial_dtensor",
-        "training.disable_cuda_graphs": True,
         "debug.enable_structured_logging": False,
     },
 }
@@ -56,6 +55,10 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
     if not gpus:
         # PyTorch's profiler is asked for a GPU's activities (tools/profiling.py:68).
         changed |= {"profile_start": None, "profile_stop": None}
+        changed |= {"tp_overlap": False, "fp8_recipe": "tensorwise"}
+        changed |= {"cuda_graph": False if release(job).graphs else None}
+        if options.attention_kernel in GPU_KERNELS:
+            changed |= {"attention_kernel": None}
     return options.model_copy(update=changed)
 
 
@@ -108,6 +111,8 @@ def replaced(job: Job) -> Iterator[str]:
     yield "the fused AdamW kernel: a loop over the parameters ran"
     if family(job) == "gpt_oss":
         yield "FlexAttention: dense attention with the same mask ran"
+    if options_of(job).tp_overlap:
+        yield "tp_overlap: tensor-parallel traffic stood alone"
     if options_of(job).version != "0.2.2":
         yield "FlexAttention and CUDA graphs: dense attention with the same mask ran"
         yield "spmd_backend spmd_types: partial_dtensor ran"

@@ -22,8 +22,9 @@ from ...compiler.traits import (
 from ...dsl.job import Job
 from .. import cautions
 from ..host import HOST
+from . import stack
 from .models import family
-from .options import Options
+from .options import Options, options_of
 from .refusals import REFUSALS
 from .releases import release
 from .rules import PREDICATES
@@ -62,8 +63,10 @@ def state(job: Job, zero: int) -> StateBytes:
     (apply_ddp leaves gradient_as_bucket_view off). In a pipeline (zero 1) torch 2.13.0 accumulates whole
     gradients in the reduce dtype and keeps weights gathered until the last micro-batch
     (distributed/pipelining/stage.py:845, fsdp/_fully_shard/_fsdp_param.py:802). Zero 2 never frees them.
-    zero_grad sets gradients to None (train.py:train_step); the fused AdamW updates in place.
+    zero_grad sets gradients to None (train.py:train_step), but to zeros under 0.3.0's CUDA graphs
+    (trainer.py:874), which experts over ep have none of; the fused AdamW updates in place.
     """
+    graphed = stack.graphed(job) and zero != 1 and (not job.model.moe or forced(job))
     alone = job.cluster.gpus_per_node == 1 and max(job.cluster.nodes) == 1
     return StateBytes(
         weights=4.0,
@@ -73,8 +76,13 @@ def state(job: Job, zero: int) -> StateBytes:
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
         gathered=0.0 if zero == 3 else 2.0,
-        gradients_stay=zero == 0 and not alone,
+        gradients_stay=(zero == 0 and not alone) or graphed,
     )
+
+
+def forced(job: Job) -> bool:
+    """Whether every layout is to be a CUDA graph."""
+    return options_of(job).cuda_graph is True
 
 
 TRAITS = Traits(
@@ -129,10 +137,11 @@ TARGET = Target(
     name="torchtitan",
     options=Options,
     domains=domains,
-    predicates=PREDICATES,
+    predicates=PREDICATES + stack.PREDICATES,
     refusals=REFUSALS + TRAINING_REFUSALS,
     traits=TRAITS,
     cautions=(cautions.made_up_data("torchtitan"), cautions.UNBALANCED),
+    stack=stack.traits,
     settings=problems,
     codes=CODES,
 )

@@ -11,11 +11,24 @@ PACE: Mapping[str, Mapping[str, float]] = {
     # llm-foundry's own runs of 1,024 to 65,536 tokens, which differ in little but attention.
     "triton": {"sm80": 0.56, "sm89": 0.56, "sm90": 0.32},
     # Shah et al. 2024, arXiv 2407.08608: at most 35 % of peak on H100. torchtitan's runs there tell 0.28.
-    "fa2": {"sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "gfx942": 1.0, "gfx950": 1.0},
+    "fa2": {"sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41, "gfx942": 1.0,
+            "gfx950": 1.0},
     # PyTorch chooses FlashAttention-2, or its memory-efficient kernel on Volta.
     "sdpa": {"sm70": 1.0, "sm80": 1.0, "sm89": 1.0, "sm90": 0.41, "sm100": 0.41, "sm103": 0.41,
              "gfx942": 1.0, "gfx950": 1.0},
     "fa3": {"sm90": 1.0},
+    # Kernels for Hopper and Blackwell; on GB200 their backward pass is as fast as cuDNN's (PyTorch's blog
+    # "FlexAttention + FlashAttention-4", 2026).
+    "fa4": {"sm90": 1.0, "sm100": 1.0, "sm103": 1.0},
+    # cuDNN, which Transformer Engine calls too: on H100 609 TFLOP/s forward for FlashAttention-3's 638 (Shah
+    # et al. 2024, fig. 5, 4,096 tokens, heads of 128).
+    "cudnn": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0},
+    # FlexAttention's Triton kernels: 0.90 of FlashAttention-2 forward and 0.85 backward on A100 (PyTorch's
+    # blog "FlexAttention", 2024), taken for AMD's too; Triton's on H100 are as fast as FlashAttention-2
+    # forward (389 and 368 TFLOP/s, Shah et al. 2024, fig. 5); on GB200 those of FlashAttention-4 are 1.85 to
+    # 2.3 times as fast backward, 1.6 to 3.2 forward.
+    "flex": {"sm80": 0.87, "sm89": 0.87, "sm90": 0.41, "sm100": 0.47, "sm103": 0.47, "gfx942": 0.87,
+             "gfx950": 0.87},
     "te": {"sm80": 1.0, "sm89": 1.0, "sm90": 1.0, "sm100": 1.0, "sm103": 1.0, "gfx942": 1.0, "gfx950": 1.0},
 }  # fmt: skip
 #: fp8 products scaled by row over those scaled by tensor: torchtitan's two runs of a 70B model on H100, which

@@ -226,6 +226,8 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     host = traits.host
     gaps = launch_time(x, load, _per_layer(host.gap_seconds, host.gap_seconds * EXPERT_HALVES))
     launched = launch_time(x, load, _per_layer(host.host_seconds, host.expert_host_seconds))
+    if host.graphed is not None:
+        gaps, launched = (x.times(x.term(launches), time) for time in (gaps, launched))
     _add(parts, "host", gaps)
     _add(parts, "host", launched if host.blocking else x.excess(launched, busy + gaps))
     if load.first:
@@ -237,6 +239,13 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     _add(parts, "compute", copy_time(x, load))
     _add(parts, "other", x.variable("vpp") * round(host.micro_batch_overhead * NANO))
     return parts
+
+
+@term("1", of=("pp", "ep"))
+def launches(case: Case, pp: Column, ep: Column) -> Column:
+    """1 where the host starts every kernel, 0 where forward and backward pass are one CUDA graph."""
+    graphed = case.traits.host.graphed
+    return np.where(False if graphed is None else graphed(pp, ep), 0, 1)
 
 
 def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:

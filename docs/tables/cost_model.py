@@ -178,6 +178,10 @@ def _or_fastest(value: str | None) -> str:
     return "the GPU's fastest" if value is None else _word(value)
 
 
+def _or_none(value: object) -> str:
+    return "none" if value is None else "some"
+
+
 def _or_nothing(value: Callable[[int], float] | None) -> str:
     return "" if value is None else _stages(value)
 
@@ -261,6 +265,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),
     "blocking": ("every launch waits for its kernel", _plain),
+    "graphed": ("passes that are one CUDA graph", _or_none),
     "micro_batch_overhead": ("host work per micro-batch and virtual stage", _milliseconds),
     "step_overhead": ("host work per step", _milliseconds),
 }

@@ -1,5 +1,7 @@
 """The job that launch files describe, as far as it is known, by the names of the language."""
 
+from typing import Any
+
 from ...backends import BACKENDS
 from ...backends.described import known
 from ...backends.reader import Values
@@ -73,7 +75,13 @@ def described_job(launch: LaunchedJob, cluster: Cluster) -> Job | None:
             model=Model(**model),
             cluster=cluster.model_copy(update={"nodes": (nodes,)}),
             train=Train(**train),
-            targets=(TargetSpec(name=launch.framework),),
+            targets=(TargetSpec(name=launch.framework, options=_options(launch)),),
         )
     except ValueError:
         return None
+
+
+def _options(launch: LaunchedJob) -> Any:
+    """The target block that the files would have: what runs beneath it is priced as they say it."""
+    backend = BACKENDS[launch.framework or ""]
+    return backend.target.options(**backend.reader.options(launch.config))

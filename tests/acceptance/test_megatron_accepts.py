@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
+from parc.backends.megatron.transformer_engine import ATTENTION, FORMATS, recipe_of
 from parc.compiler.case import Case
 from parc.compiler.model import parameters
 from parc.compiler.pipeline.rank_load import rank_counts
@@ -75,6 +76,27 @@ def stages(plan: Plan) -> list[dict[str, Any]]:
     return found
 
 
+def stack(plan: Plan) -> dict[str, Any]:
+    """Kernels and traffic that the job asks for, in Megatron-LM's words."""
+    options, train, layout = plan.options, plan.job.train, plan.layout
+    backend, version = ATTENTION[options.attention_kernel]
+    if train.attention == "unfused":
+        backend = "unfused"
+    elif backend == "fused" and plan.job.cluster.gpu.vendor == "amd":
+        backend = "auto"
+    recipe = recipe_of(plan.job)
+    return {
+        "attention": backend,
+        "flash": version,
+        "fused_loss": options.loss_kernel == "fused",
+        "fp8": recipe and [FORMATS[recipe], recipe],
+        "graph": "full_iteration" if options.cuda_graph else "none",
+        "tp_overlap": options.tp_overlap and layout.tp > 1,
+        "dp_overlap": options.dp_overlap and layout.dp * layout.cp > 1,
+        "fp32_gradients": options.grad_dtype == "fp32",
+    }
+
+
 @pytest.fixture(scope="module")
 def answers(batches: Any, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("megatron")
@@ -107,6 +129,11 @@ def test_groups_and_micro_batches_are_the_plans(
         for groups in answer["groups"]:
             assert {name: groups[name] for name in wanted(job.plan)} == wanted(job.plan), job.name
         assert answer["groups"][0]["stage"] == job.plan.layout.pp - 1, job.name
+
+
+def test_kernels_and_traffic_are_the_jobs(batches: Any, answers: list[dict[str, Any]]) -> None:
+    for job, answer in zip(batches["megatron"].jobs, answers, strict=True):
+        assert answer["stack"] == stack(job.plan), job.name
 
 
 def test_built_stages_are_the_plans(batches: Any, answers: list[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ SELDOM_ALONE = {
     "megatron": {"PAR113", "PAR119", "PAR131", "PAR208"},
     "deepspeed": {"PAR111", "PAR437", "PAR438"},
     "torchtitan": {
-        "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR347", "PAR349",
+        "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR347", "PAR349", "PAR461",
     },
     "torchtitan-0.3": {
         "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR342", "PAR345", "PAR346",

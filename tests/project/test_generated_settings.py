@@ -46,10 +46,15 @@ ONE_VALUE = {
 #: The same of `train` and of the target block; `version` and `model` are what a row of this table is of.
 ONE_VALUE_BESIDE = {
     "megatron": {"train.compile", "target.path"},
-    "deepspeed": {"train.async_checkpoints", "target.model"},
+    "deepspeed": {
+        "train.async_checkpoints",
+        "target.model",
+        "target.norm_kernel",
+        "target.tp_overlap",
+    },
     "deepspeed-hf": {"train.async_checkpoints"},
-    "torchtitan": {"target.version"},
-    "torchtitan-0.3": set(),
+    "torchtitan": {"target.version", "target.cuda_graph"},
+    "torchtitan-0.3": {"target.fp8_recipe"},
 }
 _OF_TITAN = {
     "train.optimizer",

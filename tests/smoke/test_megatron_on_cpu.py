@@ -10,10 +10,12 @@ import numpy
 import pytest
 
 from parc.backends.megatron.on_cpu import CAPABILITY, places, sample_index, seen
-from parc.backends.megatron.smoke import write_documents
+from parc.backends.megatron.options import Options
+from parc.backends.megatron.smoke import SMOKE, write_documents
 from parc.backends.smoke_text import LENGTH, TEXTS
 from parc.compiler.plan import Layout
 from parc.smoke import Interpreter, Request, prepare
+from tests.support.megatron_plans import plan_of
 from tests.support.sample_plans import LLAMA3_8B, sample_plan
 
 HERE = Interpreter("python", {"torch": "2", "numpy": "2", "psutil": "7"}, 0)
@@ -80,3 +82,17 @@ def test_the_emitted_launcher_starts_the_checkout(
     assert ready.environment["PYTHONPATH"].startswith(str(Path("smoke", "on_cpu").absolute()))
     stand_ins = Path("backends", "megatron", "on_cpu.py").absolute()
     assert ready.environment["PARC_SMOKE_STAND_INS"] == f"megatron.core={stand_ins}"
+
+
+def test_kernels_that_only_gpus_have_are_left_out_and_named(tmp_path: Path) -> None:
+    kernels = Options(
+        attention_kernel="fa3", loss_kernel="fused", fp8_recipe="tensorwise", cuda_graph=True
+    )
+    plan = plan_of(options=kernels, precision="fp8")
+    ready = prepare(plan, Request(HERE, 2, 4), tmp_path)
+    assert ready is not None and ready.plan.options.model_dump().items() >= {
+        "attention_kernel": "cudnn", "loss_kernel": "eager", "fp8_recipe": "delayed", "cuda_graph": False,
+    }.items()  # fmt: skip
+    lost = " ".join(SMOKE.replaced(plan.job))
+    assert "fused loss" in lost and "CUDA graph" in lost
+    assert SMOKE.settings(plan.job, tmp_path / "gpu", True).cuda_graph

@@ -7,7 +7,8 @@ from typing import Any
 from ....compiler.plan import Plan
 from ....dsl.job import Job, Train
 from ....dsl.model import Model
-from ..options import alternating, masked, windowed
+from ..options import Options, alternating, hugging_face, masked, options_of, windowed
+from ..stack import FORBIDS, fused_loss, fused_norms
 
 Json = dict[str, Any]
 
@@ -51,6 +52,18 @@ def architecture(job: Job) -> Json:
         "kv_heads": model.groups,
         "unfused": train.attention == "unfused",
         "dropout": train.dropout,
+        **_kernels(job),
+    }
+
+
+def _kernels(job: Job) -> Json:
+    """What `target deepspeed` says of kernels."""
+    chosen = options_of(job).attention_kernel
+    return {
+        "attention_kernel": chosen,
+        "forbidden_kernels": FORBIDS[chosen] if chosen else (),
+        "replaced_norms": hugging_face(job) and fused_norms(job),
+        "compiled_loss": fused_loss(job),
     }
 
 
@@ -65,6 +78,8 @@ TRAINED = (
     "schedule", "warmup", "min_learning_rate", "decay_steps", "decay_style", "ramp_from", "ramp_tokens",
     "dropout", "attention", "compile", "keep_checkpoints", "collective_timeout",
 )  # fmt: skip
+#: Choices of `Options` that it has made.
+KERNELS = ("attention_kernel", "norm_kernel", "loss_kernel")
 #: Sizes of each way to scale rotary positions.
 ROPE_SIZES = {
     "none": (),
@@ -78,7 +93,7 @@ ROPE_SIZES = {
 
 
 def model_json(plan: Plan) -> Json:
-    """Sizes that train.py reads; `architecture` and `training` say what its text holds, for readers alone."""
+    """Sizes that train.py reads; the sections say what its text holds, for readers alone."""
     model, train = plan.job.model, plan.job.train
     sizes: Json = {
         "name": model.name or plan.job.name,
@@ -98,7 +113,12 @@ def model_json(plan: Plan) -> Json:
     }
     if plan.layout.pp > 1:
         sizes["stage_layers"] = [sum(stage.layers) for stage in plan.estimate.stages]
-    return sizes | _written("architecture", model, WRITTEN) | _written("training", train, TRAINED)
+    return {
+        **sizes,
+        **_written("architecture", model, WRITTEN),
+        **_written("training", train, TRAINED),
+        **_written("kernels", options_of(plan.job), KERNELS),
+    }
 
 
 def _residual_std(model: Model) -> float:
@@ -120,7 +140,7 @@ def _position_sizes(job: Job) -> Json:
     return sizes
 
 
-def _written(section: str, block: Model | Train, names: tuple[str, ...]) -> Json:
+def _written(section: str, block: Model | Train | Options, names: tuple[str, ...]) -> Json:
     """What differs from the defaults of the language."""
     fields = type(block).model_fields
     chosen = {

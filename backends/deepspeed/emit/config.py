@@ -29,7 +29,8 @@ def ds_config(plan: Plan) -> Json:
         "gradient_clipping": job.train.clip_grad,
         **_precision(job, layout.zero),
         **_sequence_parallel(job, layout.cp),
-        **({"tensor_parallel": {"autotp_size": layout.tp}} if layout.tp > 1 else {}),
+        **_tensor_parallel(job, layout.tp),
+        **_gradients(job, layout.cp),
         "optimizer": _optimizer(job, layout.offload),
         **({"zero_allow_untested_optimizer": True} if _untested(job, layout.zero) else {}),
         "zero_optimization": _zero(plan),
@@ -75,8 +76,22 @@ def _sequence_parallel(job: Job, degree: int) -> Json:
         return {}
     return {
         "sequence_parallel_size": degree,
-        "seq_parallel_communication_data_type": job.train.precision,
+        "seq_parallel_communication_data_type": options_of(job).grad_dtype or job.train.precision,
     }
+
+
+def _gradients(job: Job, degree: int) -> Json:
+    """The dtype in which gradients travel; under Ulysses it is the one beside the degree."""
+    chosen = options_of(job).grad_dtype
+    own = chosen in (None, job.train.precision)
+    return {} if own or degree > 1 else {"communication_data_type": chosen}
+
+
+def _tensor_parallel(job: Job, degree: int) -> Json:
+    if degree == 1:
+        return {}
+    overlap = {"tp_overlap_comm": True} if options_of(job).tp_overlap else {}
+    return {"tensor_parallel": {"autotp_size": degree, **overlap}}
 
 
 def _optimizer(job: Job, offload: int) -> Json:
@@ -114,7 +129,7 @@ def _stage_keys(plan: Plan) -> Json:
     if layout.zero == 3:
         layer = layer_parameters(job)
         return {
-            "overlap_comm": True,
+            "overlap_comm": options_of(job).dp_overlap,
             "contiguous_gradients": True,
             "reduce_bucket_size": REDUCE_BUCKET,
             "sub_group_size": SUB_GROUP,
@@ -132,7 +147,7 @@ def _stage_keys(plan: Plan) -> Json:
         return {"allgather_bucket_size": GATHER_BUCKET}
     return {
         # runtime/engine.py:2663: the pipeline engine switches overlap off, with a warning.
-        "overlap_comm": layout.pp == 1,
+        "overlap_comm": layout.pp == 1 and options_of(job).dp_overlap,
         "contiguous_gradients": True,
         "reduce_scatter": True,
         "reduce_bucket_size": REDUCE_BUCKET,

@@ -13,6 +13,8 @@ _STEPS = {
     "steps": ("argument", "--steps"),
     "checkpoint_interval": ("argument", "--save-interval"),
 }
+#: Settings of the target's block that the text of train.py has made.
+KERNELS = ("attention_kernel", "norm_kernel", "loss_kernel")
 _OPTIMIZERS = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam"}
 _RATES = {
     "learning_rate": ("json", "optimizer.params.lr"),
@@ -40,6 +42,11 @@ def _sizes(config: LaunchConfig) -> dict[str, Any]:
         if isinstance(values, dict) and {"layers", "hidden", "heads"} <= values.keys():
             return values
     return {}
+
+
+def written(config: LaunchConfig, section: str) -> dict[str, Any]:
+    """A section of model.json, which says what the text of train.py holds."""
+    return _section(_sizes(config), section)
 
 
 def _section(values: dict[str, Any], name: str) -> dict[str, Any]:

@@ -14,14 +14,16 @@ _READ = """
     --deepspeed --deepspeed-config --model --steps --save --save-interval --data --data-weight
     --valid-data --valid-data-weight --data-dtype --log-interval --eval-interval --eval-iters
     --tensorboard --profile --weights tensorboard.output_path wandb.project
+    communication_data_type seq_parallel_communication_data_type zero_optimization.overlap_comm
+    tensor_parallel.tp_overlap_comm
 """
 #: What parc chooses with every job: sizes of buffers, precisions of sums, how often a line is printed.
 _CHOSEN = """
-    bf16.immediate_grad_update data_types.grad_accum_dtype seq_parallel_communication_data_type
+    bf16.immediate_grad_update data_types.grad_accum_dtype
     optimizer.params.eps optimizer.params.torch_adam optimizer.params.adam_w_mode steps_per_print
     zero_optimization.allgather_bucket_size zero_optimization.contiguous_gradients
     zero_optimization.offload_optimizer.pin_memory zero_optimization.offload_param.pin_memory
-    zero_optimization.overlap_comm zero_optimization.reduce_bucket_size
+    zero_optimization.reduce_bucket_size
     zero_optimization.reduce_scatter
     zero_optimization.stage3_max_live_parameters zero_optimization.stage3_max_reuse_distance
     zero_optimization.stage3_param_persistence_threshold zero_optimization.sub_group_size

@@ -20,6 +20,12 @@ NO_NVLS = Variable(
     "0",
     "NCCL keeps no buffers for sums in the switch: with experts, memory is worth more.",
 )
+#: arguments.py:1880 of 0.19.2 demands it for graphs of layers with expandable segments.
+NO_GRAPH_BUFFERS = Variable(
+    "NCCL_GRAPH_REGISTER",
+    "0",
+    "NCCL registers no buffers of a CUDA graph: segments that grow move beneath them.",
+)
 #: examples/megatron_fsdp/sbatch_mfsdp_deepseek_v3.sh
 SHARDED = (
     Variable(
@@ -70,6 +76,8 @@ def _nvidia(plan: Plan) -> Iterator[Variable]:
     if plan.job.cluster.gpu.vendor != "nvidia":
         return
     yield SEGMENTS
+    if plan.options.cuda_graph:
+        yield NO_GRAPH_BUFFERS
     if plan.job.model.moe and capability(plan.job) >= HOPPER:
         yield NO_NVLS
     if plan.layout.zero >= 2:

@@ -21,6 +21,7 @@ from .schedule import batch_flags
 from .training import (
     checkpoint_flags,
     distributed_flags,
+    kernel_flags,
     logging_flags,
     optimizer_flags,
     precision_flags,
@@ -38,6 +39,7 @@ GROUPS = {
     "BATCH": batch_flags,
     "OPTIMIZER": optimizer_flags,
     "PRECISION": precision_flags,
+    "KERNELS": kernel_flags,
     "MEMORY": memory_flags,
     "DATA": data_flags,
     "CHECKPOINT": checkpoint_flags,

@@ -2,6 +2,7 @@
 
 from ....compiler.plan import Plan
 from ....dsl.model import Model
+from ..transformer_engine import ATTENTION
 from .experts import grouped
 from .flags import Flag, flag, switches
 from .positions import latent_rope, position_flags
@@ -112,9 +113,19 @@ def _attention(plan: Plan) -> list[Flag]:
     if train.attention == "unfused":
         why = f"keeps the {side} x {train.seq_len} scores of every head"
         return [*found, flag("--attention-backend", "unfused", why=why)]
-    backend = "fused" if plan.job.cluster.gpu.vendor == "nvidia" else "auto"
-    why = f"never stores the {side} x {train.seq_len} scores"
-    return [*found, flag("--attention-backend", backend, why=why)]
+    return [*found, *_fused_attention(plan, f"never stores the {side} x {train.seq_len} scores")]
+
+
+def _fused_attention(plan: Plan, why: str) -> list[Flag]:
+    """AMD's Transformer Engine chooses its own kernels."""
+    kernel = plan.options.attention_kernel
+    backend, version = ATTENTION[kernel]
+    if kernel == "cudnn" and plan.job.cluster.gpu.vendor != "nvidia":
+        backend = "auto"
+    found = [flag("--attention-backend", backend, why=why)]
+    if version is not None:
+        found.append(flag("--flash-attention-version", version, why="no other is tried"))
+    return found
 
 
 def _windows(model: Model) -> list[Flag]:

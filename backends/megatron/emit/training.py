@@ -4,6 +4,8 @@ import math
 
 from ....compiler.plan import Plan
 from ..options import Options
+from ..stack import WHOLE_STEP
+from ..transformer_engine import FORMATS, recipe_of
 from .flags import Flag, flag, switches, variable
 from .schedule import rate_flags
 
@@ -37,6 +39,9 @@ def precision_flags(plan: Plan) -> list[Flag]:
 
 
 def _precision_flags(plan: Plan) -> list[Flag]:
+    recipe = recipe_of(plan.job)
+    if recipe is not None:
+        return _fp8(recipe)
     return {
         "bf16": switches("--bf16"),
         "fp16": [
@@ -46,19 +51,47 @@ def _precision_flags(plan: Plan) -> list[Flag]:
                 why="bf16 does this by itself, fp16 does not",
             ),
         ],
-        "fp8": [
-            flag("--bf16"),
-            flag("--fp8-format", "hybrid", why="e4m3 forward, e5m2 gradients"),
-            flag("--fp8-recipe", "delayed"),
+    }[plan.job.train.precision]
+
+
+#: What a recipe means, and what a format.
+_RECIPES = {
+    "delayed": "",
+    "tensorwise": "one scale for each tensor, from its own maximum",
+    "blockwise": "one scale for each 128 values, or 128 x 128 of a weight",
+    "mxfp8": "one scale for each 32 values",
+}
+_FORMATS = {"hybrid": "e4m3 forward, e5m2 gradients", "e4m3": ""}
+
+
+def _fp8(recipe: str) -> list[Flag]:
+    form = FORMATS[recipe]
+    found = [
+        flag("--bf16"),
+        flag("--fp8-format", form, why=_FORMATS[form]),
+        flag("--fp8-recipe", recipe, why=_RECIPES[recipe]),
+    ]
+    if recipe == "delayed":
+        found += [
             flag("--fp8-amax-history-len", 1024),
             flag("--fp8-amax-compute-algo", "max"),
-        ],
-        "mxfp8": [
-            flag("--bf16"),
-            flag("--fp8-format", "e4m3"),
-            flag("--fp8-recipe", "mxfp8", why="one scale for each 32 values"),
-        ],
-    }[plan.job.train.precision]
+        ]
+    return found
+
+
+def kernel_flags(plan: Plan) -> list[Flag]:
+    """The loss, and how kernels are launched."""
+    found = []
+    if plan.options.loss_kernel == "fused":
+        why = "steps of the loss compiled together"
+        found.append(flag("--cross-entropy-loss-fusion", why=why))
+    if plan.options.cuda_graph:
+        found += [
+            flag("--cuda-graph-impl", WHOLE_STEP, why="a step's kernels in one launch"),
+            flag("--te-rng-tracker", why="random numbers that a graph can draw"),
+            flag("--no-check-for-nan-in-loss-and-grad", why="the host would have to look"),
+        ]
+    return found
 
 
 def checkpoint_flags(plan: Plan) -> list[Flag]:

@@ -13,6 +13,7 @@ from .target_block import options
 VARIABLES = frozenset(
     {
         "CUDA_DEVICE_MAX_CONNECTIONS",
+        "NCCL_GRAPH_REGISTER",
         "NCCL_NVLS_ENABLE",
         "NVTE_BWD_LAYERNORM_SM_MARGIN",
         "NVTE_FWD_LAYERNORM_SM_MARGIN",

@@ -3,6 +3,7 @@
 from ....dsl.batch_ramp import Stage
 from ....reading.facts import LaunchConfig, number_of, text_of
 from ...reader import Answers, Asked, Missing
+from .described import stores_scores
 from .model import default_ffn
 from .ramp import batch_ramp
 
@@ -31,9 +32,7 @@ def _head_size(asked: Asked) -> int:
 
 
 def _attention(asked: Asked) -> str:
-    """Only what was asked for by name; `auto` may choose any."""
-    chosen = text_of(asked.config.option("--attention-backend"))
-    return "unfused" if chosen == "unfused" else "flash"
+    return "unfused" if stores_scores(asked.config) else "flash"
 
 
 def _recompute_layers(asked: Asked) -> int:

@@ -43,7 +43,7 @@ def train(config: LaunchConfig) -> Values:
     """Options of Megatron-LM's training; other programs that take the same names mean the same."""
     found = {**_unsaid(config), **counts(config, _COUNTS), **rates(config, _RATES)}
     found |= _optimizer(config)
-    if text_of(config.option("--attention-backend")) == "unfused":
+    if stores_scores(config):
         found["attention"] = "unfused"
     ramp = batch_ramp(config)
     found |= (
@@ -57,6 +57,13 @@ def train(config: LaunchConfig) -> Values:
     if minutes := number_of(config.option("--distributed-timeout-minutes")):
         found["collective_timeout"] = 60.0 * minutes
     return found
+
+
+def stores_scores(config: LaunchConfig) -> bool:
+    """Whether attention is unfused, by name or in Megatron-LM's own modules (core/models/backends.py). `auto`
+    may choose any kernel."""
+    own = text_of(config.option("--transformer-impl")) == "local"
+    return own or text_of(config.option("--attention-backend")) in ("unfused", "local")
 
 
 def _unsaid(config: LaunchConfig) -> Values:

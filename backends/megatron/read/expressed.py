@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ....reading.facts import LaunchConfig, Setting, dashed, number_of, text_of
 from ..emit.schedule import STYLES
+from ..stack import WHOLE_STEP
+from ..transformer_engine import FORMATS
 from . import spelling
 from .ramp import batch_ramp
 from .target_block import options
@@ -51,6 +53,9 @@ _TARGET = """
     --data-cache-path --tokenizer-type --tokenizer-model --sft --sft-tokenizer-prompt-format --save
     --tensorboard-dir --wandb-project --log-interval --eval-interval --eval-iters --profile
     --use-pytorch-profiler --profile-step-start --profile-step-end
+    --flash-attention-version --cross-entropy-loss-fusion --cross-entropy-fusion-impl --cuda-graph-impl
+    --te-rng-tracker --no-check-for-nan-in-loss-and-grad --overlap-grad-reduce --overlap-param-gather
+    --tp-comm-overlap --grad-reduce-in-bf16
 """
 #: Where things are written, loaded and shown, and how often.
 _WATCHED = """
@@ -65,13 +70,12 @@ _WATCHED = """
 """
 #: Kernels, transfers and placement, which parc chooses by itself: the same is trained with any of them.
 _CHOSEN = """
-    --use-mcore-models --transformer-impl --use-flash-attn --overlap-grad-reduce --overlap-param-gather
-    --tp-comm-overlap --grad-reduce-in-bf16 --cp-comm-type --no-gradient-accumulation-fusion
-    --init-model-with-meta-device
+    --use-mcore-models --transformer-impl --use-flash-attn --cp-comm-type
+    --no-gradient-accumulation-fusion --init-model-with-meta-device
     --no-rope-fusion --no-masked-softmax-fusion --no-bias-gelu-fusion --no-bias-swiglu-fusion
     --no-bias-dropout-fusion --no-persist-layer-norm --moe-grouped-gemm --moe-permute-fusion
     --moe-router-fusion --moe-token-dispatcher-type --moe-router-padding-for-quantization
-    --no-create-attention-mask-in-dataloader --cross-entropy-loss-fusion --cross-entropy-fusion-impl
+    --no-create-attention-mask-in-dataloader
     --num-workers --dataloader-type --manual-gc --manual-gc-interval --distributed-backend --local-rank
     --ddp-bucket-size --fp8-amax-history-len --fp8-amax-compute-algo --moe-router-dtype
     --accumulate-allreduce-grads-in-fp32
@@ -90,6 +94,12 @@ def _other_dropout(config: LaunchConfig, setting: Setting) -> bool:
     """The language has one dropout; Megatron-LM's two are 0.1 unless given."""
     hidden = text_of(config.option("--hidden-dropout")) or "0.1"
     return _number(text_of(setting)) != _number(hidden)
+
+
+def _flash_of_no_version(config: LaunchConfig) -> bool:
+    """Whichever FlashAttention is installed, which no job says."""
+    flash = text_of(config.option("--attention-backend")) == "flash"
+    return flash and not config.given("--flash-attention-version")
 
 
 def _other_span(config: LaunchConfig, setting: Setting) -> bool:
@@ -125,6 +135,14 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--valid-data-path": _not_read("valid_data"),
     "--test-data-path": _not_read("test_data"),
     "--profile": _not_read("profile_start"),
+    "--attention-backend": lambda config, setting: (
+        text_of(setting) == "local" or _flash_of_no_version(config)
+    ),
+    "--transformer-impl": lambda config, setting: text_of(setting) != "transformer_engine",
+    "--flash-attention-version": lambda config, setting: "attention_kernel" not in options(config),
+    "--cross-entropy-fusion-impl": lambda config, setting: text_of(setting) == "te",
+    "--cuda-graph-impl": lambda config, setting: text_of(setting) not in ("none", WHOLE_STEP),
+    "--fp8-recipe": lambda config, setting: text_of(setting) not in FORMATS,
 }
 
 

@@ -6,6 +6,9 @@ from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, Setting, Unknown, number_of, text_of
 from ..data import SPLITS
 from ..options import Options
+from ..stack import WHOLE_STEP
+from ..transformer_engine import ATTENTION
+from . import spelling
 
 Values = dict[str, Any]
 
@@ -81,12 +84,33 @@ def _conversations(config: LaunchConfig) -> Values:
 def _stack(config: LaunchConfig) -> Values:
     """Kernels and traffic; a script that names no overlap has none."""
     found: Values = {"tp_overlap": config.given("--tp-comm-overlap")}
+    found |= {"attention_kernel": _attention(config), "fp8_recipe": _recipe(config)}
+    found["cuda_graph"] = text_of(config.option("--cuda-graph-impl")) == WHOLE_STEP
     if config.given("--grad-reduce-in-bf16"):
         found["grad_dtype"] = "bf16"
+    if config.given("--cross-entropy-loss-fusion"):
+        own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
+        found["loss_kernel"] = "fused" if own else None
     ranks = config.number("dp")
-    if ranks is not None and ranks > 1 and not config.given("--use-megatron-fsdp"):
+    if (
+        ranks is not None
+        and ranks * (config.number("cp") or 1) > 1
+        and not config.given("--use-megatron-fsdp")
+    ):
         found["dp_overlap"] = config.given("--overlap-grad-reduce")
     return found
+
+
+def _attention(config: LaunchConfig) -> str | None:
+    """Without a version it is whichever FlashAttention is installed."""
+    backend = text_of(config.option("--attention-backend"))
+    said = (backend, number_of(config.option("--flash-attention-version")))
+    return next((kernel for kernel, words in ATTENTION.items() if words == said), None)
+
+
+def _recipe(config: LaunchConfig) -> str | None:
+    """mxfp8 is a precision of the language."""
+    return text_of(config.option("--fp8-recipe")) if config.given(*spelling.FP8) else None
 
 
 def _profile(config: LaunchConfig) -> Values:

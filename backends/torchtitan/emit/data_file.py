@@ -6,7 +6,7 @@ from typing import Any
 from ....compiler.plan import Plan
 from ....dsl.settings import Data
 from ...render import docstring, format_python, one_line, provenance, render
-from .. import data
+from .. import data, stack
 from ..options import options_of
 from ..releases import release
 
@@ -50,6 +50,7 @@ def data_file(plan: Plan) -> dict[str, str]:
         "synthetic": "synthetic" in kinds.values(),
         "blends": "blend" in kinds.values(),
         "blended_validation": python and kinds.get("validation") == "blend",
+        "stands_in": stands_in(plan),
         "texts": bool(paths),
         "texts_path": repr(paths[0]) if paths else "",
         "vocabulary": job.model.vocab,
@@ -83,6 +84,12 @@ def builds(plan: Plan) -> bool:
 def untokenised(plan: Plan) -> bool:
     """Whether no text is read, so that no tokenizer's files are needed."""
     return all(data.kind(each) == "synthetic" for each in used(plan).values())
+
+
+def stands_in(plan: Plan) -> bool:
+    """Whether 0.2.2 asks for a tokenizer that nothing is read with: FlexAttention does (train.py:459)."""
+    first = options_of(plan.job).version == "0.2.2"
+    return first and untokenised(plan) and stack.attention(plan.job) == "flex"
 
 
 def loaders(plan: Plan) -> dict[str, list[str]]:

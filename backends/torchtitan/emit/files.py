@@ -15,7 +15,7 @@ from ..models import flavor
 from ..options import options_of
 from ..releases import release
 from ..target import TARGET
-from .data_file import builds, data_file, needed, untokenised
+from .data_file import builds, data_file, needed, stands_in, untokenised
 from .environment import variables
 from .python_job import FILE, python_job
 from .registration import registration, rope_scaling
@@ -40,6 +40,7 @@ def emit(plan: Plan) -> dict[str, str]:
         "job_model": plan.job.model,
         "rope_scaling": rope_scaling(plan.job.model),
         "run": _run(plan),
+        "flash": options_of(plan.job).attention_kernel == "fa2",
         "biased": plan.job.model.router_bias_rate > 0,
     }
     written = ["parc_model.py", *(["parc_pipeline.py"] if plan.layout.pp > 1 else [])]
@@ -62,7 +63,7 @@ def _run(plan: Plan) -> dict[str, object]:
     if builds(plan):
         spec["build_dataloader_fn"] = "parc_data.training_data"
     if untokenised(plan):
-        spec["build_tokenizer_fn"] = "None"
+        spec["build_tokenizer_fn"] = "parc_data.no_tokenizer" if stands_in(plan) else "None"
     if data.evaluates(options_of(plan.job)):
         # Specs of deepseek_v3 and gpt_oss have none.
         imports.append("from torchtitan.components.validate import build_validator")

@@ -9,6 +9,7 @@ from ....compiler.plan import Plan
 from ....dsl.job import Job
 from ....dsl.model import Model
 from ...render import docstring, format_python, one_line, provenance, render
+from .. import stack
 from ..models import family, flavor
 from ..options import Options, options_of
 from ..releases import release
@@ -84,6 +85,8 @@ def python_job(plan: Plan, summary: list[str]) -> str:
         "family": kind,
         "flavor": flavor(job),
         "sizes": _sizes(job),
+        "attention": stack.attention(job),
+        "attention_package": stack.package(job),
         "rope": {"kind": kind.rope, "arguments": _rope(job)},
         "router": _router(job.model),
         "recompute": RECOMPUTE[plan.layout.recompute],
@@ -191,10 +194,12 @@ def _changed(plan: Plan, section: Section) -> tuple[Mapping[str, Setting], Mappi
         for name, degree in (("pp", plan.layout.pp), ("ep", plan.layout.ep))
         if degree > 1
     )
-    if section.name != "training" or not reason:
+    chosen = options_of(plan.job).cuda_graph
+    off = bool(reason) if chosen is None else not chosen
+    if section.name != "training" or not off:
         return section.settings, section.comments
     graphs = {"disable_cuda_graphs": True}
-    note = {"disable_cuda_graphs": f"graphs cannot capture {reason}"}
+    note = {"disable_cuda_graphs": f"graphs cannot capture {reason}"} if reason else {}
     return graphs | dict(section.settings), note | dict(section.comments)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ....dsl.job import Job
 from ....dsl.model import Model
 from ..models import Family, family, has_grouped_matmul
+from ..options import options_of
 
 #: Optimizers that move the experts' biases; qwen3's own spec leaves them out (models/qwen3/__init__.py:200).
 BALANCING = "build_optimizers_with_moe_load_balancing"
@@ -49,7 +50,7 @@ def _imports(job: Job, *modules: str) -> tuple[str, ...]:
 
 def _common(job: Job) -> dict[str, str]:
     model = job.model
-    values = {
+    values: dict[str, Any] = {
         "dim": model.hidden,
         "n_layers": model.layers,
         "n_heads": model.heads,
@@ -58,6 +59,8 @@ def _common(job: Job) -> dict[str, str]:
         "rope_theta": model.rope_theta,
         "max_seq_len": job.train.seq_len,
     }
+    if options_of(job).attention_kernel == "flex":
+        values["attn_type"] = "flex"
     return _shown(values)
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from ....compiler.plan import Plan
+from .. import stack
 from ..models import family, flavor
 from ..options import Options, options_of
 from ..releases import release
@@ -116,7 +117,14 @@ def _parallelism(plan: Plan) -> Section:
     }
     if layout.pp > 1:
         settings |= _pipeline(plan)
+    if overlaps(plan) and options_of(plan.job).version == "0.2.2":
+        settings["enable_async_tensor_parallel"] = True
     return Section("parallelism", settings, reasons.degrees(plan))
+
+
+def overlaps(plan: Plan) -> bool:
+    """Whether there is tensor-parallel traffic to run beside products, and it shall."""
+    return options_of(plan.job).tp_overlap and plan.layout.tp > 1
 
 
 def _pipeline(plan: Plan) -> dict[str, Setting]:
@@ -156,9 +164,14 @@ def _optimizer(plan: Plan) -> Section:
 
 
 def _compile(plan: Plan) -> Section:
-    if plan.job.train.compile:
-        return Section("compile", {"enable": True, "components": ["model", "loss"]}, {})
-    return Section("compile", {"enable": False}, {})
+    chosen = {"model": plan.job.train.compile, "loss": stack.fused_loss(plan.job)}
+    components = [name for name, compiled in chosen.items() if compiled]
+    if not components:
+        return Section("compile", {"enable": False}, {})
+    settings: dict[str, Setting] = {"enable": True, "components": components}
+    if overlaps(plan) and options_of(plan.job).version == "0.3":
+        settings["enable_async_tensor_parallel"] = True
+    return Section("compile", settings, {})
 
 
 def _quantize(plan: Plan) -> list[Section]:
@@ -167,7 +180,11 @@ def _quantize(plan: Plan) -> list[Section]:
     if precision not in ("fp8", "mxfp8"):
         return []
     skipped = ["output", "router.gate"] if plan.job.model.moe else ["output"]
-    kind, recipe = {"fp8": ("float8", "rowwise"), "mxfp8": ("mx", "mxfp8_cublas")}[precision]
+    recipes = {
+        "fp8": ("float8", options_of(plan.job).fp8_recipe),
+        "mxfp8": ("mx", "mxfp8_cublas"),
+    }
+    kind, recipe = recipes[precision]
     linear: dict[str, Setting] = {"recipe_name": recipe, "filter_fqns": skipped}
     built = [Section(f"quantize.linear.{kind}", linear, {"filter_fqns": "stay in bf16"})]
     if plan.job.model.moe:

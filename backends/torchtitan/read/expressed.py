@@ -23,6 +23,8 @@ _DESCRIBED = """
     optimizer.weight_decay optimizer.beta1 optimizer.beta2 checkpoint.interval compile.enable debug.seed
     checkpoint.keep_latest_k checkpoint.async_mode checkpoint.folder comm.train_timeout_seconds
     model.hf_assets_path job.dump_folder metrics.log_freq training.dataset training.dataset_path
+    parallelism.enable_async_tensor_parallel compile.enable_async_tensor_parallel compile.components
+    quantize.linear.float8.recipe_name training.disable_cuda_graphs
 """
 #: What parc chooses with every job: layers of a stage, precisions of sums, where a model is registered.
 _CHOSEN = """
@@ -31,6 +33,8 @@ _CHOSEN = """
     parallelism.pipeline_parallel_last_stage_less_layers training.mixed_precision_param
     training.mixed_precision_reduce activation_checkpoint.selective_ac_option checkpoint.enable
     comm.init_timeout_seconds
+    quantize.linear.float8.filter_fqns quantize.grouped_mm.float8.fqns quantize.linear.mx.recipe_name
+    quantize.linear.mx.filter_fqns quantize.grouped_mm.mx.fqns
     checkpoint.last_save_model_only experimental.custom_import job.description job.custom_config_module
 """
 _OPTIONS = "--job.config-file --module --config -m"

@@ -30,6 +30,8 @@ ARGUMENTS = {
     },
 }  # fmt: skip
 SHARED = "SHARED_FFN"
+#: The argument of torchtitan's `get_attention_config`, under the name of its setting.
+KERNEL = "attention_kernel"
 FLAVOR = "parc_job"
 #: The function that holds the training, and nothing of the model.
 TRAINING = "train"
@@ -71,6 +73,11 @@ def _arguments(module: ast.Module) -> Iterator[tuple[str, Any]]:
         if not isinstance(function, ast.FunctionDef) or function.name == TRAINING:
             continue
         for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
+            match call:
+                case ast.Call(
+                    func=ast.Name(id="get_attention_config"), args=[ast.Constant(value=kernel)]
+                ):
+                    yield KERNEL, kernel
             for keyword in call.keywords:
                 if keyword.arg == "qk_norm":
                     yield "qk_norm", True

@@ -6,6 +6,7 @@ from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, text_of
 from ...described import counts, known
 from ..options import Options
+from .stack import stack
 
 #: Names of data sets that parc_data.py registers: made-up tokens, and a blend that stands there alone.
 SYNTHETIC, BLEND = "synthetic", "blend"
@@ -24,6 +25,7 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     for name, key in _TEXTS.items():
         found |= known(**{name: text_of(config.setting("toml", key))})
     found |= counts(config, {"log_interval": ("toml", "metrics.log_freq")})
+    found |= stack(config)
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from ....reading.facts import LaunchConfig, text_of
 from ...described import known, rate_of
+from .stack import components
 
 Values = dict[str, Any]
 
@@ -32,11 +33,9 @@ def schedule(config: LaunchConfig, scope: str, found: Values) -> Values:
 
 
 def kernels(config: LaunchConfig, scope: str) -> Values:
-    compiled = text_of(config.setting(scope, "compile.enable"))
+    compiled = "model" in components(config)
     optimizer = text_of(config.setting(scope, "optimizer.name"))
-    return known(
-        compile=True if compiled == "True" else None, optimizer=_OPTIMIZERS.get(optimizer or "")
-    )
+    return known(compile=True if compiled else None, optimizer=_OPTIMIZERS.get(optimizer or ""))
 
 
 def checkpoints(config: LaunchConfig, scope: str) -> Values:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.stacks import Stack, month_of
+from parc.backends import host
 
-#: One launch for a whole step: the host takes no time, and kernels follow each other.
-GRAPHED: Traits = (("host_seconds", 0.0), ("expert_host_seconds", 0.0), ("gap_seconds", 0.0))
+#: One launch for a whole step.
+GRAPHED: Traits = tuple(host.GRAPHED.items())
 #: HybridEP or DeepEP in place of NCCL's all-to-all (moe_flex_dispatcher_backend).
 FLEX: Traits = (("dispatch", "tokens"),)
 #: moe_a2a_overlap and cutedsl_fused_grouped_mlp.

@@ -139,9 +139,10 @@ def train_of(row: Row, stack: Stack, kernel: str, batch: int) -> Train:
 @cache
 def case_of(asked: Asked) -> Case:
     """One case for all rows that ask for the same. Raises Unusable for a precision that the GPU lacks."""
-    target = BACKENDS[asked.target].target
-    if asked.traits:
-        target = replace(target, traits=target.traits.replaced(**dict(asked.traits)))
+    declared = BACKENDS[asked.target].target
+    # What ran is what the row says, not what a job has by default.
+    traits = declared.traits.replaced(**dict(asked.traits))
+    target = replace(declared, traits=traits, stack=lambda job: {})
     spec = TargetSpec(name=asked.target, options=target.options())
     job = Job(
         name=asked.model.name,

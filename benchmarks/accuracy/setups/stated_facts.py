@@ -9,6 +9,7 @@ from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.recipes import GRAPHED, recipe_of
 from benchmarks.accuracy.setups.stacks import Stack, month_of
+from parc.backends.pytorch_kernels import EAGER_NORM_BYTES
 from parc.compiler.time.attention_kernels import PACE, ROWWISE, runs_on
 from parc.dsl.hardware import Gpu
 
@@ -20,10 +21,8 @@ UNFUSED = ("unfused", "megatron-softmax")
 EAGER_SOFTMAX: Traits = (("softmax_bytes", 29.0), ("softmax_backward_bytes", 33.0))
 #: What the older column `attention` means of a kernel; `flash` leaves it to the framework.
 KERNEL_OF = {"": "", "flash": "", "flash1": "fa1", "flash2": "fa2", "flash3": "fa3"}
-#: Bytes per element that a norm moves in eager PyTorch, in fp32 between its kernels: widened (6), squared
-#: (8), averaged (4), scaled (8) and narrowed with its weight (6), of which some stay in cache. Pairs of runs
-#: of the A100 sweep that differ in their norm alone say 30.
-NORM_BYTES = {"fused": 4.0, "eager": 30.0}
+#: Bytes per element that a norm moves.
+NORM_BYTES = {"fused": 4.0, "eager": EAGER_NORM_BYTES}
 #: Bytes of PyTorch's kernels that CUDA loaded at the start before it loaded each at its first use (CUDA
 #: 11.7): what nvidia-smi shows of a process with one tensor (bigscience,
 #: train/tr11-176B-ml/chronicles-prequel.md).

@@ -41,6 +41,7 @@ class Clash:
 
 
 _SHARDED = ("--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2")
+_FP8 = ("--fp8-format", "--fp8-hybrid", "--fp8-e4m3", "--fp8")
 _PRECISE = ("--use-precision-aware-optimizer",)
 _LAYOUT = "--pipeline-model-parallel-layout"
 _FIRST = "--decoder-first-pipeline-num-layers"
@@ -105,6 +106,13 @@ NEEDS = (
     Need(
         "--cuda-graph-impl", ("--no-check-for-nan-in-loss-and-grad",), "arguments.py:1236", "full_iteration"
     ),
+    *(
+        Need(
+            "--fp8-recipe", _FP8, "core/fp8_utils.py, get_fp8_context", recipe,
+            "without a format products stay in 16 bits", severity="warning",
+        )
+        for recipe in ("tensorwise", "blockwise", "mxfp8")
+    ),
 )  # fmt: skip
 
 EXCLUDES = (
@@ -156,6 +164,11 @@ EXCLUDES = (
         Clash("--overlap-moe-expert-parallel-comm", other, "transformer_config.py:3003-3050")
         for other in ("--moe-shared-expert-overlap", "--recompute-granularity full")
     ),
+    *(
+        Clash("--recompute-granularity full", f"--cuda-graph-impl {impl}", "transformer_config.py:2858")
+        for impl in ("local", "transformer_engine")
+    ),
+    Clash("--cuda-graph-impl full_iteration", "--cuda-graph-modules", "transformer_config.py:2796"),
     Clash("--hybrid-context-parallel", "--pipeline-model-parallel-size > 1", "arguments.py:1445"),
     Clash("--hybrid-context-parallel", "--use-megatron-fsdp", "arguments.py:1447"),
 )  # fmt: skip

@@ -74,7 +74,7 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "configurations"
     config = megatron_arguments.core_transformer_config_from_args(args)
     training.get_megatron_optimizer_config(args)
-    training.get_megatron_ddp_config(args)
+    answer["stack"] = _stack(config, training.get_megatron_ddp_config(args))
     if case.get("walk"):
         answer["stage"] = "walk"
         answer |= _walked(args)
@@ -87,6 +87,20 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
         answer["stage"] = "build"
         answer["stages"] = [_stage(args, rank) for rank in range(args.pipeline_model_parallel_size)]
     answer["stage"] = "accepted"
+
+
+def _stack(config: Any, traffic: Any) -> dict[str, Any]:
+    """Kernels and traffic as Megatron-LM's own configurations have them."""
+    return {
+        "attention": config.attention_backend.name,
+        "flash": config.flash_attention_version,
+        "fused_loss": config.cross_entropy_loss_fusion,
+        "fp8": config.fp8 and [str(config.fp8), str(config.fp8_recipe)],
+        "graph": config.cuda_graph_impl,
+        "tp_overlap": config.tp_comm_overlap,
+        "dp_overlap": traffic.overlap_grad_reduce,
+        "fp32_gradients": traffic.grad_reduce_in_fp32,
+    }
 
 
 def _validated(case: dict[str, Any], answer: forked.Answer) -> Any:

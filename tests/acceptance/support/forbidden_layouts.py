@@ -93,15 +93,19 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common | {"weights": "/weights"}, {}),
             Setting(DENSE, {"seq_len": 3074}, {"tp_overlap": True}),
             Setting(DENSE, common, {"dp_overlap": False}),
+            Setting(DENSE, common | {"dropout": 0.1}, {"cuda_graph": True}),
         ]
     if version:
         dense = [each for each in found if not each.model.mla]
-        return [replace(each, options={"version": version}) for each in dense]
+        dense += [Setting(DENSE, common, {"attention_kernel": "varlen"})]
+        dense += [Setting(model, common, {"cuda_graph": True}) for model in (DENSE, EXPERTS)]
+        return [replace(each, options=each.options | {"version": version}) for each in dense]
     if target == "torchtitan":
         found += [
             Setting(EXPERTS, common | {"precision": "fp8"}, {}),
             Setting(EXPERTS, common, {"validation": Data()}),
             Setting(SINKS, common, {}),
+            Setting(EXPERTS, common, {"attention_kernel": "flex"}),
         ]
     if target == "deepspeed":
         found = [each for each in found if each.model.experts == 0]

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from parc.backends import BACKENDS
-from tests.acceptance.support import megatron_settings
+from tests.acceptance.support import drawn_stack, megatron_settings
 from tests.acceptance.support.drawn_goals import goal
 from tests.acceptance.support.drawn_job import Draw, Settings
 from tests.acceptance.support.drawn_models import LLAMA_LACKS, drawn_model
@@ -67,7 +67,7 @@ EXTRA = (
     '"comm.train_timeout_seconds" = 300', '"checkpoint.keep_latest_k" = 3', '"training.gc_freq" = 100',
     '"metrics.enable_tensorboard" = true', '"debug.deterministic" = true',
     '"parallelism.context_parallel_load_balancer" = "headtail"', '"lr_scheduler.min_lr_factor" = 1',
-    '"training.max_norm" = 0.5', '"compile.components" = "model, loss"',
+    '"training.max_norm" = 0.5', '"checkpoint.exclude_from_loading" = "dataloader, lr_scheduler"',
 )  # fmt: skip
 #: Data of torchtitan: made up, by name, from files, and blends.
 TORCHTITAN_DATA = (
@@ -80,7 +80,7 @@ DEEPSPEED_EXTRA = (
     '"memory_breakdown" = true', '"zero_optimization.ignore_unused_parameters" = false',
     '"dump_state" = true',
     '"checkpoint.use_node_local_storage" = true', '"comms_logger.enabled" = true',
-    '"flops_profiler.enabled" = true', '"dataloader_drop_last" = true', '"communication_data_type" = "fp32"',
+    '"flops_profiler.enabled" = true', '"dataloader_drop_last" = true',
     '"tensorboard.enabled" = false', '"csv_monitor.enabled" = false', '"compile.deepcompile" = false',
     '"zero_optimization.round_robin_gradients" = true', '"disable_python_gc" = true',
 )  # fmt: skip
@@ -114,7 +114,7 @@ def job_text(target: str, seed: int, number: int) -> str:
         block("cluster pods from std.dgx_h100", _written(draw, cluster, bool(changed))),
         block("train", train),
         goal(draw, kind),
-        f"target {draw.target} {{ {'; '.join(_options(draw))} }}\n",
+        f"target {draw.target} {{ {'; '.join(_options(draw, kind, gpu, model, train))} }}\n",
         block("launch slurm", _launch(draw)),
     ]
     return "".join(blocks)
@@ -213,9 +213,15 @@ def _precision(draw: Draw, gpu: str) -> str:
     return "fp8" if chosen == "mxfp8" and gpu not in ("b200", "gb200") else chosen
 
 
-def _options(draw: Draw) -> list[str]:
+def _options(draw: Draw, kind: str, gpu: str, model: Settings, train: Settings) -> list[str]:
     given = {"torchtitan": _torchtitan, "deepspeed": _deepspeed, "megatron": _megatron}
     found = given[draw.target](draw)
+    if draw.target == "torchtitan":
+        found += drawn_stack.torchtitan(draw.dice, draw.version, kind, gpu, train)
+    if draw.target == "deepspeed":
+        found += drawn_stack.deepspeed(draw.dice, draw.version, model, gpu, train)
+    if draw.target == "megatron":
+        found += megatron_settings.kernels(draw.dice, gpu, model, train, found)
     options = BACKENDS[draw.target].target.options
     return found + more_options(draw.dice, draw.target, options, found)
 

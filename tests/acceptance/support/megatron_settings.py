@@ -79,6 +79,33 @@ def _stack(dice: Random) -> list[str]:
     return [each for each in STACK if dice.random() < 0.15]
 
 
+#: Kernels of FlashAttention by the GPU of a job: version 3 is Hopper's.
+FLASH = {
+    "a100_80": ("fa2",),
+    "h100_sxm": ("fa2", "fa3"),
+    "h200": ("fa2", "fa3"),
+    "b200": ("fa2",),
+    "gb200": ("fa2",),
+    "mi300x": ("fa2",),
+}
+
+
+def kernels(dice: Random, gpu: str, model: Settings, train: Settings, said: list[str]) -> list[str]:
+    """Kernels of attention, loss and fp8, and CUDA graphs, for jobs that can have them."""
+    found = ["loss_kernel = fused"] if dice.random() < 0.15 else []
+    plain = not model.keys() & {"kv_lora_rank", "attention_sinks"}
+    if plain and train.get("attention") != "unfused" and dice.random() < 0.25:
+        kernel = dice.choice(FLASH[gpu])
+        found.append(f"attention_kernel = {'fa2' if train['dropout'] else kernel}")
+    if train["precision"] == "fp8" and dice.random() < 0.5:
+        recipes = ("tensorwise",) if gpu == "mi300x" else ("tensorwise", "blockwise")
+        found.append(f"fp8_recipe = {dice.choice(recipes)}")
+    grows = "ramp_from" in train or any("sft" in each for each in said)
+    if "experts" not in model and not grows and dice.random() < 0.25:
+        found.append("cuda_graph = true")
+    return found
+
+
 def _watched(dice: Random) -> list[str]:
     chosen = dice.sample(WATCHED, dice.choice((0, 1, 2)))
     return [each for each in chosen if each not in PROFILES or each == _first_profile(chosen)]

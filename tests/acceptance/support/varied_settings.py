@@ -206,8 +206,14 @@ _NOT_FREE = {
     "version", "model", "extra", "path", "split", "tokenizer_type", "data_dtype", "train_data", "valid_data",
     "test_data", "sft", "tokenizer", "prompt_format", "profile_start", "profile_stop",
 }  # fmt: skip
-#: What `megatron_settings.py` draws.
-_DRAWN_ELSEWHERE = {"megatron": {"data"}}
+#: What `megatron_settings.py` and `drawn_stack.py` draw.
+_DRAWN_ELSEWHERE = {
+    "megatron": {"data", "attention_kernel", "fp8_recipe", "cuda_graph"},
+    "deepspeed": {
+        "attention_kernel", "norm_kernel", "loss_kernel", "grad_dtype", "tp_overlap", "dp_overlap",
+    },
+    "torchtitan": {"attention_kernel", "loss_kernel", "tp_overlap", "fp8_recipe", "cuda_graph"},
+}  # fmt: skip
 #: Options that only mean something together, by target.
 OPTION_GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "megatron": (),

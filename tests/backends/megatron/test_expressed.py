@@ -59,6 +59,18 @@ BASE = "--num-layers 2 --hidden-size 64 --micro-batch-size 1 --train-iters 100"
         ("--tokenizer-type GPT2BPETokenizer", ["--tokenizer-type"]),
         ("--profile", ["--profile"]),
         ("--save-retain-interval 50", ["--save-retain-interval"]),
+        ("--attention-backend flash", ["--attention-backend"]),
+        ("--attention-backend flash --flash-attention-version 2", []),
+        ("--attention-backend flash --flash-attention-version 4", ["--flash-attention-version"]),
+        ("--attention-backend auto", []),
+        ("--cuda-graph-impl local", ["--cuda-graph-impl"]),
+        ("--cuda-graph-impl full_iteration --no-check-for-nan-in-loss-and-grad", []),
+        (
+            "--cross-entropy-loss-fusion --cross-entropy-fusion-impl te",
+            ["--cross-entropy-fusion-impl"],
+        ),
+        ("--fp8-format e4m3 --fp8-recipe blockwise", []),
+        ("--fp8-format e4m3 --fp8-recipe custom", ["--fp8-recipe"]),
     ],
 )
 def test_other_options_and_values(text: str, lost: list[str]) -> None:

@@ -76,6 +76,11 @@ RULES = {
         {"tp": 8},
     ),
     "fsdp-overlap": (job_of(options=Options(dp_overlap=False)), {"zero": 1}, {"zero": 2}),
+    "graph-dropout": (
+        job_of(options=Options(cuda_graph=True), dropout=0.1),
+        {"recompute": 2},
+        {"recompute": 1},
+    ),
     "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
     "muon-zero": (job_of(optimizer="muon"), {"zero": 0}, {"zero": 1}),
 }

@@ -14,8 +14,11 @@ from parc.backends.megatron.stack import SAID_AS
 from parc.compiler import estimate
 from parc.compiler.plan import Layout
 from parc.dsl.diagnostics import Diagnostic
+from parc.dsl.hardware import Gpu
+from parc.dsl.settings import Data
 from parc.lint.unexpressed import unexpressed
-from tests.support.megatron_plans import plan_of
+from tests.support.megatron_plans import DENSE, MOE, plan_of, with_model
+from tests.support.sample_plans import A100, B200, DEEPSEEK_V3, H100, MI300X
 
 LAYOUT = Layout(tp=2, dp_shard=4, zero=1)
 CASES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
@@ -25,6 +28,13 @@ CASES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
         {"dp_overlap": False},
         set(),
         {"--overlap-grad-reduce", "--overlap-param-gather"},
+    ),
+    "attention_kernel": ({"attention_kernel": "fa3"}, {"--flash-attention-version"}, set()),
+    "loss_kernel": ({"loss_kernel": "fused"}, {"--cross-entropy-loss-fusion"}, set()),
+    "cuda_graph": (
+        {"cuda_graph": True},
+        {"--cuda-graph-impl", "--te-rng-tracker", "--no-check-for-nan-in-loss-and-grad"},
+        set(),
     ),
 }
 
@@ -37,13 +47,13 @@ def words(options: Options, layout: Layout = LAYOUT) -> set[str]:
     return {word for word in script(options, layout).split() if word.startswith("--")}
 
 
-def priced(**settings: Any) -> Any:
-    plan = plan_of(layout=LAYOUT, options=Options(**settings))
+def priced(gpu: Gpu = H100, **settings: Any) -> Any:
+    plan = plan_of(layout=LAYOUT, options=Options(**settings), gpu=gpu)
     return estimate(plan.job, BACKEND.target, {"tp": 2, "zero": 1})
 
 
-def problems(settings: dict[str, Any], **train: Any) -> list[Diagnostic]:
-    plan = plan_of(layout=LAYOUT, options=Options(**settings), **train)
+def problems(settings: dict[str, Any], **more: Any) -> list[Diagnostic]:
+    plan = plan_of(layout=LAYOUT, options=Options(**settings), **more)
     return BACKEND.target.refuses(plan.job)
 
 
@@ -74,6 +84,24 @@ def test_overlap_hides_what_it_overlaps() -> None:
     assert priced(dp_overlap=False).time["tp"] == plain.time["tp"]
 
 
+def test_a_kernel_is_priced_by_what_it_reaches_on_the_gpu() -> None:
+    hopper = [priced(attention_kernel=kernel).step_seconds for kernel in ("cudnn", "fa3", "fa2")]
+    assert hopper[0] == hopper[1] < hopper[2]
+    ampere = [priced(A100, attention_kernel=kernel).step_seconds for kernel in ("cudnn", "fa2")]
+    assert ampere[0] == ampere[1]
+
+
+def test_a_graph_leaves_the_host_nothing_to_launch() -> None:
+    plain, graphed = priced(), priced(cuda_graph=True)
+    assert graphed.step_seconds < plain.step_seconds
+    assert graphed.fullest.memory == plain.fullest.memory
+
+
+def test_amd_leaves_the_choice_to_its_own_transformer_engine() -> None:
+    plan = plan_of(layout=LAYOUT, gpu=MI300X)
+    assert "--attention-backend auto" in BACKEND.emit(plan)["megatron/pretrain.sh"]
+
+
 def test_a_layout_without_tensor_parallelism_has_none_to_overlap() -> None:
     assert "--tp-comm-overlap" not in words(Options(tp_overlap=True), Layout(dp_shard=8, zero=1))
 
@@ -82,6 +110,65 @@ def test_fp16_has_no_sums_in_bf16() -> None:
     (said,) = problems({"grad_dtype": "bf16"}, precision="fp16")
     assert said.code == "PAR395" and "fp16" in said.message
     assert not problems({"grad_dtype": "bf16"})
+
+
+RECIPE = {"fp8_recipe": "blockwise"}
+CHATS = Data(parts=(("chats.jsonl", 1.0),))
+FA2, FA3, GRAPH = {"attention_kernel": "fa2"}, {"attention_kernel": "fa3"}, {"cuda_graph": True}
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "words"),
+    [
+        (FA3, {"gpu": A100}, "no kernel, or no measured speed, on a100_80gb (sm80)"),
+        (FA3, {"gpu": B200}, "(sm100)"),
+        (FA2, {"attention": "unfused"}, "attention = unfused"),
+        (FA3, {"dropout": 0.1}, "no dropout, which is 0.1"),
+        (FA2, {"model": with_model(DENSE, attention_sinks=True)}, "no attention sinks"),
+        (FA2, {"model": with_model(DENSE, head_dim=264)}, "heads of 264 and 264"),
+        (FA3, {"model": with_model(DEEPSEEK_V3, v_head_dim=64)}, "heads of 192 and 64"),
+        (RECIPE, {}, "precision bf16"),
+        (RECIPE, {"precision": "mxfp8", "gpu": B200}, "precision mxfp8"),
+        (GRAPH, {"model": MOE}, "experts, whose tokens the host counts"),
+        (GRAPH, {"ramp_from": 8, "ramp_tokens": 4096 * 900}, "a growing batch"),
+        (GRAPH | {"sft": True, "data": CHATS, "tokenizer": "t"}, {}, "conversations"),
+        (GRAPH | {"extra": {"cuda_graph_impl": "local"}}, {}, "two graphs"),
+    ],
+)
+def test_contradictions_are_named(
+    settings: dict[str, Any], more: dict[str, Any], words: str
+) -> None:
+    (said,) = problems(settings, **more)
+    assert said.code == "PAR395" and words in said.message and said.help
+
+
+@pytest.mark.parametrize(
+    ("settings", "more"),
+    [
+        (FA3, {"model": DEEPSEEK_V3}),
+        (FA2, {"model": DEEPSEEK_V3, "gpu": A100, "dropout": 0.1}),
+        (RECIPE, {"precision": "fp8"}),
+        (GRAPH, {"dropout": 0.1}),
+        ({"extra": {"cuda_graph_impl": "local"}}, {}),
+        (GRAPH | {"extra": {"moe-pad-expert-input-to-capacity": True}}, {"model": MOE}),
+    ],
+)
+def test_what_goes_together_is_taken(settings: dict[str, Any], more: dict[str, Any]) -> None:
+    assert problems(settings, **more) == []
+
+
+def test_ada_has_no_scales_of_blocks() -> None:
+    ada = H100.model_copy(update={"name": "l40s", "arch": "sm89"})
+    (said,) = problems(RECIPE, precision="fp8", gpu=ada)
+    assert "compute capability 9.0, and l40s is sm89" in said.message
+
+
+@pytest.mark.parametrize("recipe", ["tensorwise", "blockwise"])
+def test_recipes_are_written_and_read(recipe: Any) -> None:
+    plan = plan_of(layout=LAYOUT, options=Options(fp8_recipe=recipe), precision="fp8")
+    (config,) = read_jobs(BACKEND.emit(plan))
+    assert READER.options(config)["fp8_recipe"] == recipe
+    assert config.value("precision") == "bf16+fp8" and not unexpressed(config)
 
 
 @pytest.mark.parametrize("option", SAID_AS)

@@ -277,7 +277,7 @@ def test_zero_stage_is_the_reshard_policy(name: str, policy: str | None) -> None
 def test_precision_and_schedule() -> None:
     settings = toml_of(PLANS["fp8"])
     assert settings["model"]["converters"] == ["quantize.linear.float8"]
-    assert settings["quantize"]["linear"]["float8"]["recipe_name"] == "rowwise"
+    assert settings["quantize"]["linear"]["float8"]["recipe_name"] == "tensorwise"
     assert settings["compile"] == {"enable": True, "components": ["model", "loss"]}
     train = Train(seq_len=4096, global_batch=16, steps=9, schedule="constant", clip_grad=0.0)
     constant = toml_of(plan(dp_shard=8, zero=3, microbatches=2, train=train))

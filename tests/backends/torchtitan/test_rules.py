@@ -111,6 +111,16 @@ RULES = {
         {"tp": 1},
         {"tp": 2},
     ),
+    "attention-kernel-cp": (
+        job_of(options=Options(version="0.3", attention_kernel="varlen")),
+        {"cp": 1},
+        {"cp": 2},
+    ),
+    "graph-layout": (
+        job_of(options=Options(version="0.3", cuda_graph=True)),
+        {"pp": 1, "ep": 1},
+        {"pp": 2, "ep": 1},
+    ),
 }
 
 

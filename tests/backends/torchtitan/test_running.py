@@ -234,7 +234,7 @@ def test_the_launcher_hands_a_fetched_checkpoint_to_torchtitan(tmp_path: Path) -
 EXTRA: list[tuple[str, object, str, object]] = [
     ("0.2.2", 1, "optimizer.eps", 1.0),
     ("0.2.2", 0.5, "activation_checkpoint.memory_budget", 0.5),
-    ("0.2.2", "model, loss", "compile.components", ["model", "loss"]),
+    ("0.2.2", "model, loader", "checkpoint.exclude_from_loading", ["model", "loader"]),
     ("0.2.2", 2.0, "metrics.log_freq", 2),
 ]
 
@@ -266,9 +266,8 @@ def test_extra_of_another_kind_is_refused(
 
 
 def test_settings_that_moved_are_taken_at_their_new_place_and_named_at_the_old() -> None:
-    new: dict[str, Any] = {"compile.enable_async_tensor_parallel": True, "compile.enable": True}
-    python = emitted(Options(version="0.3", extra=new | {"dataloader.num_workers": 2}))[JOB]
-    assert "enable_async_tensor_parallel=True" in python and "num_workers=2" in python
+    python = emitted(Options(version="0.3", extra={"dataloader.num_workers": 2}))[JOB]
+    assert "num_workers=2" in python
     assert messages(asked(Options(version="0.3", extra={"validator.enable": True}))) == []
     for version, key, place in (
         ("0.3", "parallelism.enable_async_tensor_parallel", "compile.enable_async_tensor_parallel"),

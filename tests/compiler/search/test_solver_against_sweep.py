@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -198,3 +201,13 @@ def test_solver_and_sweep_agree_on_random_jobs(text: str) -> None:
             assert codes == {found.code for found in target.refuses(job)}
         return
     check_plan(chosen, answers(job))
+
+
+@pytest.mark.parametrize("model", [DENSE, MOE], ids=["dense", "experts"])
+@pytest.mark.parametrize("memory", ["4 GiB", "80 GiB"])
+def test_they_agree_where_some_layouts_are_cuda_graphs(
+    model: Mapping[str, object], memory: str
+) -> None:
+    text = text_of("maximize mfu", target="torchtitan", model=model, memory=memory)
+    job = read(text.replace("torchtitan {}", 'torchtitan { version = "0.3" }'))
+    check_plan(plan(job, target_of(job)), answers(job))

@@ -1,0 +1,24 @@
+"""What the kernels of PyTorch 2.13 move and which of them attention takes, for frameworks that leave it to
+PyTorch."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..dsl.job import Job
+
+#: Bytes per element that a norm moves in eager PyTorch, in fp32 between its kernels: widened (6), squared
+#: (8), averaged (4), scaled (8) and narrowed with its weight (6), of which some stay in cache. Pairs of runs
+#: of the A100 sweep that differ in their norm alone say 30.
+EAGER_NORM_BYTES = 30.0
+#: The loss under torch.compile, bytes per logit. AOTAutograd saves the 16-bit logits and two numbers a row
+#: of F.cross_entropy in fp32; the forward kernel reads the logits once (online_softmax), the backward kernel
+#: reads them and writes their 16-bit gradient. A vocabulary that tp divides is left as it is without.
+COMPILED_LOSS: Mapping[str, Any] = {"loss_bytes": 6.0, "logit_bytes": 4.0}
+#: GPUs on which scaled_dot_product_attention asks cuDNN (9.15 or later) first
+#: (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, check_prefer_cudnn_attention).
+CUDNN_FIRST = ("sm90", "sm100")
+
+
+def chosen_attention(job: Job) -> str:
+    """The kernel of `time/attention_kernels.py` that scaled_dot_product_attention takes unless told."""
+    return "cudnn" if job.cluster.gpu.arch in CUDNN_FIRST else "sdpa"

@@ -1,0 +1,196 @@
+"""What runs beneath `target torchtitan`: settings of kernels and traffic, what each changes in the price, and
+what torchtitan has always."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...compiler.target import Predicate
+from ...compiler.time.attention_kernels import ROWWISE, runs_on
+from ...dsl.diagnostics import Diagnostic
+from ...dsl.job import Job
+from ..capability import BLACKWELL, HOPPER, capability
+from ..pytorch_kernels import COMPILED_LOSS
+from ..stack_facts import Fixed, Said, Stack
+from ..stack_problems import CODES as STACK_CODES
+from ..stack_problems import contradiction, listed, runs_elsewhere, said_in_extra
+from .models import family
+from .options import options_of
+from .releases import release
+
+CODES = STACK_CODES
+TARGET = "torchtitan"
+
+#: Settings of torchtitan that settings of the block write, and how each is said.
+SAID_AS = {
+    "parallelism.enable_async_tensor_parallel": "tp_overlap = true",
+    "compile.enable_async_tensor_parallel": "tp_overlap = true",
+    "compile.enable": "compile, in `train`, and loss_kernel",
+    "compile.components": "compile, in `train`, and loss_kernel",
+    "quantize.linear.float8.recipe_name": "fp8_recipe",
+    "training.disable_cuda_graphs": "cuda_graph = false",
+}
+
+
+def attention(job: Job) -> str:
+    """The kernel of attention in the block's words: the one chosen, else the release's own. gpt_oss has
+    FlexAttention alone (0.2.2 models/gpt_oss/model/args.py:67)."""
+    chosen = options_of(job).attention_kernel
+    return chosen or ("flex" if family(job) == "gpt_oss" else release(job).attention[0])
+
+
+def kernel(job: Job) -> str:
+    """The same as the compiler's `attention_kernels.py` has it.
+
+    Of 0.2.2's list AMD's GPUs have FlashAttention alone. 0.3.0's varlen is FlashAttention-3 on Hopper, 4 on
+    Blackwell, else 2 (tools/utils.py:36), flex_flash FlashAttention-4 (config_utils.py:85).
+    """
+    chosen = attention(job)
+    if chosen == "cudnn" and options_of(job).attention_kernel is None:
+        return "cudnn" if job.cluster.gpu.vendor == "nvidia" else "fa2"
+    if chosen == "varlen":
+        generation = capability(job) if job.cluster.gpu.vendor == "nvidia" else 0
+        return "fa4" if generation >= BLACKWELL else "fa3" if generation >= HOPPER else "fa2"
+    return {"flex_flash": "fa4"}.get(chosen, chosen)
+
+
+#: Modules that PyTorch imports for a kernel that it has not itself (torch/nn/attention/_fa3.py, _fa4.py).
+PACKAGES = {"fa3": "flash_attn_interface", "fa4": "flash_attn.cute"}
+
+
+def package(job: Job) -> str | None:
+    """What has to be installed for the kernel beside PyTorch."""
+    return PACKAGES.get(kernel(job))
+
+
+def fused_loss(job: Job) -> bool:
+    chosen = options_of(job).loss_kernel
+    return job.train.compile if chosen is None else chosen == "fused"
+
+
+def graphed(job: Job) -> bool:
+    """Whether layouts that a CUDA graph can hold are run as one."""
+    chosen = options_of(job).cuda_graph
+    return release(job).graphs if chosen is None else chosen
+
+
+def capturable(pp: Any, ep: Any) -> Any:
+    """Layouts whose forward and backward pass one CUDA graph holds (0.3.0 trainer.py:179)."""
+    return (np.asarray(pp) == 1) & (np.asarray(ep) == 1)
+
+
+def traits(job: Job) -> Mapping[str, Any]:
+    """Cost traits that the release and the job's settings decide, by name."""
+    options, chosen = options_of(job), kernel(job)
+    found: dict[str, Any] = {}
+    if runs_on(chosen, job.cluster.gpu.arch):
+        found["attention_kernel"] = chosen
+    if fused_loss(job):
+        found |= COMPILED_LOSS
+    if options.tp_overlap:
+        # torch/_inductor/fx_passes/micro_pipeline_tp.py: collectives in pieces beside their products.
+        found["tensor_parallel"] = True
+    if job.train.precision == "fp8" and options.fp8_recipe != "tensorwise":
+        # By row and with weight gradients in bf16: both at the pace of bf16.
+        found["fp8_pace"] = ROWWISE
+    if graphed(job):
+        found["graphed"] = capturable
+    return found
+
+
+#: How a job says each fact, or what torchtitan always has.
+FACTS: Stack = {
+    "attention_kernel": Said("attention_kernel", "flex", 'attn_type="flex"'),
+    "norm_kernel": Fixed("fused", "0.2.2 models/llama3/model/model.py:361: nn.RMSNorm, one kernel"),
+    "loss_kernel": Said("loss_kernel", "fused", '"loss"'),
+    "tp_overlap": Said(
+        "tp_overlap",
+        True,
+        "enable_async_tensor_parallel",
+        job={"compile": True},
+        where="tp",
+    ),
+    "dp_overlap": Fixed(
+        "on", "torch 2.13 distributed/fsdp/_fully_shard: gathers ahead, reduces in a stream"
+    ),
+    "grad_dtype": Fixed("fp32", "0.2.2 config/job_config.py: mixed_precision_reduce is float32"),
+    "fp8_recipe": Said("fp8_recipe", "rowwise", '"rowwise"', job={"precision": "fp8"}),
+    "cuda_graph": Said("cuda_graph", False, "disable_cuda_graphs", block={"version": "0.3"}),
+}
+
+PREDICATES = (
+    Predicate(
+        "PAR460",
+        "attention-kernel-cp",
+        "an attention kernel that torchtitan does not divide along sequences",
+        ("cp",),
+        lambda job, cp: (cp == 1) | divides(job),
+        lambda job, cp: f"attention_kernel {attention(job)} has no context parallelism, not cp {cp}",
+        "torchtitan 0.2.2 models/qwen3/infra/parallelize.py:70, models/deepseek_v3/infra/parallelize.py:68; "
+        "0.3.0 distributed/context_parallel/api.py:104",
+    ),
+    Predicate(
+        "PAR461",
+        "graph-layout",
+        "cuda_graph = true with a pipeline or experts over ep",
+        ("pp", "ep"),
+        lambda job, pp, ep: capturable(pp, ep) | (options_of(job).cuda_graph is not True),
+        lambda job, pp, ep: f"a CUDA graph holds no pipeline and no exchange of experts: pp {pp}, ep {ep}",
+        "torchtitan 0.3.0 trainer.py:179",
+        cure="leave cuda_graph out: layouts that a graph cannot hold then run without",
+    ),
+)
+
+
+def divides(job: Job) -> bool:
+    """Whether context parallelism knows the kernel: 0.2.2's llama3 alone divides flex, 0.3.0 no varlen."""
+    chosen = attention(job)
+    flex = chosen == "flex" and options_of(job).version == "0.2.2"
+    return chosen != "varlen" and not (flex and family(job) in ("qwen3", "deepseek_v3"))
+
+
+def problems(job: Job) -> Iterator[Diagnostic]:
+    """Settings that the release, the GPU or another one contradicts, and keys of `extra` that have one."""
+    yield from _attention(job)
+    yield from _overlap(job)
+    options = options_of(job)
+    if options.fp8_recipe != "tensorwise" and job.train.precision != "fp8":
+        message = f"`fp8_recipe = {options.fp8_recipe}` with precision {job.train.precision}"
+        yield contradiction(job, TARGET, "fp8_recipe", message, "precision = fp8, in `train`")
+    if options.cuda_graph and not release(job).graphs:
+        message = f"torchtitan {release(job).name} has no CUDA graphs (`cuda_graph = true`)"
+        yield contradiction(job, TARGET, "cuda_graph", message, 'version = "0.3", or leave it out')
+    for key in options.extra:
+        section, _, name = key.rpartition(".")
+        if key in SAID_AS and name in release(job).sections.get(section, {}):
+            yield said_in_extra(job, TARGET, key, SAID_AS[key])
+
+
+def _attention(job: Job) -> Iterator[Diagnostic]:
+    chosen, known = options_of(job).attention_kernel, release(job).attention
+    if chosen is None:
+        return
+    if chosen not in known:
+        message = f"torchtitan {release(job).name} has no attention_kernel `{chosen}`"
+        yield contradiction(job, TARGET, "attention_kernel", message, f"it has {listed(known)}")
+        return
+    if family(job) == "gpt_oss" and chosen != "flex":
+        message = f"torchtitan's gpt_oss has FlexAttention alone, not attention_kernel `{chosen}`"
+        yield contradiction(job, TARGET, "attention_kernel", message, "leave it out")
+    if job.model.mla and chosen == "fa2":
+        message = "FlashAttention-2 wants values as wide as keys, which latent attention has not"
+        yield contradiction(job, TARGET, "attention_kernel", message, "leave it out")
+    yield from runs_elsewhere(job, TARGET, chosen, kernel(job))
+
+
+def _overlap(job: Job) -> Iterator[Diagnostic]:
+    if not options_of(job).tp_overlap:
+        return
+    if not job.train.compile:
+        message = "`tp_overlap` is torch.compile's work, and the job is not compiled"
+        yield contradiction(job, TARGET, "tp_overlap", message, "compile = true, in `train`")
+    if family(job) == "gpt_oss":
+        # models/gpt_oss/infra/parallelize.py:100.
+        message = "torchtitan's gpt_oss leaves `tp_overlap` off"
+        yield contradiction(job, TARGET, "tp_overlap", message, "leave it out")

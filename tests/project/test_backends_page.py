@@ -1,0 +1,17 @@
+"""docs/backends.md shows what every backend declares of its stack."""
+
+from __future__ import annotations
+
+from docs.tables import filled, renew, shown
+from docs.tables.stack import tables
+from tests.support.paths import ROOT
+
+DOCUMENT = ROOT / "docs" / "backends.md"
+
+
+def test_tables_are_up_to_date(update: bool) -> None:
+    if update:
+        renew(DOCUMENT, tables())
+    document = DOCUMENT.read_text()
+    assert document == filled(document, tables())
+    assert set(shown(document)) == set(tables())
