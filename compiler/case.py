@@ -15,6 +15,7 @@ from ..dsl.model import Model
 from .algebra import Column, Mask, by_stage
 from .model import flops, parameters
 from .target import Target
+from .time import attention_kernels
 from .traits import StateBytes, Traits
 
 if TYPE_CHECKING:
@@ -90,14 +91,21 @@ class Case:
     @cached_property
     def linear_rate(self) -> float:
         """FLOP/s that large matrix products reach in the job's precision."""
+        peak = self.job.peak_flops * self.gpu.capped
         if self.operand_bytes == 1:
-            return self.job.peak_flops * self.gpu.fp8_efficiency * self.traits.kernels.fp8_pace
-        return self.job.peak_flops * self.gpu.matmul_efficiency
+            return peak * self.gpu.fp8_efficiency * self.traits.kernels.fp8_pace
+        return peak * self.gpu.matmul_efficiency
 
     @cached_property
     def half_linear_rate(self) -> float:
         """FLOP/s that large 16-bit matrix products reach: head, router and unfused attention."""
-        return self.half_rate * self.gpu.matmul_efficiency
+        return self.half_rate * self.gpu.capped * self.gpu.matmul_efficiency
+
+    @cached_property
+    def attention_rate(self) -> float:
+        """FLOP/s that fused attention reaches with heads 128 wide, long sequences and the target's kernel."""
+        pace = attention_kernels.pace(self.traits.kernels.attention_kernel, self.gpu.arch)
+        return self.half_rate * self.gpu.capped * self.gpu.attention_efficiency * pace
 
     @cached_property
     def gradient_bytes(self) -> float:

@@ -42,6 +42,7 @@ WINDOWS = "PAR052"
 GATE = "PAR053"
 BATCH_RAMP = "PAR054"
 ADAPTERS = "PAR055"
+POWER_LIMIT = "PAR056"
 
 #: Code -> (short name, title), for `parc rules` and docs/language.md.
 CODES: dict[str, tuple[str, str]] = {
@@ -80,6 +81,7 @@ CODES: dict[str, tuple[str, str]] = {
     PRECISION: ("precision", "the GPU lacks the precision"),
     POSITIONS: ("positions", "learned positions end before the sequence"),
     LEARNING_RATE: ("learning-rate", "the learning-rate schedule is impossible"),
+    POWER_LIMIT: ("power-limit", "a power limit above what the GPU draws"),
     DOMAIN: ("domain", "the fast domain does not fit the nodes"),
     ROPE_SCALING: ("rope-scaling", "the settings of scaled rotary positions disagree"),
     ROUTER: ("router", "the groups of the router do not fit its experts"),

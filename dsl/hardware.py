@@ -41,6 +41,9 @@ class Gpu(Frozen):
     pcie: Annotated[Bandwidth, Doc("to host memory, per direction")] = 25e9
     sms: Annotated[Count, Doc("cores that share the work of a kernel: SMs or CUs")] = 128
     power: Annotated[Watts, Doc("board power at full load")] = 700.0
+    power_limit: Annotated[
+        Watts | None, Doc("cap below `power`, as `nvidia-smi --power-limit` sets it")
+    ] = None
     matmul_efficiency: Annotated[Share, Doc("share of peak that large matrix products reach")] = (
         0.75
     )
@@ -71,6 +74,17 @@ class Gpu(Frozen):
         """Dense matrix rate of a precision, None where the chip lacks it. mxfp8 runs at the fp8 rate."""
         rates = {"bf16": self.bf16, "fp16": self.fp16, "fp8": self.fp8, "mxfp8": self.fp8}
         return rates[precision]
+
+    @property
+    def drawn(self) -> float:
+        """Watts at full load."""
+        return min(self.power, self.power_limit or self.power)
+
+    @property
+    def capped(self) -> float:
+        """Share of its rates that the GPU keeps under its power limit: clocks go with the cube root of power,
+        since voltage goes with frequency and power with frequency times the square of voltage."""
+        return float((self.drawn / self.power) ** (1 / 3))
 
 
 class Cluster(Frozen):

@@ -35,6 +35,7 @@ from benchmarks.accuracy.rows.csv_rows import Row, Unreadable, Unusable, rows
 from benchmarks.accuracy.rows.measured_seconds import measured_seconds
 from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import Setup, setup_of
+from benchmarks.accuracy.setups.stacks import STACKS, Stack
 from parc.backends import BACKENDS
 
 #: Rows of a source that are fitted to, evenly spaced: more of them weigh no more.
@@ -88,30 +89,37 @@ PARAMETERS = (
 
 def samples(path: Path, most: int = MOST_ROWS) -> dict[str, list[Sample]]:
     """Evenly spaced rows of every source that has times, their layouts complete. Raises Unreadable."""
-    timed: dict[str, list[tuple[Row, Setup]]] = {}
-    for _, row in rows(path):
-        setup = _timed(row)
-        if setup is not None and isinstance(row, Row):
-            timed.setdefault(row.source, []).append((row, setup))
     chosen = {
-        name: [_sample(*found[index]) for index in _spaced(len(found), most)]
-        for name, found in sorted(timed.items())
+        name: [sample(found[index]) for index in _spaced(len(found), most)]
+        for name, of_it in timed_rows(path).items()
+        if (found := setups(of_it))
     }
     kept = {name: [each for each in found if each is not None] for name, found in chosen.items()}
     return {name: found for name, found in kept.items() if found}
 
 
-def _timed(row: Row | Unusable) -> Setup | None:
-    """The setup of a row with a measured time, where accuracy.py prices it."""
-    if isinstance(row, Unusable) or row.oom or not row.timed or accuracy.outside(row):
-        return None
-    if not accuracy.measured(row):
-        return None  # a simulator's rows
-    try:
-        setup = setup_of(row)
-    except Unusable:
-        return None
-    return None if setup.ranged else setup
+def timed_rows(path: Path) -> dict[str, list[Row]]:
+    """The rows of every source that a machine ran and that have a time. Raises Unreadable."""
+    found: dict[str, list[Row]] = {}
+    for _, row in rows(path):
+        if isinstance(row, Unusable) or row.oom or not row.timed or accuracy.outside(row):
+            continue
+        if accuracy.measured(row):
+            found.setdefault(row.source, []).append(row)
+    return dict(sorted(found.items()))
+
+
+def setups(found: Sequence[Row], stacks: Sequence[Stack] = STACKS) -> list[Setup]:
+    """Those rows that accuracy.py prices and that leave no field open."""
+    usable = []
+    for row in found:
+        try:
+            setup = setup_of(row, stacks)
+        except Unusable:
+            continue
+        if not setup.ranged:
+            usable.append(setup)
+    return usable
 
 
 def _spaced(count: int, most: int) -> Sequence[int]:
@@ -119,10 +127,11 @@ def _spaced(count: int, most: int) -> Sequence[int]:
     return [int(place) for place in np.unique(places)]
 
 
-def _sample(row: Row, setup: Setup) -> Sample | None:
+def sample(setup: Setup) -> Sample | None:
+    """A row with its layout complete; None where it has no price or no time."""
     try:
         complete = replace(setup, layout=predict(setup).layout, open=())
-        measured = measured_seconds(setup.case, row)
+        measured = measured_seconds(setup.case, setup.row)
     except Unusable:
         return None
     return None if measured is None else sample_of(complete, measured, PARAMETERS)

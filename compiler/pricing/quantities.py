@@ -77,7 +77,7 @@ def gpu_dollars(case: Case, gpus: Array) -> Array:
 
 def gpu_watts(case: Case, gpus: Array) -> Array:
     """Power of so many GPUs with their share of the nodes, watts."""
-    return (case.gpu.power + (case.cluster.reserved_power or 0.0)) * gpus
+    return (case.gpu.drawn + (case.cluster.reserved_power or 0.0)) * gpus
 
 
 def quantities(case: Case, columns: Mapping[str, Integers], prices: Prices) -> dict[str, Array]:

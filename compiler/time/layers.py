@@ -14,7 +14,6 @@ from ...dsl.model import Model
 from ..algebra import Column, by_stage
 from ..case import Case
 from ..model import flops
-from .attention_kernels import pace
 from .kernels import ALIGNED, TILE, Product, aligned, grouped, matmul, matmul_backward, streamed
 
 #: Columns and inner width of a product.
@@ -164,10 +163,7 @@ def _flash(case: Case, tp: Column, tokens: Column, cp: Column, waves: float) -> 
     blocks = QUERY_SECONDS * parts * queries / case.gpu.sms
     keys = tokens * cp * np.maximum(model.groups / tp, 1.0)
     moved = streamed(case, 4.0 * width * (queries + keys))
-    reached = case.gpu.attention_efficiency * pace(
-        case.traits.kernels.attention_kernel, case.gpu.arch
-    )
-    return operations / (case.half_rate * reached) + blocks + moved
+    return operations / case.attention_rate + blocks + moved
 
 
 def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:

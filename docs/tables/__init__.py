@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 #: Where a document shows the table NAME: between `<!-- table NAME -->` and `<!-- end -->`.
-_PLACE = re.compile(r"(<!-- table (\S+) -->\n)(.*?)\n(?=<!-- end -->)", re.DOTALL)
+_PLACE = re.compile(r"(<!-- table (\S+) -->\n)(.*?)\n?(?=<!-- end -->)", re.DOTALL)
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

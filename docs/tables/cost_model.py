@@ -174,6 +174,10 @@ def _or_all(value: int | None) -> str:
     return "all" if value is None else str(value)
 
 
+def _or_fastest(value: str | None) -> str:
+    return "the GPU's fastest" if value is None else _word(value)
+
+
 def _or_nothing(value: Callable[[int], float] | None) -> str:
     return "" if value is None else _stages(value)
 
@@ -225,6 +229,8 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "expert_exchange": ("dispatch and combine run beside another micro-batch's work", _plain),
     "dispatch": ("dispatch and combine send a token's", _word),
     "norm_bytes": ("bytes per element that a norm moves", _plain),
+    "attention_kernel": ("fused attention's kernel", _or_fastest),
+    "fp8_pace": ("what fp8 products reach of those scaled by tensor", _plain),
     "softmax_bytes": ("bytes per score that an unfused softmax moves", _plain),
     "softmax_backward_bytes": ("the same, backward", _plain),
     "fused_experts": ("grouped products apply activation, bias and casts themselves", _plain),

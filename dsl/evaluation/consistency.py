@@ -362,6 +362,17 @@ def domain_fits_nodes(parts: Parts) -> Complaints:
         yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "pod_gpus"))
 
 
+def power_limit_caps(parts: Parts) -> Complaints:
+    gpu = parts.cluster.gpu if parts.cluster else None
+    if gpu and gpu.power_limit is not None and gpu.power_limit > gpu.power:
+        message = (
+            f"power_limit {plain(gpu.power_limit)} W is above the GPU's power, {plain(gpu.power)} W"
+        )
+        help = "leave it out, or say how much `power` the GPU draws without a limit"
+        span = parts.span("cluster", "gpu", "power_limit")
+        yield Diagnostic(codes.POWER_LIMIT, message, span, help=help)
+
+
 CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
     heads_divide_hidden,
     kv_heads_divide_heads,
@@ -381,4 +392,5 @@ CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
     learning_rate_falls,
     gpu_has_the_precision,
     domain_fits_nodes,
+    power_limit_caps,
 )

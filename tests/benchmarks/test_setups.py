@@ -318,7 +318,7 @@ def test_a_graph_leaves_the_host_nothing_to_do() -> None:
 def test_a_named_part_is_priced_as_itself() -> None:
     h100 = {"gpu": "H100-SXM", "framework": "torchtitan", "attention": "flash", "precision": "bf16"}
     gpu = setup_of(row(**h100, gpu_part="h100_500w_hbm2e")).case.gpu
-    assert gpu.power == 500 and gpu.memory_bandwidth == 2.4e12
+    assert gpu.drawn == 500 and gpu.memory_bandwidth == 2.4e12
 
 
 def test_attention_goes_at_the_pace_of_its_kernel() -> None:

@@ -14,6 +14,16 @@ COST_MODEL, README = ROOT / "docs" / "cost-model.md", ROOT / "README.md"
 SOURCE_HEAD = ("source", "runs", "signed", "median", "90th percentile")
 GROUP_HEAD = ("layouts of one job", "jobs", "Spearman", "regret, mean", "largest")
 
+LEFT_OUT_HEAD = (
+    "source",
+    "runs",
+    "fitted",
+    "left out whole",
+    "90th percentile",
+    "in their band",
+    "its stack is then",
+)
+
 Report = Mapping[str, Any]
 
 
@@ -31,6 +41,43 @@ def write(report: Report) -> None:
     """Renew both documents."""
     renew(COST_MODEL, cost_model_tables(report))
     renew(README, readme_tables(report))
+
+
+def write_left_out(report: Report) -> None:
+    """Renew the tables of sources left out whole in both documents."""
+    renew(COST_MODEL, {"left_out": left_out_table(report)})
+    renew(README, {"left_out": left_out_line(report)})
+
+
+def left_out_table(report: Report) -> str:
+    """Errors of every source fitted and left out whole (`left_out.py`)."""
+    lines = [
+        (
+            name,
+            f"{each['left_out']['n']:,}",
+            _share(each["fitted"]["median_ape"]),
+            *map(_share, _two(each["left_out"])),
+            f"{100 * each['left_out']['in_band']:.0f} %",
+            each["stack"],
+        )
+        for name, each in report["by_source"].items()
+        if each["left_out"]["n"]
+    ]
+    known, unknown = (report["median_of_sources"][kind] for kind in ("fitted", "left_out"))
+    shares = (_share(known["median_ape"]), *map(_share, _two(unknown)))
+    inside = f"{100 * unknown['in_band']:.0f} %"
+    return markdown(LEFT_OUT_HEAD, [*lines, ("median of sources", "", *shares, inside, "")])
+
+
+def left_out_line(report: Report) -> str:
+    middle, count = report["median_of_sources"]["left_out"], len(report["by_source"])
+    inside = f"{100 * middle['in_band']:.0f} %"
+    return (
+        f"- Step time of runs that nobody has tuned on, each of {count} sources left out whole with its "
+        f"stack and its kernels: median error {_share(middle['median_ape'])}, 90th percentile "
+        f"{_share(middle['p90_ape'])}, each the median over sources; {inside} of runs lie in the band that "
+        "stands in brackets beside an MFU."
+    )
 
 
 def _errors(report: Report) -> list[Sequence[str]]:
@@ -68,9 +115,9 @@ def _lines(report: Report) -> list[str]:
     timed = sum(1 for each in report["by_source"].values() if each["n"])
     run = overall["rows"]["n"]
     return [
-        f"Step time of {run:,} measured runs that state their layout: median error "
+        f"With those runs in the fit, {run:,} that state their layout: median error "
         f"{_share(middle['median_ape'])}, 90th percentile {_share(middle['p90_ape'])}, each the median over "
-        f"{timed} sources; the band in brackets beside an MFU holds four of five.",
+        f"{timed} sources.",
         f"Of {ranks['groups']} jobs that were run with four or more layouts, parc's pick is on average "
         f"{_share(ranks['regret_mean'])} slower than the fastest (rank correlation {ranks['spearman']:.2f}).",
         f"Memory: median error {_share(memory['median_ape'])}; {oom['refused']} of {oom['ran_rows']:,} runs "

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.accuracy.setups.memory_traits import Traits
-from benchmarks.accuracy.setups.stacks import month_of
+from benchmarks.accuracy.setups.stacks import Stack, month_of
 from parc.backends import host
 
 #: One launch for a whole step.
@@ -19,13 +19,13 @@ FIXED_CAPACITY: Traits = (("expert_host_seconds", 0.76e-3),)
 RACKS = ("GB200", "GB300")
 
 
-def recipe_of(row: Row) -> Traits:
+def recipe_of(row: Row, stack: Stack) -> Traits:
     """scripts/performance/configs/*/*_workload_base_configs.py by the tag of each container: on racks of
     GB200 and GB300 HybridEP since the first (v0.2.0), on single nodes since 26.02 (v0.3.0); on racks MXFP8
     runs the whole step as one graph since 26.06 (v0.5.0: cuda_graph_impl full_iteration), but for Kimi; Qwen3
     30B on B300 too. GPT-OSS in bf16 leaves moe_flex_dispatcher_backend unset but for B200 and B300 in 26.04.
     """
-    if row.framework != "megatron-bridge":
+    if stack.framework != "megatron-bridge":
         return FIXED_CAPACITY if row.token_drop else ()
     if row.token_drop:
         return (*(FLEX if row.gpu == "GB200" else ()), *FIXED_CAPACITY)

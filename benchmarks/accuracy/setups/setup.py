@@ -3,7 +3,7 @@ what stays open."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd
@@ -13,7 +13,7 @@ from benchmarks.accuracy.rows import gpu_names
 from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups import stated_facts
 from benchmarks.accuracy.setups.model import checked, model_of
-from benchmarks.accuracy.setups.stacks import Stack, stack_of
+from benchmarks.accuracy.setups.stacks import STACKS, Stack, stack_of
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.dsl import JobError, std_cluster, std_gpu
@@ -157,9 +157,9 @@ def case_of(asked: Asked) -> Case:
     return Case(job, target)
 
 
-def setup_of(row: Row) -> Setup:
-    """Raises Unusable with the reason when a row cannot be priced."""
-    stack = stack_of(row)
+def setup_of(row: Row, stacks: Sequence[Stack] = STACKS) -> Setup:
+    """A row as its entry of `stacks` says. Raises Unusable with the reason when it cannot be priced."""
+    stack = stack_of(row, stacks)
     zero = stack.zero if row.zero_stage is None else row.zero_stage
     row = replace(row, zero_stage=zero, recompute=row.recompute or stack.recompute)
     target = stack.sharded if zero == 3 else stack.target

@@ -6,7 +6,7 @@ where it comes from."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -340,12 +340,13 @@ STACKS = (
 PLAIN = Stack("", "megatron", "torchtitan", attention="te")
 
 
-def stack_of(row: Row) -> Stack:
-    """Raises Unusable for a version that is neither a tag nor a date."""
+def stack_of(row: Row, stacks: Sequence[Stack] = STACKS) -> Stack:
+    """The newest entry of a row's framework that is no newer than what ran. Raises Unusable for a version
+    that is neither a tag nor a date."""
     version = month_of(row.framework_version)
     found = [
         stack
-        for stack in STACKS
+        for stack in stacks
         if stack.framework == row.framework and (not version or stack.since <= version)
     ]
     return found[-1] if found else PLAIN

@@ -95,7 +95,7 @@ def traits_of(row: Row, stack: Stack, kernel: str, gpu: Gpu) -> Traits:
     """Traits of the target to replace: the framework's, its recipes', and what the row says; later ones
     count. Raises Unusable for a kernel that does not run on the GPU."""
     stated = (*_attention(kernel, gpu), *_stated(row, stack))
-    return (*stack.traits, *recipe_of(row), *stack.memory(row), *stated)
+    return (*stack.traits, *recipe_of(row, stack), *stack.memory(row), *stated)
 
 
 def _attention(kernel: str, gpu: Gpu) -> Iterator[tuple[str, object]]:
