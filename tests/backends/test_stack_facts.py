@@ -20,7 +20,6 @@ from parc.lint.unexpressed import unexpressed
 from tests.support import sample_plans
 
 FILLED = list(BACKENDS)
-FILLED = [name for name in FILLED if name not in ("deepspeed", "torchtitan")]
 DRIFT = "PAR163"
 #: Compare with the best layout, which these plans do not have.
 SOLVED = ("PAR162", "PAR702")
