@@ -25,9 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs 
 from benchmarks.accuracy.report.plain_text import percent, table
 from benchmarks.accuracy.rows.csv_rows import Unreadable
 from benchmarks.kernels import DATA, errors, priced
+from benchmarks.measured_kernels import engines
 from benchmarks.measured_kernels.price import seconds
 from benchmarks.measured_kernels.rows import Kernel
-from parc.compiler.time import collectives, kernels, layers
+from parc.compiler.time import collectives, layers
 
 #: Parts of the shapes, of which one is left out at a time.
 FOLDS = 5
@@ -35,7 +36,13 @@ FOLDS = 5
 STEPS = (1.1, 1.03)
 #: What is fitted for each kind, and where the compiler keeps it.
 PARAMETERS: Mapping[str, tuple[tuple[ModuleType, str], ...]] = {
-    "gemm": ((kernels, "CURRENT_SCALE_BYTES"),),
+    "gemm": (
+        (engines, "SCALE_BYTES"),
+        (engines, "SCALE_SECONDS"),
+        (engines, "ROW_SCALE_BYTES"),
+        (engines, "ROW_SCALE_SECONDS"),
+        (engines, "ROW_SECONDS"),
+    ),
     "attention": (
         (layers, "FORWARD_WAVES"),
         (layers, "QUERY_SECONDS"),
