@@ -37,7 +37,7 @@ def seconds(kernel: Kernel) -> float:
 def _gemm(kernel: Kernel) -> Any:
     """Inference casts the input of an 8-bit product with the scale that the tensor at hand asks for."""
     case = _case(kernel.gpu, kernel.dtype)
-    share = engines.reached(engines.PRODUCT_KERNELS, kernel.kernel, case.gpu.arch)
+    share = engines.of_kernel(engines.PRODUCT_KERNELS, kernel.kernel, case.gpu.arch, 1.0)
     block = engines.ROW_BLOCKS.get(kernel.kernel, 1)
     rows = -(-kernel.m // block) * block
     product = kernels.product(case, rows, kernel.n, kernel.k, half=False) / share
@@ -94,9 +94,14 @@ def _experts(kernel: Kernel) -> Any:
     owns tokens / (ep * tp) of the tokens."""
     if kernel.topk > kernel.experts or kernel.experts % kernel.ep or kernel.ffn % kernel.tp:
         raise Unusable("impossible shape of experts")
+    arch = gpu_named(kernel.gpu).arch
+    it = engines.of_kernel(engines.EXPERT_KERNELS, kernel.kernel, arch, engines.USUAL_EXPERTS)
     case = _case(
         kernel.gpu,
         kernel.dtype,
+        rate=it.rate,
+        bandwidth=it.bandwidth,
+        gated=(kernel.hidden, kernel.ffn) not in engines.UNGATED,
         hidden=kernel.hidden,
         ffn=kernel.ffn,
         expert_ffn=kernel.ffn,
@@ -104,13 +109,16 @@ def _experts(kernel: Kernel) -> Any:
         topk=kernel.topk,
     )
     owned = kernel.tokens / (kernel.ep * kernel.tp)
-    whole = kernels.streamed(case, engines.EVERY_TOKEN_BYTES * float(kernel.tokens * kernel.hidden))
-    reached = engines.reached(engines.EXPERT_KERNELS, kernel.kernel, case.gpu.arch)
-    copies = owned * kernel.topk
-    moved = layers.permuted_bytes(case, copies) + layers.activated_bytes(case, copies)
+    copies = float(kernel.tokens * kernel.topk)
+    permuted = kernel.hidden * (
+        engines.EVERY_TOKEN_BYTES * kernel.tokens
+        + it.routed_bytes * copies
+        + it.permuted_bytes * copies / kernel.ep
+    )
+    moved = permuted + layers.activated_bytes(case, copies / kernel.ep)
     products = layers.expert_products(case, kernels.matmul, 1, owned, kernel.ep, kernel.tp)
-    routed = products + kernels.streamed(case, moved)
-    return (engines.ROUTING_SECONDS + whole + routed) / reached
+    started = engines.ROUTING_SECONDS + it.routed_seconds * copies
+    return started + kernels.streamed(case, moved) + products
 
 
 PRICES = {
@@ -122,13 +130,25 @@ PRICES = {
 
 
 @cache
-def _case(gpu: str, dtype: str, kernel: str = "", seq_len: int = 4096, **dimensions: int) -> Case:
-    """A job of one layer on one GPU, as Megatron-LM runs it but for attention by `kernel`."""
+def _case(
+    gpu: str,
+    dtype: str,
+    attention_kernel: str = "",
+    rate: float = 1.0,
+    bandwidth: float = 1.0,
+    gated: bool = True,
+    seq_len: int = 4096,
+    **dimensions: int,
+) -> Case:
+    """A job of one layer on one GPU, as Megatron-LM runs it but for attention by a kernel, and for shares of
+    the FLOP rate and the bandwidth that training reaches."""
     shape = {"hidden": 4096, "heads": 32, "ffn": 4 * 4096, **dimensions}
     if shape["hidden"] % shape["heads"] and "head_dim" not in shape:
         shape["head_dim"] = 128
     try:
-        model = Model.model_validate({"name": "kernel", "layers": 1, "vocab": 1024, **shape})
+        model = Model.model_validate(
+            {"name": "kernel", "layers": 1, "vocab": 1024, "gated": gated, **shape}
+        )
         train = Train.model_validate(
             {"seq_len": seq_len, "global_batch": 1, "steps": 1, "precision": dtype}
         )
@@ -137,11 +157,16 @@ def _case(gpu: str, dtype: str, kernel: str = "", seq_len: int = 4096, **dimensi
         raise Unusable(f"impossible `{place[0] if place else 'shape'}`") from None
     cluster = _cluster(gpu, NODE)
     part = cluster.gpu
-    reached = engines.reached(
-        engines.ATTENTION_KERNELS, kernel, part.arch, part.attention_efficiency
+    attention = engines.of_kernel(
+        engines.ATTENTION_KERNELS, attention_kernel, part.arch, part.attention_efficiency
     )
-    part = part.model_copy(update={"attention_efficiency": reached})
-    cluster = cluster.model_copy(update={"gpu": part})
+    reached = {
+        "attention_efficiency": attention,
+        "matmul_efficiency": rate * part.matmul_efficiency,
+        "fp8_efficiency": rate * part.fp8_efficiency,
+        "memory_efficiency": bandwidth * part.memory_efficiency,
+    }
+    cluster = cluster.model_copy(update={"gpu": part.model_copy(update=reached)})
     if cluster.gpu.rate(dtype) is None:
         raise Unusable(f"{cluster.gpu.name} has no {dtype} rate")
     target = BACKENDS["megatron"].target
