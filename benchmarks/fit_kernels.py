@@ -25,17 +25,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs 
 from benchmarks.accuracy.report.plain_text import percent, table
 from benchmarks.accuracy.rows.csv_rows import Unreadable
 from benchmarks.kernels import DATA, errors, priced
+from benchmarks.measured_kernels import engines
 from benchmarks.measured_kernels.price import seconds
 from benchmarks.measured_kernels.rows import Kernel
-from parc.compiler.time import collectives, kernels, layers
+from parc.compiler.time import collectives, layers
 
 #: Parts of the shapes, of which one is left out at a time.
 FOLDS = 5
 #: Factors by which descent moves a constant, one after the other.
 STEPS = (1.1, 1.03)
 #: What is fitted for each kind, and where the compiler keeps it.
-PARAMETERS: Mapping[str, tuple[tuple[ModuleType, str], ...]] = {
-    "gemm": ((kernels, "CURRENT_SCALE_BYTES"),),
+PARAMETERS: Mapping[str, tuple[tuple[ModuleType | engines.ExpertKernel, str], ...]] = {
+    "gemm": (
+        (engines, "SCALE_BYTES"),
+        (engines, "SCALE_SECONDS"),
+        (engines, "ROW_SCALE_BYTES"),
+        (engines, "ROW_SCALE_SECONDS"),
+        (engines, "ROW_SECONDS"),
+    ),
     "attention": (
         (layers, "FORWARD_WAVES"),
         (layers, "QUERY_SECONDS"),
@@ -49,7 +56,17 @@ PARAMETERS: Mapping[str, tuple[tuple[ModuleType, str], ...]] = {
         (collectives, "OWN_PART"),
         (collectives, "OWN_EXCHANGED_PART"),
     ),
-    "experts": (),
+    "experts": (
+        (engines, "ROUTING_SECONDS"),
+        (engines, "EVERY_TOKEN_BYTES"),
+        (engines.USUAL_EXPERTS, "permuted_bytes"),
+        (engines.LOW_LATENCY, "rate"),
+        (engines.LOW_LATENCY, "routed_seconds"),
+        (engines.TRITON, "rate"),
+        (engines.TRITON, "routed_bytes"),
+        (engines.HOPPER_FP8, "rate"),
+        (engines.HOPPER_FP8, "bandwidth"),
+    ),
 }
 #: A value of each of a kind's parameters.
 Point = tuple[float, ...]
@@ -68,12 +85,12 @@ def in_use(kind: str, point: Point) -> Iterator[None]:
 
 
 def current(kind: str) -> Point:
-    return tuple(float(getattr(module, name)) for module, name in PARAMETERS[kind])
+    return tuple(float(getattr(owner, name)) for owner, name in PARAMETERS[kind])
 
 
 def _put(kind: str, point: Point) -> None:
-    for (module, name), value in zip(PARAMETERS[kind], point, strict=True):
-        setattr(module, name, value)
+    for (owner, name), value in zip(PARAMETERS[kind], point, strict=True):
+        setattr(owner, name, value)
 
 
 @dataclass

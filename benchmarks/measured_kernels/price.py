@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from benchmarks.accuracy.rows.csv_rows import Unusable
+from benchmarks.measured_kernels import engines
 from benchmarks.measured_kernels.rows import Kernel
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
@@ -21,30 +21,6 @@ from parc.dsl.model import Model
 
 #: GPUs of a machine at least: ranks of smaller groups have neighbours.
 NODE = 8
-#: What attention kernels of inference reach by generation where it is not what a trainer's reach, in the
-#: meaning of `attention_efficiency`: fitted to benchmarks/data/kernels_public.csv. `torch_flow` is
-#: TensorRT-LLM's.
-ATTENTION_KERNELS: Mapping[str, Mapping[str, float]] = {
-    "vllm_flash_attn": {"sm80": 0.61},
-    "vllm_flashinfer_trtllmprefill": {"sm100": 0.56},
-    "torch_flow": {"sm80": 0.51, "sm90": 0.61, "sm100": 0.48},
-}
-#: Generations whose kernels run on another.
-SAME_KERNELS = {"sm103": "sm100"}
-#: Experts of inference are one kernel for each product, with activation and casts, of tokens that are there.
-FUSED = {"fused_experts": True, "dispatch": "tokens"}
-#: A call chooses experts, sorts the tokens and lays out offsets first: fitted, 20 to 80 us by kernel.
-ROUTING_SECONDS = 40e-6
-#: Bytes per element of all tokens, other ranks' too: read, and the result cleared and written.
-EVERY_TOKEN_BYTES = 6.0
-#: What a kernel reaches of the speed of the others on a generation: fitted.
-EXPERT_KERNELS: Mapping[str, Mapping[str, float]] = {
-    "vllm_modeloptfp8moe_flashinfer_cutlass_flashinferexperts": {"sm90": 0.4},
-}
-#: Bytes moved to cast one element with the scale of the tensor at hand, read for its largest value, then read
-#: and written, and the kernels that do it: 3,000 products in fp8 on H100, B200 and GB200 take 7 to 11 bytes
-#: at the peak of bandwidth and 11 to 15 us beyond their FLOP and bytes (benchmarks/data/kernels_public.csv).
-CURRENT_SCALE_BYTES, CURRENT_SCALE_KERNELS = 5.0, 3
 #: Precisions of the language.
 PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8")
 
@@ -61,12 +37,20 @@ def seconds(kernel: Kernel) -> float:
 def _gemm(kernel: Kernel) -> Any:
     """Inference casts the input of an 8-bit product with the scale that the tensor at hand asks for."""
     case = _case(kernel.gpu, kernel.dtype)
-    product = kernels.product(case, kernel.m, kernel.n, kernel.k, half=False)
-    if case.operand_bytes == 2:
-        return product
-    launches = CURRENT_SCALE_KERNELS * case.gpu.kernel_launch
-    cast = kernels.streamed(case, CURRENT_SCALE_BYTES * float(kernel.m * kernel.k))
-    return product + launches + cast
+    share = engines.of_kernel(engines.PRODUCT_KERNELS, kernel.kernel, case.gpu.arch, 1.0)
+    block = engines.ROW_BLOCKS.get(kernel.kernel, 1)
+    rows = -(-kernel.m // block) * block
+    product = kernels.product(case, rows, kernel.n, kernel.k, half=False) / share
+    return product if case.operand_bytes == 2 else product + _scaled(case, kernel)
+
+
+def _scaled(case: Case, kernel: Kernel) -> Any:
+    """Seconds of the cast of a product's input to 8 bits."""
+    elements = float(kernel.m * kernel.k)
+    if kernel.kernel != engines.CUTLASS:
+        return engines.SCALE_SECONDS + kernels.streamed(case, engines.SCALE_BYTES * elements)
+    rows = engines.ROW_SCALE_SECONDS + engines.ROW_SECONDS * kernel.m
+    return rows + kernels.streamed(case, engines.ROW_SCALE_BYTES * elements)
 
 
 def _attention(kernel: Kernel) -> Any:
@@ -110,9 +94,14 @@ def _experts(kernel: Kernel) -> Any:
     owns tokens / (ep * tp) of the tokens."""
     if kernel.topk > kernel.experts or kernel.experts % kernel.ep or kernel.ffn % kernel.tp:
         raise Unusable("impossible shape of experts")
+    arch = gpu_named(kernel.gpu).arch
+    it = engines.of_kernel(engines.EXPERT_KERNELS, kernel.kernel, arch, engines.USUAL_EXPERTS)
     case = _case(
         kernel.gpu,
         kernel.dtype,
+        rate=it.rate,
+        bandwidth=it.bandwidth,
+        gated=(kernel.hidden, kernel.ffn) not in engines.UNGATED,
         hidden=kernel.hidden,
         ffn=kernel.ffn,
         expert_ffn=kernel.ffn,
@@ -120,13 +109,16 @@ def _experts(kernel: Kernel) -> Any:
         topk=kernel.topk,
     )
     owned = kernel.tokens / (kernel.ep * kernel.tp)
-    whole = kernels.streamed(case, EVERY_TOKEN_BYTES * float(kernel.tokens * kernel.hidden))
-    reached = EXPERT_KERNELS.get(kernel.kernel, {}).get(case.gpu.arch, 1.0)
-    copies = owned * kernel.topk
-    moved = layers.permuted_bytes(case, copies) + layers.activated_bytes(case, copies)
+    copies = float(kernel.tokens * kernel.topk)
+    permuted = kernel.hidden * (
+        engines.EVERY_TOKEN_BYTES * kernel.tokens
+        + it.routed_bytes * copies
+        + it.permuted_bytes * copies / kernel.ep
+    )
+    moved = permuted + layers.activated_bytes(case, copies / kernel.ep)
     products = layers.expert_products(case, kernels.matmul, 1, owned, kernel.ep, kernel.tp)
-    routed = products + kernels.streamed(case, moved)
-    return (ROUTING_SECONDS + whole + routed) / reached
+    started = engines.ROUTING_SECONDS + it.routed_seconds * copies
+    return started + kernels.streamed(case, moved) + products
 
 
 PRICES = {
@@ -138,13 +130,25 @@ PRICES = {
 
 
 @cache
-def _case(gpu: str, dtype: str, kernel: str = "", seq_len: int = 4096, **dimensions: int) -> Case:
-    """A job of one layer on one GPU, as Megatron-LM runs it but for attention by `kernel`."""
+def _case(
+    gpu: str,
+    dtype: str,
+    attention_kernel: str = "",
+    rate: float = 1.0,
+    bandwidth: float = 1.0,
+    gated: bool = True,
+    seq_len: int = 4096,
+    **dimensions: int,
+) -> Case:
+    """A job of one layer on one GPU, as Megatron-LM runs it but for attention by a kernel, and for shares of
+    the FLOP rate and the bandwidth that training reaches."""
     shape = {"hidden": 4096, "heads": 32, "ffn": 4 * 4096, **dimensions}
     if shape["hidden"] % shape["heads"] and "head_dim" not in shape:
         shape["head_dim"] = 128
     try:
-        model = Model.model_validate({"name": "kernel", "layers": 1, "vocab": 1024, **shape})
+        model = Model.model_validate(
+            {"name": "kernel", "layers": 1, "vocab": 1024, "gated": gated, **shape}
+        )
         train = Train.model_validate(
             {"seq_len": seq_len, "global_batch": 1, "steps": 1, "precision": dtype}
         )
@@ -152,14 +156,21 @@ def _case(gpu: str, dtype: str, kernel: str = "", seq_len: int = 4096, **dimensi
         place = error.errors()[0]["loc"]
         raise Unusable(f"impossible `{place[0] if place else 'shape'}`") from None
     cluster = _cluster(gpu, NODE)
-    arch = SAME_KERNELS.get(cluster.gpu.arch, cluster.gpu.arch)
-    reached = ATTENTION_KERNELS.get(kernel, {}).get(arch, cluster.gpu.attention_efficiency)
-    part = cluster.gpu.model_copy(update={"attention_efficiency": reached})
-    cluster = cluster.model_copy(update={"gpu": part})
+    part = cluster.gpu
+    attention = engines.of_kernel(
+        engines.ATTENTION_KERNELS, attention_kernel, part.arch, part.attention_efficiency
+    )
+    reached = {
+        "attention_efficiency": attention,
+        "matmul_efficiency": rate * part.matmul_efficiency,
+        "fp8_efficiency": rate * part.fp8_efficiency,
+        "memory_efficiency": bandwidth * part.memory_efficiency,
+    }
+    cluster = cluster.model_copy(update={"gpu": part.model_copy(update=reached)})
     if cluster.gpu.rate(dtype) is None:
         raise Unusable(f"{cluster.gpu.name} has no {dtype} rate")
     target = BACKENDS["megatron"].target
-    target = replace(target, traits=target.traits.replaced(**FUSED))
+    target = replace(target, traits=target.traits.replaced(**engines.FUSED))
     spec = TargetSpec(name="megatron", options=target.options())
     job = Job(
         name="kernel",
