@@ -18,7 +18,7 @@ from ..time.step import step_time
 from ..variables import BRANCHING, DERIVED, ORDER
 from .cp_sat_algebra import CpSatAlgebra
 from .cp_sat_run import run
-from .goal_constraints import GoalConstraints, Totals
+from .goal_constraints import FARTHEST, GoalConstraints, Totals
 from .simplicity import PARTS, UNMET
 from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slack
@@ -159,21 +159,25 @@ def optimum(search: Search, incumbent: int | None = None) -> Solution | None:
     phases = _phases(search)
     if incumbent is not None:
         most = incumbent + slack(search.space.case, incumbent)
-        search.bound(phases[0][0], phases[0][0].low, most)
+        search.bound(phases[0], phases[0].low, most)
     best: dict[str, int] = {}
     first: Solution | None = None
     proven = False
-    for expression, loose in phases:
+    while phases:
+        expression = phases.pop(0)
         solver, status = _minimise(search, expression, best)
         if status == "INFEASIBLE" and not best:
             return None
         found = _found(search, solver, status)
-        first, best = first or found, found.layout or best
         proven = found.proven
+        best = found.layout or best
         if not proven:
+            first = first or found
             break
-        value = round(found.value)
-        spare = slack(search.space.case, value) if loose else 0
+        value, spare = round(found.value), 0
+        if first is None:
+            first, spare = found, slack(search.space.case, value)
+            phases = _simplest(search, expression, value, spare) + phases
         search.bound(expression, expression.low, value + spare)
     assert first is not None
     status = "OPTIMAL" if proven else "FEASIBLE" if best else "UNKNOWN"
@@ -205,13 +209,20 @@ def _set_branching(search: Search) -> None:
     search.model.add_decision_strategy(variables, cp_model.CHOOSE_FIRST, cp_model.SELECT_MIN_VALUE)
 
 
-def _phases(search: Search) -> list[tuple[Bounded, bool]]:
-    """Expressions to minimise in turn, and whether later phases may use the slack of each: the first
-    objective, unmet preferences and complexity, all objectives, the tie-break."""
-    case = search.space.case
-    minimands = [search.goal.objective(objective) for objective in objectives(case)]
-    phases = [(expression, False) for expression in (*minimands, _tie_break(search))]
-    return [(minimands[0], True), (_effort(search), False), *phases]
+def _phases(search: Search) -> list[Bounded]:
+    """Expressions to minimise in turn: the objectives, then the tie-break. Once the best value of the first
+    is known, `_simplest` comes after it."""
+    minimands = [search.goal.objective(objective) for objective in objectives(search.space.case)]
+    return [*minimands, _tie_break(search)]
+
+
+def _simplest(search: Search, objective: Bounded, best: int, spare: int) -> list[Bounded]:
+    """Unmet preferences and complexity, then the objective, of which `best` is the least and `spare` may be
+    given up: as one expression where it cannot overflow."""
+    effort = _effort(search)
+    if effort.high * (spare + 1) < FARTHEST:
+        return [effort * (spare + 1) + (objective - best)]
+    return [effort, objective]
 
 
 def _effort(search: Search) -> Bounded:

@@ -11,7 +11,7 @@ import numpy as np
 from ..algebra import Integers
 
 #: What a way of splitting weighs: more than all degrees together, each LOG2 times its binary logarithm.
-WAY, LOG2 = 2**20, 1024
+WAY, LOG2 = 2**13, 64
 #: What an unmet preference weighs: more than all ways of splitting.
 UNMET = 16 * WAY
 
