@@ -153,7 +153,8 @@ class Constraint:
         return " ".join(self.span.text.split())
 
 
-#: `goal.within` unless given. Predictions tell layouts apart no better (benchmarks/doubt.py).
+#: `goal.within` unless given: far below what predictions are off (benchmarks/accuracy/left_out.py), and far
+#: below the differences in which layouts of one job are ranked right.
 WITHIN = 0.01
 
 

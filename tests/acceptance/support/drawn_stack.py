@@ -18,6 +18,9 @@ LACKS = {
     "latent_experts": ("fa2",),
 }
 
+#: What few jobs of torchtitan can say, those that compile or train in fp8, and how many of them do.
+SELDOM, RARE = ("tp_overlap", "fp8_recipe"), 2 * SHARE
+
 
 def torchtitan(
     dice: Random, version: str, kind: str, gpu: str, train: Mapping[str, Any]
@@ -36,7 +39,7 @@ def torchtitan(
         drawn.append(f"fp8_recipe = {dice.choice(('rowwise', 'rowwise_with_gw_hp'))}")
     if version:
         drawn.append(f"cuda_graph = {dice.choice(('true', 'false'))}")
-    return [each for each in drawn if dice.random() < SHARE]
+    return [each for each in drawn if dice.random() < (RARE if each.startswith(SELDOM) else SHARE)]
 
 
 #: What makes attention take a mask, which FlashAttention-2 does not.

@@ -273,6 +273,8 @@ def changed_numbers(dice: Random, kind: str, name: str) -> Settings:
         number = round(drawn) if setting.kind == "whole" else f"{drawn:.6g}"
         unit = str(setting.dimension)
         found[key] = number if unit == "1" else f"{number} {unit}"
+    if kind == "gpu" and dice.random() < SHARE:
+        found["power_limit"] = f"{std_gpu(name).power * dice.uniform(0.5, 0.89):.4g} W"
     return found
 
 

@@ -3,7 +3,7 @@
 #
 # gpt3_175b on 128 nodes of 8 x a100_80
 # tp 8 x pp 8 x dp 16 = 1024 GPUs; zero 0, micro-batch 2 x 48, vpp 12, recompute selective.
-# Predicted 50.5% MFU, 20.7 s per step, 72.8 of 72.8 GiB on the fullest GPU.
+# Predicted 50.2% MFU, 20.8 s per step, 72.8 of 72.8 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..127> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

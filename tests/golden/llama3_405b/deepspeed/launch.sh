@@ -3,7 +3,7 @@
 #
 # llama3_405b with DeepSpeed
 # dp 256 x pp 64 = 16384 GPUs, 8 micro-batches of 1 a step.
-# Predicted 5.0% MFU, 70.2 of 79.1 GiB on the fullest rank.
+# Predicted 4.9% MFU, 70.2 of 79.1 GiB on the fullest rank.
 # ZeRO 1: optimizer states divided over 256 ranks.
 # Layers of each stage: 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1.
 # The feed-forward half of each layer is recomputed in the backward pass.

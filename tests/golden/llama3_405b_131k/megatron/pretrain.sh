@@ -3,7 +3,7 @@
 #
 # llama3_405b_131k on 2048 nodes of 8 x h100_sxm
 # tp 8 x pp 8 x cp 32 x dp 8 = 16384 GPUs; zero 1, micro-batch 1 x 16, vpp 12, recompute none.
-# Predicted 36.4% MFU, 11.5 s per step, 73.8 of 75.2 GiB on the fullest GPU.
+# Predicted 34.9% MFU, 12 s per step, 73.8 of 75.2 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..2047> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

@@ -3,7 +3,7 @@
 #
 # llama3_8b on 1 node of 8 x h100_sxm
 # dp 8 = 8 GPUs; zero 2, micro-batch 1 x 16, recompute full.
-# Predicted 51.5% MFU, 13.2 s per step, 72.1 of 72.8 GiB on the fullest GPU.
+# Predicted 52.5% MFU, 13 s per step, 72.1 of 72.8 GiB on the fullest GPU.
 #
 # ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail
