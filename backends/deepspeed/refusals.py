@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ...compiler.target import Refusal
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
-from .. import environment, extra, model_features, observation, refusals
+from .. import environment, extra, model_features, observation, refusals, stack_problems
 from . import stack
 from .environment import VARIABLES
 from .options import DECIDED_KEYS, KNOWN_KEYS, hugging_face, options_of, windowed
@@ -156,7 +156,7 @@ CODES = {
     **environment.CODES,
     **extra.CODES,
     **observation.CODES,
-    **stack.CODES,
+    **stack_problems.CODES,
     UNKNOWN: ("unknown-top-key", "a top-level key that DeepSpeed does not read"),
 }
 

@@ -9,11 +9,9 @@ from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..pytorch_kernels import COMPILED_LOSS, EAGER_NORM_BYTES, chosen_attention
 from ..stack_facts import Fixed, Said, Stack
-from ..stack_problems import CODES as STACK_CODES
 from ..stack_problems import contradiction, runs_elsewhere, said_in_extra
 from .options import hugging_face, masked, options_of, wide_gradients
 
-CODES = STACK_CODES
 TARGET = "deepspeed"
 
 #: Keys of ds_config.json that settings of the block write, and how each is said.

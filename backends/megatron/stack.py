@@ -11,12 +11,10 @@ from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
+from ..stack_problems import contradiction, said_in_extra
 from . import transformer_engine
 from .options import options_of
 from .rules import sequence_parallel
-
-STACK = "PAR395"
-CODES = {STACK: ("stack", "settings of kernels and traffic disagree, or are said in `extra`")}
 
 CORE = "megatron-core 0.19.2"
 FACTS: Stack = {
@@ -126,23 +124,22 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     options, train = options_of(job), job.train
     if options.grad_dtype == "bf16" and train.precision == "fp16":
         message = "`grad_dtype = bf16` with precision fp16: gradients of fp16 runs are fp16 or fp32"
-        yield _disagree(job, "grad_dtype", message, "leave grad_dtype out, or train in bf16")
+        yield contradiction(
+            job, "megatron", "grad_dtype", message, "leave grad_dtype out, or train in bf16"
+        )
     for message in transformer_engine.attention_problems(job):
-        yield _disagree(job, "attention_kernel", message, "leave attention_kernel out")
+        yield contradiction(
+            job, "megatron", "attention_kernel", message, "leave attention_kernel out"
+        )
     for message in transformer_engine.recipe_problems(job):
-        yield _disagree(job, "fp8_recipe", message, "leave fp8_recipe out")
+        yield contradiction(job, "megatron", "fp8_recipe", message, "leave fp8_recipe out")
     for message in _graph_problems(job) if options.cuda_graph else ():
-        yield _disagree(job, "cuda_graph", message, "cuda_graph = false")
+        yield contradiction(job, "megatron", "cuda_graph", message, "cuda_graph = false")
     for key, value in options.extra.items():
         name = "--" + key.replace("_", "-")
         layers = name == "--cuda-graph-impl" and value in LAYERS
         if name in SAID_AS and value is not False and not layers:
-            message = f"`extra` may not set `{key}`, which would not be priced there"
-            yield _disagree(job, "extra", message, f"say it with {SAID_AS[name]}")
-
-
-def _disagree(job: Job, setting: str, message: str, help: str) -> Diagnostic:
-    return Diagnostic(STACK, message, job.span("target", "megatron", setting), help=help)
+            yield said_in_extra(job, "megatron", key, SAID_AS[name])
 
 
 def _graph_problems(job: Job) -> Iterator[str]:

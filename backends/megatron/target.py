@@ -24,7 +24,7 @@ from ...compiler.traits import (
 )
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
-from .. import cautions, environment, extra, observation
+from .. import cautions, environment, extra, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..host import HOST
 from . import data, stack
@@ -149,5 +149,11 @@ TARGET = Target(
     stack=stack.traits,
     cautions=(cautions.made_up_data("megatron", data.says_data), cautions.UNBALANCED, RANKING),
     settings=settings,
-    codes={**extra.CODES, **environment.CODES, **observation.CODES, **data.CODES, **stack.CODES},
+    codes={
+        **extra.CODES,
+        **environment.CODES,
+        **observation.CODES,
+        **data.CODES,
+        **stack_problems.CODES,
+    },
 )

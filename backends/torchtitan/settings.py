@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
-from .. import environment, extra, observation
+from .. import environment, extra, observation, stack_problems
 from . import data, stack
 from .options import options_of
 from .releases import release
@@ -40,7 +40,7 @@ CODES = {
     **observation.CODES,
     **environment.CODES,
     **data.CODES,
-    **stack.CODES,
+    **stack_problems.CODES,
     UNKNOWN: ("unknown-setting", "a setting that torchtitan does not know"),
     WRONG: ("setting-kind", "`extra` gives a setting another kind of value than torchtitan takes"),
 }

@@ -13,13 +13,11 @@ from ...dsl.job import Job
 from ..capability import BLACKWELL, HOPPER, capability
 from ..pytorch_kernels import COMPILED_LOSS
 from ..stack_facts import Fixed, Said, Stack
-from ..stack_problems import CODES as STACK_CODES
 from ..stack_problems import contradiction, listed, runs_elsewhere, said_in_extra
 from .models import family
 from .options import options_of
 from .releases import release
 
-CODES = STACK_CODES
 TARGET = "torchtitan"
 
 #: Settings of torchtitan that settings of the block write, and how each is said.
