@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.accuracy import accuracy
 from benchmarks.accuracy.report import document_tables
-from benchmarks.accuracy.report.scores import ranks, regret, spearman
+from benchmarks.accuracy.report.scores import ranks, regret, simplest_regret, spearman
 from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import setup_of
 from docs.tables import filled
@@ -56,6 +56,19 @@ def test_coverage_and_ranking_are_held(public: dict[str, Any]) -> None:
     assert public["coverage"] >= COVERED
     assert public["group_summary"]["all"]["spearman"] >= RANKED
     assert public["group_summary"]["all"]["regret_mean"] <= REGRET
+
+
+def test_the_simplest_of_near_equals_is_no_worse_a_choice(public: dict[str, Any]) -> None:
+    """`goal.within`, on layouts that were measured."""
+    found = public["group_summary"]["all"]
+    assert found["regret_simplest"] <= found["regret_mean"] + 1e-9
+
+
+def test_regret_of_the_simplest() -> None:
+    predicted, measured = np.array([1.0, 1.005, 1.02]), np.array([1.1, 1.0, 0.9])
+    assert simplest_regret(predicted, measured, np.array([3, 2, 1])) == pytest.approx(1 / 9)
+    assert simplest_regret(predicted, measured, np.array([1, 2, 0])) == pytest.approx(2 / 9)
+    assert simplest_regret(predicted, measured, np.array([1, 1, 1])) == pytest.approx(2 / 9)
 
 
 #: Median error and 90th percentile of memory that may not be exceeded; at most so many rows that ran are

@@ -15,6 +15,10 @@ from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.accuracy.rows.memory_figures import FIRST_STAGE, gauge_of
 from benchmarks.accuracy.setups.prediction import Prediction
 from benchmarks.accuracy.setups.setup import Setup
+from parc.compiler.pricing.estimate import one_row
+from parc.compiler.search.simplicity import complexity
+from parc.compiler.variables import ORDER
+from parc.dsl.job import WITHIN
 
 Report = dict[str, Any]
 #: Layouts of one job that make a group worth ranking.
@@ -149,6 +153,7 @@ def groups(runs: Sequence[Scored]) -> list[Report]:
             [np.median([run.prediction.seconds for run in same]) for same in layouts]
         )
         measured = np.array([np.median([run.measured for run in same]) for same in layouts])
+        efforts = np.array([effort_of(same[0]) for same in layouts])
         found.append(
             {
                 "source": members[0].row.source,
@@ -156,6 +161,7 @@ def groups(runs: Sequence[Scored]) -> list[Report]:
                 "n": len(layouts),
                 "spearman": spearman(predicted, measured),
                 "regret": regret(predicted, measured),
+                "regret_simplest": simplest_regret(predicted, measured, efforts),
             }
         )
     return sorted(found, key=lambda group: (group["source"], group["job"]))
@@ -189,20 +195,35 @@ def spearman(predicted: np.ndarray, measured: np.ndarray) -> float:
     return float(np.corrcoef(left, right)[0, 1])
 
 
-def regret(predicted: np.ndarray, measured: np.ndarray) -> float:
+def regret(predicted: np.ndarray, measured: np.ndarray, best: float | None = None) -> float:
     """How much slower than the best the layout of the lowest prediction ran; among equals their mean."""
     picked = measured[predicted == predicted.min()].mean()
-    return float(picked / measured.min() - 1)
+    return float(picked / (measured.min() if best is None else best) - 1)
+
+
+def effort_of(run: Scored) -> int:
+    """How complicated the layout of a run is, as parc's choice counts it."""
+    columns = one_row(run.setup.case, {name: run.prediction.layout[name] for name in ORDER})
+    return int(complexity(columns)[0])
+
+
+def simplest_regret(predicted: np.ndarray, measured: np.ndarray, efforts: np.ndarray) -> float:
+    """The same of the layout that parc chooses: the simplest of those predicted within WITHIN of the best."""
+    near = predicted <= predicted.min() * (1 + WITHIN)
+    simplest = near & (efforts == efforts[near].min())
+    return regret(predicted[simplest], measured[simplest], measured.min())
 
 
 def summary(found: Sequence[Report]) -> Report:
     if not found:
-        return {"groups": 0, "spearman": None, "regret_mean": None, "regret_max": None}
+        empty = ("spearman", "regret_mean", "regret_max", "regret_simplest")
+        return {"groups": 0, **dict.fromkeys(empty)}
     return {
         "groups": len(found),
         "spearman": mean(group["spearman"] for group in found),
         "regret_mean": mean(group["regret"] for group in found),
         "regret_max": max(group["regret"] for group in found),
+        "regret_simplest": mean(group["regret_simplest"] for group in found),
     }
 
 
