@@ -176,7 +176,7 @@ def warm(path: Path) -> dict[str, Any]:
         with clock("sweep"):
             swept = sweep(space)
         with clock("solve"):
-            optimum(search, swept.best_score)
+            optimum(search, swept.incumbent)
         sweeps.append(_swept(spec.name, space, size))
     with clock("total"):
         planned = plan_targets(parc.load(path))

@@ -21,7 +21,14 @@ from .cp_sat_run import run
 from .goal_constraints import FARTHEST, GoalConstraints, Totals
 from .simplicity import PARTS, UNMET
 from .space import Space
-from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives, slack
+from .sweep import (
+    Incumbent,
+    capacity_kib,
+    host_capacity_kib,
+    longest_step_ns,
+    objectives,
+    slack,
+)
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -141,11 +148,11 @@ def _cp_solver(search: Search) -> cp_model.CpSolver:
     return solver
 
 
-def solve(space: Space, incumbent: int | None = None) -> Solution | None:
+def solve(space: Space, incumbent: Incumbent | None = None) -> Solution | None:
     """The best layout of a space, or None when no layout satisfies the hard constraints.
 
-    `incumbent` is the first objective of a known layout, as the integer that is minimised: an upper bound.
-    Where no layout reaches it, the search runs again without that bound.
+    An incumbent bounds the search and says where to begin it. Where no layout reaches its score, the search
+    runs again without that bound.
     """
     if not space.size:
         return None
@@ -153,19 +160,21 @@ def solve(space: Space, incumbent: int | None = None) -> Solution | None:
     return found or optimum(Search(space))
 
 
-def optimum(search: Search, incumbent: int | None = None) -> Solution | None:
+def optimum(search: Search, incumbent: Incumbent | None = None) -> Solution | None:
     """The best layout of a built model, or None; each phase adds constraints, so a model serves one call."""
     _set_branching(search)
     phases = _phases(search)
+    hints: list[Mapping[str, int]] = []
     if incumbent is not None:
-        most = incumbent + slack(search.space.case, incumbent)
+        most = incumbent.score + slack(search.space.case, incumbent.score)
         search.bound(phases[0], phases[0].low, most)
+        hints = [incumbent.best, incumbent.chosen]
     best: dict[str, int] = {}
     first: Solution | None = None
     proven = False
     while phases:
         expression = phases.pop(0)
-        solver, status = _minimise(search, expression, best)
+        solver, status = _minimise(search, expression, hints.pop(0) if hints else best)
         if status == "INFEASIBLE" and not best:
             return None
         found = _found(search, solver, status)
@@ -249,10 +258,10 @@ def _tie_break(search: Search) -> Bounded:
 
 
 def _minimise(
-    search: Search, expression: Bounded, hint: Mapping[str, int] | None
+    search: Search, expression: Bounded, hint: Mapping[str, int]
 ) -> tuple[cp_model.CpSolver, str]:
     search.model.clear_hints()  # type: ignore[no-untyped-call]
-    for name, value in (hint or {}).items():
+    for name, value in hint.items():
         search.model.add_hint(search.solver.variables[name], value)
     search.model.minimize(expression.expression)
     solver = _cp_solver(search)

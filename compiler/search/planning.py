@@ -60,8 +60,9 @@ def _plan(job: Job, target: Target) -> Plan:
 
 def _solved(space: Space) -> tuple[Swept, Solution | None]:
     swept = sweep(space)
-    any_runs = runnable(space.case, swept.prices).any()
-    return swept, _decided(swept, solve(space, swept.best_score)) if any_runs else None
+    if not runnable(space.case, swept.prices).any():
+        return swept, None
+    return swept, _decided(swept, solve(space, swept.incumbent))
 
 
 def _among_all(candidates: Swept) -> tuple[Swept, Solution | None]:
@@ -76,11 +77,12 @@ def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
     """The solver's solution; the sweep's optimum, at least as good, where the solver ended without proof."""
     if solution is None or solution.proven:
         return solution
-    if swept.best is None or swept.best_score is None:
+    known = swept.incumbent
+    if known is None or swept.best is None:
         return None
     best = swept.layout(int(swept.by_objective[0]))
     return replace(
-        solution, layout=swept.best, best=best, status="FEASIBLE", value=float(swept.best_score)
+        solution, layout=swept.best, best=best, status="FEASIBLE", value=float(known.score)
     )
 
 

@@ -24,6 +24,16 @@ HOST_SHARE = 0.9
 
 
 @dataclass(frozen=True)
+class Incumbent:
+    """What is known before a search: the least first objective so far, as the integer that is minimised, a
+    layout that has it, and the layout that would be chosen."""
+
+    score: int
+    best: Mapping[str, int]
+    chosen: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Swept:
     """A space with the price of each layout. `values` are columns by variable and quantity (base units);
     `feasible` marks the layouts that are runnable and satisfy every hard constraint."""
@@ -64,10 +74,13 @@ class Swept:
         return self.layout(int(self.order[0])) if len(self.order) else None
 
     @cached_property
-    def best_score(self) -> int | None:
-        """The best of the first objective, as the integer that is minimised."""
-        first = objectives(self.space.case)[0]
-        return int(score(first, self)[self.by_objective[0]]) if len(self.by_objective) else None
+    def incumbent(self) -> Incumbent | None:
+        """What the solver is to prove; None where no layout is feasible."""
+        if not len(self.order):
+            return None
+        first = int(self.by_objective[0])
+        least = int(score(objectives(self.space.case)[0], self)[first])
+        return Incumbent(least, self.decisions(first), self.decisions(int(self.order[0])))
 
     def _preferred(self) -> list[Mask]:
         """Where each `prefer` is met."""
