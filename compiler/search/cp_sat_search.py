@@ -151,8 +151,8 @@ def _cp_solver(search: Search) -> cp_model.CpSolver:
 def solve(space: Space, incumbent: Incumbent | None = None) -> Solution | None:
     """The best layout of a space, or None when no layout satisfies the hard constraints.
 
-    An incumbent bounds the search and says where to begin it. Where no layout reaches its score, the search
-    runs again without that bound.
+    An incumbent bounds the search and says where to begin it; where its chosen layout is proven optimal, ties
+    are not broken again. Where no layout reaches its score, the search runs again without that bound.
     """
     if not space.size:
         return None
@@ -188,6 +188,8 @@ def optimum(search: Search, incumbent: Incumbent | None = None) -> Solution | No
             first, spare = found, slack(search.space.case, value)
             phases = _simplest(search, expression, value, spare) + phases
         search.bound(expression, expression.low, value + spare)
+        if len(phases) == 1 and incumbent is not None and incumbent.chosen.items() <= best.items():
+            break  # the sweep has ordered those that are equal so far
     assert first is not None
     status = "OPTIMAL" if proven else "FEASIBLE" if best else "UNKNOWN"
     seconds = time.perf_counter() - search.began
