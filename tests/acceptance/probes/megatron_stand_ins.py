@@ -46,6 +46,8 @@ class WithoutGpu(TorchFunctionMode):
         named = dict(named or {})
         if str(named.get("device", "")).startswith("cuda") or type(named.get("device")) is int:
             named["device"] = self.device
+        if named.get("pin_memory"):  # for copies to a GPU
+            named["pin_memory"] = False
         return function(*args, **named)
 
 
