@@ -71,6 +71,16 @@ class Case:
         )
         return given if spoken else (*given, LIKELY_TO_FIT)
 
+    @property
+    def hard(self) -> tuple[Constraint, ...]:
+        """The conditions that every layout satisfies."""
+        return tuple(each for each in self.conditions if each.kind != "prefer")
+
+    @property
+    def preferred(self) -> tuple[Constraint, ...]:
+        """The conditions that decide between layouts that are about equally good."""
+        return tuple(each for each in self.conditions if each.kind == "prefer")
+
     @cached_property
     def domains(self) -> Mapping[str, Sequence[int]]:
         """The domain of each variable that the target decides."""

@@ -93,7 +93,7 @@ class Search:
         self._enforce(
             _at_most(constant(host_memory(self.solver)), host_capacity_kib(space.case)), None
         )
-        for constraint in space.case.conditions:
+        for constraint in space.case.hard:
             self._post(constraint)
 
     def _within(self, total: Bounded, least: int) -> Bounded:
@@ -104,8 +104,6 @@ class Search:
         return Bounded(variable, least, longest)
 
     def _post(self, constraint: Constraint) -> None:
-        if constraint.kind == "prefer":
-            return
         met = self.goal.literal(constraint)
         owner = None if constraint is LIKELY_TO_FIT else constraint
         self._enforce([(met if constraint.kind == "require" else 1 - met, 1, 1)], owner)
@@ -242,8 +240,8 @@ def _effort(search: Search) -> Bounded:
     for of, effort in PARTS:
         columns = search.solver.combinations(of)
         total = total + search.solver.tabulate(f"{of[0]} effort", of, columns, effort(columns))
-    preferred = [each for each in search.space.case.conditions if each.kind == "prefer"]
-    return sum((UNMET * (1 - search.goal.literal(each)) for each in preferred), total)
+    unmet = (1 - search.goal.literal(each) for each in search.space.case.preferred)
+    return sum((UNMET * each for each in unmet), total)
 
 
 def _tie_break(search: Search) -> Bounded:
@@ -278,7 +276,7 @@ def _value(solver: cp_model.CpSolver, algebra: CpSatAlgebra, name: str) -> int:
 def infeasible_core(space: Space) -> InfeasibleCore:
     """An irreducible infeasible core: the solver's core for the model without an objective, less every
     member without which infeasibility is still proven (deletion filter)."""
-    constraints = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+    constraints = [each for each in space.case.hard if each is not LIKELY_TO_FIT]
     core: list[Constraint | None] = [None, *constraints]
     search = Search(space, explain=True)
     solver = _cp_solver(search)

@@ -38,7 +38,7 @@ def no_layout(swept: Swept) -> Diagnostic:
     if not space.size:
         return _no_combination(space)
     if runnable(space.case, swept.prices).any():
-        given = [each for each in space.case.job.goal.constraints if each.kind != "prefer"]
+        given = [each for each in space.case.hard if each is not LIKELY_TO_FIT]
         if _feasible(swept, given).any():
             return _only_risky(swept, given)
         core = infeasible_core(space)
@@ -237,7 +237,7 @@ def _contradiction(swept: Swept, found: InfeasibleCore) -> Diagnostic:
     )
 
 
-def _only_risky(swept: Swept, given: list[Constraint]) -> Diagnostic:
+def _only_risky(swept: Swept, given: Sequence[Constraint]) -> Diagnostic:
     """The diagnostic where layouts satisfy the constraints `given`, and all may well run out of memory."""
     space, mask = swept.space, _feasible(swept, given)
     chances = np.broadcast_to(swept.values["risk"], mask.shape)
@@ -277,7 +277,7 @@ def _because(constraint: Constraint) -> str:
 def _nearest(swept: Swept, found: InfeasibleCore) -> str:
     """Which constraint of the core to drop for the best objective, and the layout that is then best."""
     space = swept.space
-    hard = [each for each in space.case.conditions if each.kind != "prefer"]
+    hard = space.case.hard
     options: list[tuple[float, str]] = []
     objective = objectives(space.case)[0]
     for dropped in found.constraints:
@@ -312,7 +312,7 @@ def _measured(name: str, value: float) -> str:
     return f"{name} {shown[name]() if name in shown else f'{100 * value:.1f} %'}"
 
 
-def _feasible(swept: Swept, constraints: list[Constraint]) -> Mask:
+def _feasible(swept: Swept, constraints: Sequence[Constraint]) -> Mask:
     """Which layouts fit into memory and satisfy the given hard constraints."""
     mask = np.array(fits(swept.space.case, swept.prices))
     for constraint in constraints:
@@ -324,7 +324,7 @@ def binding(swept: Swept, row: int) -> tuple[str, ...]:
     """The active constraints at the best layout, a row of the sweep, GPU memory included; each with the ratio
     by which the first objective would improve without it."""
     space = swept.space
-    hard = [each for each in space.case.conditions if each.kind != "prefer"]
+    hard = space.case.hard
     objective = objectives(space.case)[0]
     scores = score(objective, swept).astype(np.float64)
     best = float(scores[row])

@@ -87,8 +87,7 @@ class Swept:
         shape = self.prices.step_ns.shape
         return [
             np.broadcast_to(np.asarray(evaluate(each.expression, self.values), dtype=bool), shape)
-            for each in self.space.case.conditions
-            if each.kind == "prefer"
+            for each in self.space.case.preferred
         ]
 
     def decisions(self, row: int) -> dict[str, int]:
@@ -135,9 +134,9 @@ def host_capacity_kib(case: Case) -> int:
 
 
 def satisfied(constraint: Constraint, values: Mapping[str, Column]) -> Mask:
-    """Where a hard constraint is satisfied; a `prefer` is soft, so always."""
+    """Where a hard constraint is satisfied."""
     met = np.asarray(evaluate(constraint.expression, values), dtype=bool)
-    return {"require": met, "forbid": ~met, "prefer": np.ones_like(met)}[constraint.kind]
+    return ~met if constraint.kind == "forbid" else met
 
 
 def fits(case: Case, prices: Prices) -> Mask:
@@ -155,6 +154,6 @@ def sweep(space: Space) -> Swept:
     case = space.case
     prices = price(case, space.layouts)
     values = {**space.layouts, **quantities(case, space.layouts, prices)}
-    hard = [satisfied(constraint, values) for constraint in case.conditions]
+    hard = [satisfied(constraint, values) for constraint in case.hard]
     feasible = reduce(np.logical_and, hard, runnable(case, prices))
     return Swept(space, prices, values, np.broadcast_to(feasible, space.layouts["tp"].shape))

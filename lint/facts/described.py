@@ -65,7 +65,12 @@ def described_job(launch: LaunchedJob, cluster: Cluster) -> Job | None:
     model, train = described_model(launch), {"steps": 1, **described_train(launch)}
     lacking = [name for name in NEEDED["model"] if name not in model]
     lacking += [name for name in NEEDED["train"] if name not in train]
-    if lacking or nodes is None or gpus != cluster.gpus_per_node or launch.framework is None:
+    if (
+        lacking
+        or nodes is None
+        or gpus != cluster.gpus_per_node
+        or launch.framework not in BACKENDS
+    ):
         return None
     try:
         return Job(
