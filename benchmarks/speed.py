@@ -159,6 +159,7 @@ def warm(path: Path) -> dict[str, Any]:
     from parc.api import emit, plan_targets
     from parc.backends import BACKENDS
     from parc.compiler.case import Case
+    from parc.compiler.search.cp_sat_run import finish
     from parc.compiler.search.cp_sat_search import Search, optimum
     from parc.compiler.search.space import Space
     from parc.compiler.search.sweep import sweep
@@ -176,7 +177,7 @@ def warm(path: Path) -> dict[str, Any]:
         with clock("sweep"):
             swept = sweep(space)
         with clock("solve"):
-            optimum(search, swept.incumbent)
+            finish(optimum(search, swept.incumbent))
         sweeps.append(_swept(spec.name, space, size))
     with clock("total"):
         planned = plan_targets(parc.load(path))

@@ -95,14 +95,16 @@ def plan_targets(
     job: Job, names: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Planned:
     """Solve every target; raises `JobError` for a name that the job does not have."""
-    plans: list[Plan] = []
-    complaints: list[tuple[str, Diagnostic]] = []
-    for name in target_names(job, names):
-        with progress(f"{job.name}: {name}") if progress else nullcontext():
-            try:
-                plans.append(compiler.plan(job, BACKENDS[name].target))
-            except JobError as error:
-                complaints += [(name, diagnostic) for diagnostic in error.diagnostics]
+    chosen = target_names(job, names)
+    with progress(f"{job.name}: {', '.join(chosen)}") if progress else nullcontext():
+        outcomes = compiler.plan_all(job, [BACKENDS[name].target for name in chosen])
+    plans = [each for each in outcomes if isinstance(each, Plan)]
+    complaints = [
+        (name, diagnostic)
+        for name, outcome in zip(chosen, outcomes, strict=True)
+        if isinstance(outcome, JobError)
+        for diagnostic in outcome.diagnostics
+    ]
     return Planned(job, tuple(sorted(plans, key=_rank)), tuple(complaints))
 
 

@@ -1,12 +1,23 @@
 """A job and a target -> `Plan`, the best layout with its proof, or the `Estimate` of one given layout."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
 from .plan import Estimate, Layout, Plan, Proof
 from .target import Predicate, Target
 
-__all__ = ["Estimate", "Layout", "Plan", "Predicate", "Proof", "Target", "estimate", "plan"]
+__all__ = [
+    "Estimate",
+    "Layout",
+    "Plan",
+    "Predicate",
+    "Proof",
+    "Target",
+    "estimate",
+    "plan",
+    "plan_all",
+]
 
 
 def plan(job: Job, target: Target) -> Plan:
@@ -14,6 +25,13 @@ def plan(job: Job, target: Target) -> Plan:
     from .search.planning import plan
 
     return plan(job, target)
+
+
+def plan_all(job: Job, targets: Iterable[Target]) -> list[Plan | JobError]:
+    """The plan of each target, or why it has none: `search/planning.py`, loaded when it is asked."""
+    from .search.planning import plan_all
+
+    return plan_all(job, targets)
 
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:

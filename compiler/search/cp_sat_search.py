@@ -17,7 +17,7 @@ from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
 from ..variables import BRANCHING, DERIVED, ORDER
 from .cp_sat_algebra import CpSatAlgebra
-from .cp_sat_run import run
+from .cp_sat_run import Run, Steps, finish, run
 from .goal_constraints import FARTHEST, GoalConstraints, Totals
 from .simplicity import PARTS, UNMET
 from .space import Space
@@ -147,19 +147,25 @@ def _cp_solver(search: Search) -> cp_model.CpSolver:
 
 
 def solve(space: Space, incumbent: Incumbent | None = None) -> Solution | None:
-    """The best layout of a space, or None when no layout satisfies the hard constraints.
+    """The best layout of a space, or None when no layout satisfies the hard constraints."""
+    return finish(solving(space, incumbent))
+
+
+def solving(space: Space, incumbent: Incumbent | None = None) -> Steps[Solution | None]:
+    """The steps of `solve`.
 
     An incumbent bounds the search and says where to begin it; where its chosen layout is proven optimal, ties
     are not broken again. Where no layout reaches its score, the search runs again without that bound.
     """
     if not space.size:
         return None
-    found = None if incumbent is None else optimum(Search(space), incumbent)
-    return found or optimum(Search(space))
+    found = None if incumbent is None else (yield from optimum(Search(space), incumbent))
+    return found or (yield from optimum(Search(space)))
 
 
-def optimum(search: Search, incumbent: Incumbent | None = None) -> Solution | None:
-    """The best layout of a built model, or None; each phase adds constraints, so a model serves one call."""
+def optimum(search: Search, incumbent: Incumbent | None = None) -> Steps[Solution | None]:
+    """The steps to the best layout of a built model, or None; each phase adds constraints, so a model serves
+    one call."""
     _set_branching(search)
     phases = _phases(search)
     hints: list[Mapping[str, int]] = []
@@ -172,7 +178,7 @@ def optimum(search: Search, incumbent: Incumbent | None = None) -> Solution | No
     proven = False
     while phases:
         expression = phases.pop(0)
-        solver, status = _minimise(search, expression, hints.pop(0) if hints else best)
+        solver, status = yield from _minimise(search, expression, hints.pop(0) if hints else best)
         if status == "INFEASIBLE" and not best:
             return None
         found = _found(search, solver, status)
@@ -259,13 +265,13 @@ def _tie_break(search: Search) -> Bounded:
 
 def _minimise(
     search: Search, expression: Bounded, hint: Mapping[str, int]
-) -> tuple[cp_model.CpSolver, str]:
+) -> Steps[tuple[cp_model.CpSolver, str]]:
     search.model.clear_hints()  # type: ignore[no-untyped-call]
     for name, value in hint.items():
         search.model.add_hint(search.solver.variables[name], value)
     search.model.minimize(expression.expression)
     solver = _cp_solver(search)
-    return solver, solver.status_name(run(solver, search.model))
+    return solver, solver.status_name((yield Run(solver, search.model)))
 
 
 def _value(solver: cp_model.CpSolver, algebra: CpSatAlgebra, name: str) -> int:

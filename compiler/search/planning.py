@@ -1,6 +1,6 @@
 """A job and a target -> its `Plan`, by sweep and proof; a user's layout -> its `Estimate`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...dsl.diagnostics import JobError
@@ -12,7 +12,8 @@ from ..pricing.quantities import value_of
 from ..target import Target
 from ..variables import ORDER
 from .complete_layout import complete
-from .cp_sat_search import Solution, solve
+from .cp_sat_run import Steps, side_by_side
+from .cp_sat_search import Solution, solving
 from .explain import binding, no_layout, too_large
 from .space import Space
 from .stage_placement import place
@@ -28,18 +29,32 @@ def plan(job: Job, target: Target) -> Plan:
     Raises JobError when the target cannot express the job, when no layout satisfies the constraints, and when
     the layouts do not fit into the memory of the process.
     """
+    (outcome,) = plan_all(job, [target])
+    if isinstance(outcome, JobError):
+        raise outcome
+    return outcome
+
+
+def plan_all(job: Job, targets: Iterable[Target]) -> list[Plan | JobError]:
+    """The plan of each target, or why it has none. While the solver of one runs, the next is swept."""
+    return side_by_side(_outcome(job, target) for target in targets)
+
+
+def _outcome(job: Job, target: Target) -> Steps[Plan | JobError]:
     try:
-        return _plan(job, target)
+        return (yield from _plan(job, target))
     except MemoryError:
-        raise JobError([too_large(job, target)]) from None
+        return JobError([too_large(job, target)])
+    except JobError as error:
+        return error
 
 
-def _plan(job: Job, target: Target) -> Plan:
+def _plan(job: Job, target: Target) -> Steps[Plan]:
     _refuse(job, target)
     case = Case(job, target)
-    swept, solution = _solved(Space(case))
+    swept, solution = yield from _solved(Space(case))
     if solution is None:
-        swept, solution = _among_all(swept)
+        swept, solution = yield from _among_all(swept)
     if solution is None:
         raise JobError([no_layout(swept)])
     space = swept.space
@@ -58,17 +73,18 @@ def _plan(job: Job, target: Target) -> Plan:
     )
 
 
-def _solved(space: Space) -> tuple[Swept, Solution | None]:
+def _solved(space: Space) -> Steps[tuple[Swept, Solution | None]]:
     swept = sweep(space)
     if not runnable(space.case, swept.prices).any():
         return swept, None
-    return swept, _decided(swept, solve(space, swept.incumbent))
+    solution = yield from solving(space, swept.incumbent)
+    return swept, _decided(swept, solution)
 
 
-def _among_all(candidates: Swept) -> tuple[Swept, Solution | None]:
+def _among_all(candidates: Swept) -> Steps[tuple[Swept, Solution | None]]:
     """The search of all values where no candidate satisfies the goal: what `estimate` prices is found. Where
     nothing does, the candidates explain it best, if the rules leave any."""
-    swept, solution = _solved(replace(candidates.space, wide=True))
+    swept, solution = yield from _solved(replace(candidates.space, wide=True))
     explains = solution is not None or not candidates.space.size
     return (swept, solution) if explains else (candidates, None)
 
