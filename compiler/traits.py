@@ -120,6 +120,8 @@ class WireTraits:
     dispatch: Literal["copies", "tokens"] = "copies"
     """What expert dispatch and combine send: a token once for each of its experts ("copies"), or once to each
     rank, and once to each fast domain, that has any of them ("tokens")."""
+    dispatch_bytes: float = 2.0
+    """Bytes per value that expert dispatch sends."""
     whole_boundary: bool = False
     """Without sequence parallelism every rank of tp sends all activations to the next pipeline stage, not
     its share of them."""

@@ -6,6 +6,9 @@ al. 2005; NCCL's bus-bandwidth convention): an all-gather or reduce-scatter of B
 (n-1)/n through the slowest link of the ring and takes n-1 hops.
 """
 
+from dataclasses import dataclass
+from math import comb
+
 import numpy as np
 
 from ...dsl.hardware import Cluster
@@ -145,19 +148,49 @@ def all_to_all(cluster: Cluster, sent_bytes: Column, size: Column, stride: Colum
     return np.where(size * stride <= cluster.domain, alone, spread)
 
 
+@dataclass(frozen=True)
+class Routing:
+    """How many experts a token visits, `limited` of the `groups` of experts at most: consecutive experts,
+    which consecutive ranks hold (DeepSeek-V3, arXiv 2412.19437, 2.1.2)."""
+
+    topk: int
+    groups: int = 1
+    limited: int = 1
+
+    def visited(self, parts: Column) -> Column:
+        """Of `parts` equal stretches of experts, how many a token visits in the mean, if it prefers none:
+        groups are chosen first, then experts among theirs."""
+        share = self.groups / np.asarray(parts)
+        whole, split = np.maximum(share, 1.0), np.minimum(share, 1.0) / self.limited
+        missed = sum(
+            self._chosen(whole, count) * (1.0 - split * count) ** self.topk
+            for count in range(self.limited + 1)
+        )
+        return parts * (1.0 - missed)
+
+    def _chosen(self, whole: Column, count: int) -> Column:
+        """The probability that `count` of `whole` groups are among those chosen."""
+        others = _binomial(self.groups - whole, self.limited - count)
+        return _binomial(whole, count) * others / comb(self.groups, self.limited)
+
+
+def _binomial(number: Column, chosen: int) -> Column:
+    """Ways to choose `chosen` of `number`."""
+    factors = (np.maximum(number - each, 0.0) / (each + 1) for each in range(chosen))
+    return np.prod([np.ones_like(number), *factors], axis=0)
+
+
 def dispatched(
-    cluster: Cluster, token_bytes: Column, topk: int, size: Column, stride: Column
+    cluster: Cluster, token_bytes: Column, routing: Routing, size: Column, stride: Column
 ) -> Column:
-    """Seconds to send `token_bytes` to the ranks of each token's topk experts: once to each domain that has
-    any of them, and from there once to each such rank (DeepSeek-V3, arXiv 2412.19437, 3.2.2; DeepEP).
+    """Seconds to send `token_bytes` to the ranks of the experts that each token visits: once to each domain
+    that has any of them, and from there once to each such rank (DeepSeek-V3, arXiv 2412.19437, 3.2.2).
     """
     size = np.maximum(size, 1)
     inside = per_domain(cluster, size, stride)
     domains = size / inside
-    ranks = size * (1.0 - (1.0 - 1.0 / size) ** topk)
-    visited = domains * (1.0 - (1.0 - 1.0 / domains) ** topk)
-    near = token_bytes * ranks * (inside - 1) / inside
-    far = token_bytes * visited * (domains - 1) / domains
+    near = token_bytes * routing.visited(size) * (inside - 1) / inside
+    far = token_bytes * routing.visited(domains) * (domains - 1) / domains
     return _exchange(cluster, near, far, size, stride)
 
 

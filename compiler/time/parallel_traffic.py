@@ -109,15 +109,24 @@ def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
 
 def experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:
     """Seconds of one layer's dispatch and combine, forward: two all-to-alls over ep, and all-gather and
-    reduce-scatter of the token copies over etp."""
-    token_bytes = 2.0 * tokens * case.model.hidden / tp
-    copies_bytes = token_bytes * case.model.topk
-    if case.traits.wire.dispatch == "tokens":
-        once = collectives.dispatched(case.cluster, token_bytes, case.model.topk, ep, etp)
+    reduce-scatter of the token copies over etp. Combine sends 2 bytes per value."""
+    values, model, wire = tokens * case.model.hidden / tp, case.model, case.traits.wire
+    copies_bytes = 2.0 * values * model.topk
+    widths = (wire.dispatch_bytes, 2.0)
+    if wire.dispatch == "tokens":
+        routing = collectives.Routing(
+            model.topk, model.router_groups or 1, model.router_limited_groups or 1
+        )
+        sent = [
+            collectives.dispatched(case.cluster, width * values, routing, ep, etp)
+            for width in widths
+        ]
     else:
-        once = collectives.all_to_all(case.cluster, copies_bytes, ep, etp)
-    exchange = 2.0 * once
-    return exchange + 2.0 * collectives.ring(case.cluster, copies_bytes * etp, etp, 1)
+        sent = [
+            collectives.all_to_all(case.cluster, width * values * model.topk, ep, etp)
+            for width in widths
+        ]
+    return sum(sent) + 2.0 * collectives.ring(case.cluster, copies_bytes * etp, etp, 1)
 
 
 def boundary(case: Case, tp: Column, tokens: Column, pp: Column, gpus: Column) -> Column:

@@ -232,6 +232,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     ),
     "expert_exchange": ("dispatch and combine run beside another micro-batch's work", _plain),
     "dispatch": ("dispatch and combine send a token's", _word),
+    "dispatch_bytes": ("bytes per value that dispatch sends", _plain),
     "norm_bytes": ("bytes per element that a norm moves", _plain),
     "attention_kernel": ("fused attention's kernel", _or_fastest),
     "fp8_pace": ("what fp8 products reach of those scaled by tensor", _plain),

@@ -144,8 +144,26 @@ def test_a_token_is_sent_once_to_a_rank_and_once_to_a_domain(
     topk: int, size: int, seconds: float
 ) -> None:
     start = collectives.START if size > 1 else 0.0
-    found = float(collectives.dispatched(CLUSTER, 8e9, topk, size, 1))
+    routing = collectives.Routing(topk)
+    found = float(collectives.dispatched(CLUSTER, 8e9, routing, size, 1))
     assert found == pytest.approx(start + seconds)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 4, 8, 16, 64])
+@pytest.mark.parametrize(
+    ("topk", "groups", "limited"), [(8, 8, 4), (6, 8, 3), (2, 4, 1), (8, 1, 1)]
+)
+def test_a_token_visits_as_many_parts_as_drawn_choices_do(
+    topk: int, groups: int, limited: int, parts: int
+) -> None:
+    draws = np.random.default_rng(0)
+    seen = []
+    for _ in range(4000):
+        chosen = draws.choice(groups, limited, replace=False)
+        experts = (draws.choice(chosen, topk) + draws.random(topk)) / groups
+        seen.append(len(set((experts * parts).astype(int))))
+    expected = collectives.Routing(topk, groups, limited).visited(float(parts))
+    assert float(expected) == pytest.approx(np.mean(seen), rel=0.02)
 
 
 def test_point_to_point() -> None:
