@@ -166,7 +166,7 @@ class Routing:
             self._chosen(whole, count) * (1.0 - split * count) ** self.topk
             for count in range(self.limited + 1)
         )
-        return parts * (1.0 - missed)
+        return np.asarray(parts * (1.0 - missed))
 
     def _chosen(self, whole: Column, count: int) -> Column:
         """The probability that `count` of `whole` groups are among those chosen."""
