@@ -166,7 +166,7 @@ class Routing:
             self._chosen(whole, count) * (1.0 - split * count) ** self.topk
             for count in range(self.limited + 1)
         )
-        return np.asarray(parts * (1.0 - missed))
+        return parts * (1.0 - missed)
 
     def _chosen(self, whole: Column, count: int) -> Column:
         """The probability that `count` of `whole` groups are among those chosen."""
@@ -177,7 +177,7 @@ class Routing:
 def _binomial(number: Column, chosen: int) -> Column:
     """Ways to choose `chosen` of `number`."""
     factors = (np.maximum(number - each, 0.0) / (each + 1) for each in range(chosen))
-    return np.prod([np.ones_like(number), *factors], axis=0)
+    return np.asarray(np.prod([np.ones_like(number), *factors], axis=0))
 
 
 def dispatched(
