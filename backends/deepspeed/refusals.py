@@ -8,7 +8,8 @@ from ...dsl.job import Job
 from .. import environment, extra, model_features, observation, refusals, stack_problems
 from . import stack
 from .environment import VARIABLES
-from .options import DECIDED_KEYS, KNOWN_KEYS, hugging_face, options_of, windowed
+from .options import DECIDED_KEYS, hugging_face, options_of, windowed
+from .releases import top_keys
 
 #: How names of features begin that only a model with experts has.
 ROUTER = ("router", "aux_loss", "z_loss")
@@ -168,12 +169,12 @@ def settings(job: Job) -> Iterator[Diagnostic]:
     yield from stack.problems(job)
     for key in options_of(job).extra:
         top = key.partition(".")[0]
-        if top not in KNOWN_KEYS:
+        if top not in top_keys():
             yield Diagnostic(
                 UNKNOWN,
                 f"deepspeed reads no key `{top}` and would ignore it",
                 job.span("target", "deepspeed", "extra", key),
-                help=did_you_mean(top, KNOWN_KEYS) or "take the key out of `extra`",
+                help=did_you_mean(top, top_keys()) or "take the key out of `extra`",
             )
         elif key in DECIDED_KEYS or top in ("optimizer", "scheduler"):
             yield extra.decided(job, "deepspeed", key)

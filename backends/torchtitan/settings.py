@@ -19,6 +19,10 @@ DECIDED = frozenset(
         "training.dtype",
         "training.dataset",
         "training.dataset_path",
+        "dataloader.dataset",
+        "dataloader.dataset_path",
+        "validator.dataloader.dataset",
+        "validator.dataloader.dataset_path",
     }
     | {
         "training.mixed_precision_param",

@@ -1,36 +1,19 @@
-"""The words that frameworks know, by release: options of Megatron-LM, keys of DeepSpeed (data/*.txt)."""
+"""The words that frameworks know: of their tables of options, and of releases before those (data/*.txt)."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
-from ...backends.deepspeed.options import KNOWN_KEYS
+from ...backends.deepspeed.releases import top_keys
+from ...backends.released_options import (
+    ReleasedOption,
+    released_options,
+    releases,
+    releases_with,
+)
 
-MEGATRON = "0.19.2"
-DEEPSPEED = "0.19.8"
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option of Megatron-LM: `kind` is switch, int, float or another type's name; `count` how many values
-    (1, or a number, `+`, `*`, `?`)."""
-
-    name: str
-    kind: str
-    count: str
-    choices: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key of a section that DeepSpeed checks, and what replaces it when it is deprecated."""
-
-    section: str
-    name: str
-    kind: str
-    alias: str | None
-    instead: str | None
+MEGATRON = releases("megatron")["0.19"]
+DEEPSPEED = releases("deepspeed")["0.19"]
 
 
 def _rows(name: str) -> Iterator[list[str]]:
@@ -38,22 +21,18 @@ def _rows(name: str) -> Iterator[list[str]]:
     return (line.split() for line in text.splitlines() if line and not line.startswith("#"))
 
 
-@cache
-def megatron_options() -> dict[str, Option]:
+def megatron_options() -> Mapping[str, ReleasedOption]:
     """Today's options by name."""
-    found = {}
-    for name, kind, *rest in _rows(f"megatron-{MEGATRON}.txt"):
-        counts = [part for part in rest if part in ("+", "*", "?") or part.isdigit()]
-        choices = [part for part in rest if part not in counts]
-        choice = tuple(choices[0].split("|")) if choices else ()
-        found[name] = Option(name, kind, counts[0] if counts else "1", choice)
-    return found
+    return released_options("megatron", list(releases("megatron"))[-1])
 
 
 @cache
 def megatron_removed() -> dict[str, str]:
     """Options that are gone, with the last release that had them (before 0.4 a year)."""
-    return {row[0]: row[1] for row in _rows("megatron-removed.txt")}
+    before = {row[0]: row[1] for row in _rows("megatron-removed.txt")}
+    names = {name for each in releases("megatron") for name in released_options("megatron", each)}
+    gone = names - set(megatron_options())
+    return before | {name: releases_with("megatron", name)[-1] for name in gone}
 
 
 @cache
@@ -64,24 +43,22 @@ def megatron_known() -> frozenset[str]:
 
 
 @cache
-def deepspeed_keys() -> dict[str, dict[str, Key]]:
-    """Section -> each spelling of its keys."""
-    found: dict[str, dict[str, Key]] = {}
-    for section, name, kind, *rest in _rows(f"deepspeed-{DEEPSPEED}.txt"):
-        alias = next((part[1:] for part in rest if part.startswith("=")), None)
-        instead = next((part[1:] for part in rest if part.startswith(">")), None)
-        key = Key(section, name, kind, alias, instead)
-        found.setdefault(section, {}).update({name: key} | ({alias: key} if alias else {}))
+def deepspeed_keys() -> dict[str, dict[str, ReleasedOption]]:
+    """Section whose keys DeepSpeed checks -> its keys."""
+    options = released_options("deepspeed", list(releases("deepspeed"))[-1])
+    found: dict[str, dict[str, ReleasedOption]] = {}
+    for name, option in options.items():
+        section, _, key = name.rpartition(".")
+        if section in options and options[section].kind == "section":
+            found.setdefault(section, {})[key] = option
     return found
 
 
-#: Top-level keys that DeepSpeed looks up, and those that others read: __init__.py, and constants.py:95.
-DEEPSPEED_TOP = KNOWN_KEYS | {"data_parallel_size", "bfloat16"}
-_DEEPSPEED_REMOVED_WORDS = """
-    nebula compression_training amp quantize_training sparse_gradients sparse_attention eigenvalue
-    elasticity graph_harvesting curriculum_learning progressive_layer_drop
-    zero_optimization.mics_shard_size zero_optimization.mics_hierarchical_params_gather
-    zero_optimization.zeropp_loco_param
-"""
-#: Keys that DeepSpeed 0.19 refuses by name (runtime/config.py:81), top-level and in zero_optimization.
-DEEPSPEED_REMOVED = frozenset(_DEEPSPEED_REMOVED_WORDS.split())
+#: Top-level keys that DeepSpeed looks up, and the one that deepspeed.initialize does.
+DEEPSPEED_TOP = top_keys() | {"data_parallel_size"}
+#: Keys of older releases that DeepSpeed 0.19 refuses by name (runtime/config.py:81).
+DEEPSPEED_REMOVED = frozenset(
+    name
+    for name in released_options("deepspeed", "0.18")
+    if name not in released_options("deepspeed", "0.19")
+) | {"quantize_training", "eigenvalue"}

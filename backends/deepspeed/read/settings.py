@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ....reading.facts import Fact, Setting, Unknown, Value
-from ..options import KNOWN_KEYS
+from ..releases import top_keys
 from .document import Table
 
 Answer = Value | Unknown
@@ -24,7 +24,7 @@ PRECISIONS = ("fp16", "bf16")
 def settings(table: Table) -> Iterator[Setting]:
     """Every key with its value, also one that is written twice; none of a file without any key that DeepSpeed
     reads."""
-    if not KNOWN_KEYS & {name.split(".")[0] for name, _ in table.flat()}:
+    if not top_keys() & {name.split(".")[0] for name, _ in table.flat()}:
         return
     for name, member in table.flat():
         values = member.value if isinstance(member.value, list) else [member.value]

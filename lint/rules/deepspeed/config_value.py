@@ -20,6 +20,7 @@ Good:
 import re
 from collections.abc import Iterator
 
+from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Unknown, Value
 from ...facts.launched_job import LaunchedJob
@@ -34,8 +35,6 @@ SOURCE = "DeepSpeed 0.19.8 runtime/zero/config.py, runtime/config.py:590-660"
 FILE = "ds_config.json"
 
 
-STAGES = (0, 1, 2, 3)
-DEVICES = ("none", "cpu", "nvme")
 #: Hand-read keys with the kind of value they want.
 TOP = {
     "train_batch_size": "count",
@@ -80,7 +79,7 @@ def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
     section, key_name = split(name)
     key = deepspeed_keys().get(section, {}).get(key_name)
     if key is not None and name == f"{section}.{key_name}":
-        return _of_kind(key.kind, value)
+        return _no_choice(key, value) if key.choices else _of_kind(key.kind, value)
     wanted = TOP.get(name)
     if wanted == "count":
         whole = isinstance(value, int) and not isinstance(value, bool)
@@ -93,15 +92,14 @@ def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
     return None
 
 
+def _no_choice(key: ReleasedOption, value: Value) -> tuple[str, str | None] | None:
+    name = key.name.rpartition(".")[2]
+    if str(value) in key.choices or (isinstance(value, bool) and key.kind == "int"):
+        return None
+    return f"no such {name}", f"{name} in {{{', '.join(key.choices)}}}"
+
+
 def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
-    if kind == "stage":
-        if isinstance(value, bool) or value in STAGES or str(value) in map(str, STAGES):
-            return None
-        return "no such stage", f"stage in {{{', '.join(map(str, STAGES))}}}"
-    if kind == "device":
-        return (
-            None if value in DEVICES else ("no such device", f"device in {{{', '.join(DEVICES)}}}")
-        )
     text = isinstance(value, str) and not _NUMBER.fullmatch(value)
     if kind in ("int", "float") and text:
         return f"{'a whole number' if kind == 'int' else 'a number'} is wanted", None

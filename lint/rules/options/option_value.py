@@ -16,10 +16,11 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \
 import re
 from collections.abc import Iterator
 
+from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown
 from ...facts.launched_job import LaunchedJob
-from ...facts.vocabulary import Option, megatron_options
+from ...facts.vocabulary import megatron_options
 from ...finding import Complaint
 from .megatron_program import starts_megatron
 
@@ -62,17 +63,17 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield from _check(launch, setting, option)
 
 
-def _check(launch: LaunchedJob, setting: Setting, option: Option) -> Iterator[Complaint]:
+def _check(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> Iterator[Complaint]:
     values = setting.values
     if any(isinstance(value, Unknown) for value in values):
         return
     texts = [str(value) for value in values]
-    if not texts and option.count in ("1", "+"):
+    if not texts and option.count in ("", "+"):
         if (option.kind in _NUMBERS or option.choices) and not _expanded(launch, setting):
             yield Complaint(f"{option.name} has no value", setting)
     elif option.kind == "switch" and texts and launch.megatron:
         yield Complaint(f"{option.name} is a switch and takes no value, not `{texts[0]}`", setting)
-    elif option.count == "1" and len(texts) > 1 and launch.megatron and not _template(texts):
+    elif option.count == "" and len(texts) > 1 and launch.megatron and not _template(texts):
         yield Complaint(
             f"{option.name} takes one value, not {len(texts)}: {' '.join(texts[:6])}", setting
         )
@@ -81,7 +82,7 @@ def _check(launch: LaunchedJob, setting: Setting, option: Option) -> Iterator[Co
 
 
 def _each(
-    launch: LaunchedJob, setting: Setting, option: Option, texts: list[str]
+    launch: LaunchedJob, setting: Setting, option: ReleasedOption, texts: list[str]
 ) -> Iterator[Complaint]:
     pattern = _NUMBERS.get(option.kind)
     legal = WORDS.get(option.name, option.choices)
@@ -116,7 +117,7 @@ def lacks_values(launch: LaunchedJob) -> bool:
     return any(
         not setting.values
         and (option := options.get(setting.name)) is not None
-        and option.count == "1"
+        and option.count == ""
         and option.kind != "switch"
         for setting in launch.all("argument")
     )

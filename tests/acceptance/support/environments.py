@@ -27,6 +27,7 @@ TORCH = "2.13.0"
 MEGATRON = "0.19.2"
 DEEPSPEED = "0.19.8"
 PSUTIL, EINOPS = "7.2.2", "0.8.2"
+OLDER = ("PyYAML==6.0.3", "pydantic==2.14.3", "regex==2026.11.15", "six==1.17.0")
 TRANSFORMERS = "5.23.0"
 #: What torchtitan 0.2.2 takes float8 from; later ones have other names for float8 experts.
 TORCHAO = "0.16.0"
@@ -44,12 +45,14 @@ class Recipe:
     imports: tuple[str, ...] = ()
 
 
-BASE, TRAINING = "torch", "megatron-training"
+BASE, TRAINING, CHECKOUT = "torch", "megatron-training", "megatron-checkout"
 RECIPES = {
     BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
     "megatron": Recipe((), (f"megatron-core=={MEGATRON}",), ()),
     # What pretrain_gpt.py imports beside PyTorch; the rest is in the checkout that MEGATRON_ROOT names.
     TRAINING: Recipe((f"psutil=={PSUTIL}", f"einops=={EINOPS}")),
+    # What a checkout of an older release imports: no wheel before 0.17 has megatron/training.
+    CHECKOUT: Recipe((f"psutil=={PSUTIL}", f"einops=={EINOPS}", *OLDER)),
     "torchtitan-0.2.2": Recipe(("torchtitan==0.2.2", f"torchao=={TORCHAO}")),
     "torchtitan-0.3.0": Recipe(("torchtitan==0.3.0",)),
     "deepspeed": Recipe(
@@ -116,8 +119,9 @@ def environment(name: str) -> Environment:
 
 
 def used() -> list[str]:
-    """Recipes that a session needs: without a checkout Megatron-LM is not trained."""
-    return [name for name in RECIPES if name != TRAINING or os.environ.get("MEGATRON_ROOT")]
+    """Recipes that a session needs: those that use a checkout of Megatron-LM only where there is one."""
+    checkouts = {TRAINING: "MEGATRON_ROOT", CHECKOUT: "MEGATRON_OLDEST_ROOT"}
+    return [name for name in RECIPES if name not in checkouts or os.environ.get(checkouts[name])]
 
 
 def versions(name: str) -> dict[str, str]:
