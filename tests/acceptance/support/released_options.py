@@ -1,8 +1,8 @@
 """A framework's own code -> the rows of its releases in backends/<framework>/released_options.csv.
 
 `python -m tests.acceptance.support.released_options FRAMEWORK RELEASE:VERSION[=FOLDER]...` writes the table
-of all releases named, oldest first, such as `0.14:0.14.0=/src/megatron-0.14.0 0.19:0.19.2`. The code lies in the
-folder (a checkout, or an unpacked wheel or sdist), or in the acceptance environment of that version.
+of all releases named, oldest first, such as `0.14:0.14.0=/src/megatron-0.14.0 0.19:0.19.2`. The code lies
+in the folder (a checkout, or an unpacked wheel or sdist), or in the acceptance environment of that version.
 """
 
 from __future__ import annotations
