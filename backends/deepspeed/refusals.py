@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 from ...compiler.target import Refusal
-from ...dsl.diagnostics import Diagnostic, did_you_mean
+from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
-from .. import environment, extra, model_features, observation, refusals, stack_problems
-from . import stack
+from .. import environment, model_features, observation, refusals, stack_problems
+from . import extra, stack
 from .environment import VARIABLES
-from .options import DECIDED_KEYS, hugging_face, options_of, windowed
-from .releases import top_keys
+from .options import hugging_face, windowed
 
 #: How names of features begin that only a model with experts has.
 ROUTER = ("router", "aux_loss", "z_loss")
@@ -152,29 +151,17 @@ REFUSALS = (
 )
 
 #: Complaints of `settings`.
-UNKNOWN = "PAR407"
 CODES = {
     **environment.CODES,
     **extra.CODES,
     **observation.CODES,
     **stack_problems.CODES,
-    UNKNOWN: ("unknown-top-key", "a top-level key that DeepSpeed does not read"),
 }
 
 
 def settings(job: Job) -> Iterator[Diagnostic]:
-    """Keys of `extra` that are ignored or decided; variables and profiled steps that cannot be."""
+    """Keys of `extra`, variables, profiled steps and settings of the stack that cannot be."""
     yield from environment.problems(job, VARIABLES)
     yield from observation.problems(job, "deepspeed")
     yield from stack.problems(job)
-    for key in options_of(job).extra:
-        top = key.partition(".")[0]
-        if top not in top_keys():
-            yield Diagnostic(
-                UNKNOWN,
-                f"deepspeed reads no key `{top}` and would ignore it",
-                job.span("target", "deepspeed", "extra", key),
-                help=did_you_mean(top, top_keys()) or "take the key out of `extra`",
-            )
-        elif key in DECIDED_KEYS or top in ("optimizer", "scheduler"):
-            yield extra.decided(job, "deepspeed", key)
+    yield from extra.problems(job)

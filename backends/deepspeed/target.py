@@ -20,8 +20,9 @@ from ...compiler.traits import (
 )
 from ...dsl.job import Job
 from .. import cautions
+from ..extra import unpriced
 from ..host import HOST
-from . import stack
+from . import extra, stack
 from .options import Options, hugging_face, mask_bytes, masked, sums_in_fp32, wide_gradients
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
@@ -201,7 +202,11 @@ TARGET = Target(
     predicates=PREDICATES,
     refusals=REFUSALS,
     traits=TRAITS,
-    cautions=(cautions.made_up_data("deepspeed"), cautions.UNBALANCED),
+    cautions=(
+        cautions.made_up_data("deepspeed"),
+        cautions.UNBALANCED,
+        unpriced("deepspeed", extra.costs, lambda options: options.extra),
+    ),
     stack=stack.traits,
     settings=settings,
     codes=CODES,

@@ -69,7 +69,10 @@ class Options(Observation):
         bool, Doc("gradients and updated weights travel beside the computation")
     ] = True
     extra: Annotated[
-        dict[str, str | int | bool], Doc("any other Megatron-LM option, by its long name")
+        dict[str, str | int | float | bool],
+        Doc(
+            "any other Megatron-LM option, by its long name; `true` is a switch, `false` leaves one out"
+        ),
     ] = {}
 
 

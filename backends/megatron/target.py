@@ -24,10 +24,11 @@ from ...compiler.traits import (
 )
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
-from .. import cautions, environment, extra, observation, stack_problems
+from .. import cautions, environment, observation, stack_problems
 from ..capability import HOPPER, capability
+from ..extra import unpriced
 from ..host import HOST
-from . import data, stack
+from . import data, extra, stack
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -137,6 +138,7 @@ def settings(job: Job) -> Iterator[Diagnostic]:
     yield from observation.problems(job, "megatron")
     yield from data.problems(job)
     yield from stack.problems(job)
+    yield from extra.problems(job)
 
 
 TARGET = Target(
@@ -147,7 +149,12 @@ TARGET = Target(
     refusals=REFUSALS,
     traits=TRAITS,
     stack=stack.traits,
-    cautions=(cautions.made_up_data("megatron", data.says_data), cautions.UNBALANCED, RANKING),
+    cautions=(
+        cautions.made_up_data("megatron", data.says_data),
+        cautions.UNBALANCED,
+        RANKING,
+        unpriced("megatron", extra.costs, lambda options: options.extra),
+    ),
     settings=settings,
     codes={
         **extra.CODES,

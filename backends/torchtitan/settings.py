@@ -38,6 +38,13 @@ DECIDED = frozenset(
     | {"parallelism.pipeline_parallel_schedule", "parallelism.fsdp_reshard_after_forward"}
 )
 
+#: What changes time or memory, and no setting of the language says.
+COSTS = (
+    "activation_checkpoint.", "compile.", "debug.", "experimental.", "fault_tolerance.", "parallelism.",
+    "optimizer.implementation", "quantize.", "training.debug_moe_force_load_balance",
+    "training.deterministic", "training.disable_cuda_graphs", "training.mixed_precision_reduce",
+)  # fmt: skip
+
 UNKNOWN, WRONG = "PAR365", "PAR393"
 CODES = {
     **extra.CODES,
@@ -57,6 +64,11 @@ WORDS = {
     "str": "text",
     "list": "text, names with commas between them",
 }
+
+
+def costs(key: str) -> bool:
+    """Whether a key of `extra` changes time or memory."""
+    return key.startswith(COSTS)
 
 
 def problems(job: Job) -> Iterator[Diagnostic]:

@@ -21,6 +21,7 @@ from ...compiler.traits import (
 )
 from ...dsl.job import Job
 from .. import cautions
+from ..extra import unpriced
 from ..host import HOST
 from . import stack
 from .models import family
@@ -28,7 +29,7 @@ from .options import Options, options_of
 from .refusals import REFUSALS
 from .releases import release
 from .rules import PREDICATES
-from .settings import CODES, problems
+from .settings import CODES, costs, problems
 from .training_refusals import REFUSALS as TRAINING_REFUSALS
 
 #: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
@@ -140,7 +141,11 @@ TARGET = Target(
     predicates=PREDICATES + stack.PREDICATES,
     refusals=REFUSALS + TRAINING_REFUSALS,
     traits=TRAITS,
-    cautions=(cautions.made_up_data("torchtitan"), cautions.UNBALANCED),
+    cautions=(
+        cautions.made_up_data("torchtitan"),
+        cautions.UNBALANCED,
+        unpriced("torchtitan", costs, lambda options: options.extra),
+    ),
     stack=stack.traits,
     settings=problems,
     codes=CODES,

@@ -9,12 +9,13 @@ from ....reading.facts import Value
 from ... import environment, extra
 from ...facts import plan_facts
 from ...render import default_text, nodes_text, one_line, provenance, render
+from ..extra import given
 from ..rules import sequence_parallel
 from ..target import TARGET
 from .data import VARIABLE, data_flags, replaceable
 from .environment import variables
 from .experts import expert_flags
-from .flags import Flag, flag, names, rows
+from .flags import Flag, names, rows
 from .model import model_flags
 from .parallel import memory_flags, parallel_flags
 from .schedule import batch_flags
@@ -58,7 +59,7 @@ def emit(plan: Plan) -> dict[str, str]:
         raise JobError(found)
     if found := list(environment.problems(plan.job, variables(plan))):
         raise JobError(found)
-    if flags := list(_extra(plan).values()):
+    if flags := [written for _, written in given(plan.options)]:
         groups["EXTRA"] = flags
     return {ENTRY: render("megatron/pretrain.sh.j2", _values(plan, groups)), **converter(plan)}
 
@@ -142,19 +143,9 @@ def _variables(plan: Plan) -> Iterator[str]:
             yield f'{key}="${{{key}:-{default_text(str(value))}}}"'
 
 
-def _extra(plan: Plan) -> dict[str, Flag]:
-    """The options of `extra` by the key that asks for each; `false` leaves one out."""
-    found = {}
-    for key, value in plan.options.extra.items():
-        name = "--" + key.replace("_", "-")
-        if value is not False:
-            found[key] = flag(name) if value is True else flag(name, value)
-    return found
-
-
 def _extra_problems(plan: Plan, taken: set[str]) -> list[Diagnostic]:
     return [
         extra.decided(plan.job, "megatron", key)
-        for key, item in _extra(plan).items()
-        if item.name in taken
+        for key, written in given(plan.options)
+        if written.name in taken
     ]
