@@ -25,15 +25,23 @@ _FREQUENCY = (
 )
 KINDS: Mapping[str, tuple[str, str]] = {
     "int": (r"[+-]?\d+", "a whole number"),
+    "share": (r"0(\.\d+)?|1", "a share, at most 1"),
+    "part": (r"0(\.\d+)?", "a share below 1"),
+    "interval": (r"\d+|auto", 'a whole number, or "auto"'),
     "float": (r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a number"),
-    "bool": (r"true|false", "true or false"),
+    "bool": (r"(?!)", "true or false"),
     "list": (r"(?s).*", "text, names with commas between them"),
     "object": (r"(?!)", "a table, whose keys are said with a dot"),
     "section": (r"(?!)", "a table, whose keys are said with a dot"),
+    "unsayable": (r"(?!)", "nothing that a job can say"),
     "tuple_type": (r"-?\d+(,-?\d+)*", 'text as "128,0"'),
     "moe_freq_type": _FREQUENCY,
     "la_freq_type": _FREQUENCY,
     "no_rope_freq_type": _FREQUENCY,
+    "_parse_cuda_graph_modules_arg": (
+        "full(_iteration(_inference)?)?|attn|mlp|moe|moe_router|moe_preprocess|mamba",
+        "names of modules such as attn",
+    ),
 }
 
 

@@ -119,6 +119,7 @@ def mask_bytes(job: Job) -> int:
 DECIDED_KEYS = frozenset({
     "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
     "sequence_parallel_size", "gradient_clipping", "bf16", "bf16.enabled", "fp16", "fp16.enabled",
+    "fp16.fp16_master_weights_and_grads",
     "data_types", "data_types.grad_accum_dtype", "optimizer", "optimizer.type", "optimizer.params",
     "scheduler", "tensor_parallel", "expert_parallel", "zero_optimization", "zero_optimization.stage",
     "zero_optimization.offload_optimizer", "zero_optimization.offload_param",

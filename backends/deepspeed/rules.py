@@ -37,6 +37,10 @@ def ulysses_heads(job: Job, cp: Any) -> Any:
     return (job.model.heads % cp == 0) & key_value
 
 
+#: The key of `extra` that leaves the norm of gradients out.
+GRADIENT_NORM = "zero_optimization.compute_grad_norm"
+
+
 def ulysses_pipeline(job: Job, pp: Any, cp: Any) -> Any:
     return (pp == 1) | (cp == 1)
 
@@ -114,6 +118,17 @@ AUTOTP = (
 
 PREDICATES = (
     *AUTOTP,
+    Predicate(
+        "PAR450",
+        "no-gradient-norm",
+        "compute_grad_norm = false without ZeRO 1 or 2",
+        ("zero",),
+        lambda job, zero: (
+            (zero == 1) | (zero == 2) | options_of(job).extra.get(GRADIENT_NORM, True)
+        ),
+        lambda job, zero: f"`{GRADIENT_NORM}` of `extra` is false, and zero {zero} computes the norm",
+        "runtime/zero/config.py:391",
+    ),
     Predicate(
         "PAR401",
         "zero-pp",

@@ -4,6 +4,7 @@ from typing import Any
 
 from ....compiler.plan import Plan
 from ....dsl.job import Job
+from ..extra import listed
 from ..options import options_of, sums_in_fp32
 from ..target import (
     GATHER_BUCKET,
@@ -37,7 +38,7 @@ def ds_config(plan: Plan) -> Json:
         **_monitors(job),
     }
     for key, value in options_of(job).extra.items():
-        _set(config, key.split("."), value)
+        _set(config, key.split("."), listed(key, value))
     return config
 
 

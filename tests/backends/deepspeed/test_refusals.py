@@ -11,6 +11,7 @@ import pytest
 from parc.backends import BACKENDS
 from parc.backends.deepspeed import BACKEND
 from parc.backends.deepspeed.options import Options
+from parc.backends.deepspeed.rules import GRADIENT_NORM
 from parc.backends.deepspeed.target import TARGET
 from parc.compiler.case import Case
 from parc.compiler.plan import Layout
@@ -128,8 +129,19 @@ def test_rules_of_a_growing_batch(
 
 
 def test_every_rule_has_a_case() -> None:
-    tried = {name for name, _, _ in (*RULES, *RAMP_RULES)} | {"autotp-tied", "scaled-gradients"}
+    apart = {"autotp-tied", "scaled-gradients", "no-gradient-norm"}
+    tried = {name for name, _, _ in (*RULES, *RAMP_RULES)} | apart
     assert {rule.name for rule in TARGET.predicates} == tried
+
+
+@pytest.mark.parametrize(
+    ("norm", "passing"), [(True, [True] * 4), (False, [False, True, True, False])]
+)
+def test_the_norm_of_gradients_is_left_out_at_two_stages(norm: bool, passing: list[bool]) -> None:
+    rule = next(rule for rule in TARGET.predicates if rule.name == "no-gradient-norm")
+    job = sample_job("deepspeed", Options(extra={GRADIENT_NORM: norm}))
+    assert list(np.broadcast_to(holds(rule, job, {"zero": np.arange(4)}), 4)) == passing
+    assert "zero 3" in rule.message(job, zero=3)
 
 
 @pytest.mark.parametrize(
