@@ -75,8 +75,8 @@ class MemoryTraits:
     of two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """Inputs that tp gathers along the sequence are kept for the backward pass, not gathered again."""
-    saves_fp8: bool = False
-    """In fp8, linear layers save their inputs in 8 bits."""
+    saves_quantized: bool = False
+    """Linear layers save their inputs as quantized for the product."""
     buffers: Callable[[Job], int] = lambda job: 0
     """Fixed communication buffers, bytes."""
 

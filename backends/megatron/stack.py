@@ -131,6 +131,11 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         yield contradiction(
             job, "megatron", "attention_kernel", message, "leave attention_kernel out"
         )
+    if options.tp_overlap and train.precision == "nvfp4":
+        # training/initialize.py:221 registers buffers of 16 bits without --fp8-format; Transformer Engine
+        # looks for quantized ones (pytorch/module/base.py, get_ub).
+        message = "`tp_overlap` with precision nvfp4, for which Megatron-LM registers no buffers"
+        yield contradiction(job, "megatron", "tp_overlap", message, "tp_overlap = false")
     for message in transformer_engine.recipe_problems(job):
         yield contradiction(job, "megatron", "fp8_recipe", message, "leave fp8_recipe out")
     for message in _graph_problems(job) if options.cuda_graph else ():

@@ -95,7 +95,7 @@ TRAITS = Traits(
         state=state,
         selective="core_attention",
         # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
-        saves_fp8=True,
+        saves_quantized=True,
         # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
         logit_bytes=6.0,
         # megatron_fsdp/param_and_grad_buffer.py: an fp32 bucket per layer, filled from 16-bit gradients.

@@ -252,7 +252,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "receive_buffers": ("outputs and gradients that a stage has further buffers for", _plain),
     "output_logit_bytes": ("bytes per logit of outputs that a pipeline's end keeps", _plain),
     "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
-    "saves_fp8": ("fp8 keeps inputs of linear layers in 8 bits", _plain),
+    "saves_quantized": ("inputs of linear layers are kept as quantized for the product", _plain),
     "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "whole_boundary": ("every rank of tp sends all that a stage hands over", _plain),

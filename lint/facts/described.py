@@ -17,7 +17,7 @@ NEEDED = {
     "model": ("layers", "hidden", "heads", "ffn", "vocab"),
     "train": ("seq_len", "global_batch", "steps"),
 }
-_PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8")
+_PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 RECOMPUTED = ("none", "selective", "full")
 
 

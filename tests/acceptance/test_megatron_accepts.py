@@ -90,6 +90,7 @@ def stack(plan: Plan) -> dict[str, Any]:
         "flash": version,
         "fused_loss": options.loss_kernel == "fused",
         "fp8": recipe and [FORMATS[recipe], recipe],
+        "fp4": ["e2m1", "nvfp4"] if plan.job.train.precision == "nvfp4" else None,
         "graph": "full_iteration" if options.cuda_graph else "none",
         "tp_overlap": options.tp_overlap and layout.tp > 1,
         "dp_overlap": options.dp_overlap and layout.dp * layout.cp > 1,

@@ -43,6 +43,13 @@ def _precision_flags(plan: Plan) -> list[Flag]:
     if recipe is not None:
         return _fp8(recipe)
     return {
+        "nvfp4": [
+            flag("--bf16"),
+            flag("--fp4-format", "e2m1"),
+            flag(
+                "--fp4-recipe", "nvfp4", why="one scale for each 16 values, and one for the tensor"
+            ),
+        ],
         "bf16": switches("--bf16"),
         "fp16": [
             flag("--fp16"),

@@ -42,7 +42,8 @@ _LAYOUT = """
 """
 _TRAINING = """
     --global-batch-size --step-batch-size-schedule --rampup-batch-size --train-iters --train-samples
-    --bf16 --fp16 --fp8-recipe --optimizer --adam-beta1 --adam-beta2 --sgd-momentum --muon-momentum --lr
+    --bf16 --fp16 --fp8-recipe --fp4-format --fp4-recipe
+    --optimizer --adam-beta1 --adam-beta2 --sgd-momentum --muon-momentum --lr
     --min-lr --weight-decay --clip-grad --hidden-dropout --attention-dropout --attention-backend --seed
     --lr-decay-style --lr-decay-iters --lr-decay-samples --lr-warmup-iters --lr-warmup-samples
     --lr-warmup-fraction --lr-wsd-decay-style --lr-wsd-decay-iters --lr-wsd-decay-samples
@@ -143,6 +144,7 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--cross-entropy-fusion-impl": lambda config, setting: text_of(setting) == "te",
     "--cuda-graph-impl": lambda config, setting: text_of(setting) not in ("none", WHOLE_STEP),
     "--fp8-recipe": lambda config, setting: text_of(setting) not in FORMATS,
+    "--fp4-recipe": lambda config, setting: text_of(setting) != "nvfp4",
 }
 
 

@@ -96,6 +96,7 @@ def _stack(config: Any, traffic: Any) -> dict[str, Any]:
         "flash": config.flash_attention_version,
         "fused_loss": config.cross_entropy_loss_fusion,
         "fp8": config.fp8 and [str(config.fp8), str(config.fp8_recipe)],
+        "fp4": config.fp4 and [str(config.fp4), str(config.fp4_recipe)],
         "graph": config.cuda_graph_impl,
         "tp_overlap": config.tp_comm_overlap,
         "dp_overlap": traffic.overlap_grad_reduce,

@@ -215,6 +215,13 @@ EXPECTED = {
     ),
     "qwen3": (["--qk-layernorm", "--norm-epsilon 1e-06", "--rotary-base 1000000"], "--kv-channels"),
     "blackwell": (["--fp8-format e4m3 --fp8-recipe mxfp8"], "--fp8-amax-history-len"),
+    "fp4_experts": (
+        [
+            "--bf16 --fp4-format e2m1 --fp4-recipe nvfp4",
+            "--moe-router-padding-for-quantization",
+        ],
+        "--fp8-format --fp8-recipe",
+    ),
     "muon": (["--optimizer muon --muon-momentum 0.9"], "--use-distributed-optimizer"),
     "wsd": (
         [

@@ -224,6 +224,8 @@ def test_domains_of_other_jobs() -> None:
             "PAR378",
         ),
         (DENSE, {"precision": "mxfp8"}, sample_plans.H100, "PAR327"),
+        (DENSE, {"precision": "nvfp4"}, sample_plans.H100, "PAR387"),
+        (DENSE, {"precision": "nvfp4"}, sample_plans.MI300X, "PAR387"),
         (with_model(MOE, bias=True, shared_experts=1), {}, sample_plans.H100, "PAR328"),
         (with_model(sample_plans.GPT_125M, mtp_layers=1), {}, sample_plans.H100, "PAR329"),
         (with_model(std_model("gpt_oss_20b"), mtp_layers=1), {}, sample_plans.H100, "PAR329"),
