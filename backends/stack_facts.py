@@ -18,6 +18,7 @@ FACTS: Mapping[str, str] = {
     "dp_overlap": "data-parallel traffic beside computation",
     "grad_dtype": "dtype in which gradients are reduced",
     "fp8_recipe": "how fp8 products are scaled",
+    "fp8_params": "weights kept as quantized for products",
     "cuda_graph": "CUDA graphs",
 }
 

@@ -77,6 +77,9 @@ class MemoryTraits:
     """Inputs that tp gathers along the sequence are kept for the backward pass, not gathered again."""
     saves_quantized: bool = False
     """Linear layers save their inputs as quantized for the product."""
+    copied_weight_bytes: Callable[[Job, int], float] = lambda job, zero: 0.0
+    """`copied_weight_bytes(job, zero)`: bytes per parameter of quantized copies of a block's weights that
+    stay for the step, whole at any stage."""
     buffers: Callable[[Job], int] = lambda job: 0
     """Fixed communication buffers, bytes."""
 
@@ -113,6 +116,8 @@ class WireTraits:
     """Parameters per collective of gradients or weights."""
     gather_bucket: Bucket | None = None
     """Parameters per collective of the step's gather of updated weights; None where equal to `bucket`."""
+    updated_weight_bytes: Callable[[Job, int], float] = lambda job, zero: 2.0
+    """`updated_weight_bytes(job, zero)`: bytes per parameter of the step's gather of updated weights."""
     wide_ports: int | None = None
     """Network ports of a node that the collectives of ZeRO 3 reach; None for all."""
     context: Literal["ring", "all_gather", "ulysses"]

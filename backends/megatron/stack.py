@@ -43,6 +43,7 @@ FACTS: Stack = {
         priced=False,
         why="no measured runs of Megatron-LM differ in it alone; `fp8_efficiency` stands for all",
     ),
+    "fp8_params": Said("fp8_params", False, "--fp8-param-gather", job={"precision": "fp8"}),
     "cuda_graph": Said("cuda_graph", True, "--cuda-graph-impl"),
 }
 
@@ -55,6 +56,7 @@ SAID_AS = {
     "--flash-attention-version": "attention_kernel = fa2 or fa3",
     "--cross-entropy-loss-fusion": "loss_kernel = fused",
     "--cuda-graph-impl": "cuda_graph = true",
+    "--fp8-param-gather": "fp8_params, which is on",
 }
 #: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
 WHOLE_STEP = "full_iteration"

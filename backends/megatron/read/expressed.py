@@ -8,7 +8,7 @@ from ..stack import WHOLE_STEP
 from ..transformer_engine import FORMATS
 from . import spelling
 from .ramp import batch_ramp
-from .target_block import options
+from .target_block import distributed_optimizer, options
 
 #: Sizes and shape of the model.
 _MODEL = """
@@ -56,7 +56,7 @@ _TARGET = """
     --use-pytorch-profiler --profile-step-start --profile-step-end
     --flash-attention-version --cross-entropy-loss-fusion --cross-entropy-fusion-impl --cuda-graph-impl
     --te-rng-tracker --no-check-for-nan-in-loss-and-grad --overlap-grad-reduce --overlap-param-gather
-    --tp-comm-overlap --grad-reduce-in-bf16
+    --tp-comm-overlap --grad-reduce-in-bf16 --fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag
 """
 #: Where things are written, loaded and shown, and how often.
 _WATCHED = """
@@ -144,6 +144,7 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--cross-entropy-fusion-impl": lambda config, setting: text_of(setting) == "te",
     "--cuda-graph-impl": lambda config, setting: text_of(setting) not in ("none", WHOLE_STEP),
     "--fp8-recipe": lambda config, setting: text_of(setting) not in FORMATS,
+    "--fp8-param-gather": lambda config, setting: not distributed_optimizer(config),
     "--fp4-recipe": lambda config, setting: text_of(setting) != "nvfp4",
 }
 

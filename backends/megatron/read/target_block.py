@@ -86,6 +86,8 @@ def _stack(config: LaunchConfig) -> Values:
     found: Values = {"tp_overlap": config.given("--tp-comm-overlap")}
     found |= {"attention_kernel": _attention(config), "fp8_recipe": _recipe(config)}
     found["cuda_graph"] = text_of(config.option("--cuda-graph-impl")) == WHOLE_STEP
+    if config.given(*spelling.FP8) and distributed_optimizer(config):
+        found["fp8_params"] = config.given("--fp8-param-gather")
     if config.given("--grad-reduce-in-bf16"):
         found["grad_dtype"] = "bf16"
     if config.given("--cross-entropy-loss-fusion"):
@@ -99,6 +101,11 @@ def _stack(config: LaunchConfig) -> Values:
     ):
         found["dp_overlap"] = config.given("--overlap-grad-reduce")
     return found
+
+
+def distributed_optimizer(config: LaunchConfig) -> bool:
+    """Whether ZeRO 1 is Megatron-LM's own."""
+    return config.given("--use-distributed-optimizer") and not config.given("--use-megatron-fsdp")
 
 
 def _attention(config: LaunchConfig) -> str | None:
