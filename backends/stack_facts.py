@@ -40,6 +40,8 @@ class Said:
     """The degree without which nothing is written, such as tp: files of one rank do not say the fact."""
     priced: bool = True
     why: str = ""
+    notable: bool = True
+    """False where nothing that is known of differs: files are compared with a job that says it alone."""
 
     @property
     def of_train(self) -> bool:

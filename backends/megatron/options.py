@@ -51,7 +51,7 @@ class Options(Observation):
     ] = "cudnn"
     loss_kernel: Annotated[
         Literal["eager", "fused"], Doc("steps of the loss one by one, or compiled together")
-    ] = "eager"
+    ] = "fused"
     fp8_recipe: Annotated[
         Literal["delayed", "tensorwise", "blockwise"],
         Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),

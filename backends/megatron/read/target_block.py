@@ -90,9 +90,7 @@ def _stack(config: LaunchConfig) -> Values:
         found["fp8_params"] = config.given("--fp8-param-gather")
     if config.given("--grad-reduce-in-bf16"):
         found["grad_dtype"] = "bf16"
-    if config.given("--cross-entropy-loss-fusion"):
-        own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
-        found["loss_kernel"] = "fused" if own else None
+    found["loss_kernel"] = _loss(config)
     ranks = config.number("dp")
     if (
         ranks is not None
@@ -106,6 +104,13 @@ def _stack(config: LaunchConfig) -> Values:
 def distributed_optimizer(config: LaunchConfig) -> bool:
     """Whether ZeRO 1 is Megatron-LM's own."""
     return config.given("--use-distributed-optimizer") and not config.given("--use-megatron-fsdp")
+
+
+def _loss(config: LaunchConfig) -> str | None:
+    if not config.given("--cross-entropy-loss-fusion"):
+        return "eager"
+    own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
+    return "fused" if own else None
 
 
 def _attention(config: LaunchConfig) -> str | None:

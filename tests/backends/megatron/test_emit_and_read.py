@@ -363,6 +363,13 @@ def test_short_runs_keep_the_warm_up() -> None:
     assert "--lr-decay-iters 2001 --lr-warmup-iters 2000" in words
 
 
+def test_garbage_is_collected_together_unless_extra_says_how() -> None:
+    assert "--manual-gc --manual-gc-interval 100" in " ".join(arguments(plan_of()))
+    own = arguments(plan_of(options=Options(extra={"manual-gc": True, "manual_gc_interval": 7})))
+    assert own.count("--manual-gc") == 1
+    assert own[own.index("--manual-gc-interval") + 1] == "7"
+
+
 def test_extra_may_not_repeat_what_parc_writes() -> None:
     plan = plan_of(options=Options(extra={"micro_batch_size": 4, "manual_gc": True}))
     with pytest.raises(JobError) as caught:

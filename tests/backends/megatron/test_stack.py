@@ -30,7 +30,7 @@ CASES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
         {"--overlap-grad-reduce", "--overlap-param-gather"},
     ),
     "attention_kernel": ({"attention_kernel": "fa3"}, {"--flash-attention-version"}, set()),
-    "loss_kernel": ({"loss_kernel": "fused"}, {"--cross-entropy-loss-fusion"}, set()),
+    "loss_kernel": ({"loss_kernel": "eager"}, set(), {"--cross-entropy-loss-fusion"}),
     "cuda_graph": (
         {"cuda_graph": True},
         {"--cuda-graph-impl", "--te-rng-tracker", "--no-check-for-nan-in-loss-and-grad"},
