@@ -65,6 +65,9 @@ class MemoryTraits:
     """Bytes per parameter of the gradient of one weight that is computed apart from the sum of the step."""
     sums_on_host: Callable[[int], bool] = lambda zero: False
     """Whether an offloaded optimizer keeps the sum of a step's gradients in host memory, by ZeRO stage."""
+    host_gradient_bytes: float = 0.0
+    """Bytes per parameter of gradients copied to the host for an offloaded update, divided like the
+    optimizer."""
     keeps_outputs: bool = False
     """A pipeline stage keeps its output until the gradient of the output arrives."""
     receive_buffers: int = 0

@@ -37,7 +37,8 @@ def weight_bytes(job: Job, zero: int) -> float:
     """Bytes per parameter of weights, those of embedding and head in 16 bits."""
     if not kept_quantized(job, zero):
         return 2.0
-    share = parameters.blocks(job.model).total / parameters.total(job.model)
+    whole = parameters.total(job.model, seq_len=job.train.seq_len)
+    share = parameters.blocks(job.model).total / whole
     return 2.0 - share * max(2.0 - copies_bytes(job), 0.0)
 
 

@@ -27,7 +27,7 @@ from ...dsl.job import Job
 from .. import cautions, environment, extra, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..host import HOST
-from . import data, quantized_weights, stack
+from . import data, offload, quantized_weights, stack
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -55,6 +55,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "dp_shard": dp if zero[-1] else (1,),
         "zero": zero,
         "micro_batch": micro_batches(job),
+        "offload": offload.levels(job),
         "recompute": (0, 1, 2),
         "recompute_layers": tuple(k for k in RECOMPUTED if k < model.layers),
     }
@@ -96,6 +97,7 @@ TRAITS = Traits(
         selective="core_attention",
         # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
         saves_quantized=True,
+        host_gradient_bytes=offload.GRADIENT_BYTES,
         copied_weight_bytes=quantized_weights.copied_bytes,
         # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
         logit_bytes=6.0,
@@ -145,7 +147,7 @@ TARGET = Target(
     name="megatron",
     options=Options,
     domains=domains,
-    predicates=(*PREDICATES, *stack.PREDICATES),
+    predicates=(*PREDICATES, *stack.PREDICATES, *offload.PREDICATES),
     refusals=REFUSALS,
     traits=TRAITS,
     stack=stack.traits,

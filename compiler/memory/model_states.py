@@ -85,7 +85,8 @@ def host_width(case: Case, zero: Column, shard: Column, offload: Column) -> Colu
     state = _state_fields(case, zero)
     optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
     gradients = np.where(case.sums_on_host(zero, offload), _share(state, "gradients", shard), 0.0)
-    moved = np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0)
+    copied = case.traits.memory.host_gradient_bytes / np.where(state["optimizer_sharded"], shard, 1)
+    moved = np.where(offload >= 1, optimizer + copied, 0.0) + np.where(offload == 2, weights, 0.0)
     return SCALE * (moved + gradients)
 
 

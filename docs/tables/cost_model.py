@@ -253,6 +253,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
         "with offload, gradients are summed on the host at ZeRO 0, 1, 2, 3",
         _stages,
     ),
+    "host_gradient_bytes": ("with offload, bytes per gradient copied to the host", _plain),
     "wide_ports": ("ports of a node that ZeRO 3's collectives reach", _or_all),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),

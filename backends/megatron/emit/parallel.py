@@ -134,7 +134,22 @@ def _share(plan: Plan, term: str) -> str:
 
 
 def memory_flags(plan: Plan) -> list[Flag]:
-    """Recomputation: which activations are thrown away, and what the fullest GPU then holds."""
+    """What leaves the GPU, and what is thrown away: the optimizer's states, and activations."""
+    return [*_offloaded(plan), *_recomputed(plan)]
+
+
+def _offloaded(plan: Plan) -> list[Flag]:
+    if not plan.layout.offload:
+        return []
+    return [
+        flag("--optimizer-cpu-offload", why="fp32 weights and moments live on the host"),
+        flag("--optimizer-offload-fraction", "1.0"),
+        flag("--use-precision-aware-optimizer", why="offload is part of it"),
+        flag("--overlap-cpu-optimizer-d2h-h2d", why="gradients and weights travel meanwhile"),
+    ]
+
+
+def _recomputed(plan: Plan) -> list[Flag]:
     layout = plan.layout
     if layout.recompute_name == "none":
         return []

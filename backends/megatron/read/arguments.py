@@ -148,6 +148,8 @@ def _sharding(given: CommandOptions) -> Iterator[Found]:
         stage = Unknown(f"`{name}` is not decided") if known is None else known
         place = given.place(name, "--use-megatron-fsdp")
     yield "sharding", stage, place
+    if given.given("--optimizer-cpu-offload"):
+        yield "offload", "optimizer", given.place("--optimizer-cpu-offload")
     yield "distributed_optimizer", True if fsdp else distributed, given.place(flag)
 
 

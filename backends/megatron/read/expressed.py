@@ -36,6 +36,8 @@ _LAYOUT = """
     --expert-model-parallel-size --expert-tensor-parallel-size --num-virtual-stages-per-pipeline-rank
     --num-layers-per-virtual-pipeline-stage --sequence-parallel --use-distributed-optimizer
     --use-megatron-fsdp --data-parallel-sharding-strategy --use-torch-fsdp2
+    --optimizer-cpu-offload --optimizer-offload-fraction --use-precision-aware-optimizer
+    --overlap-cpu-optimizer-d2h-h2d
     --torch-fsdp2-no-reshard-after-forward --micro-batch-size --recompute-granularity
     --recompute-activations --recompute-method --recompute-num-layers --recompute-modules --deepspeed
     --deepspeed-config --ds-config
@@ -145,6 +147,10 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--cuda-graph-impl": lambda config, setting: text_of(setting) not in ("none", WHOLE_STEP),
     "--fp8-recipe": lambda config, setting: text_of(setting) not in FORMATS,
     "--fp8-param-gather": lambda config, setting: not distributed_optimizer(config),
+    "--optimizer-offload-fraction": lambda config, setting: _number(text_of(setting)) != 1,
+    "--use-precision-aware-optimizer": lambda config, setting: (
+        not config.given("--optimizer-cpu-offload")
+    ),
     "--fp4-recipe": lambda config, setting: text_of(setting) != "nvfp4",
 }
 
