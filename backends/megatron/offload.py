@@ -15,9 +15,10 @@ from ...dsl.job import Job
 from .options import options_of
 from .quantized_weights import KEPT
 
-#: Optimizer states, divided over all GPUs, that are worth a step on the host: a part in so many of a GPU's
-#: memory. Below it the search leaves them where they are.
-WORTHWHILE = 20
+#: Optimizer states, divided over all GPUs, that the search may move by itself: a part in so many of a GPU's
+#: memory. Below it other layouts and recomputation find room, and no measured run tells what Megatron-LM's
+#: update on a host takes: its price is that of DeepSpeed's.
+WORTHWHILE = 4
 #: fp32 main weights and Adam's two moments; core/optimizer/optimizer_config.py:431 has no other optimizer.
 STATE_BYTES = 12.0
 #: Pinned copies of the gradients in fp32 (hybrid_optimizer.py:108), beside the states.

@@ -46,11 +46,12 @@ def refused(plan: Plan) -> list[str]:
 @pytest.mark.parametrize(
     ("model", "nodes", "optimizer", "goal", "found"),
     [
-        ("llama3_8b", 1, "adam", "", (0, 1)),
-        ("llama3_8b", 1, "sgd", "", (0,)),
+        ("llama3_70b", 4, "adam", "", (0, 1)),
+        ("llama3_70b", 4, "sgd", "", (0,)),
+        ("llama3_70b", 8, "adam", "", (0,)),
         ("llama3_8b", 64, "adam", "", (0,)),
         ("llama3_8b", 64, "adam", "forbid offload == none", (0, 1)),
-        ("llama3_405b", 64, "adam", "", (0, 1)),
+        ("llama3_405b", 16, "adam", "", (0, 1)),
     ],
 )
 def test_it_is_offered_where_it_frees_what_counts(
