@@ -63,5 +63,5 @@ def _plan_word(name: str, value: Value | Unknown) -> Value | Unknown:
         return Unknown("the degrees do not divide the GPUs")
     if name == "precision":
         parts = [part.removesuffix("=True") for part in value.split("+")]
-        return parts[-1] if parts[-1] in ("fp8", "mxfp8") else parts[0]
+        return parts[-1] if parts[-1] in ("fp8", "mxfp8", "nvfp4") else parts[0]
     return value

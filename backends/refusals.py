@@ -94,6 +94,26 @@ def mxfp8(*archs: str) -> Refusal:
     )
 
 
+def nvfp4() -> Refusal:
+    """Refuses nvfp4 but on NVIDIA's GPUs from Blackwell on."""
+
+    def asked(job: Job) -> str | None:
+        gpu = job.cluster.gpu
+        blackwell = gpu.vendor == "nvidia" and capability(job) >= BLACKWELL
+        if job.train.precision != "nvfp4" or blackwell:
+            return None
+        return f"nvfp4 needs Blackwell (sm100), and {gpu_name(job)} is {gpu.arch}"
+
+    return Refusal(
+        "PAR387",
+        "no-nvfp4",
+        "the GPU has no nvfp4",
+        asked,
+        ("train", "precision"),
+        "precision = fp8 or bf16",
+    )
+
+
 def multi_token_prediction(framework: str) -> Refusal:
     def asked(job: Job) -> str | None:
         depth = job.model.mtp_layers

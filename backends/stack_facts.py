@@ -18,6 +18,7 @@ FACTS: Mapping[str, str] = {
     "dp_overlap": "data-parallel traffic beside computation",
     "grad_dtype": "dtype in which gradients are reduced",
     "fp8_recipe": "how fp8 products are scaled",
+    "fp8_params": "weights kept as quantized for products",
     "cuda_graph": "CUDA graphs",
 }
 
@@ -39,6 +40,8 @@ class Said:
     """The degree without which nothing is written, such as tp: files of one rank do not say the fact."""
     priced: bool = True
     why: str = ""
+    notable: bool = True
+    """False where nothing that is known of differs: files are compared with a job that says it alone."""
 
     @property
     def of_train(self) -> bool:

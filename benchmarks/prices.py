@@ -38,6 +38,7 @@ DATA = ROOT / "benchmarks" / "data" / "prices.csv"
 TOLERANCE = 0.01
 
 B200 = ("cluster.gpu=std.b200", "train.precision=mxfp8")
+B300 = ("cluster.gpu=std.b300", "train.precision=nvfp4")
 #: Example, overrides, target, layout. Between them they have every degree, all ZeRO stages, both kinds of
 #: recomputation, offload, experts, rings and all-to-alls of context, and three generations of GPUs.
 LAYOUTS: Sequence[tuple[str, Sequence[str], str, str]] = (
@@ -49,6 +50,7 @@ LAYOUTS: Sequence[tuple[str, Sequence[str], str, str]] = (
     ("llama3_8b", (), "megatron", "dp_shard=8 zero=3"),
     ("llama3_8b", (), "megatron", "tp=2 dp_shard=4 zero=1"),
     ("llama3_8b", B200, "megatron", "tp=2 dp_shard=4 zero=1"),
+    ("llama3_8b", B300, "megatron", "tp=2 dp_shard=4 zero=1"),
     ("llama3_8b", (), "torchtitan", "pp=2 vpp=2 cp=2 dp_shard=2 zero=1"),
     ("llama3_8b", (), "torchtitan", "dp_shard=8 zero=3 recompute=2"),
     ("llama3_8b", (), "deepspeed", "pp=4 dp_shard=2 zero=1"),

@@ -33,6 +33,10 @@ LIKELY_TO_FIT = Constraint(
     Span(Source("default", _RISK), 0, len(_RISK)),
 )
 
+#: Bytes per element of operands narrower than 16 bits; nvfp4 has a scale of 8 bits for each 16 values
+#: (Transformer Engine, common/recipe/__init__.py: NVFP4BlockScaling).
+OPERAND_BYTES = {"fp8": 1, "mxfp8": 1, "nvfp4": 0.5 + 1 / 16}
+
 
 @dataclass(frozen=True)
 class Case:
@@ -122,10 +126,9 @@ class Case:
     @cached_property
     def linear_rate(self) -> float:
         """FLOP/s that large matrix products reach in the job's precision."""
-        peak = self.job.peak_flops * self.gpu.capped
-        if self.operand_bytes == 1:
-            return peak * self.gpu.fp8_efficiency * self.traits.kernels.fp8_pace
-        return peak * self.gpu.matmul_efficiency
+        pace = self.traits.kernels.fp8_pace if self.operand_bytes == 1 else 1.0
+        efficiency = self.gpu.efficiency(self.train.precision)
+        return self.job.peak_flops * self.gpu.capped * efficiency * pace
 
     @cached_property
     def half_linear_rate(self) -> float:
@@ -147,14 +150,14 @@ class Case:
         return 2.0 * self.state(0).gradients if fused else 2.0
 
     @property
-    def operand_bytes(self) -> int:
+    def operand_bytes(self) -> float:
         """Bytes per element of the operands of the layers' matrix products."""
-        return 1 if self.train.precision in ("fp8", "mxfp8") else 2
+        return OPERAND_BYTES.get(self.train.precision, 2)
 
     @property
-    def input_bytes(self) -> int:
+    def input_bytes(self) -> float:
         """Bytes per element of the input that a linear layer saves for the backward pass."""
-        return 1 if self.traits.memory.saves_fp8 and "fp8" in self.train.precision else 2
+        return self.operand_bytes if self.traits.memory.saves_quantized else 2
 
     @cached_property
     def half_rate(self) -> float:

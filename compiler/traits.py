@@ -65,6 +65,9 @@ class MemoryTraits:
     """Bytes per parameter of the gradient of one weight that is computed apart from the sum of the step."""
     sums_on_host: Callable[[int], bool] = lambda zero: False
     """Whether an offloaded optimizer keeps the sum of a step's gradients in host memory, by ZeRO stage."""
+    host_gradient_bytes: float = 0.0
+    """Bytes per parameter of gradients copied to the host for an offloaded update, divided like the
+    optimizer."""
     keeps_outputs: bool = False
     """A pipeline stage keeps its output until the gradient of the output arrives."""
     receive_buffers: int = 0
@@ -75,8 +78,11 @@ class MemoryTraits:
     of two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """Inputs that tp gathers along the sequence are kept for the backward pass, not gathered again."""
-    saves_fp8: bool = False
-    """In fp8, linear layers save their inputs in 8 bits."""
+    saves_quantized: bool = False
+    """Linear layers save their inputs as quantized for the product."""
+    copied_weight_bytes: Callable[[Job, int], float] = lambda job, zero: 0.0
+    """`copied_weight_bytes(job, zero)`: bytes per parameter of quantized copies of a block's weights that
+    stay for the step, whole at any stage."""
     buffers: Callable[[Job], int] = lambda job: 0
     """Fixed communication buffers, bytes."""
 
@@ -113,6 +119,8 @@ class WireTraits:
     """Parameters per collective of gradients or weights."""
     gather_bucket: Bucket | None = None
     """Parameters per collective of the step's gather of updated weights; None where equal to `bucket`."""
+    updated_weight_bytes: Callable[[Job, int], float] = lambda job, zero: 2.0
+    """`updated_weight_bytes(job, zero)`: bytes per parameter of the step's gather of updated weights."""
     wide_ports: int | None = None
     """Network ports of a node that the collectives of ZeRO 3 reach; None for all."""
     context: Literal["ring", "all_gather", "ulysses"]

@@ -36,6 +36,7 @@ class Gpu(Frozen):
     bf16: Annotated[FlopRate | None, Doc("dense matrix rate; leave out what the chip lacks")] = None
     fp16: Annotated[FlopRate | None, Doc("dense matrix rate")] = None
     fp8: Annotated[FlopRate | None, Doc("dense matrix rate")] = None
+    fp4: Annotated[FlopRate | None, Doc("dense matrix rate of nvfp4")] = None
     nvlink: Annotated[Bandwidth, Doc("to the other GPUs of its fast domain, per direction")]
     nvlink_latency: Annotated[Seconds, Doc("of one message inside the fast domain")] = 3e-6
     pcie: Annotated[Bandwidth, Doc("to host memory, per direction")] = 25e9
@@ -50,6 +51,9 @@ class Gpu(Frozen):
     fp8_efficiency: Annotated[
         Share, Doc("share of the fp8 peak that large matrix products reach")
     ] = 0.65
+    fp4_efficiency: Annotated[
+        Share, Doc("share of the fp4 peak that large matrix products reach")
+    ] = 0.5
     attention_efficiency: Annotated[
         Share, Doc("share of peak that fused attention reaches, heads 128 wide, long sequences")
     ] = 0.5
@@ -71,9 +75,23 @@ class Gpu(Frozen):
     )
 
     def rate(self, precision: str) -> float | None:
-        """Dense matrix rate of a precision, None where the chip lacks it. mxfp8 runs at the fp8 rate."""
-        rates = {"bf16": self.bf16, "fp16": self.fp16, "fp8": self.fp8, "mxfp8": self.fp8}
-        return rates[precision]
+        """Dense matrix rate of a precision in FLOP/s, None where the chip lacks it."""
+        return {
+            "bf16": self.bf16,
+            "fp16": self.fp16,
+            "fp8": self.fp8,
+            "mxfp8": self.fp8,
+            "nvfp4": self.fp4,
+        }[precision]
+
+    def efficiency(self, precision: str) -> float:
+        """Share of a precision's rate that large matrix products reach."""
+        quantized = {
+            "fp8": self.fp8_efficiency,
+            "mxfp8": self.fp8_efficiency,
+            "nvfp4": self.fp4_efficiency,
+        }
+        return quantized.get(precision, self.matmul_efficiency)
 
     @property
     def drawn(self) -> float:

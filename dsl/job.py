@@ -31,7 +31,7 @@ class Train(Frozen):
         int | None, Unit("1"), Field(ge=1, le=10**10), Doc("training length; instead of tokens")
     ] = None
     precision: Annotated[
-        Literal["bf16", "fp16", "fp8", "mxfp8"],
+        Literal["bf16", "fp16", "fp8", "mxfp8", "nvfp4"],
         Doc("of matrix products"),
     ] = "bf16"
     optimizer: Annotated[

@@ -1,6 +1,6 @@
 """What a launch file's layout costs on a job, and what the best layout would: the compiler's own terms."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,7 +124,7 @@ def cheapest_fit(case: Case, layout: Layout) -> tuple[str, Priced] | None:
 
 def _changes(case: Case, layout: Layout) -> Iterator[tuple[str, Layout]]:
     """Layouts that differ in one choice, with the words for it."""
-    domains: Mapping[str, object] = case.domains
+    domains = case.domains
     if "recompute" in domains:
         for level in range(layout["recompute"] + 1, len(RECOMPUTE)):
             yield f"recompute {RECOMPUTE[level]}", {
@@ -148,7 +148,7 @@ def _changes(case: Case, layout: Layout) -> Iterator[tuple[str, Layout]]:
                 shard = max(layout["dp_shard"] // times, 1)
                 yield f"{name} {degree}", {**layout, name: degree, "dp_shard": shard}
     if "offload" in domains:
-        for level in range(layout["offload"] + 1, len(OFFLOAD)):
+        for level in (each for each in domains["offload"] if each > layout["offload"]):
             yield f"offload {OFFLOAD[level]}", {**layout, "offload": level}
 
 

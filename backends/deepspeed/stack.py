@@ -73,6 +73,7 @@ FACTS: Stack = {
     "dp_overlap": Said("dp_overlap", False, '"overlap_comm": false', where="dp"),
     "grad_dtype": Said("grad_dtype", "fp32", "communication_data_type"),
     "fp8_recipe": Fixed("none", "0.19.8 runtime/config.py: bf16 and fp16, no fp8"),
+    "fp8_params": Fixed("off", "0.19.8 runtime/config.py: bf16 and fp16, no fp8"),
     "cuda_graph": Fixed(
         "none", "0.19.8 runtime/config.py:366: enable_cuda_graph is of the engine that generates"
     ),

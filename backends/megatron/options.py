@@ -51,11 +51,14 @@ class Options(Observation):
     ] = "cudnn"
     loss_kernel: Annotated[
         Literal["eager", "fused"], Doc("steps of the loss one by one, or compiled together")
-    ] = "eager"
+    ] = "fused"
     fp8_recipe: Annotated[
         Literal["delayed", "tensorwise", "blockwise"],
         Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),
     ] = "delayed"
+    fp8_params: Annotated[
+        bool, Doc("ZeRO 1 in fp8 or mxfp8: weights are kept as their products read them")
+    ] = True
     cuda_graph: Annotated[
         bool, Doc("forward and backward pass of a step are one CUDA graph; no checks for NaN then")
     ] = False

@@ -82,6 +82,7 @@ REFUSALS = (
         "bias = false, or shared_experts = 0",
     ),
     refusals.mxfp8(),
+    refusals.nvfp4(),
     Refusal(
         "PAR382",
         "keep-checkpoints",

@@ -14,6 +14,7 @@ from ...compiler.rules.divisibility import (
 from ...compiler.target import Predicate
 from ...dsl.job import Job
 from ..capability import BLACKWELL, capability
+from .transformer_engine import SIDE_MULTIPLE
 
 #: Line numbers below are of this commit (megatron-core 0.20 pre-release); 0.19.2 has the same rules.
 COMMIT = "NVIDIA/Megatron-LM@d98e8a64"
@@ -78,18 +79,15 @@ def fsdp_alone(job: Job, zero: Any, tp: Any, cp: Any) -> Any:
 
 
 def fp8_shapes(job: Job, tp: Any) -> Any:
-    if job.train.precision not in ("fp8", "mxfp8"):
+    multiple = SIDE_MULTIPLE.get(job.train.precision)
+    if multiple is None:
         return np.ones(np.shape(tp), bool)
-    multiple = FP8_MULTIPLE[job.train.precision]
     width = job.model.heads * (job.model.v_head_dim or job.model.head_size)
     even = (width % (multiple * tp) == 0) & (job.model.hidden % multiple == 0)
     for ffn in feed_forward_widths(job):
         even = even & (ffn % (multiple * tp) == 0)
     return even
 
-
-#: Transformer Engine scales blocks of 32 values in mxfp8; fp8 kernels want multiples of 16.
-FP8_MULTIPLE = {"fp8": 16, "mxfp8": 32}
 
 HEADS = (
     heads_over_tp(f"{CONFIG}:1446"),
@@ -110,7 +108,7 @@ HEADS = (
         ("tp",),
         fp8_shapes,
         lambda job, tp: (
-            f"{job.train.precision} needs matrix sides in multiples of {FP8_MULTIPLE[job.train.precision]}, "
+            f"{job.train.precision} needs matrix sides in multiples of {SIDE_MULTIPLE[job.train.precision]}, "
             f"and tp {tp} leaves other shares of hidden {job.model.hidden} or ffn {job.model.ffn}"
         ),
         "TransformerEngine transformer_engine/pytorch/utils.py assert_dim_for_fp8_exec",

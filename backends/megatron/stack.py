@@ -27,9 +27,10 @@ FACTS: Stack = {
     # 10, 12, 8 and 22 bytes a logit, 52 together as `loss_bytes` has of the steps one by one.
     "loss_kernel": Said(
         "loss_kernel",
-        "fused",
+        "eager",
         "--cross-entropy-loss-fusion",
         priced=False,
+        notable=False,
         why="compiled for a CPU it moves as many bytes as before; no measured runs differ in it alone",
     ),
     "tp_overlap": Said("tp_overlap", True, "--tp-comm-overlap", where="tp"),
@@ -43,6 +44,7 @@ FACTS: Stack = {
         priced=False,
         why="no measured runs of Megatron-LM differ in it alone; `fp8_efficiency` stands for all",
     ),
+    "fp8_params": Said("fp8_params", False, "--fp8-param-gather", job={"precision": "fp8"}),
     "cuda_graph": Said("cuda_graph", True, "--cuda-graph-impl"),
 }
 
@@ -53,8 +55,9 @@ SAID_AS = {
     "--overlap-grad-reduce": "dp_overlap, which is on",
     "--overlap-param-gather": "dp_overlap, which is on",
     "--flash-attention-version": "attention_kernel = fa2 or fa3",
-    "--cross-entropy-loss-fusion": "loss_kernel = fused",
+    "--cross-entropy-loss-fusion": "loss_kernel, which is fused",
     "--cuda-graph-impl": "cuda_graph = true",
+    "--fp8-param-gather": "fp8_params, which is on",
 }
 #: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
 WHOLE_STEP = "full_iteration"
@@ -131,6 +134,11 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         yield contradiction(
             job, "megatron", "attention_kernel", message, "leave attention_kernel out"
         )
+    if options.tp_overlap and train.precision == "nvfp4":
+        # training/initialize.py:221 registers buffers of 16 bits without --fp8-format; Transformer Engine
+        # looks for quantized ones (pytorch/module/base.py, get_ub).
+        message = "`tp_overlap` with precision nvfp4, for which Megatron-LM registers no buffers"
+        yield contradiction(job, "megatron", "tp_overlap", message, "tp_overlap = false")
     for message in transformer_engine.recipe_problems(job):
         yield contradiction(job, "megatron", "fp8_recipe", message, "leave fp8_recipe out")
     for message in _graph_problems(job) if options.cuda_graph else ():

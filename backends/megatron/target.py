@@ -28,7 +28,7 @@ from .. import cautions, environment, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..extra import unpriced
 from ..host import HOST
-from . import data, extra, stack
+from . import data, extra, offload, quantized_weights, stack
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -56,6 +56,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "dp_shard": dp if zero[-1] else (1,),
         "zero": zero,
         "micro_batch": micro_batches(job),
+        "offload": offload.levels(job),
         "recompute": (0, 1, 2),
         "recompute_layers": tuple(k for k in RECOMPUTED if k < model.layers),
     }
@@ -67,7 +68,7 @@ OPTIMIZER_BYTES = {"adam": 12.0, "sgd": 8.0, "muon": 8.0, "adam8bit": 12.0}
 
 
 def state(job: Job, zero: int) -> StateBytes:
-    """16-bit weights (fp8 keeps them, without --fp8-param-gather) and fp32 gradients.
+    """Weights in 16 bits, or as their products read them, and fp32 gradients.
 
     megatron/training/theoretical_memory_usage.py counts the same: 18 bytes, or 6 + 12 / dp under the
     distributed optimizer; Megatron-FSDP divides gradients and weights too. 16-bit gradients
@@ -76,7 +77,7 @@ def state(job: Job, zero: int) -> StateBytes:
     """
     short = options_of(job).grad_dtype == "bf16"
     return StateBytes(
-        weights=2.0,
+        weights=quantized_weights.weight_bytes(job, zero),
         gradients=2.0 if short else 4.0,
         optimizer=OPTIMIZER_BYTES[job.train.optimizer],
         weights_sharded=zero >= 3,
@@ -96,7 +97,9 @@ TRAITS = Traits(
         state=state,
         selective="core_attention",
         # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
-        saves_fp8=True,
+        saves_quantized=True,
+        host_gradient_bytes=offload.GRADIENT_BYTES,
+        copied_weight_bytes=quantized_weights.copied_bytes,
         # tensor_parallel/cross_entropy.py: 16-bit logits and one fp32 copy, reused by the gradient.
         logit_bytes=6.0,
         # megatron_fsdp/param_and_grad_buffer.py: an fp32 bucket per layer, filled from 16-bit gradients.
@@ -116,6 +119,7 @@ TRAITS = Traits(
         context="ring",
         # arguments.py: bf16 runs reduce in fp32 unless --grad-reduce-in-bf16.
         reduce_bytes=4.0,
+        updated_weight_bytes=quantized_weights.gathered_bytes,
         # core/distributed/distributed_data_parallel.py: 40 M, or 1 M for each rank of a large group.
         bucket=lambda job, ranks, ways: np.maximum(40e6, 1e6 * ranks),
     ),
@@ -145,7 +149,7 @@ TARGET = Target(
     name="megatron",
     options=Options,
     domains=domains,
-    predicates=(*PREDICATES, *stack.PREDICATES),
+    predicates=(*PREDICATES, *stack.PREDICATES, *offload.PREDICATES),
     refusals=REFUSALS,
     traits=TRAITS,
     stack=stack.traits,

@@ -24,6 +24,12 @@ WIDEST_HEAD = 256
 HEAD_MULTIPLE = 8
 
 
+#: Precisions whose products Transformer Engine quantizes: sides of matrices come in multiples of these.
+#: pytorch/utils.py:614 (fp8), blocks of 32 values (mxfp8), 16 bytes of 4 bits (Megatron-LM core_v0.19.2,
+#: core/fp4_utils.py:176).
+SIDE_MULTIPLE = {"fp8": 16, "mxfp8": 32, "nvfp4": 32}
+
+
 def recipe_of(job: Job) -> str | None:
     """The recipe of the job's fp8 products; None where they are not in fp8."""
     if job.train.precision == "mxfp8":

@@ -114,6 +114,9 @@ FACTS: Stack = {
     ),
     "grad_dtype": Fixed("fp32", "0.2.2 config/job_config.py: mixed_precision_reduce is float32"),
     "fp8_recipe": Said("fp8_recipe", "rowwise", '"rowwise"', job={"precision": "fp8"}),
+    "fp8_params": Fixed(
+        "off", "0.2.2 components/quantization/float8.py: fp32 or bf16 weights, cast in each product"
+    ),
     "cuda_graph": Said("cuda_graph", False, "disable_cuda_graphs", block={"version": "0.3"}),
 }
 

@@ -65,9 +65,9 @@ def efficiency(
 
 #: Priors of products are those of shapes of models, of memory what elementwise kernels reach by SimuMax's
 #: table of B200, all by the sources in dsl/std/gpus.par; Volta's products have that of the best shape,
-#: Blackwell's fp8 and Ultra those of Blackwell, gaps those of 15 kernels. Efficiencies may go down to four
-#: fifths of a prior and up to the best figure of the chip. The host's time is not among them: no measured
-#: run tells of it alone.
+#: Blackwell's fp8 and fp4 and Ultra those of Blackwell, gaps those of 15 kernels. Efficiencies may go down
+#: to four fifths of a prior and up to the best figure of the chip. The host's time is not among them: no
+#: measured run tells of it alone.
 PARAMETERS = (
     efficiency("Volta", "matmul_efficiency", VOLTA, 59, 80, 74),
     efficiency("Volta", "memory_efficiency", VOLTA, 54, 85, 67),
@@ -83,6 +83,7 @@ PARAMETERS = (
     efficiency("Blackwell", "memory_efficiency", SM100, 54, 85, 67),
     efficiency("Blackwell Ultra", "matmul_efficiency", ULTRA, 39, 78, 49),
     efficiency("Blackwell Ultra", "fp8_efficiency", ULTRA, 39, 90, 49),
+    efficiency("Blackwell", "fp4_efficiency", SM100, 39, 90, 49),
     Parameter("every framework gap_seconds", "gap_seconds", tuple(BACKENDS), 0.01e-3, 0, 40, 6),
 )
 

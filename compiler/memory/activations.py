@@ -24,7 +24,7 @@ def attention_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> 
         wide = (4 * query_key + 4 * model.heads * model.v_head_dim) / tp + compressed
     else:
         wide = 2 * model.head_size * (2 * model.heads / tp + 2 * np.maximum(model.groups / tp, 1.0))
-        wide = wide + _fp8_copy_bytes(case) * model.head_size * model.heads / tp
+        wide = wide + _quantized_copy_bytes(case) * model.head_size * model.heads / tp
         wide = wide + _repeated_key_bytes(case) / tp
     statistics = 4 * model.heads / tp
     residual = _residual_bytes(case, tp, tokens)
@@ -38,10 +38,10 @@ def _repeated_key_bytes(case: Case) -> int:
     return 4 * model.head_size * copies
 
 
-def _fp8_copy_bytes(case: Case) -> int:
-    """Bytes per element of the second copy of attention's output that fp8 keeps: the backward pass of
-    attention reads it in 16 bits, that of the projection in 8."""
-    return case.input_bytes % 2
+def _quantized_copy_bytes(case: Case) -> float:
+    """Bytes per element of the second copy of attention's output: the backward pass of attention reads it in
+    16 bits, that of the projection as quantized."""
+    return case.input_bytes if case.input_bytes < 2 else 0
 
 
 def score_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
@@ -53,7 +53,7 @@ def score_bytes(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Colu
     return kept * case.model.heads / tp * micro_batch * float(case.seq_len) ** 2 / cp
 
 
-def _ffn_inner(case: Case) -> int:
+def _ffn_inner(case: Case) -> float:
     """Bytes kept per element of a feed-forward's width: inputs of the activation function (two when gated)
     and of the second product; unfused ones also keep its output when gated."""
     gated = case.model.gated

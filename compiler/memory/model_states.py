@@ -7,7 +7,7 @@ one number per layout. `zero` is the stage, `shard` the ranks that share a state
 
 import numpy as np
 
-from ..algebra import KIB, Array, Column, term
+from ..algebra import KIB, Array, Column, by_stage, term
 from ..case import Case
 from ..model import parameters
 
@@ -85,7 +85,8 @@ def host_width(case: Case, zero: Column, shard: Column, offload: Column) -> Colu
     state = _state_fields(case, zero)
     optimizer, weights = (_share(state, kind, shard) for kind in ("optimizer", "weights"))
     gradients = np.where(case.sums_on_host(zero, offload), _share(state, "gradients", shard), 0.0)
-    moved = np.where(offload >= 1, optimizer, 0.0) + np.where(offload == 2, weights, 0.0)
+    copied = case.traits.memory.host_gradient_bytes / np.where(state["optimizer_sharded"], shard, 1)
+    moved = np.where(offload >= 1, optimizer + copied, 0.0) + np.where(offload == 2, weights, 0.0)
     return SCALE * (moved + gradients)
 
 
@@ -107,6 +108,32 @@ def weight_gradient(case: Case, tp: Column) -> Column:
     """KiB of a block's widest weight gradient, where computed apart from the step's sum."""
     width = (2 if case.model.gated else 1) * (case.model.ffn or case.model.expert_width)
     return case.traits.memory.weight_gradient_bytes * case.model.hidden * width / tp / KIB
+
+
+@term("KiB", of=("tp", "zero"))
+def copied_dense_weights(case: Case, tp: Column, zero: Column) -> Column:
+    """KiB of the quantized copies of one dense layer's weights that stay for the step."""
+    block = parameters.per_rank(case.dense_block, tp, 1)
+    return _copied_bytes(case, zero) * block / KIB
+
+
+@term("KiB", of=("tp", "expert_ways", "zero"))
+def copied_moe_weights(case: Case, tp: Column, expert_ways: Column, zero: Column) -> Column:
+    """KiB of the quantized copies of one MoE layer's weights that stay for the step."""
+    if not case.model.moe:
+        return 0.0 * np.asarray(tp)
+    block = parameters.per_rank(case.moe_block, tp, expert_ways)
+    return _copied_bytes(case, zero) * block / KIB
+
+
+def copies_weights(case: Case) -> bool:
+    """Whether any stage keeps quantized copies of weights."""
+    return bool(np.any(_copied_bytes(case, np.arange(4))))
+
+
+def _copied_bytes(case: Case, zero: Column) -> Column:
+    copied = case.traits.memory.copied_weight_bytes
+    return by_stage(lambda stage: copied(case.job, stage), zero)
 
 
 @term("KiB", of=("tp", "pp"))

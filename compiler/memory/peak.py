@@ -67,6 +67,17 @@ def parameter_kib(x: Algebra[Value], load: Load[Value], common: Term, experts: T
     return x.over(total, SCALE)
 
 
+def copied_weights(x: Algebra[Value], load: Load[Value]) -> Value:
+    """KiB of quantized copies of a rank's blocks, MTP blocks as those of the last kind."""
+    if not model_states.copies_weights(x.case):
+        return x.number(0)
+    terms = {"dense": model_states.copied_dense_weights, "moe": model_states.copied_moe_weights}
+    copies = {kind: x.term(terms[kind]) for kind in kinds(x.case)}
+    held = added(x, (x.times(load.held[kind], each) for kind, each in copies.items()))
+    last = list(copies.values())[-1]
+    return held + x.times(x.case.model.mtp_layers, last) if load.last else held
+
+
 def unallocated_gradients(x: Algebra[Value], load: Load[Value]) -> Value:
     """KiB of a rank's gradients that the backward pass of the step's only micro-batch has yet to allocate."""
     return parameter_kib(
@@ -109,13 +120,15 @@ def fixed_kib(case: Case) -> int:
 def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
     """KiB on a rank at its peak, by part; the sum must stay below the GPU's memory."""
     kept = parameter_kib(x, load, model_states.state_width, model_states.expert_state_width)
+    copied = copied_weights(x, load)
     found = moments(x, load)
     # The update's buffers are few and large: they leave no gaps.
     small = x.largest(*(moment for name, moment in found.items() if name != "update"))
     return {
         "states": kept,
+        "copied_weights": copied,
         "moment": x.largest(*found.values()),
-        "fragments": x.over(kept + small, FRAGMENTS),
+        "fragments": x.over(kept + copied + small, FRAGMENTS),
         "buffers": x.number(fixed_kib(x.case)),
     }
 

@@ -156,8 +156,10 @@ def stage_memory(x: Numbers, load: Load[int], widths: Widths) -> dict[str, int]:
     absent = 0 if updating else KIB * peak.unallocated_gradients(x, load)
     activations = 0 if updating else KIB * peak.activations(x, load)
     transient = moments[fullest] - activations + absent
+    states = _states(load, widths, total["states"], absent)
     return {
-        **_states(load, widths, total["states"], absent),
+        **states,
+        "weights": states["weights"] + total["copied_weights"],
         "activations": activations,
         "logits": transient if fullest == "logits" else 0,
         "workspace": 0 if fullest == "logits" else transient,

@@ -56,14 +56,14 @@ def reduce_experts(case: Case, expert_ways: Column, expert_group: Column, zero: 
 @term("ns/Mi", of=("tp", "shard", "zero"))
 def regather_common(case: Case, tp: Column, shard: Column, zero: Column) -> Column:
     """Nanoseconds per Mi-parameter, but for routed experts, of the step's gather of updated weights."""
-    seconds = traffic.regather_seconds(case, shard, tp)
+    seconds = traffic.regather_seconds(case, zero, shard, tp)
     return NANO * MEBI * np.where(_gathered_once(case, zero), seconds, 0.0)
 
 
 @term("ns/Mi", of=("expert_ways", "expert_shard", "zero"))
 def regather_experts(case: Case, expert_ways: Column, expert_shard: Column, zero: Column) -> Column:
     """Nanoseconds per Mi-parameter of routed experts of the step's gather of updated weights."""
-    seconds = traffic.regather_seconds(case, expert_shard, expert_ways)
+    seconds = traffic.regather_seconds(case, zero, expert_shard, expert_ways)
     return NANO * MEBI * np.where(_gathered_once(case, zero), seconds, 0.0)
 
 

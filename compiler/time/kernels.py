@@ -16,8 +16,9 @@ TILE = 128
 #: Bytes moved to cast one element of an 8-bit product's operand: read in 16 bits, written in 8 and,
 #: transposed, in 8 again (Transformer Engine, cast_transpose). MXFP8 scales blocks along both dimensions and
 #: lays out the scales: fitted to the difference between public runs of one job in both precisions (Llama 3 8B
-#: and 70B on Blackwell, 2 to 11 %).
-CAST_BYTES = {"fp8": 4.0, "mxfp8": 7.0}
+#: and 70B on Blackwell, 2 to 11 %). NVFP4 reads 16 bits twice, first for the tensor's maximum, and writes 4
+#: bits and a scale of 8 for each 16 values along either side (Transformer Engine, NVFP4BlockScaling).
+CAST_BYTES = {"fp8": 4.0, "mxfp8": 7.0, "nvfp4": 5.125}
 #: Elements of 16 bits that tensor cores load at once, and the share of their rate that products with
 #: unaligned rows reach (NVIDIA, Matrix Multiplication Background: 16 bytes). Padding nanoGPT's 50,257 tokens
 #: to 50,304 makes it a quarter faster (its author's figure), and the head is 0.31 of its FLOP.

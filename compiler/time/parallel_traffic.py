@@ -178,10 +178,11 @@ def reduce_seconds(
     return once + _all_reduce(case, width, replicate, stride * size) / np.maximum(size, 1)
 
 
-def regather_seconds(case: Case, size: Column, stride: Column) -> Column:
-    """Seconds per parameter of the step's all-gather of updated 16-bit weights (ZeRO 1 and 2)."""
-    bucket = case.traits.wire.gather_bucket or case.traits.wire.bucket
-    return _per_parameter(case, 2.0, size, stride, bucket=bucket)
+def regather_seconds(case: Case, zero: Column, size: Column, stride: Column) -> Column:
+    """Seconds per parameter of the step's all-gather of updated weights (ZeRO 1 and 2)."""
+    wire = case.traits.wire
+    width = by_stage(lambda stage: wire.updated_weight_bytes(case.job, stage), zero)
+    return _per_parameter(case, width, size, stride, bucket=wire.gather_bucket or wire.bucket)
 
 
 def optimizer_seconds(case: Case, owned_share: Column, offload: Column) -> Column:
@@ -194,7 +195,7 @@ def optimizer_seconds(case: Case, owned_share: Column, offload: Column) -> Colum
 
 def _per_parameter(
     case: Case,
-    width_bytes: float,
+    width_bytes: Column,
     size: Column,
     stride: Column,
     share: Column = 1.0,
@@ -216,7 +217,7 @@ def _all_reduce(case: Case, width_bytes: float, size: Column, stride: Column) ->
 
 
 def _bandwidth_seconds(
-    case: Case, width_bytes: float, size: Column, stride: Column, share: Column = 1.0
+    case: Case, width_bytes: Column, size: Column, stride: Column, share: Column = 1.0
 ) -> Column:
     """Seconds per parameter of one ring pass without latency; across nodes over a share of the ports."""
     rate = collectives.bus_bandwidth(case.cluster, size, stride)

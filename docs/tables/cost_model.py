@@ -196,6 +196,13 @@ def _masked_job() -> Job:
     return job.model_copy(update={"model": job.model.model_copy(update={"attention_sinks": True})})
 
 
+def _in_fp8(value: Callable[[Job, int], float]) -> str:
+    """Of the example in fp8, at ZeRO 0, 1, 2, 3."""
+    job = example()
+    train = job.train.model_copy(update={"precision": "fp8"})
+    return _stages(lambda zero: value(job.model_copy(update={"train": train}), zero))
+
+
 #: What is said of each field of `Traits`, and how; `state` has a table of its own.
 SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
@@ -247,13 +254,22 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
         "with offload, gradients are summed on the host at ZeRO 0, 1, 2, 3",
         _stages,
     ),
+    "host_gradient_bytes": ("with offload, bytes per gradient copied to the host", _plain),
     "wide_ports": ("ports of a node that ZeRO 3's collectives reach", _or_all),
     "vocab_multiple": ("vocabulary padded to a multiple of", _multiple),
     "keeps_outputs": ("a pipeline keeps outputs beside inputs", _plain),
     "receive_buffers": ("outputs and gradients that a stage has further buffers for", _plain),
     "output_logit_bytes": ("bytes per logit of outputs that a pipeline's end keeps", _plain),
     "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
-    "saves_fp8": ("fp8 keeps inputs of linear layers in 8 bits", _plain),
+    "saves_quantized": ("inputs of linear layers are kept as quantized for the product", _plain),
+    "copied_weight_bytes": (
+        "bytes per weight of copies that fp8 products keep, at ZeRO 0, 1, 2, 3",
+        _in_fp8,
+    ),
+    "updated_weight_bytes": (
+        "bytes per updated weight that is gathered in fp8, at ZeRO 0, 1, 2, 3",
+        _in_fp8,
+    ),
     "checkpoints": ("inputs of recomputed layers are kept", _word),
     "sequence_parallel": ("tp divides norms, dropout and residuals too", _plain),
     "whole_boundary": ("every rank of tp sends all that a stage hands over", _plain),

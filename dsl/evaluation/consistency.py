@@ -336,8 +336,8 @@ def gpu_has_the_precision(parts: Parts) -> Complaints:
         return
     gpu = cluster.gpu
     if gpu.rate(train.precision) is None:
-        has = [name for name in ("bf16", "fp16", "fp8") if gpu.rate(name) is not None]
-        wanted = "fp8" if train.precision == "mxfp8" else train.precision
+        has = [name for name in ("bf16", "fp16", "fp8", "fp4") if getattr(gpu, name) is not None]
+        wanted = {"mxfp8": "fp8", "nvfp4": "fp4"}.get(train.precision, train.precision)
         message = (
             f"{gpu.name or 'the gpu'} has no {wanted} rate, which precision {train.precision} needs"
         )

@@ -17,7 +17,7 @@ NEEDED = {
     "model": ("layers", "hidden", "heads", "ffn", "vocab"),
     "train": ("seq_len", "global_batch", "steps"),
 }
-_PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8")
+_PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 RECOMPUTED = ("none", "selective", "full")
 
 
@@ -55,7 +55,8 @@ def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
     if (launch.number("ulysses") or 1) > 1:
         found["cp"] = launch.number("ulysses") or 1
     found |= known(**{name: launch.number(name) for name in ("micro_batch", "zero")})
-    recompute = launch.value("recompute")
+    recompute, offload = launch.value("recompute"), launch.value("offload")
+    found |= {"offload": offload} if offload in ("optimizer", "all") else {}
     return found | ({"recompute": str(recompute)} if recompute in RECOMPUTED else {})
 
 

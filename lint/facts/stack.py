@@ -35,7 +35,7 @@ def stack_drifts(launch: LaunchedJob, job: Job) -> Iterator[Drift]:
     if all(spec.name != backend.target.name for spec in job.targets) or not launch.facts:
         return
     for said in backend.stack.values():
-        if isinstance(said, Said) and _decided(said, launch, job):
+        if isinstance(said, Said) and _decided(said, launch, job) and _compared(said, job, backend):
             wanted = _asked(said, job, backend)
             path = ("train",) if said.of_train else ("target", backend.target.name)
             for found in _read(said, launch, backend):
@@ -52,6 +52,12 @@ def _decided(said: Said, launch: LaunchedJob, job: Job) -> bool:
         getattr(job.train, name) == value and launch.value(name) in (None, value)
         for name, value in needed
     )
+
+
+def _compared(said: Said, job: Job, backend: Backend) -> bool:
+    """Whether a difference is worth a word: always, or where the job itself says the fact."""
+    options = job.train if said.of_train else job.options(backend.target.name)
+    return said.notable or (options is not None and said.name in options.model_fields_set)
 
 
 def _read(said: Said, launch: LaunchedJob, backend: Backend) -> Iterator[Value | None]:

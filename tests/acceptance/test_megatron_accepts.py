@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
+from parc.backends.megatron.quantized_weights import kept_quantized
 from parc.backends.megatron.transformer_engine import ATTENTION, FORMATS, recipe_of
 from parc.compiler.case import Case
 from parc.compiler.model import parameters
@@ -90,6 +91,8 @@ def stack(plan: Plan) -> dict[str, Any]:
         "flash": version,
         "fused_loss": options.loss_kernel == "fused",
         "fp8": recipe and [FORMATS[recipe], recipe],
+        "fp4": ["e2m1", "nvfp4"] if plan.job.train.precision == "nvfp4" else None,
+        "fp8_params": kept_quantized(plan.job, layout.zero),
         "graph": "full_iteration" if options.cuda_graph else "none",
         "tp_overlap": options.tp_overlap and layout.tp > 1,
         "dp_overlap": options.dp_overlap and layout.dp * layout.cp > 1,

@@ -134,6 +134,7 @@ def test_virtual_stages_and_partial_recomputation_of_megatron() -> None:
     layout = log.layout
     assert (layout["recompute"], layout["recompute_layers"], layout["vpp"]) == (2, 3, 4)
     assert log.uneven and log.train["precision"] == "fp8"
+    assert read("megatron", text.replace("  fp8 .", "  fp4 .")).train["precision"] == "nvfp4"
 
 
 @pytest.mark.parametrize(

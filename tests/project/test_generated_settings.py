@@ -14,6 +14,7 @@ from tests.acceptance.support.job_generator import job_text
 from tests.acceptance.support.sample import WHOLE_JOBS
 
 LEAST = 20
+PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 #: Comes with the GPU or the nodes of std that a job names, or from a database that a lone SLURM has not.
 ELSEWHERE = {"gpu.vendor", "gpu.arch", "cluster.nvlink_mesh", "launch.qos", "launch.reservation"}
 _ROUTER = {
@@ -91,6 +92,12 @@ def test_every_setting_is_met(target: str) -> None:
     found = counts(target)
     rare = {name: found[name] for name in expected(target) if found[name] < LEAST}
     assert not rare
+
+
+def test_every_precision_of_megatron_is_met() -> None:
+    texts = [job_text("megatron", 1, number) for number in range(WHOLE_JOBS["megatron"])]
+    found = Counter(re.findall(r"(?m)^  precision = (\w+)", "\n".join(texts)))
+    assert {word: found[word] for word in PRECISIONS if found[word] < LEAST} == {}
 
 
 @pytest.mark.parametrize("target", ONE_VALUE)

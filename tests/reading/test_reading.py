@@ -83,6 +83,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "--rampup-batch-size 16 16 6_000_000": {"rampup": "16 16 6_000_000"},
     "--bf16 --fp8-format hybrid": {"precision": "bf16+fp8"},
     "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8": {"precision": "bf16+mxfp8"},
+    "--bf16 --fp4-format e2m1": {"precision": "bf16+nvfp4"},
     "": {"precision": "fp32", "zero": "none", "tp": 1, "kv_heads": 16, "recompute": "none"},
     "--ds-sequence-parallel-size 4": {"ulysses": 4, "dp": 2},
     "--num-experts 8 --tensor-model-parallel-size 2": {"experts": 8, "etp": 2, "ep": 1},

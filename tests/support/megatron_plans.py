@@ -115,6 +115,12 @@ PLANS = {
         gpu=sample_plans.B200,
         precision="mxfp8",
     ),
+    "fp4_experts": plan_of(
+        MOE,
+        Layout(ep=8, dp_shard=8, zero=1, microbatches=8),
+        gpu=sample_plans.B200,
+        precision="nvfp4",
+    ),
     "muon": plan_of(layout=Layout(tp=2, dp_replicate=4, microbatches=8), optimizer="muon"),
     "wsd": plan_of(schedule="wsd", warmup=100, decay_steps=1500, decay_style="sqrt"),
     "ramp": plan_of(

@@ -4,6 +4,7 @@ from ....compiler.plan import Plan
 from ....dsl.job import Job
 from ....dsl.model import Model
 from ...capability import AMPERE, older_nvidia
+from ..transformer_engine import SIDE_MULTIPLE
 from .flags import Flag, flag, switches
 
 #: What the balancing loss looks at -> the loss by its name (core/transformer/moe/router.py).
@@ -89,7 +90,7 @@ def _products(plan: Plan) -> list[Flag]:
             # experts.py:204 of 0.19.2
             why = "grouped experts with biases refuse it"
             found.append(flag("--no-bias-dropout-fusion", why=why))
-    if plan.job.train.precision in ("fp8", "mxfp8"):
-        why = "fp8 products need padded token counts"
+    if plan.job.train.precision in SIDE_MULTIPLE:
+        why = "quantized products need padded token counts"
         found.append(flag("--moe-router-padding-for-quantization", why=why))
     return found

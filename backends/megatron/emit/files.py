@@ -72,6 +72,7 @@ def facts(plan: Plan) -> dict[str, Value]:
         "sequence_parallel": bool(sequence_parallel(plan.job, layout.tp)),
         "distributed_optimizer": layout.zero >= 1,
     }
+    found |= {"offload": layout.offload_name} if layout.offload else {}
     return found | ({"etp": layout.etp} if model.moe else {})
 
 
@@ -111,6 +112,7 @@ def _summary(plan: Plan) -> list[str]:
     degree = [f"zero {layout.zero}", f"micro-batch {layout.micro_batch} x {layout.microbatches}"]
     degree += [f"vpp {layout.vpp}"] if layout.vpp > 1 else []
     degree += [f"ep {layout.ep}, etp {layout.etp}"] if plan.job.model.moe else []
+    degree += [f"offload {layout.offload_name}"] if layout.offload else []
     degree.append(f"recompute {layout.recompute_name}")
     used, ceiling = estimate.memory_bytes / _GIB, estimate.ceiling_bytes / _GIB
     return [

@@ -1,6 +1,7 @@
 """The layout's options, each with the reason and the numbers behind it."""
 
 from ....compiler.plan import Plan
+from ..quantized_weights import kept_quantized
 from ..rules import sequence_parallel
 from .flags import Flag, flag
 from .pipeline import described, split_flags
@@ -80,8 +81,19 @@ def _data(plan: Plan) -> list[Flag]:
         return [*_sharded(plan, group), *_overlaps(plan, group, gathers=True)]
     if layout.zero == 1:
         why = f"optimizer states over {group} GPUs{_share(plan, 'optimizer')}"
-        return [flag("--use-distributed-optimizer", why=why), *_overlaps(plan, group, gathers=True)]
+        found = [flag("--use-distributed-optimizer", why=why), *_quantized_weights(plan)]
+        return [*found, *_overlaps(plan, group, gathers=True)]
     return _overlaps(plan, group, gathers=False)
+
+
+def _quantized_weights(plan: Plan) -> list[Flag]:
+    if not kept_quantized(plan.job, plan.layout.zero):
+        return []
+    found = [flag("--fp8-param-gather", why="no copy of the layers' weights in 16 bits")]
+    if plan.job.train.precision == "mxfp8":
+        why = "updated weights arrive where gradients will be"
+        found.append(flag("--reuse-grad-buf-for-mxfp8-param-ag", why=why))
+    return found
 
 
 def _sharded(plan: Plan, group: int) -> list[Flag]:
@@ -122,7 +134,22 @@ def _share(plan: Plan, term: str) -> str:
 
 
 def memory_flags(plan: Plan) -> list[Flag]:
-    """Recomputation: which activations are thrown away, and what the fullest GPU then holds."""
+    """What leaves the GPU, and what is thrown away: the optimizer's states, and activations."""
+    return [*_offloaded(plan), *_recomputed(plan)]
+
+
+def _offloaded(plan: Plan) -> list[Flag]:
+    if not plan.layout.offload:
+        return []
+    return [
+        flag("--optimizer-cpu-offload", why="fp32 weights and moments live on the host"),
+        flag("--optimizer-offload-fraction", "1.0"),
+        flag("--use-precision-aware-optimizer", why="offload is part of it"),
+        flag("--overlap-cpu-optimizer-d2h-h2d", why="gradients and weights travel meanwhile"),
+    ]
+
+
+def _recomputed(plan: Plan) -> list[Flag]:
     layout = plan.layout
     if layout.recompute_name == "none":
         return []

@@ -43,6 +43,13 @@ def _precision_flags(plan: Plan) -> list[Flag]:
     if recipe is not None:
         return _fp8(recipe)
     return {
+        "nvfp4": [
+            flag("--bf16"),
+            flag("--fp4-format", "e2m1"),
+            flag(
+                "--fp4-recipe", "nvfp4", why="one scale for each 16 values, and one for the tensor"
+            ),
+        ],
         "bf16": switches("--bf16"),
         "fp16": [
             flag("--fp16"),
@@ -137,12 +144,24 @@ def _asynchronous(sharded: bool) -> list[Flag]:
     ]
 
 
+#: Steps between collections of Python's garbage: that of Megatron-Bridge's recipes (manual_gc_interval).
+COLLECTED_EVERY = 100
+
+
 def distributed_flags(plan: Plan) -> list[Flag]:
-    timeout = plan.job.train.collective_timeout
+    timeout, found = plan.job.train.collective_timeout, _garbage(plan.options)
     if timeout is None:
-        return []
+        return found
     why = f"a collective that hangs for {timeout:g} s ends the job"
-    return [flag("--distributed-timeout-minutes", max(1, math.ceil(timeout / 60)), why=why)]
+    return [*found, flag("--distributed-timeout-minutes", max(1, math.ceil(timeout / 60)), why=why)]
+
+
+def _garbage(options: Options) -> list[Flag]:
+    """Left to `extra` where that says anything of it."""
+    if any(key.replace("_", "-").startswith("manual-gc") for key in options.extra):
+        return []
+    why = "Python collects garbage on all ranks in one step: none waits for another's"
+    return [flag("--manual-gc", why=why), flag("--manual-gc-interval", COLLECTED_EVERY)]
 
 
 def logging_flags(plan: Plan) -> list[Flag]:

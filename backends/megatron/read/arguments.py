@@ -148,6 +148,8 @@ def _sharding(given: CommandOptions) -> Iterator[Found]:
         stage = Unknown(f"`{name}` is not decided") if known is None else known
         place = given.place(name, "--use-megatron-fsdp")
     yield "sharding", stage, place
+    if given.given("--optimizer-cpu-offload"):
+        yield "offload", "optimizer", given.place("--optimizer-cpu-offload")
     yield "distributed_optimizer", True if fsdp else distributed, given.place(flag)
 
 
@@ -196,12 +198,15 @@ def _precision(given: CommandOptions, deepspeed: DeepSpeed) -> Iterator[Found]:
     base = names[0][2:] if names else "fp32"
     place = given.place(*(names or ["--bf16"]))
     eight = next((name for name in spelling.FP8 if given.given(name)), None)
-    unknown = None if eight else given.absent(*spelling.FP8)
+    four = given.given(spelling.FP4)
+    unknown = None if eight or four else given.absent(*spelling.FP8, spelling.FP4)
     if unknown is not None:
         yield "precision", unknown, place
         return
     recipe = given.text("--fp8-recipe")
-    if eight and isinstance(recipe, Unknown):
+    if four:
+        yield "precision", f"{base}+nvfp4", given.place(spelling.FP4)
+    elif eight and isinstance(recipe, Unknown):
         yield "precision", recipe, given.place("--fp8-recipe")
     elif eight:
         kind = "mxfp8" if recipe == "mxfp8" else "fp8"

@@ -8,7 +8,7 @@ from ..stack import WHOLE_STEP
 from ..transformer_engine import FORMATS
 from . import spelling
 from .ramp import batch_ramp
-from .target_block import options
+from .target_block import distributed_optimizer, options
 
 #: Sizes and shape of the model.
 _MODEL = """
@@ -36,13 +36,16 @@ _LAYOUT = """
     --expert-model-parallel-size --expert-tensor-parallel-size --num-virtual-stages-per-pipeline-rank
     --num-layers-per-virtual-pipeline-stage --sequence-parallel --use-distributed-optimizer
     --use-megatron-fsdp --data-parallel-sharding-strategy --use-torch-fsdp2
+    --optimizer-cpu-offload --optimizer-offload-fraction --use-precision-aware-optimizer
+    --overlap-cpu-optimizer-d2h-h2d
     --torch-fsdp2-no-reshard-after-forward --micro-batch-size --recompute-granularity
     --recompute-activations --recompute-method --recompute-num-layers --recompute-modules --deepspeed
     --deepspeed-config --ds-config
 """
 _TRAINING = """
     --global-batch-size --step-batch-size-schedule --rampup-batch-size --train-iters --train-samples
-    --bf16 --fp16 --fp8-recipe --optimizer --adam-beta1 --adam-beta2 --sgd-momentum --muon-momentum --lr
+    --bf16 --fp16 --fp8-recipe --fp4-format --fp4-recipe
+    --optimizer --adam-beta1 --adam-beta2 --sgd-momentum --muon-momentum --lr
     --min-lr --weight-decay --clip-grad --hidden-dropout --attention-dropout --attention-backend --seed
     --lr-decay-style --lr-decay-iters --lr-decay-samples --lr-warmup-iters --lr-warmup-samples
     --lr-warmup-fraction --lr-wsd-decay-style --lr-wsd-decay-iters --lr-wsd-decay-samples
@@ -55,7 +58,7 @@ _TARGET = """
     --use-pytorch-profiler --profile-step-start --profile-step-end
     --flash-attention-version --cross-entropy-loss-fusion --cross-entropy-fusion-impl --cuda-graph-impl
     --te-rng-tracker --no-check-for-nan-in-loss-and-grad --overlap-grad-reduce --overlap-param-gather
-    --tp-comm-overlap --grad-reduce-in-bf16
+    --tp-comm-overlap --grad-reduce-in-bf16 --fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag
 """
 #: Where things are written, loaded and shown, and how often.
 _WATCHED = """
@@ -143,6 +146,12 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--cross-entropy-fusion-impl": lambda config, setting: text_of(setting) == "te",
     "--cuda-graph-impl": lambda config, setting: text_of(setting) not in ("none", WHOLE_STEP),
     "--fp8-recipe": lambda config, setting: text_of(setting) not in FORMATS,
+    "--fp8-param-gather": lambda config, setting: not distributed_optimizer(config),
+    "--optimizer-offload-fraction": lambda config, setting: _number(text_of(setting)) != 1,
+    "--use-precision-aware-optimizer": lambda config, setting: (
+        not config.given("--optimizer-cpu-offload")
+    ),
+    "--fp4-recipe": lambda config, setting: text_of(setting) != "nvfp4",
 }
 
 

@@ -115,7 +115,9 @@ def _train(arguments: Mapping[str, str], batch: str) -> dict[str, int | str]:
     train: dict[str, int | str] = {**_numbers(arguments, TRAIN)}
     if batch:
         train["global_batch"] = int(batch)
-    if arguments.get("fp8", "None") != "None":
+    if arguments.get("fp4", "None") != "None":
+        train["precision"] = "nvfp4"
+    elif arguments.get("fp8", "None") != "None":
         train["precision"] = "mxfp8" if arguments.get("fp8_recipe") == "mxfp8" else "fp8"
     else:
         halves = [name for name in ("bf16", "fp16") if arguments.get(name) == "True"]

@@ -37,6 +37,8 @@ RECOMPUTE_METHOD = "--activations-checkpoint-method"
 RECOMPUTE_GRANULARITY = ("--recompute-granularity", "--activations-checkpoint-granularity")
 #: Switches and options that turn on FP8 in matmuls.
 FP8 = ("--fp8-format", "--fp8-hybrid", "--fp8-e4m3", "--fp8")
+#: The option that turns on FP4 in matmuls; --fp4-recipe is nvfp4 unless given.
+FP4 = "--fp4-format"
 
 #: Options that only Megatron and its forks have: a command with two of them is theirs.
 _TELLING_WORDS = """--tensor-model-parallel-size --pipeline-model-parallel-size --num-layers --hidden-size

@@ -86,11 +86,11 @@ def _stack(config: LaunchConfig) -> Values:
     found: Values = {"tp_overlap": config.given("--tp-comm-overlap")}
     found |= {"attention_kernel": _attention(config), "fp8_recipe": _recipe(config)}
     found["cuda_graph"] = text_of(config.option("--cuda-graph-impl")) == WHOLE_STEP
+    if config.given(*spelling.FP8) and distributed_optimizer(config):
+        found["fp8_params"] = config.given("--fp8-param-gather")
     if config.given("--grad-reduce-in-bf16"):
         found["grad_dtype"] = "bf16"
-    if config.given("--cross-entropy-loss-fusion"):
-        own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
-        found["loss_kernel"] = "fused" if own else None
+    found["loss_kernel"] = _loss(config)
     ranks = config.number("dp")
     if (
         ranks is not None
@@ -99,6 +99,18 @@ def _stack(config: LaunchConfig) -> Values:
     ):
         found["dp_overlap"] = config.given("--overlap-grad-reduce")
     return found
+
+
+def distributed_optimizer(config: LaunchConfig) -> bool:
+    """Whether ZeRO 1 is Megatron-LM's own."""
+    return config.given("--use-distributed-optimizer") and not config.given("--use-megatron-fsdp")
+
+
+def _loss(config: LaunchConfig) -> str | None:
+    if not config.given("--cross-entropy-loss-fusion"):
+        return "eager"
+    own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
+    return "fused" if own else None
 
 
 def _attention(config: LaunchConfig) -> str | None:

@@ -31,7 +31,7 @@ EAGER_KERNELS = {"sm70": 1271 * MIB, "sm80": 1573 * MIB}
 LAZY_SINCE = "2022-07"
 #: Bytes of kernels within a GPU's `reserve` (dsl/std/gpus.par), which stands for CUDA of today.
 LAZY_KERNELS = 512 * MIB
-PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8")
+PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
 #: Recipes of fp8 and the precision of the language that each is.
 FP8_RECIPES = {"delayed": "fp8", "tensorwise": "fp8", "rowwise": "fp8", "mxfp8": "mxfp8"}
 GRADIENTS = ("fp32", "bf16", "fp16")

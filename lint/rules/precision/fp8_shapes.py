@@ -1,5 +1,5 @@
-"""FP8 kernels want matrix sides in multiples of 16, MXFP8 blocks of 32: hidden size, feed-forward width and
-attention width must keep them after tp has divided them.
+"""FP8 kernels want matrix sides in multiples of 16, MXFP8 and NVFP4 of 32: hidden size, feed-forward width
+and attention width must keep them after tp has divided them.
 
 Why:
 Transformer Engine stops in the first step.

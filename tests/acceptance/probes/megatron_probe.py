@@ -96,6 +96,8 @@ def _stack(config: Any, traffic: Any) -> dict[str, Any]:
         "flash": config.flash_attention_version,
         "fused_loss": config.cross_entropy_loss_fusion,
         "fp8": config.fp8 and [str(config.fp8), str(config.fp8_recipe)],
+        "fp4": config.fp4 and [str(config.fp4), str(config.fp4_recipe)],
+        "fp8_params": traffic.fp8_param_gather and config.fp8_param,
         "graph": config.cuda_graph_impl,
         "tp_overlap": config.tp_comm_overlap,
         "dp_overlap": traffic.overlap_grad_reduce,
@@ -221,6 +223,7 @@ def _buildable(args: Any) -> Any:
     changed.transformer_impl = "local"
     changed.gradient_accumulation_fusion = False
     changed.fp8 = changed.fp4 = None
+    changed.fp8_param_gather = changed.reuse_grad_buf_for_mxfp8_param_ag = False
     changed.moe_router_padding_for_quantization = False
     changed.tp_comm_overlap = changed.moe_grouped_gemm = changed.moe_permute_fusion = False
     changed.use_cpu_initialization, changed.perform_initialization = True, False

@@ -11,7 +11,7 @@ CONDITIONS = {
         "require cp >= 2", "require zero == 0", "require zero == 1", "require zero == 2", "require zero == 3",
         "require recompute == full", "forbid recompute == full", "require recompute == selective",
         "require micro_batch >= 2", "require pp in {3, 5, 6, 7}", "require microbatches >= 2 * pp",
-        "require recompute_layers >= 1",
+        "require recompute_layers >= 1", "require offload == optimizer",
     ),
     "deepspeed": (
         "require pp >= 2", "require pp in {3, 5}", "require cp >= 2", "require zero == 0",

@@ -72,6 +72,7 @@ FEATURES: dict[str, Callable[[Ran], bool]] = {
     "fp16": lambda ran: ran.precision == "fp16",
     "fp8": lambda ran: ran.precision == "fp8",
     "mxfp8": lambda ran: ran.precision == "mxfp8",
+    "nvfp4": lambda ran: ran.precision == "nvfp4",
 }
 #: Why a column is not trained without a GPU, by feature; "" stands for all others.
 WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
@@ -83,6 +84,7 @@ WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
         "fp16": "CPUs train in bf16",
         "fp8": "products in fp8 need a GPU",
         "mxfp8": "products in fp8 need a GPU",
+        "nvfp4": "as fp8",
     },
     "deepspeed": {"fp16": "its CPU accelerator has no fp16"},
     "torchtitan-0.2.2": {

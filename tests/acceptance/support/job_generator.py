@@ -203,14 +203,14 @@ def _torchtitan_train(draw: Draw) -> Settings:
 
 def _precision(draw: Draw, gpu: str) -> str:
     choices = {
-        "megatron": ("bf16", "bf16", "bf16", "fp16", "fp8", "mxfp8"),
+        "megatron": ("bf16", "bf16", "bf16", "fp16", "fp8", "mxfp8", "nvfp4"),
         "deepspeed": ("bf16", "bf16", "fp16"),
         "torchtitan": ("bf16",) if draw.version else ("bf16", "bf16", "bf16", "fp8", "mxfp8"),
     }[draw.target]
     chosen: str = draw.one(*choices)
-    if chosen in ("fp8", "mxfp8") and gpu == "a100_80":
+    if chosen in ("fp8", "mxfp8", "nvfp4") and gpu == "a100_80":
         return "bf16"
-    return "fp8" if chosen == "mxfp8" and gpu not in ("b200", "gb200") else chosen
+    return "fp8" if chosen in ("mxfp8", "nvfp4") and gpu not in ("b200", "gb200") else chosen
 
 
 def _options(draw: Draw, kind: str, gpu: str, model: Settings, train: Settings) -> list[str]:
@@ -221,6 +221,8 @@ def _options(draw: Draw, kind: str, gpu: str, model: Settings, train: Settings) 
     if draw.target == "deepspeed":
         found += drawn_stack.deepspeed(draw.dice, draw.version, model, gpu, train)
     if draw.target == "megatron":
+        if train["precision"] == "nvfp4":
+            found = [each for each in found if not each.startswith("tp_overlap")]
         found += megatron_settings.kernels(draw.dice, gpu, model, train, found)
     options = BACKENDS[draw.target].target.options
     return found + more_options(draw.dice, draw.target, options, found)

@@ -258,13 +258,18 @@ def _value(dice: Random, setting: SettingType) -> str:
     return dice.choice(choices[setting.kind])
 
 
+#: Rates that few of the drawn GPUs have.
+BLACKWELLS = ("fp4",)
+
+
 def changed_numbers(dice: Random, kind: str, name: str) -> Settings:
     """Numbers of the std gpu or cluster, some of them up to a tenth off, in the words of the language."""
     entry = std_gpu(name) if kind == "gpu" else std_cluster(name)
     found: Settings = {}
     for key, setting in setting_types(CLASSES[kind]).items():
         value = getattr(entry, key)
-        if setting.kind not in ("number", "whole") or value is None or dice.random() > SHARE:
+        share = SHARE * (2 if key in BLACKWELLS else 1)
+        if setting.kind not in ("number", "whole") or value is None or dice.random() > share:
             continue
         if key in ("nodes", "gpus_per_node", "nvlink_domain", "pod_gpus"):
             continue

@@ -215,6 +215,13 @@ EXPECTED = {
     ),
     "qwen3": (["--qk-layernorm", "--norm-epsilon 1e-06", "--rotary-base 1000000"], "--kv-channels"),
     "blackwell": (["--fp8-format e4m3 --fp8-recipe mxfp8"], "--fp8-amax-history-len"),
+    "fp4_experts": (
+        [
+            "--bf16 --fp4-format e2m1 --fp4-recipe nvfp4",
+            "--moe-router-padding-for-quantization",
+        ],
+        "--fp8-format --fp8-recipe",
+    ),
     "muon": (["--optimizer muon --muon-momentum 0.9"], "--use-distributed-optimizer"),
     "wsd": (
         [
@@ -354,6 +361,13 @@ def test_short_runs_keep_the_warm_up() -> None:
     words = " ".join(arguments(plan_of(steps=100, warmup=2000)))
     assert "--train-iters 100 " in words
     assert "--lr-decay-iters 2001 --lr-warmup-iters 2000" in words
+
+
+def test_garbage_is_collected_together_unless_extra_says_how() -> None:
+    assert "--manual-gc --manual-gc-interval 100" in " ".join(arguments(plan_of()))
+    own = arguments(plan_of(options=Options(extra={"manual-gc": True, "manual_gc_interval": 7})))
+    assert own.count("--manual-gc") == 1
+    assert own[own.index("--manual-gc-interval") + 1] == "7"
 
 
 def test_extra_may_not_repeat_what_parc_writes() -> None:

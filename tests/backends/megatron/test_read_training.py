@@ -123,5 +123,6 @@ def test_sources(text: str, data: tuple[tuple[str, float], ...] | None) -> None:
 
 
 def test_values_that_the_block_does_not_take_are_left_out() -> None:
-    assert READER.options(config("--log-interval 0 --save x")) == {"checkpoints": "x"}
+    found = READER.options(config("--log-interval 0 --save x"))
+    assert found == {"checkpoints": "x", "loss_kernel": "eager"}
     assert "--log-interval" in arguments(PLANS["dp"])

@@ -48,6 +48,12 @@ RULES = {
         {"pp": 2, "ep": 8, "etp": 4, "gpus": 64},
         {"pp": 4, "ep": 8, "etp": 4, "gpus": 64},
     ),
+    "offload-zero": (job_of(), {"zero": 1, "offload": 1}, {"zero": 3, "offload": 1}),
+    "offload-fp8": (
+        job_of(options=Options(fp8_recipe="tensorwise"), precision="fp8"),
+        {"offload": 0},
+        {"offload": 1},
+    ),
     "seq-split": (job_of(seq_len=4104), {"tp": 4, "cp": 2}, {"tp": 8, "cp": 2}),
     "window-cp": (job_of(with_model(DENSE, window=1024)), {"cp": 1}, {"cp": 2}),
     "unfused-cp": (job_of(attention="unfused"), {"cp": 1}, {"cp": 2}),
@@ -166,7 +172,7 @@ def test_domains_of_a_dense_job() -> None:
     assert found["ep"] == found["etp"] == (1,)
     assert found["zero"] == (0, 1, 2, 3)
     assert 64 in found["dp_shard"] and all(128 % dp == 0 for dp in found["dp_shard"])
-    assert set(found) == set(NEUTRAL) - {"offload", "hpz"}
+    assert set(found) == set(NEUTRAL) - {"hpz"}
 
 
 def test_domains_of_other_jobs() -> None:
@@ -224,6 +230,8 @@ def test_domains_of_other_jobs() -> None:
             "PAR378",
         ),
         (DENSE, {"precision": "mxfp8"}, sample_plans.H100, "PAR327"),
+        (DENSE, {"precision": "nvfp4"}, sample_plans.H100, "PAR387"),
+        (DENSE, {"precision": "nvfp4"}, sample_plans.MI300X, "PAR387"),
         (with_model(MOE, bias=True, shared_experts=1), {}, sample_plans.H100, "PAR328"),
         (with_model(sample_plans.GPT_125M, mtp_layers=1), {}, sample_plans.H100, "PAR329"),
         (with_model(std_model("gpt_oss_20b"), mtp_layers=1), {}, sample_plans.H100, "PAR329"),

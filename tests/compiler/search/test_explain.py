@@ -126,7 +126,7 @@ def test_a_model_that_fits_nowhere_says_how_much_it_needs() -> None:
     complaint = only(job_of(memory="2100 MiB"))
     assert complaint.code == "PAR511"
     assert "needs" in complaint.message and "of 2.1 GiB" in complaint.message
-    least = answers(job_of()).swept.prices.memory_kib.min() / 2**20
+    least = answers(job_of(memory="2100 MiB")).swept.prices.memory_kib.min() / 2**20
     assert f"needs {least:.1f} GiB" in complaint.message
     assert complaint.help and "nodes" in complaint.help
 

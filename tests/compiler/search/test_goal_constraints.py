@@ -59,7 +59,7 @@ CONDITIONS = {
     "set of none": ("require tp not in {1, 8}", "require tp not in {1, 2, 4, 8}"),
     "range": ("require pp in 3..4", "require pp in 20..40"),
     "word": ("require recompute == full", "require offload == all"),
-    "words": ("require recompute in {selective, full}", "require offload in {optimizer, all}"),
+    "words": ("require recompute in {selective, full}", "require offload in {all}"),
     "schedule": (
         "require schedule == interleaved",
         "require schedule == interleaved and pp == 1",
