@@ -167,14 +167,15 @@ def settings(job: Job) -> Iterator[Diagnostic]:
     yield from environment.problems(job, VARIABLES)
     yield from observation.problems(job, "deepspeed")
     yield from stack.problems(job)
+    known = top_keys(options_of(job).version)
     for key in options_of(job).extra:
         top = key.partition(".")[0]
-        if top not in top_keys():
+        if top not in known:
             yield Diagnostic(
                 UNKNOWN,
-                f"deepspeed reads no key `{top}` and would ignore it",
+                f"deepspeed {options_of(job).version} reads no key `{top}` and would ignore it",
                 job.span("target", "deepspeed", "extra", key),
-                help=did_you_mean(top, top_keys()) or "take the key out of `extra`",
+                help=did_you_mean(top, known) or "take the key out of `extra`",
             )
         elif key in DECIDED_KEYS or top in ("optimizer", "scheduler"):
             yield extra.decided(job, "deepspeed", key)

@@ -27,7 +27,7 @@ from ...dsl.job import Job
 from .. import cautions, environment, extra, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..host import HOST
-from . import data, stack
+from . import data, releases, stack
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -143,7 +143,7 @@ TARGET = Target(
     name="megatron",
     options=Options,
     domains=domains,
-    predicates=(*PREDICATES, *stack.PREDICATES),
+    predicates=(*PREDICATES, *stack.PREDICATES, *releases.PREDICATES),
     refusals=REFUSALS,
     traits=TRAITS,
     stack=stack.traits,
