@@ -57,6 +57,15 @@ def releases_with(framework: str, name: str) -> tuple[str, ...]:
     return tuple(each for each in releases(framework) if name in released_options(framework, each))
 
 
+def first_with(framework: str, name: str, word: str | None = None) -> str:
+    """The oldest release that has an option, and takes the word as its value."""
+    return next(
+        release
+        for release in releases_with(framework, name)
+        if word is None or word in released_options(framework, release)[name].choices
+    )
+
+
 def _spanned(framework: str, text: str) -> Iterator[str]:
     """The releases of `0.14-0.16 0.18`."""
     order = list(releases(framework))

@@ -4,6 +4,7 @@ import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..backends.release_check import written_release
 from ..compiler.codes import current
 from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.hardware import Cluster
@@ -61,7 +62,8 @@ def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]
 
 
 def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
-    launch = LaunchedJob(config, options.job, options.cluster, options.versions, options.arguments)
+    versions = {**_written(config), **options.versions}
+    launch = LaunchedJob(config, options.job, options.cluster, versions, options.arguments)
     ignores = Ignores(config.texts)
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}
@@ -79,6 +81,12 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
         unused = (each for each in ignores.unused() if not _unselected(each, options))
         kept += [_finding(launch, UNUSED_IGNORE, each.complaint()) for each in unused]
     return Judged(config, tuple(sorted(dict.fromkeys(kept), key=_order)), skipped)
+
+
+def _written(config: LaunchConfig) -> dict[str, str]:
+    """The release that the files say they are written for."""
+    found = written_release(config, config.framework) if config.framework else None
+    return {config.framework: found} if config.framework and found else {}
 
 
 def _wanted(rule: Rule, options: LintOptions) -> bool:

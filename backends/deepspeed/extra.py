@@ -75,23 +75,26 @@ def costs(key: str) -> bool:
 
 def problems(job: Job) -> Iterator[Diagnostic]:
     """Keys that DeepSpeed ignores or refuses or the layout decides, and values that its schema refuses."""
-    known = released_options("deepspeed", NEWEST)
+    release = options_of(job).version
+    known, tops = released_options("deepspeed", release), top_keys(release)
     for key, value in options_of(job).extra.items():
         top = key.partition(".")[0]
         span = job.span("target", "deepspeed", "extra", key)
         if key in SAID_AS:
             continue  # `stack.problems` says which setting it has
-        if top not in top_keys():
-            cure = did_you_mean(top, top_keys()) or "take the key out of `extra`"
-            message = f"deepspeed reads no key `{top}` and would ignore it"
+        if top not in tops:
+            cure = did_you_mean(top, tops) or "take the key out of `extra`"
+            message = f"deepspeed {release} reads no key `{top}` and would ignore it"
             yield Diagnostic(IGNORED, message, span, help=cure)
         elif key in DECIDED_KEYS or top in DECIDED:
             yield extra.decided(job, "deepspeed", key)
-        elif holder := _refuses(key):
+        elif holder := _refuses(key, known):
             message = (
-                f"`{holder}` of DeepSpeed {NEWEST} has no key `{key.removeprefix(holder + '.')}`"
+                f"`{holder}` of DeepSpeed {release} has no key `{key.removeprefix(holder + '.')}`"
             )
-            yield Diagnostic(UNKNOWN, message, span, help=extra.elsewhere("deepspeed", key, NEWEST))
+            yield Diagnostic(
+                UNKNOWN, message, span, help=extra.elsewhere("deepspeed", key, release)
+            )
         elif value is True and key in NEEDS and not _has(job, NEEDS[key]):
             yield Diagnostic(WRONG, f"`{key}` needs `{NEEDS[key]}` beside it", span)
         elif key in known and (words := _wanted(known[key], value)):
@@ -111,9 +114,8 @@ def listed(key: str, value: Value) -> Value | list[str]:
     return [each.strip() for each in extra.text_of(value).split(",") if each.strip()]
 
 
-def _refuses(key: str) -> str | None:
+def _refuses(key: str, known: Mapping[str, ReleasedOption]) -> str | None:
     """The innermost thing that a key is below and that does not have it: a checked section, or a number."""
-    known = released_options("deepspeed", NEWEST)
     if key in known:
         return None
     parts = key.split(".")

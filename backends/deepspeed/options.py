@@ -10,6 +10,10 @@ from ..observation import Observation
 class Options(Observation):
     """What a user of DeepSpeed sets beside the layout. Paths become variables with these defaults."""
 
+    version: Annotated[
+        Literal["0.15", "0.16", "0.17", "0.18", "0.19"],
+        Doc("the release of DeepSpeed to write for"),
+    ] = "0.19"
     model: Annotated[
         Literal["native", "hf"],
         Doc(

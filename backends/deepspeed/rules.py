@@ -8,6 +8,7 @@ from ...compiler.plan import OFFLOAD
 from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp
 from ...compiler.target import Predicate
 from ...dsl.job import Job
+from . import releases
 from .options import options_of, sums_in_fp32
 
 #: The least ZeRO stage for each kind of offload.
@@ -118,6 +119,7 @@ AUTOTP = (
 
 PREDICATES = (
     *AUTOTP,
+    *releases.PREDICATES,
     Predicate(
         "PAR450",
         "no-gradient-norm",

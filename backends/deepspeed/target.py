@@ -27,8 +27,6 @@ from .options import Options, hugging_face, mask_bytes, masked, sums_in_fp32, wi
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
-VERSION = "0.19.8"
-
 #: Elements of one gradient bucket. DeepSpeed's default of 5e8 costs 4 GB in stage 2 and 3.
 REDUCE_BUCKET = 100_000_000
 #: Elements of one all-gather of updated weights in stages 1 and 2.

@@ -9,12 +9,11 @@ from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
 from .. import extra
 from ..extra import Value
-from ..released_options import released_options, releases
+from ..released_options import ReleasedOption, released_options
 from .emit.flags import Flag, flag
 from .options import Options, options_of
 from .stack import SAID_AS
 
-RELEASE = list(releases("megatron"))[-1]
 UNKNOWN, WRONG = "PAR372", "PAR373"
 CODES = {
     **extra.CODES,
@@ -62,22 +61,25 @@ def costs(key: str) -> bool:
 
 def given(options: Options) -> Iterator[tuple[str, Flag]]:
     """Keys of `extra`, and the option that each writes; `false` leaves one out."""
+    known = released_options("megatron", options.version)
     for key, value in options.extra.items():
         if value is not False:
-            yield key, flag(name_of(key), *_words(name_of(key), value))
+            name = name_of(key)
+            yield key, flag(name, *_words(known.get(name), value))
 
 
-def _words(name: str, value: Value) -> list[str]:
+def _words(option: ReleasedOption | None, value: Value) -> list[str]:
     """The words behind an option: none behind a switch, several where it takes several."""
     if value is True:
         return []
-    option = released_options("megatron", RELEASE).get(name)
     text = extra.text_of(value)
     return text.split() if option is not None and option.count else [text]
 
 
 def problems(job: Job) -> Iterator[Diagnostic]:
     """Keys of `extra` that Megatron-LM lacks or the layout decides, and values that its parser refuses."""
+    release = options_of(job).version
+    known = released_options("megatron", release)
     for key, value in options_of(job).extra.items():
         span = job.span("target", "megatron", "extra", key)
         name = name_of(key)
@@ -85,24 +87,25 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             continue  # `stack.problems` says which setting it has
         if OWNED.fullmatch(name):
             yield extra.decided(job, "megatron", key)
-        elif name not in released_options("megatron", RELEASE):
-            message = f"Megatron-LM {RELEASE} has no option `{name}`"
+        elif name not in known:
+            message = f"Megatron-LM {release} has no option `{name}`"
             yield Diagnostic(
-                UNKNOWN, message, span, help=extra.elsewhere("megatron", name, RELEASE)
+                UNKNOWN, message, span, help=extra.elsewhere("megatron", name, release)
             )
-        elif value is not False and (words := _wanted(name, value)):
+        elif value is not False and (words := _wanted(known[name], value)):
             message = f"`{name}` takes {words}, not `{extra.shown(value)}`"
-            yield Diagnostic(WRONG, message, span, help=_cure(name, value))
+            choices = known[name].choices
+            cure = did_you_mean(str(value), choices) if choices else None
+            yield Diagnostic(WRONG, message, span, help=cure)
 
 
-def _wanted(name: str, value: Value) -> str | None:
+def _wanted(option: ReleasedOption, value: Value) -> str | None:
     """What an option takes, in words, where the value is not that."""
-    option = released_options("megatron", RELEASE)[name]
     if option.kind == "switch":
         return None if value is True else "no value: write `true`"
     if value is True:
         return extra.wanted(option, "") or "a value"
-    words = _words(name, value)
+    words = _words(option, value)
     if option.count.isdigit() and len(words) != int(option.count):
         return f"{option.count} values"
     if option.count == "+" and not words:
@@ -111,8 +114,3 @@ def _wanted(name: str, value: Value) -> str | None:
     if dashes:
         return "nothing that begins with a dash, which is an option to its parser"
     return next((said for word in words if (said := extra.wanted(option, word))), None)
-
-
-def _cure(name: str, value: Value) -> str | None:
-    choices = released_options("megatron", RELEASE)[name].choices
-    return did_you_mean(str(value), choices) if choices else None

@@ -10,6 +10,10 @@ from ..observation import Observation
 class Options(Observation):
     """What the script needs beside the job. Paths become variables that the environment overrides."""
 
+    version: Annotated[
+        Literal["0.14", "0.15", "0.16", "0.17", "0.18", "0.19"],
+        Doc("the release of Megatron-LM to write for, by its megatron-core"),
+    ] = "0.19"
     path: Annotated[str, Doc("checkout of Megatron-LM, the folder of pretrain_gpt.py")] = (
         "/opt/megatron-lm"
     )

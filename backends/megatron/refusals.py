@@ -4,7 +4,7 @@ from ...compiler.target import Refusal
 from ...dsl.job import Job
 from .. import refusals
 from ..capability import AMPERE, older_nvidia
-from . import models
+from . import models, releases
 
 
 def _whole_theta(job: Job) -> str | None:
@@ -100,4 +100,5 @@ REFUSALS = (
         "mtp_layers = 0, or position = rope without yarn",
     ),
     *models.REFUSALS,
+    *releases.REFUSALS,
 )

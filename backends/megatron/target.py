@@ -28,7 +28,7 @@ from .. import cautions, environment, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..extra import unpriced
 from ..host import HOST
-from . import data, extra, offload, quantized_weights, stack
+from . import data, extra, offload, quantized_weights, releases, stack
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -149,7 +149,12 @@ TARGET = Target(
     name="megatron",
     options=Options,
     domains=domains,
-    predicates=(*PREDICATES, *stack.PREDICATES, *offload.PREDICATES),
+    predicates=(
+        *PREDICATES,
+        *stack.PREDICATES,
+        *offload.PREDICATES,
+        *releases.PREDICATES,
+    ),
     refusals=REFUSALS,
     traits=TRAITS,
     stack=stack.traits,

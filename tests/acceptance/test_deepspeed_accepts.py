@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from parc.compiler.model import parameters
 from parc.compiler.plan import Plan, Stage
 from parc.dsl.model import Model
+from tests.acceptance.support.environments import OLDEST_DEEPSPEED
 from tests.acceptance.support.feature_table import RESULTS
 from tests.acceptance.support.generated_jobs import Generated
 from tests.acceptance.support.probe_runs import probe
@@ -17,8 +19,13 @@ from tests.acceptance.support.recorded_launches import recorded, write
 
 #: Rows of the narrow model's table of positions.
 LENGTH = 512
-#: Jobs with parc's own model, and with the Llama of transformers.
-BATCHES = ("deepspeed", "deepspeed-hf")
+#: Jobs with parc's own model, with the Llama of transformers, and for the oldest release -> the environment
+#: whose code judges them.
+BATCHES = {
+    "deepspeed": "deepspeed",
+    "deepspeed-hf": "deepspeed",
+    "deepspeed-0.15": f"deepspeed-{OLDEST_DEEPSPEED}",
+}
 
 
 def narrow(plan: Plan) -> Model:
@@ -100,15 +107,27 @@ def answers(
     batches: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> list[tuple[Plan, int, dict[str, Any]]]:
     folder = tmp_path_factory.mktemp("deepspeed")
+    judged = []
+    for name in BATCHES:
+        (folder / name).mkdir()
+        judged += _judged(name, batches[name].jobs, folder / name)
+    for plan, rank, answer in judged:
+        if rank == 0 and answer["stage"] == "accepted":
+            RESULTS.accept("deepspeed", plan)
+    return judged
+
+
+def _judged(
+    name: str, jobs: Sequence[Generated], folder: Path
+) -> list[tuple[Plan, int, dict[str, Any]]]:
+    """The plan, the rank and the engine's answer of each case."""
     cases, of = [], []
-    for job in (job for name in BATCHES for job in batches[name].jobs):
+    for job in jobs:
+        assert job.plan is not None
         for case in cases_of(job, folder):
             cases.append(case)
             of.append((job.plan, case["rank"]))
-    found = probe("deepspeed", "deepspeed_probe", cases, folder)
-    for (plan, rank), answer in zip(of, found, strict=True):
-        if rank == 0 and answer["stage"] == "accepted":
-            RESULTS.accept("deepspeed", plan)
+    found = probe(BATCHES[name], "deepspeed_probe", cases, folder)
     return [(plan, rank, answer) for (plan, rank), answer in zip(of, found, strict=True)]
 
 

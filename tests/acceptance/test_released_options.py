@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from parc.backends.released_options import released_options, releases
+from tests.acceptance.support.environments import OLDEST_ROOT
 from tests.acceptance.support.released_options import listed
 
 INSTALLED = (
     ("megatron", "0.19"),
+    ("deepspeed", "0.15"),
     ("deepspeed", "0.19"),
     ("torchtitan", "0.2.2"),
     ("torchtitan", "0.3"),
 )
-OLDEST_MEGATRON = os.environ.get("MEGATRON_OLDEST_ROOT")
+OLDEST_MEGATRON = os.environ.get(OLDEST_ROOT)
 
 
 @pytest.mark.parametrize("framework, release", INSTALLED)
@@ -26,7 +28,7 @@ def test_rows_are_those_of_the_installed_release(framework: str, release: str) -
 
 @pytest.mark.skipif(
     not OLDEST_MEGATRON,
-    reason="MEGATRON_OLDEST_ROOT names no checkout of core_v0.14.0, and no wheel of it has the parser",
+    reason=f"{OLDEST_ROOT} is not set: no wheel has the parser of 0.14",
 )
 def test_rows_are_those_of_the_oldest_megatron() -> None:
     assert_listed("megatron", "0.14", OLDEST_MEGATRON)

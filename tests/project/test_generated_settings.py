@@ -46,14 +46,15 @@ ONE_VALUE = {
 }
 #: The same of `train` and of the target block; `version` and `model` are what a row of this table is of.
 ONE_VALUE_BESIDE = {
-    "megatron": {"train.compile", "target.path"},
+    "megatron": {"train.compile", "target.path", "target.version"},
     "deepspeed": {
         "train.async_checkpoints",
         "target.model",
+        "target.version",
         "target.norm_kernel",
         "target.tp_overlap",
     },
-    "deepspeed-hf": {"train.async_checkpoints"},
+    "deepspeed-hf": {"train.async_checkpoints", "target.version"},
     "torchtitan": {"target.version", "target.cuda_graph"},
     "torchtitan-0.3": {"target.fp8_recipe"},
 }

@@ -11,10 +11,12 @@ from ....dsl.job import Job
 from ....reading.facts import Value
 from ... import environment
 from ...facts import plan_facts
+from ...release_check import of_package
+from ...released_options import releases
 from ...render import default_text, docstring, format_python, one_line, provenance, render
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
-from ..target import TARGET, VERSION
+from ..target import TARGET
 from .architecture import architecture, model_json
 from .config import ds_config
 from .data import launch_data, script_data
@@ -64,6 +66,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "world": layout.gpus,
         "nodes": layout.nodes,
         "gpus_per_node": job.cluster.gpus_per_node,
+        "check": of_package("DeepSpeed", "deepspeed", options.version),
         "environment": environment.lines(job, _variables(plan)),
         "steps": steps(job.train),
         **launch_data(job),
@@ -167,7 +170,7 @@ def _run_values(plan: Plan) -> dict[str, Any]:
         "provenance": docstring(provenance(plan)),
         "name": docstring(one_line(job.model.name or job.name)),
         "layout_line": layout_line(plan),
-        "deepspeed_version": VERSION,
+        "deepspeed_version": releases("deepspeed")[options.version],
         "precision": train.precision,
         "torch_dtype": {"bf16": "bfloat16", "fp16": "float16"}[train.precision],
         "gpu": one_line(job.cluster.gpu.name or "GPU"),

@@ -5,6 +5,7 @@ from typing import Any
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
 from ...described import counts, known
+from ...release_check import written_release
 from ..options import Options
 from .stack import stack
 
@@ -26,7 +27,7 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     found |= counts(config, _COUNTS)
     found |= known(wandb=text_of(config.setting("json", "wandb.project")))
     found |= known(data=_data(config, "--data"), valid_data=_data(config, "--valid-data"))
-    found |= stack(config)
+    found |= known(version=written_release(config, "deepspeed")) | stack(config)
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}
 

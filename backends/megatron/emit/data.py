@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from ....compiler.plan import Plan
+from ....dsl.job import Job
 from ....dsl.settings import Data
 from ..data import FILES_OF_SPLITS, SPLITS, extra_names, made_up
-from ..options import Options
+from ..options import Options, options_of
+from ..releases import END_ADDED
 from ..target import TRAITS
 from .flags import Flag, flag, path, variable
 
@@ -60,7 +62,7 @@ def _tokenizer(plan: Plan) -> list[Flag]:
     """The model keeps its own vocabulary, padded as the plan priced it, whatever the tokenizer's is."""
     options, vocab = plan.options, plan.job.model.vocab
     if not options.tokenizer:
-        return [flag("--tokenizer-type", "NullTokenizer"), flag("--vocab-size", vocab)]
+        return [flag("--tokenizer-type", "NullTokenizer"), _vocabulary(plan.job)]
     multiple = TRAITS.tensor.vocab_multiple * plan.layout.tp
     padded = -(-vocab // multiple) * multiple
     kind = "SFTTokenizer" if options.sft else options.tokenizer_type
@@ -70,6 +72,13 @@ def _tokenizer(plan: Plan) -> list[Flag]:
         variable("--tokenizer-model", "TOKENIZER"),
         flag("--padded-vocab-size", padded, why=f"{vocab} to a multiple of {multiple}"),
     ]
+
+
+def _vocabulary(job: Job) -> Flag:
+    vocab = job.model.vocab
+    if options_of(job).version not in END_ADDED:
+        return flag("--vocab-size", vocab)
+    return flag("--vocab-size", vocab - 1, why=f"the end of a document makes {vocab}")
 
 
 def _conversations(options: Options) -> list[Flag]:

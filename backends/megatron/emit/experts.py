@@ -4,6 +4,7 @@ from ....compiler.plan import Plan
 from ....dsl.job import Job
 from ....dsl.model import Model
 from ...capability import AMPERE, older_nvidia
+from ..releases import has
 from ..transformer_engine import SIDE_MULTIPLE
 from .flags import Flag, flag, switches
 
@@ -92,5 +93,6 @@ def _products(plan: Plan) -> list[Flag]:
             found.append(flag("--no-bias-dropout-fusion", why=why))
     if plan.job.train.precision in SIDE_MULTIPLE:
         why = "quantized products need padded token counts"
-        found.append(flag("--moe-router-padding-for-quantization", why=why))
+        newer, older = "--moe-router-padding-for-quantization", "--moe-router-padding-for-fp8"
+        found.append(flag(newer if has(plan.job, newer) else older, why=why))
     return found

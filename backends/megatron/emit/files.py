@@ -10,6 +10,7 @@ from ... import environment, extra
 from ...facts import plan_facts
 from ...render import default_text, nodes_text, one_line, provenance, render
 from ..extra import given
+from ..releases import release_check
 from ..rules import sequence_parallel
 from ..target import TARGET
 from .data import VARIABLE, data_flags, replaceable
@@ -84,6 +85,7 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
         "title": one_line(f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}"),
         "summary": _summary(plan),
         "usage": _usage(layout.nodes),
+        "check": release_check(plan.job),
         "gpus": layout.gpus,
         "gpus_per_node": cluster.gpus_per_node,
         "variables": list(_variables(plan)),

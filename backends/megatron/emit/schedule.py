@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ....compiler.plan import Plan
 from ....dsl.job import Train
+from ..releases import has
 from .flags import Flag, flag
 
 #: Words of Megatron-LM for the schedules and for the end of wsd.
@@ -60,12 +61,29 @@ def batch_flags(plan: Plan) -> list[Flag]:
 
 def _ramp(plan: Plan) -> list[Flag]:
     train = plan.job.train
+    if not has(plan.job, "--step-batch-size-schedule"):
+        return _older_ramp(train)
     words = [f"{stage.begins * train.seq_len}:{stage.batch}" for stage in train.ramp]
     until = f"tokens:sequences a step; {train.ramp_tokens or 0:,} tokens until the batch is full"
     steps = f"sequences, in {train.total_steps:,} steps"
     return [
         flag("--step-batch-size-schedule", " ".join(words), why=until),
         flag("--eval-global-batch-size", train.global_batch, why="evaluation does not grow"),
+        flag("--train-samples", train.sequences_after(train.total_steps), why=steps),
+    ]
+
+
+def _older_ramp(train: Train) -> list[Flag]:
+    """Before 0.18: first batch, what each step adds, and the sequences until the batch is full
+    (core_v0.17.1 core/num_microbatches_calculator.py:443)."""
+    first, grown = train.ramp[0].batch, train.ramp[-1].begins
+    until = (
+        f"sequences a step, and those added each time; {grown:,} sequences until the batch is full"
+    )
+    steps = f"sequences, in {train.total_steps:,} steps"
+    return [
+        flag("--global-batch-size", train.global_batch),
+        flag("--rampup-batch-size", first, first, grown, why=until),
         flag("--train-samples", train.sequences_after(train.total_steps), why=steps),
     ]
 

@@ -4,6 +4,7 @@ import math
 
 from ....compiler.plan import Plan
 from ..options import Options
+from ..releases import has
 from ..stack import WHOLE_STEP
 from ..transformer_engine import FORMATS, recipe_of
 from .flags import Flag, flag, switches, variable
@@ -113,7 +114,7 @@ def checkpoint_flags(plan: Plan) -> list[Flag]:
         flag("--save-interval", train.checkpoint_interval),
         flag("--ckpt-format", "fsdp_dtensor" if sharded else "torch_dist"),
         *_retention(plan),
-        *(_asynchronous(sharded) if train.async_checkpoints else []),
+        *(_asynchronous(plan, sharded) if train.async_checkpoints else []),
         flag("--exit-signal-handler", why="SIGTERM saves, then stops"),
     ]
 
@@ -130,18 +131,19 @@ def _retention(plan: Plan) -> list[Flag]:
     return [flag("--save-retain-interval", beyond, why=why)]
 
 
-def _asynchronous(sharded: bool) -> list[Flag]:
+def _asynchronous(plan: Plan, sharded: bool) -> list[Flag]:
     """arguments.py:1740 drops --async-save without a persistent worker.
 
     checkpointing.py:872 hands fsdp_dtensor's writer `enable_cache`, which only nvidia-resiliency-ext takes.
+    Before 0.17 Megatron-LM's own writer is the only one.
     """
     why = "training goes on while a process of its own writes"
+    found = [flag("--async-save", why=why), flag("--use-persistent-ckpt-worker")]
+    if not has(plan.job, "--async-strategy"):
+        return found
     strategy, needs = ("nvrx", "needs") if sharded else ("mcore", "needs no")
-    return [
-        flag("--async-save", why=why),
-        flag("--use-persistent-ckpt-worker"),
-        flag("--async-strategy", strategy, why=f"{needs} package nvidia-resiliency-ext"),
-    ]
+    why = f"{needs} package nvidia-resiliency-ext"
+    return [*found, flag("--async-strategy", strategy, why=why)]
 
 
 #: Steps between collections of Python's garbage: that of Megatron-Bridge's recipes (manual_gc_interval).

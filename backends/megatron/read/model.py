@@ -4,7 +4,9 @@ from typing import Any
 
 from ....reading.facts import LaunchConfig, number_of, text_of, texts_of
 from ...described import counts, known, options, rate_of, rates
+from ...release_check import written_release
 from ..emit.experts import BALANCING
+from ..releases import END_ADDED
 from .expert_layers import entries
 
 Values = dict[str, Any]
@@ -48,6 +50,16 @@ def default_ffn(hidden: int, gated: bool) -> int:
     return int((4 * hidden * 2 / 3) / 64) * 64 if gated else 4 * hidden
 
 
+def _vocabulary(config: LaunchConfig) -> int | None:
+    padded, plain = (
+        number_of(config.option(name)) for name in ("--padded-vocab-size", "--vocab-size")
+    )
+    adds = text_of(config.option("--tokenizer-type")) == "NullTokenizer"
+    if padded is None and plain is not None and adds:
+        return plain + (written_release(config, "megatron") in END_ADDED)
+    return plain if padded is None else padded
+
+
 def model(config: LaunchConfig) -> Values:
     """The options that Megatron-LM builds its model from, with its defaults (GPT-2's)."""
     if not config.given("--hidden-size"):
@@ -56,7 +68,7 @@ def model(config: LaunchConfig) -> Values:
     ffn = number_of(config.option("--ffn-hidden-size"))
     if ffn is None and hidden is not None and not config.given("--ffn-hidden-size"):
         ffn = default_ffn(hidden, swiglu)
-    vocab = number_of(config.option("--padded-vocab-size", "--vocab-size"))
+    vocab = _vocabulary(config)
     gated = swiglu or config.given("--quick-geglu")
     found = {"gated": gated} | known(ffn=ffn, vocab=vocab) | _blocks(config) | _positions(config)
     found |= _attention(config)

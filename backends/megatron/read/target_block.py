@@ -4,6 +4,7 @@ from typing import Any
 
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, Setting, Unknown, number_of, text_of
+from ...release_check import written_release
 from ..data import SPLITS
 from ..options import Options
 from ..stack import WHOLE_STEP
@@ -36,6 +37,7 @@ def options(config: LaunchConfig) -> Values:
     found |= {name: _data(config.option(option)) for name, option in _DATA.items()}
     if config.given("--mock-data"):
         found["data"] = Data()
+    found["version"] = written_release(config, "megatron")
     found |= _conversations(config) | _profile(config) | _stack(config)
     if not config.given("--save"):
         found["save"] = False

@@ -9,6 +9,7 @@ from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
 from ... import environment
 from ...facts import plan_facts
+from ...release_check import of_package
 from ...render import default_text, format_python, nodes_text, one_line, provenance, render
 from .. import data
 from ..models import flavor
@@ -87,6 +88,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "name": one_line(job.name),
         "version": release(job).name,
         "release": release(job).name,
+        "check": of_package("torchtitan", "torchtitan", options.version),
         "environment": environment.lines(job, list(variables(plan))),
         "paths": _paths(plan),
         "replaced": _replaced(_paths(plan)),

@@ -5,6 +5,7 @@ from typing import Any
 from ....dsl.settings import Data
 from ....reading.facts import LaunchConfig, text_of
 from ...described import counts, known
+from ...release_check import written_release
 from ..options import Options
 from .stack import stack
 
@@ -21,7 +22,9 @@ _TEXTS = {
 
 def options(config: LaunchConfig) -> dict[str, Any]:
     """What the block would say beside its defaults."""
-    found = known(version=_RELEASES.get(config.kind.removesuffix("-bash")), data=_data(config))
+    kind = _RELEASES.get(config.kind.removesuffix("-bash"))
+    version = written_release(config, "torchtitan") or kind
+    found = known(version=version, data=_data(config))
     for name, key in _TEXTS.items():
         found |= known(**{name: text_of(config.setting("toml", key))})
     found |= counts(config, {"log_interval": ("toml", "metrics.log_freq")})

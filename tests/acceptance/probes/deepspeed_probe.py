@@ -16,6 +16,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -27,21 +28,22 @@ os.environ.update(
 )
 
 import deepspeed
-import deepspeed.runtime.zero.muon.muon_optimizer
 import torch
 import torch._dynamo  # with the optimizers above what every engine imports, here once for all cases
 from deepspeed.ops.op_builder import CPUAdamBuilder, FusedAdamBuilder
 from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-#: What an engine imports when it is made, all of it slow: once here instead of in each case.
+#: What an engine imports when it is made, all of it slow: once here instead of in each case. Older releases
+#: lack some.
 for name in (
     "deepspeed.pipe",
     "deepspeed.runtime.sequence_parallel.parallel_state_sp",
     "deepspeed.runtime.zero.muon.muon_optimizer",
     "transformers.models.llama.modeling_llama",
 ):
-    importlib.import_module(name)
+    with suppress(ModuleNotFoundError):
+        importlib.import_module(name)
 
 
 class Watched(dict[str, Any]):
@@ -187,7 +189,7 @@ def _described(engine: Any) -> dict[str, Any]:
         "optimizer": type(engine.optimizer).__name__,
         "inner": type(engine.basic_optimizer).__name__,
         "parameters": _parameters(engine.module),
-        "tp": max(1, engine.autotp_size()),
+        "tp": max(1, engine.autotp_size()) if hasattr(engine, "autotp_size") else 1,
     }
     if hasattr(engine, "grid"):
         found["stages"] = engine.num_stages

@@ -9,6 +9,7 @@ schedule checks before its first micro-batch, and for `build` every pipeline sta
 from __future__ import annotations
 
 import copy
+import dataclasses
 import os
 import sys
 import types
@@ -23,6 +24,7 @@ stand_ins.before_import()
 import torch  # noqa: E402
 from megatron.core import num_microbatches_calculator as micro_batches  # noqa: E402
 from megatron.core import parallel_state, tensor_parallel  # noqa: E402
+from megatron.core.distributed import DistributedDataParallelConfig  # noqa: E402
 from megatron.core.models.backends import LocalSpecProvider  # noqa: E402
 from megatron.core.models.gpt import GPTModel  # noqa: E402
 from megatron.core.models.gpt import gpt_layer_specs as specs  # noqa: E402
@@ -38,7 +40,7 @@ class NoProduct(torch.nn.Module):
 
     def __init__(self, config: Any, *arguments: Any, **named: Any) -> None:
         super().__init__()
-        if config.softmax_type == "learnable":
+        if getattr(config, "softmax_type", None) == "learnable":
             heads = config.num_attention_heads // config.tensor_model_parallel_size
             self.softmax_offset = torch.nn.Parameter(torch.empty(heads))
 
@@ -73,8 +75,7 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["microbatches"] = micro_batches.get_num_microbatches()
     answer["stage"] = "configurations"
     config = megatron_arguments.core_transformer_config_from_args(args)
-    training.get_megatron_optimizer_config(args)
-    answer["stack"] = _stack(config, training.get_megatron_ddp_config(args))
+    answer["stack"] = _stack(config, _others(args))
     if case.get("walk"):
         answer["stage"] = "walk"
         answer |= _walked(args)
@@ -89,16 +90,35 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
     answer["stage"] = "accepted"
 
 
+def _others(args: Any) -> Any:
+    """The optimizer's configuration, and that of data-parallel traffic, which is returned; older ones make
+    them while they make the model."""
+    if hasattr(training, "get_megatron_optimizer_config"):
+        training.get_megatron_optimizer_config(args)
+    else:
+        _of_arguments(training.OptimizerConfig, args)
+    if hasattr(training, "get_megatron_ddp_config"):
+        return training.get_megatron_ddp_config(args)
+    # The arguments' name of it until then (core_v0.14.0 training.py, get_model).
+    args.grad_reduce_in_fp32 = args.accumulate_allreduce_grads_in_fp32
+    return _of_arguments(DistributedDataParallelConfig, args)
+
+
+def _of_arguments(kind: Any, args: Any) -> Any:
+    names = [field.name for field in dataclasses.fields(kind) if hasattr(args, field.name)]
+    return kind(**{name: getattr(args, name) for name in names})
+
+
 def _stack(config: Any, traffic: Any) -> dict[str, Any]:
     """Kernels and traffic as Megatron-LM's own configurations have them."""
     return {
         "attention": config.attention_backend.name,
-        "flash": config.flash_attention_version,
+        "flash": getattr(config, "flash_attention_version", None),
         "fused_loss": config.cross_entropy_loss_fusion,
         "fp8": config.fp8 and [str(config.fp8), str(config.fp8_recipe)],
-        "fp4": config.fp4 and [str(config.fp4), str(config.fp4_recipe)],
+        "fp4": getattr(config, "fp4", None) and [str(config.fp4), str(config.fp4_recipe)],
         "fp8_params": traffic.fp8_param_gather and config.fp8_param,
-        "graph": config.cuda_graph_impl,
+        "graph": getattr(config, "cuda_graph_impl", "none"),
         "tp_overlap": config.tp_comm_overlap,
         "dp_overlap": traffic.overlap_grad_reduce,
         "fp32_gradients": traffic.grad_reduce_in_fp32,
@@ -156,7 +176,8 @@ def _groups(args: Any, rank: int) -> dict[str, int]:
     torch.distributed.init_process_group(
         "fake", store=FakeStore(), rank=rank, world_size=args.world_size
     )
-    args.use_gloo_process_groups = False
+    # Its name before 0.16 and after.
+    args.enable_gloo_process_groups = args.use_gloo_process_groups = False
     initialize._initialize_distributed(None, None, None)
     found = {name: size() for name, size in GROUPS.items()}
     return {"rank": rank, "stage": parallel_state.get_pipeline_model_parallel_rank(), **found}
@@ -224,7 +245,7 @@ def _buildable(args: Any) -> Any:
     changed.gradient_accumulation_fusion = False
     changed.fp8 = changed.fp4 = None
     changed.fp8_param_gather = changed.reuse_grad_buf_for_mxfp8_param_ag = False
-    changed.moe_router_padding_for_quantization = False
+    changed.moe_router_padding_for_quantization = changed.moe_router_padding_for_fp8 = False
     changed.tp_comm_overlap = changed.moe_grouped_gemm = changed.moe_permute_fusion = False
     changed.use_cpu_initialization, changed.perform_initialization = True, False
     changed.no_persist_layer_norm = True
@@ -276,7 +297,9 @@ def _prediction(args: Any, config: Any, spec: Any, chunk: int | None) -> Any:
     if config.mtp_num_layers is None:
         return None
     last = spec
-    if hasattr(spec, "layer_specs"):
+    if not hasattr(specs, "get_gpt_decoder_layer_specs"):
+        last = spec.layer_specs[-1] if hasattr(spec, "layer_specs") else spec
+    elif hasattr(spec, "layer_specs"):
         last = specs.get_gpt_decoder_layer_specs(config, False, args.normalization, vp_stage=chunk)[
             -1
         ]

@@ -25,7 +25,7 @@ TREE = Path(__file__).resolve().parents[3]
 PYTHON = "3.11"
 TORCH = "2.13.0"
 MEGATRON = "0.19.2"
-DEEPSPEED = "0.19.8"
+DEEPSPEED, OLDEST_DEEPSPEED = "0.19.8", "0.15.4"
 PSUTIL, EINOPS = "7.2.2", "0.8.2"
 OLDER = ("PyYAML==6.0.3", "pydantic==2.14.3", "regex==2026.11.15", "six==1.17.0")
 TRANSFORMERS = "5.23.0"
@@ -45,6 +45,8 @@ class Recipe:
     imports: tuple[str, ...] = ()
 
 
+#: The variable that names a checkout of the oldest Megatron-LM that parc writes for, core_v0.14.0.
+OLDEST_ROOT = "MEGATRON_OLDEST_ROOT"
 BASE, TRAINING, CHECKOUT = "torch", "megatron-training", "megatron-checkout"
 RECIPES = {
     BASE: Recipe((f"torch=={TORCH}", "numpy", "packaging"), (), ("torch",)),
@@ -57,6 +59,9 @@ RECIPES = {
     "torchtitan-0.3.0": Recipe(("torchtitan==0.3.0",)),
     "deepspeed": Recipe(
         (f"deepspeed=={DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)
+    ),
+    f"deepspeed-{OLDEST_DEEPSPEED}": Recipe(
+        (f"deepspeed=={OLDEST_DEEPSPEED}", f"transformers=={TRANSFORMERS}"), (), ("deepspeed",)
     ),
 }
 
@@ -120,7 +125,7 @@ def environment(name: str) -> Environment:
 
 def used() -> list[str]:
     """Recipes that a session needs: those that use a checkout of Megatron-LM only where there is one."""
-    checkouts = {TRAINING: "MEGATRON_ROOT", CHECKOUT: "MEGATRON_OLDEST_ROOT"}
+    checkouts = {TRAINING: "MEGATRON_ROOT", CHECKOUT: OLDEST_ROOT}
     return [name for name in RECIPES if name not in checkouts or os.environ.get(checkouts[name])]
 
 

@@ -89,14 +89,14 @@ DEEPSPEED_EXTRA = (
 def job_text(target: str, seed: int, number: int) -> str:
     """The job file of that number, the same on every machine; for "slurm" of the targets in turn.
 
-    A target may end in the version to write for, as in "torchtitan-0.3" and "deepspeed-hf".
+    A target may end in the version to write for, as in "torchtitan-0.3" and "megatron-0.14", or in "hf".
     """
     dice = Random(f"{target} {seed} {number}")
     target = OF_SLURM[number % len(OF_SLURM)] if target == "slurm" else target
     draw = Draw(dice, *target.partition("-")[::2])
     gpu = draw.one(*NODES)
     cluster = _cluster(draw, gpu)
-    kind = draw.one(*KINDS[target])
+    kind = draw.one(*KINDS.get(target, KINDS[draw.target]))
     model = drawn_model(
         draw, kind, cluster["nodes"] * cluster["gpus_per_node"] * MEMORY[gpu] * 2**30
     )
@@ -229,7 +229,11 @@ def _options(draw: Draw, kind: str, gpu: str, model: Settings, train: Settings) 
 
 
 def _megatron(draw: Draw) -> list[str]:
-    return megatron_settings.options(draw.dice)
+    return _version(draw) + megatron_settings.options(draw.dice)
+
+
+def _version(draw: Draw) -> list[str]:
+    return [f'version = "{draw.version}"'] if draw.version else []
 
 
 def _said(setting: str, before: list[str]) -> bool:
@@ -238,7 +242,7 @@ def _said(setting: str, before: list[str]) -> bool:
 
 
 def _deepspeed(draw: Draw) -> list[str]:
-    found = ["model = hf"] if draw.version else []
+    found = ["model = hf"] if draw.version == "hf" else _version(draw)
     settings = [
         "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"', "log_interval = 10",
         'save = "runs/one"', 'valid_data = "/data/valid.bin"; eval_interval = 50', "valid_data = synthetic",
@@ -252,7 +256,7 @@ def _deepspeed(draw: Draw) -> list[str]:
 
 
 def _torchtitan(draw: Draw) -> list[str]:
-    found = [f'version = "{draw.version}"'] if draw.version else []
+    found = _version(draw)
     settings = [
         "log_interval = 1", 'checkpoint = "steps"', 'tensorboard = "tb"', 'wandb = "generated"',
         "profile_start = 10; profile_stop = 12",

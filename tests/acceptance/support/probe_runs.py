@@ -19,16 +19,22 @@ SECONDS_PER_CASE = 1510
 
 
 def probe(
-    name: str, program: str, cases: Sequence[dict[str, Any]], folder: Path
+    name: str,
+    program: str,
+    cases: Sequence[dict[str, Any]],
+    folder: Path,
+    checkout: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The answer to each case in its order; raises when the probe itself fails."""
+    """The answer to each case in its order; raises when the probe itself fails. A checkout is imported before
+    what the environment has."""
     made = environment(name)
     claims = folder / f"{program}.claims"
     claims.mkdir()
     listed = folder / f"{program}.cases"
     listed.write_text(json.dumps(cases))
     stems = [folder / f"{program}-{index}" for index in range(min(os.cpu_count() or 1, len(cases)))]
-    running = [_start(made, program, listed, claims, stem) for stem in stems]
+    path = {"PYTHONPATH": checkout} if checkout else {}
+    running = [_start(made, program, listed, claims, stem, path) for stem in stems]
     try:
         until = time.monotonic() + 600 + SECONDS_PER_CASE * len(cases)
         for process in running:
@@ -42,13 +48,13 @@ def probe(
 
 
 def _start(
-    made: Environment, program: str, cases: Path, claims: Path, stem: Path
+    made: Environment, program: str, cases: Path, claims: Path, stem: Path, path: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     scratch = stem.with_suffix(".scratch")
     scratch.mkdir(exist_ok=True)
     command = [str(made.python), str(PROBES / f"{program}.py"), str(cases)]
     command += [str(stem.with_suffix(".answers")), str(claims)]
-    return start(command, stem.with_suffix(".log"), made.variables(TMPDIR=str(scratch)))
+    return start(command, stem.with_suffix(".log"), made.variables(TMPDIR=str(scratch), **path))
 
 
 def _answers(stem: Path, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:

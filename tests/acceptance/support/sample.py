@@ -14,16 +14,20 @@ FIXED_SEED = 1
 #: Jobs with a layout that each target is asked for: in a whole run, and in a sample.
 WHOLE_JOBS = {
     "megatron": 500,
+    "megatron-0.14": 250,
     "deepspeed": 500,
     "deepspeed-hf": 500,
+    "deepspeed-0.15": 250,
     "torchtitan": 500,
     "torchtitan-0.3": 500,
     "slurm": 500,
 }
 SAMPLE_JOBS = {
     "megatron": 12,
+    "megatron-0.14": 4,
     "deepspeed": 8,
     "deepspeed-hf": 4,
+    "deepspeed-0.15": 4,
     "torchtitan": 5,
     "torchtitan-0.3": 5,
     "slurm": 6,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -128,8 +128,24 @@ def test_rules_of_a_growing_batch(
     assert np.all(holds(rule, sample_job("deepspeed"), failing))
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "without", "first"),
+    [("autotp-release", "tp", "0.15", "0.16"), ("ulysses-release", "cp", "0.16", "0.17")],
+)
+def test_degrees_that_a_release_lacks(
+    name: str, key: str, without: Literal["0.15", "0.16"], first: Literal["0.16", "0.17"]
+) -> None:
+    rule = next(rule for rule in TARGET.predicates if rule.name == name)
+    degrees = {key: np.array([1, 2])}
+    older = sample_job("deepspeed", Options(version=without))
+    assert np.asarray(holds(rule, older, degrees)).tolist() == [True, False]
+    assert f"{first} is the first" in rule.message(older, **{key: 2})
+    assert np.all(holds(rule, sample_job("deepspeed", Options(version=first)), degrees))
+
+
 def test_every_rule_has_a_case() -> None:
     apart = {"autotp-tied", "scaled-gradients", "no-gradient-norm"}
+    apart |= {"autotp-release", "ulysses-release"}
     tried = {name for name, _, _ in (*RULES, *RAMP_RULES)} | apart
     assert {rule.name for rule in TARGET.predicates} == tried
 

@@ -88,6 +88,12 @@ RULES = {
         {"recompute": 1},
     ),
     "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
+    "fsdp-async": (
+        job_of(options=Options(version="0.16"), async_checkpoints=True),
+        {"zero": 1},
+        {"zero": 2},
+    ),
+    "kv-heads-copied": (job_of(options=Options(version="0.15")), {"tp": 8}, {"tp": 16}),
     "muon-zero": (job_of(optimizer="muon"), {"zero": 0}, {"zero": 1}),
 }
 
