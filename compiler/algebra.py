@@ -270,6 +270,18 @@ class Block(Arrays):
         return self._whole.gathered(term, self._rows)
 
 
+class Variants(Arrays):
+    """The algebra of numpy columns of a case whose rates are columns too, shaped (variants, 1): a value has
+    the shape (variants, layouts), or (layouts,) where no such rate has a part in it."""
+
+    def _gather(self, term: Term) -> Integers:
+        if not term.of:
+            return term(self.case, {})
+        codes, _ = self._combined(term.of)
+        used, columns = self._distinct(term.of)
+        return np.asarray(term(self.case, columns)[..., np.searchsorted(used, codes)])
+
+
 class Numbers:
     """The algebra of plain integers: one layout, many times faster than columns of one row."""
 

@@ -1,0 +1,123 @@
+"""Columns of layouts -> how much of a step each mechanism decides, and how far it may be misjudged.
+
+A mechanism is what many terms share and misjudge together: the rate of matrix products, a link, the host. The
+share of a step that it decides is d ln(step) / d ln(its time): the layouts are priced again with its time
+`LONGER`, so that bubble, overlap and stragglers have their part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algebra import Arrays, Integers, Variants
+from ..case import Case
+from ..time.step import step_time
+
+Floats = npt.NDArray[np.float64]
+
+#: By how much a mechanism's time is raised to see its share of a step.
+LONGER = 1.1
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Figures of a GPU, a cluster or the host that share an error: `rates` fall and `times` rise with it.
+    `spread` is the deviation of ln(true / predicted time)."""
+
+    name: str
+    spread: float
+    rates: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+
+
+#: Deviations of the errors that layouts of one job have in common. These and those below are fitted to
+#: measured runs by benchmarks/accuracy/fit_spreads.py, which says how well each is known.
+MECHANISMS = (
+    Mechanism("products", 0.027, rates=("matmul_efficiency", "fp8_efficiency")),
+    Mechanism("attention", 0.080, rates=("attention_efficiency",)),
+    Mechanism("memory", 0.117, rates=("memory_efficiency",)),
+    Mechanism("fast link", 0.914, rates=("nvlink",), times=("nvlink_latency",)),
+    Mechanism("network", 0.088, rates=("network_efficiency",), times=("network_latency",)),
+    Mechanism(
+        "host",
+        0.591,
+        times=("kernel_launch", "gap_seconds", "host_seconds", "expert_host_seconds"),
+    ),
+)
+#: Deviation of the share of overlapped traffic that does not overlap, beyond what is priced.
+OVERLAP = 0.17
+#: Deviation of what a doubling of a degree costs beyond all terms, as a share of a step, for each degree.
+DOUBLING = 0.030
+#: Deviation of what a layout costs beyond all these, as a share of a step.
+LAYOUT = 0.016
+#: Ways of splitting, each with an error of its own.
+WAYS = ("tp", "pp", "cp", "ep")
+NAMES = (*(each.name for each in MECHANISMS), "overlap", *WAYS)
+SPREADS = np.array([*(each.spread for each in MECHANISMS), OVERLAP, *[DOUBLING] * len(WAYS)])
+
+#: Traits of a framework that overlaps nothing.
+EXPOSED = {
+    "gradient_reduction": False,
+    "micro_batch_reduction": False,
+    "weight_gather": False,
+    "updated_weight_gather": False,
+    "tensor_parallel": False,
+    "tensor_parallel_backward": False,
+    "expert_exchange": False,
+}
+
+
+def shares(case: Case, columns: Mapping[str, Integers]) -> Floats:
+    """d ln(step) / d(error) of every error of NAMES, rows, for every layout, columns. `columns` holds every
+    variable, derived ones included."""
+    step = step_time(Variants(_longer(case), columns))[0].astype(float)
+    longer = np.log(step[1:] / step[0]) / np.log(LONGER)
+    exposed = step_time(Arrays(_exposed(case), columns))[0] / step[0]
+    doublings = [np.log2(columns[name]) for name in WAYS]
+    return np.vstack([longer, np.maximum(exposed - 1.0, 0.0), *doublings])
+
+
+def drawn_errors(found: Floats, draws: int) -> Floats:
+    """`draws` of ln(true / predicted time), rows, of the layouts whose `shares` are the columns of `found`.
+    The generator is numpy's legacy one, whose numbers are the same in every release (NEP 19)."""
+    random = np.random.RandomState(0)
+    common = random.standard_normal((draws, len(SPREADS))) * SPREADS
+    own = random.standard_normal((draws, found.shape[1])) * LAYOUT
+    return np.asarray(common @ found + own)
+
+
+def _longer(case: Case) -> Case:
+    """A case whose rates are columns: first as they are, then longer by one mechanism after the other."""
+    figures = {**vars(case.cluster), **vars(case.gpu), **vars(case.traits.host)}
+    changed: dict[str, Any] = {}
+    for number, mechanism in enumerate(MECHANISMS):
+        factor = np.ones((len(MECHANISMS) + 1, 1))
+        factor[number + 1] = LONGER
+        changed |= {name: figures[name] * factor for name in mechanism.times}
+        changed |= {name: figures[name] / factor for name in mechanism.rates}
+    return _changed(case, changed)
+
+
+def _changed(case: Case, figures: Mapping[str, Any]) -> Case:
+    """A case with other figures of its GPU, cluster and host, each by its name."""
+
+    def of(owner: object) -> dict[str, Any]:
+        return {name: value for name, value in figures.items() if name in vars(owner)}
+
+    gpu = case.gpu.model_copy(update=of(case.gpu))
+    cluster = case.cluster.model_copy(update={**of(case.cluster), "gpu": gpu})
+    traits = case.traits.replaced(**of(case.traits.host))
+    target = replace(case.target, traits=traits, stack=lambda job: {})
+    return Case(case.job.model_copy(update={"cluster": cluster}), target)
+
+
+def _exposed(case: Case) -> Case:
+    """A case whose framework overlaps no traffic with computation."""
+    ring = case.traits.wire.context == "ring"
+    traits = case.traits.replaced(**EXPOSED, **({"context": "all_gather"} if ring else {}))
+    return Case(case.job, replace(case.target, traits=traits, stack=lambda job: {}))
