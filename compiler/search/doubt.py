@@ -35,20 +35,27 @@ def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
     columns = {name: column[rows] for name, column in swept.space.layouts.items()}
     value: Floats = np.log(swept.values[objective.quantity][rows])
     cost = value if objective.direction == "minimize" else -value
-    true = cost + drawn_errors(shares(case, columns), DRAWS)
-    chances = np.bincount(np.argmin(true, axis=1), minlength=len(rows)) / DRAWS
+    chances, regrets = outcome(cost, shares(case, columns))
     splits, split = np.unique([columns[name] for name in WAYS], axis=1, return_inverse=True)
     of_split = np.bincount(np.ravel(split), chances).astype(float)
     return Doubt(
         chance=float(chances[0]),
         chance_of_split=float(of_split[np.ravel(split)[0]]),
-        regret=float(np.mean(np.expm1(true[:, 0] - true.min(axis=1)))),
+        regret=float(regrets[0]),
         contenders=len(rows),
         rivals=tuple(
             Rival(layout=_layout(swept, int(rows[row])), chance=chance, worse=worse)
             for row, chance, worse in _rivals(np.ravel(split), of_split, cost)
         ),
     )
+
+
+def outcome(cost: Floats, found: Floats) -> tuple[Floats, Floats]:
+    """Of layouts with so much ln(predicted cost) and the mechanisms' `shares`: the probability of each to be
+    the best, and the share by which each is expected to cost more than the best."""
+    true = cost + drawn_errors(found, DRAWS)
+    chances = np.bincount(np.argmin(true, axis=1), minlength=len(cost)) / DRAWS
+    return chances, np.expm1(true - true.min(axis=1, keepdims=True)).mean(axis=0)
 
 
 def _contenders(swept: Swept, chosen: Mapping[str, int]) -> Integers:

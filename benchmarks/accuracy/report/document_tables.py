@@ -49,6 +49,19 @@ def write_left_out(report: Report) -> None:
     renew(README, {"left_out": left_out_line(report)})
 
 
+def write_doubt(report: Report) -> None:
+    """Renew the table of what the rules of choice cost (benchmarks/doubt.py)."""
+    renew(COST_MODEL, {"doubt": doubt_table(report)})
+
+
+def doubt_table(report: Report) -> str:
+    """Mean regret of each rule of choice under drawn truths, by kind of truth."""
+    kinds = list(report["rules"])
+    rules = report["rules"][kinds[0]]
+    lines = [(rule, *(_share(report["rules"][kind][rule]) for kind in kinds)) for rule in rules]
+    return markdown(("rule", *kinds), lines)
+
+
 def left_out_table(report: Report) -> str:
     """Errors of every source fitted and left out whole (`left_out.py`)."""
     lines = [
