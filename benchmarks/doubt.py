@@ -7,9 +7,9 @@ Every target of the examples, and of the guide's jobs (benchmarks/accuracy/guide
 draws for each mechanism of compiler/pricing/mechanisms.py how much longer its time is, by its spread, and
 prices the pair's feasible layouts anew; what overlaps less, what a doubling of a degree and what a layout
 costs beyond all terms is drawn too, and in half of the truths every way of splitting costs a further 1 to 2 %
-that no term knows. The regret of a rule is how much more its layout costs than the truth's best. Of the stated
-doubt, `chance` is to be the share of truths in which the chosen layout is best, `regret` its mean regret; both
-without further costs.
+that no term knows. The regret of a rule is how much more its layout costs than the truth's best. Of the
+stated doubt, `chance` is to be the share of truths in which the chosen layout is best, `regret` its mean
+regret; both without further costs.
 
 `--json` writes {"pairs": [...], "rules": {...}, "measured": {...}}: a pair has "job", "target", "layouts"
 (feasible ones), "stated" and "realised" (each {"chance", "regret"}), and "regret" by kind of truth and rule;
@@ -68,8 +68,8 @@ RULES = {
 }
 #: What each way of splitting costs in half of the truths beyond all terms, from and to.
 UNKNOWN = (0.01, 0.02)
-KINDS = ("as spread", "ways cost more")
-DRAWS = 40
+KINDS = ("no further costs", "ways of splitting cost more")
+DRAWS = 100
 
 
 @dataclass(frozen=True)

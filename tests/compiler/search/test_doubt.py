@@ -11,9 +11,11 @@ from parc.compiler import plan
 from parc.compiler.plan import Doubt
 from parc.compiler.pricing.mechanisms import NAMES, SPREADS
 from parc.compiler.search import doubt as doubting
-from tests.support.solver_and_sweep import TARGETS, answers, job_of, target_of
+from tests.support.solver_and_sweep import DENSE, TARGETS, answers, job_of, target_of
 
 WAYS = ("tp", "pp", "cp", "ep")
+#: A model of which several ways of splitting are about equally good.
+WIDE = {**DENSE, "layers": 32, "hidden": 4096, "heads": 32, "ffn": 16384}
 
 
 def doubt_of(goal: str, target: str = "megatron") -> Doubt | None:
@@ -43,7 +45,7 @@ def test_rivals_split_the_model_in_other_ways(target: str) -> None:
 
 
 def test_a_rival_is_the_best_predicted_layout_of_its_kind() -> None:
-    job = job_of("maximize mfu\nwithin = 0%")
+    job = job_of("maximize mfu\nwithin = 0%", model=WIDE)
     found = plan(job, target_of(job))
     swept = answers(job).swept
     assert found.doubt is not None and found.doubt.rivals
