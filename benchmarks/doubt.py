@@ -193,13 +193,13 @@ def _of_sweep(layouts: Sequence[Sequence[scores.Scored]]) -> dict[str, float]:
     effort = np.array([scores.effort_of(same[0]) for same in layouts])
     chosen = int(np.lexsort((predicted, effort, ~near))[0])
     found = np.array([shares_of(same[0]) for same in layouts]).T
-    chances, regrets = outcome(np.log(predicted), found)
+    chances, regret = outcome(np.log(predicted), found, chosen)
     fastest = int(np.argmin(took))
     others = [row for row in np.argsort(-chances, kind="stable") if row != chosen][:RIVALS]
     return {
         "stated_chance": float(chances[chosen]),
         "realised_chance": float(took[chosen] == took.min()),
-        "stated_regret": float(regrets[chosen]),
+        "stated_regret": regret,
         "realised_regret": float(took[chosen] / took.min() - 1),
         "named": float(fastest in (chosen, *others)),
     }

@@ -7,16 +7,18 @@ share of a step that it decides is d ln(step) / d ln(its time): the layouts are 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..algebra import Arrays, Integers, Variants
+from ..algebra import Integers, Variants
 from ..case import Case
-from ..time.step import step_time
+from ..time import step
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,23 +75,41 @@ EXPOSED = {
 }
 
 
+#: Terms in which overlap has a part.
+OVERLAPPED = (
+    step.tensor_forward,
+    step.tensor_backward_attention,
+    step.tensor_backward_dense,
+    step.context_forward,
+)
+
+
 def shares(case: Case, columns: Mapping[str, Integers]) -> Floats:
     """d ln(step) / d(error) of every error of NAMES, rows, for every layout, columns. `columns` holds every
     variable, derived ones included."""
-    step = step_time(Variants(_longer(case), columns))[0].astype(float)
-    longer = np.log(step[1:] / step[0]) / np.log(LONGER)
-    overlapped = step_time(Arrays(exposed(case), columns))[0] / step[0] - 1.0
-    doublings = [np.log2(columns[name]) for name in WAYS]
-    return np.vstack([longer, np.maximum(overlapped, 0.0), *doublings])
+    variants = Variants(_longer(case), columns)
+    priced = step.step_time(variants)[0].astype(float)
+    longer = np.log(priced[1:] / priced[0]) / np.log(LONGER)
+    unhidden = step.step_time(variants.first(exposed(case), OVERLAPPED))[0]
+    overlapped = np.maximum(unhidden / priced[0] - 1.0, 0.0)
+    return np.vstack([longer, overlapped, *(np.log2(columns[name]) for name in WAYS)])
 
 
 def drawn_errors(found: Floats, draws: int) -> Floats:
-    """`draws` of ln(true / predicted time), rows, of the layouts whose `shares` are the columns of `found`.
-    The generator is numpy's legacy one, whose numbers are the same in every release (NEP 19)."""
-    random = np.random.RandomState(0)
-    common = random.standard_normal((draws, len(SPREADS))) * SPREADS
-    own = random.standard_normal((draws, found.shape[1])) * LAYOUT
-    return np.asarray(common @ found + own)
+    """`draws` of ln(true / predicted time), rows, of layouts whose `shares` are the columns of `found`."""
+    errors, layouts = found.shape
+    normal = _normal_numbers(draws * (errors + layouts)).reshape(draws, errors + layouts)
+    return np.asarray((normal[:, :errors] * SPREADS) @ found + LAYOUT * normal[:, errors:])
+
+
+@lru_cache(maxsize=1)
+def _normal_numbers(count: int) -> Floats:
+    """Normally distributed numbers (Box and Muller 1958, Annals of Mathematical Statistics 29), the same ones
+    with every release of numpy."""
+    bits = np.frombuffer(random.Random(0).randbytes(8 * (count // 2 + 1)), dtype="<u4")
+    lengths, turns = (bits.astype(float) + 0.5).reshape(2, -1) / 2**32
+    radius = np.sqrt(-2.0 * np.log(lengths))
+    return np.concatenate([radius * turn(2 * np.pi * turns) for turn in (np.cos, np.sin)])[:count]
 
 
 def _longer(case: Case) -> Case:
