@@ -8,10 +8,10 @@ is filled as the fastest that fits. parc's choice is the sweep's on the same tar
 of a step that differ most, and by the probability that parc's layout is faster
 (compiler/pricing/mechanisms.py).
 
-`--json` writes a list of {"job", "source", "target", "owners", "chosen", "faster", "gain", "parts", "error"}:
-layouts with their MFU and the probability to run out of memory; the probability that the chosen one is
-faster, the share of the owners' step that it saves, and what each part of a step has in that; or why their
-layout has no price.
+`--json` writes a list of {"job", "source", "target", "owners", "chosen", "measured", "faster", "gain",
+"parts", "error"}: layouts with their MFU and the probability to run out of memory; the MFU that owners
+measured; the probability that the chosen layout is faster, the share of the owners' step that it saves, and
+what each part of a step has in that; or why their layout has no price.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import NormalDist
@@ -33,6 +33,7 @@ from benchmarks.accuracy import accuracy, guide
 from benchmarks.accuracy.report import document_tables
 from benchmarks.accuracy.report.plain_text import percent
 from benchmarks.accuracy.rows.csv_rows import Row, row_of, rows
+from benchmarks.accuracy.rows.measured_seconds import measured_seconds
 from benchmarks.accuracy.setups.setup import RECOMPUTE, setup_of
 from docs.tables import markdown
 from parc.backends import BACKENDS
@@ -76,7 +77,8 @@ HEAD = ("job", "its owners' layout, priced", "parc's layout, priced", "why")
 
 @dataclass(frozen=True)
 class Choice:
-    """A job with the layout of its owners and parc's own; `owners` is None where `error` says why."""
+    """A job with the layout of its owners and parc's own; `owners` is None where `error` says why.
+    `measured` is the MFU of their own run, causal attention halved."""
 
     job: str
     source: str
@@ -84,6 +86,7 @@ class Choice:
     owners: Estimate | None
     chosen: Estimate
     error: str = ""
+    measured: float | None = None
 
     @cached_property
     def parts(self) -> dict[str, float]:
@@ -135,7 +138,7 @@ def choices() -> Iterator[Choice]:
         target = "torchtitan" if sharded(row) else "megatron"
         yield choice(row, Case(guide.job_of(row, target), BACKENDS[target].target))
     for row in published():
-        yield choice(row, case_of(row))
+        yield replace(choice(row, case_of(row)), measured=measured_mfu(row))
 
 
 def published() -> list[Row]:
@@ -178,6 +181,13 @@ def choice(row: Row, case: Case) -> Choice:
     return Choice(job, row.source, case, owners, chosen)
 
 
+def measured_mfu(row: Row) -> float | None:
+    """What a row's own time says, causal attention halved."""
+    case = setup_of(row).case
+    seconds = measured_seconds(case, row)
+    return case.model_flops / (case.job.peak_flops * (row.gpus or 1) * seconds) if seconds else None
+
+
 def job_text(case: Case) -> str:
     gpus = max(case.cluster.nodes) * case.cluster.gpus_per_node
     gpu = case.gpu.name.replace("_", " ").upper()
@@ -214,7 +224,11 @@ def why(each: Choice) -> str:
         if abs(each.parts[name]) >= LEAST
     ]
     risk = each.owners.out_of_memory
-    memory = f"; theirs runs out of memory with {chance(risk)}" if risk > DEFAULT_RISK else ""
+    memory = (
+        f"; theirs is predicted to run out of memory with {chance(risk)}"
+        if risk > DEFAULT_RISK
+        else ""
+    )
     if each.gain > 0:
         text = f"{percent(each.gain)} less time, faster with {chance(each.faster)}"
     else:
@@ -233,14 +247,17 @@ def priced(estimate: Estimate) -> str:
     return f"{' · '.join([*shown, f'zero {layout.zero}'])} · {rest}: MFU {percent(estimate.mfu)}"
 
 
+def theirs(each: Choice) -> str:
+    """The owners' layout with its price and what they measured."""
+    if each.owners is None:
+        return "–"
+    measured = f", measured {percent(each.measured)}" if each.measured else ""
+    return priced(each.owners) + measured
+
+
 def table(found: Sequence[Choice]) -> str:
-    return markdown(
-        HEAD,
-        [
-            (each.job, priced(each.owners) if each.owners else "–", priced(each.chosen), why(each))
-            for each in found
-        ],
-    )
+    lines = [(each.job, theirs(each), priced(each.chosen), why(each)) for each in found]
+    return markdown(HEAD, lines)
 
 
 def report(found: Sequence[Choice]) -> list[dict[str, Any]]:
@@ -260,6 +277,7 @@ def report(found: Sequence[Choice]) -> list[dict[str, Any]]:
             "target": each.case.target.name,
             "owners": of(each.owners),
             "chosen": of(each.chosen),
+            "measured": each.measured,
             "faster": each.faster,
             "gain": each.gain,
             "parts": each.parts,

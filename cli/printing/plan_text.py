@@ -122,11 +122,11 @@ def _doubt(plan: Plan) -> list[str]:
     doubt = plan.doubt
     if doubt is None or doubt.contenders == 1:
         return []
-    away = f"best with {_risk(doubt.chance)}, expected to be {doubt.regret:.1%} from the best"
+    sure = f"the best with a probability of {_risk(doubt.chance)}, {doubt.regret:.1%} from it on average"
     ways = [(plan.layout, doubt.chance_of_split)]
     ways += [(rival.layout, rival.chance) for rival in doubt.rivals]
-    named = ", ".join(f"{_splitting(layout)} {_risk(chance)}" for layout, chance in ways)
-    return [f"  doubt   {away}", f"          which has {named}"]
+    named = ", ".join(f"{_splitting(layout)} ({_risk(chance)})" for layout, chance in ways)
+    return [f"  doubt   {sure}", f"          the best has {named}"]
 
 
 def _splitting(layout: Layout) -> str:

@@ -62,6 +62,14 @@ def test_why_is_told_by_the_numbers() -> None:
             assert ("out of memory" in sentence) == (each.owners.out_of_memory > DEFAULT_RISK)
 
 
+def test_what_owners_measured_is_beside_their_layout() -> None:
+    """Llama 3's paper, table 4: 430 and 400 TFLOP/s of one convention."""
+    first, second, _ = (each for each in found() if "Llama 3 paper" in each.source)
+    assert first.measured and second.measured and 0.35 < second.measured < 0.44
+    assert first.measured / second.measured == pytest.approx(430 / 400)
+    assert all(each.measured is None for each in found() if each.source.startswith("guide"))
+
+
 def test_what_owners_stated_is_what_is_priced() -> None:
     priced = {each.job.partition(",")[0]: each for each in found()}
     mixtral = priced["Mixtral-8x7B"].owners
