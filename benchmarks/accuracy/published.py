@@ -3,10 +3,10 @@
     python benchmarks/accuracy/published.py [--json FILE] [--docs]
 
 A job has the model, GPUs, batch, sequence length and precision that its owners state, on their kind of
-framework as it is today. What they leave open, and recomputation that attention of its time made necessary,
-is filled as the fastest that fits. parc's choice is the sweep's on the same target. Why is told by the parts
-of a step that differ most, and by the probability that parc's layout is faster
-(compiler/pricing/mechanisms.py).
+framework as it is today, with traffic overlapped as they say. What they leave open, and recomputation that
+attention of its time made necessary, is filled as the fastest that fits. parc's choice is the sweep's on the
+same target. Why is told by the parts of a step that differ most, and by the probability that parc's layout is
+faster (compiler/pricing/mechanisms.py).
 
 `--json` writes a list of {"job", "source", "target", "owners", "chosen", "measured", "faster", "gain",
 "parts", "error"}: layouts with their MFU and the probability to run out of memory; the MFU that owners
@@ -69,6 +69,8 @@ MIXTRAL = {
     "moe_ffn_hidden": "14336", "tp": "1", "pp": "4", "ep": "8", "dp": "16", "mbs": "1", "gbs": "256",
     "zero_stage": "1", "precision": "bf16", "attention": "flash", "framework": "megatron-lm",
 }  # fmt: skip
+#: What a row says of its stack, by the name of the setting of a target that makes it true.
+STACK = ("tp_overlap", "dp_overlap")
 DEGREES = ("tp", "pp", "vpp", "cp", "ep")
 #: Parts of a step that are named: those that differ most, from so much of it on.
 PARTS, LEAST = 3, 0.005
@@ -157,7 +159,13 @@ def case_of(row: Row) -> Case:
         precision=asked.train.precision,
         compile=asked.train.compile,
     )
-    spec = TargetSpec(name=asked.target, options=target.options())
+    fields = target.options.model_fields
+    stack = {
+        name: bool(value)
+        for name in STACK
+        if name in fields and (value := getattr(row, name)) is not None
+    }
+    spec = TargetSpec(name=asked.target, options=target.options(**stack))
     job = Job(
         name=asked.model.name,
         path="",
@@ -191,7 +199,9 @@ def measured_mfu(row: Row) -> float | None:
 def job_text(case: Case) -> str:
     gpus = max(case.cluster.nodes) * case.cluster.gpus_per_node
     gpu = case.gpu.name.replace("_", " ").upper()
-    return f"{gpus:,} {gpu}, {case.seq_len:,} tokens, {case.train.precision}"
+    options = case.job.options(case.target.name).model_dump(exclude_defaults=True)
+    stack = "".join(f", {name}" for name in STACK if options.get(name))
+    return f"{gpus:,} {gpu}, {case.seq_len:,} tokens, {case.train.precision}{stack}"
 
 
 def stated(row: Row) -> dict[str, int]:
