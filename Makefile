@@ -2,7 +2,7 @@
 #
 #   make demo        compile an example for every backend and print its plan
 #   make test        style, types and tests
-#   make bench       time the compiler on every example, and score its predictions on published runs
+#   make bench       time the compiler on every example, and score its predictions and choices on published runs
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make clean       remove .venv, caches and out/
@@ -31,6 +31,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy/accuracy.py --data benchmarks/data/measured_public.csv --docs
 	$(BIN)/python benchmarks/accuracy/left_out.py --docs
+	$(BIN)/python benchmarks/accuracy/published.py --docs
+	$(BIN)/python benchmarks/doubt.py --docs
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)

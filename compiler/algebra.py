@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
@@ -268,6 +268,29 @@ class Block(Arrays):
 
     def _gather(self, term: Term) -> Integers:
         return self._whole.gathered(term, self._rows)
+
+
+class Variants(Arrays):
+    """The algebra of numpy columns of a case whose rates are columns too, shaped (variants, 1): a value has
+    the shape (variants, layouts), or (layouts,) where no such rate has a part in it."""
+
+    def _gather(self, term: Term) -> Integers:
+        if not term.of:
+            return term(self.case, {})
+        codes, _ = self._combined(term.of)
+        used, columns = self._distinct(term.of)
+        return np.asarray(term(self.case, columns)[..., np.searchsorted(used, codes)])
+
+    def first(self, case: Case, anew: Collection[Term]) -> Arrays:
+        """The algebra of the first variant on a case in which only the terms `anew` differ from its own."""
+        other = Arrays(case, self.columns)
+        again = {term.name for term in anew}
+        other._terms = {
+            name: value if value.ndim < 2 else value[0]
+            for name, value in self._terms.items()
+            if name not in again
+        }
+        return other
 
 
 class Numbers:

@@ -144,6 +144,28 @@ class Proof(Frozen):
     seconds: float
 
 
+class Rival(Frozen):
+    """Another way of splitting the model that may be the best: its best predicted layout, the probability
+    that one of its layouts is the best, and the share by which it is predicted worse than the chosen one.
+    """
+
+    layout: Layout
+    chance: float
+    worse: float
+
+
+class Doubt(Frozen):
+    """How sure a choice is, among `contenders` layouts of the best predictions (search/doubt.py): the
+    probability that the chosen layout is the best, that the best has its tp, pp, cp and ep, and the share by
+    which it is expected to be worse than the best."""
+
+    chance: float
+    chance_of_split: float
+    regret: float
+    contenders: int
+    rivals: tuple[Rival, ...]
+
+
 class Plan(Frozen):
     """The answer for one target. `best` is the layout that is predicted best where a simpler one is chosen,
     as good within `goal.within`."""
@@ -154,6 +176,7 @@ class Plan(Frozen):
     target: str
     estimate: Estimate
     proof: Proof
+    doubt: Doubt | None = None
     best: Estimate | None = None
     runners_up: tuple[Estimate, ...] = ()
     binding: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import PurePath
 
-from parc.compiler.plan import Estimate, Layout, Plan
+from parc.compiler.plan import Doubt, Estimate, Layout, Plan
 from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.job import Job
 
@@ -56,6 +56,7 @@ def plan_json(plan: Plan) -> JsonObject:
         **estimate_json(plan.estimate),
         "proof": rounded(proof),
         "best": plan.best and _summary(plan.best),
+        "doubt": plan.doubt and _doubt(plan.doubt),
         "binding": list(plan.binding),
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),
@@ -93,6 +94,11 @@ def _rounded(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_rounded(item) for item in value]
     return value
+
+
+def _doubt(doubt: Doubt) -> JsonObject:
+    rivals = [{**each.model_dump(), "layout": _changed(each.layout)} for each in doubt.rivals]
+    return rounded({**doubt.model_dump(), "rivals": rivals})
 
 
 def _changed(layout: Layout) -> dict[str, str | int]:

@@ -30,6 +30,7 @@ def plans_text(planned: Planned) -> Text:
     best = planned.plans[0]
     lines += estimate_lines(best.job, best.target, best.estimate)
     lines += _forgone(best)
+    lines += _doubt(best)
     lines.append(f"  proof   {_proof(best)}")
     text = Text("\n".join(lines))
     text.highlight_regex(r"\A\S+", "bold")
@@ -114,6 +115,24 @@ def _forgone(plan: Plan) -> list[str]:
         f"  choice  {text}, which is predicted {cost}: within {plan.job.goal.within:.0%} "
         "predictions tell nothing apart"
     ]
+
+
+def _doubt(plan: Plan) -> list[str]:
+    """How sure the choice is, and which other ways of splitting the model may be better."""
+    doubt = plan.doubt
+    if doubt is None or doubt.contenders == 1:
+        return []
+    sure = f"the best with a probability of {_risk(doubt.chance)}, {doubt.regret:.1%} from it on average"
+    ways = [(plan.layout, doubt.chance_of_split)]
+    ways += [(rival.layout, rival.chance) for rival in doubt.rivals]
+    named = ", ".join(f"{_splitting(layout)} ({_risk(chance)})" for layout, chance in ways)
+    return [f"  doubt   {sure}", f"          the best has {named}"]
+
+
+def _splitting(layout: Layout) -> str:
+    """How a layout splits the model."""
+    degrees = [_degree(name, getattr(layout, name)) for name in ("tp", "pp", "cp", "ep")]
+    return " · ".join(filter(None, degrees)) or "no splitting"
 
 
 def _data_parallel(layout: Layout) -> list[str]:

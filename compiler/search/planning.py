@@ -14,6 +14,7 @@ from ..variables import ORDER
 from .complete_layout import complete
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
+from .doubt import doubt
 from .explain import binding, no_layout, too_large
 from .space import Space
 from .stage_placement import place
@@ -67,6 +68,7 @@ def _plan(job: Job, target: Target) -> Steps[Plan]:
         target=target.name,
         estimate=estimate_layout(case, chosen, place(case, chosen)),
         proof=_proof(space, solution),
+        doubt=doubt(swept, chosen),
         best=estimate_layout(case, fastest, place(case, fastest)) if fastest else None,
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
         binding=binding(swept, int(swept.by_objective[0])),

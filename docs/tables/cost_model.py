@@ -17,7 +17,7 @@ from parc.compiler.memory import activations, model_states, peak
 from parc.compiler.model import flops
 from parc.compiler.pipeline import rank_load
 from parc.compiler.pipeline.even_split import ROLES
-from parc.compiler.pricing import quantities
+from parc.compiler.pricing import mechanisms, quantities
 from parc.compiler.time import collectives, gradient_sync, kernels, layers, parallel_traffic, step
 from parc.compiler.traits import StateBytes
 from parc.dsl.job import Job
@@ -39,6 +39,7 @@ def tables(job: Job) -> dict[str, str]:
         "constants": markdown(("constant", "value", "what, and whose number"), list(constants())),
         "state": _state(job),
         "traits": _traits(job),
+        "mechanisms": _mechanisms(),
     }
 
 
@@ -51,6 +52,27 @@ def terms() -> Iterator[tuple[str, str, str]]:
             if term.function.__module__ == module.__name__ and name not in seen:
                 seen.add(name)
                 yield f"`{name}`", term.unit, ", ".join(f"`{variable}`" for variable in term.of)
+
+
+def _mechanisms() -> str:
+    rows = [
+        (
+            each.name,
+            f"{each.spread:g}",
+            ", ".join(f"`{name}`" for name in (*each.rates, *each.times)),
+        )
+        for each in mechanisms.MECHANISMS
+    ]
+    rows += [
+        (
+            "traffic that overlaps less",
+            f"{mechanisms.OVERLAP:g}",
+            "a share of the overlapped traffic",
+        ),
+        ("a doubling of a degree", f"{mechanisms.DOUBLING:g}", "a share of the step"),
+        ("a layout", f"{mechanisms.LAYOUT:g}", "a share of the step"),
+    ]
+    return markdown(("error of", "deviation", "of the logarithm of the time behind"), rows)
 
 
 def _found(values: Any) -> Iterator[Term]:

@@ -17,9 +17,10 @@ BENCHMARKS = ROOT / "benchmarks"
 FRAMEWORKS = {"megatron", "deepspeed", "torchtitan"}
 MODULES = {path.stem for path in BENCHMARKS.rglob("*.py")} - {"__init__"} - FRAMEWORKS
 COMMANDS = (
-    "benchmarks/accuracy/accuracy.py", "benchmarks/accuracy/fit.py", "benchmarks/fit_kernels.py",
-    "benchmarks/kernels.py", "benchmarks/lint/lint_failures.py", "benchmarks/lint/lint_score.py",
-    "benchmarks/speed.py",
+    "benchmarks/accuracy/accuracy.py", "benchmarks/accuracy/fit.py",
+    "benchmarks/accuracy/fit_spreads.py", "benchmarks/accuracy/published.py", "benchmarks/doubt.py",
+    "benchmarks/fit_kernels.py", "benchmarks/kernels.py", "benchmarks/lint/lint_failures.py",
+    "benchmarks/lint/lint_score.py", "benchmarks/speed.py",
 )  # fmt: skip
 
 

@@ -23,7 +23,15 @@ def test_tables_are_up_to_date(update: bool) -> None:
         renew(DOCUMENT, tables)
     document = DOCUMENT.read_text()
     assert document == filled(document, tables)
-    assert set(shown(document)) == {*tables, "accuracy", "ranking", "left_out"}
+    assert set(shown(document)) == {
+        *tables,
+        "accuracy",
+        "ranking",
+        "left_out",
+        "doubt",
+        "rules",
+        "published",
+    }
 
 
 def test_the_rooms_of_the_compiler_are_its_chapters() -> None:

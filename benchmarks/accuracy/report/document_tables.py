@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.accuracy.report.plain_text import grouped, kinds
 from docs.tables import markdown, renew
 
@@ -47,6 +49,47 @@ def write_left_out(report: Report) -> None:
     """Renew the tables of sources left out whole in both documents."""
     renew(COST_MODEL, {"left_out": left_out_table(report)})
     renew(README, {"left_out": left_out_line(report)})
+
+
+def write_doubt(report: Report) -> None:
+    """Renew the tables of the stated doubt and of the rules of choice (benchmarks/doubt.py)."""
+    renew(COST_MODEL, {"doubt": doubt_table(report), "rules": rules_table(report)})
+
+
+def doubt_table(report: Report) -> str:
+    """Mean probability that the choice is the best, and its mean regret, as stated and as they came about."""
+    pairs, seen = report["pairs"], report["measured"]
+    drawn = [
+        _share(float(np.mean([pair[kind][what] for pair in pairs])))
+        for what in ("chance", "regret")
+        for kind in ("stated", "realised")
+    ]
+    measured = [
+        _share(seen[f"{kind}_{what}"])
+        for what in ("chance", "regret")
+        for kind in ("stated", "realised")
+    ]
+    head = ("mean of", "best: stated", "came about", "regret: stated", "came about")
+    lines = [
+        (f"{len(pairs)} jobs and targets, drawn truths", *drawn),
+        (f"{seen['sweeps']} measured sweeps", *measured),
+    ]
+    return markdown(head, lines)
+
+
+def rules_table(report: Report) -> str:
+    """Mean regret of each rule of choice under drawn truths, by kind of truth."""
+    kinds = report["rules"]
+    lines = [
+        (rule, *(_share(found[rule]) for found in kinds.values()))
+        for rule in next(iter(kinds.values()))
+    ]
+    return markdown(("the layout that is", *kinds), lines)
+
+
+def write_published(table: str) -> None:
+    """Renew the table of published layouts (`published.py`)."""
+    renew(COST_MODEL, {"published": table})
 
 
 def left_out_table(report: Report) -> str:

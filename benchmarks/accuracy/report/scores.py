@@ -141,23 +141,31 @@ def job_text(run: Scored) -> str:
     return f"{row.model} ({dims}), {run_on}"
 
 
+def sweeps(runs: Sequence[Scored]) -> list[list[list[Scored]]]:
+    """Every job with at least GROUP layouts: the runs of each layout."""
+    jobs = gather(timed(runs), job_of).values()
+    layouts = [list(gather(members, layout_of).values()) for members in jobs]
+    return [found for found in layouts if len(found) >= GROUP]
+
+
+def seconds_of(layouts: Sequence[Sequence[Scored]]) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted and measured seconds per layout, of repeated runs the median."""
+    predicted = [np.median([run.prediction.seconds for run in same]) for same in layouts]
+    measured = [np.median([run.measured or 0.0 for run in same]) for same in layouts]
+    return np.array(predicted), np.array(measured)
+
+
 def groups(runs: Sequence[Scored]) -> list[Report]:
     """Rank correlation and regret for every job with at least GROUP layouts; repeated layouts count
     once."""
     found = []
-    for members in gather(timed(runs), job_of).values():
-        layouts = list(gather(members, layout_of).values())
-        if len(layouts) < GROUP:
-            continue
-        predicted = np.array(
-            [np.median([run.prediction.seconds for run in same]) for same in layouts]
-        )
-        measured = np.array([np.median([run.measured for run in same]) for same in layouts])
+    for layouts in sweeps(runs):
+        predicted, measured = seconds_of(layouts)
         efforts = np.array([effort_of(same[0]) for same in layouts])
         found.append(
             {
-                "source": members[0].row.source,
-                "job": job_text(members[0]),
+                "source": layouts[0][0].row.source,
+                "job": job_text(layouts[0][0]),
                 "n": len(layouts),
                 "spearman": spearman(predicted, measured),
                 "regret": regret(predicted, measured),

@@ -1,0 +1,86 @@
+"""A priced space and the layout that was chosen -> how sure it is that it is the best.
+
+The best predictions contend. In each draw every mechanism (pricing/mechanisms.py) is off by the same factor
+for all of them, so that what moves all layouts alike cancels and what differs between them counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ..algebra import Integers
+from ..plan import Doubt, Layout, Rival
+from ..pricing.mechanisms import WAYS, Floats, drawn_errors, shares
+from .sweep import Swept, objectives
+
+#: Layouts that may be the best: those of the best predictions.
+CONTENDERS = 128
+#: Draws of all errors; a chance of 10 % is known to within 1.3 %.
+DRAWS = 500
+#: Other ways of splitting that are named at most, and the least probability of one.
+RIVALS, LEAST = 3, 0.05
+#: Quantities that rise or fall in proportion to the time of a step.
+TIMED = ("mfu", "hfu", "tokens_per_second", "step_time", "days", "cost", "energy")
+
+
+def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
+    """How sure the choice is; None where the first objective does not follow from the time of a step."""
+    case = swept.space.case
+    objective = objectives(case)[0]
+    if objective.quantity not in TIMED:
+        return None
+    rows = _contenders(swept, chosen)
+    columns = {name: column[rows] for name, column in swept.space.layouts.items()}
+    value: Floats = np.log(swept.values[objective.quantity][rows])
+    cost = value if objective.direction == "minimize" else -value
+    chances, regret = outcome(cost, shares(case, columns), 0)
+    splits, split = np.unique([columns[name] for name in WAYS], axis=1, return_inverse=True)
+    of_split = np.bincount(np.ravel(split), chances).astype(float)
+    return Doubt(
+        chance=float(chances[0]),
+        chance_of_split=float(of_split[np.ravel(split)[0]]),
+        regret=regret,
+        contenders=len(rows),
+        rivals=tuple(
+            Rival(layout=_layout(swept, int(rows[row])), chance=chance, worse=worse)
+            for row, chance, worse in _rivals(np.ravel(split), of_split, cost)
+        ),
+    )
+
+
+def outcome(cost: Floats, found: Floats, chosen: int) -> tuple[Floats, float]:
+    """Of layouts with so much ln(predicted cost) and the mechanisms' `shares`: the probability of each to be
+    the best, and the share by which the one at the place `chosen` is expected to cost more than the best.
+    """
+    true = cost + drawn_errors(found, DRAWS)
+    best = np.argmin(true, axis=1)
+    chances = np.bincount(best, minlength=len(cost)) / DRAWS
+    return chances, float(np.mean(np.expm1(true[:, chosen] - true.min(axis=1))))
+
+
+def _contenders(swept: Swept, chosen: Mapping[str, int]) -> Integers:
+    """The row of the chosen layout, then those of the best other predictions."""
+    rows = swept.by_objective
+    same = np.ones(len(rows), dtype=bool)
+    for name, value in chosen.items():
+        same &= swept.space.layouts[name][rows] == value
+    return np.concatenate([rows[same], rows[~same]])[:CONTENDERS]
+
+
+def _layout(swept: Swept, row: int) -> Layout:
+    values = swept.layout(row)
+    return Layout(**{name: values[name] for name in Layout.model_fields})
+
+
+def _rivals(split: Integers, of_split: Floats, cost: Floats) -> Iterator[tuple[int, float, float]]:
+    """Of each other way of splitting that may be the best, the most probable first: its best predicted
+    layout, the probability that one of its layouts is the best, and by what share its prediction is worse.
+    """
+    other = np.where(np.arange(len(of_split)) == split[0], 0.0, of_split)
+    for number in np.argsort(-other, kind="stable")[:RIVALS]:
+        if other[number] >= LEAST:
+            members = np.flatnonzero(split == number)
+            row = int(members[np.argmin(cost[members])])
+            yield row, float(other[number]), float(np.expm1(cost[row] - cost[0]))

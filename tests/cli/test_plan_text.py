@@ -1,0 +1,53 @@
+"""What a plan says of its own doubt, in the terms of a person."""
+
+from __future__ import annotations
+
+from parc import api
+from parc.compiler.plan import Doubt, Layout, Plan, Rival
+from parc.printing.plan_json import plan_json
+from parc.printing.plan_text import plans_text
+from tests.support.solver_and_sweep import job_of
+
+
+def planned(doubt: Doubt | None) -> tuple[str, Plan]:
+    """The text and the plan of a small job with that doubt."""
+    found = api.plan_targets(
+        job_of("maximize mfu\nrequire tp == 2; require pp == 1; require cp == 1")
+    )
+    plan = found.plans[0].model_copy(update={"doubt": doubt})
+    return plans_text(api.Planned(found.job, (plan,))).plain, plan
+
+
+RIVAL = Rival(layout=Layout(tp=4, pp=2, dp_shard=2), chance=0.25, worse=0.013)
+PLAIN = Rival(layout=Layout(dp_shard=16), chance=0.05, worse=0.2)
+DOUBT = Doubt(chance=0.3, chance_of_split=0.7, regret=0.0123, contenders=9, rivals=(RIVAL, PLAIN))
+
+
+def test_the_doubt_names_the_other_ways_of_splitting() -> None:
+    text, _ = planned(DOUBT)
+    lines = [line for line in text.splitlines() if "the best" in line]
+    assert lines == [
+        "  doubt   the best with a probability of 30 %, 1.2% from it on average",
+        "          the best has tp 2 (70 %), tp 4 · pp 2 (25 %), no splitting (5 %)",
+    ]
+
+
+def test_where_nothing_contends_no_doubt_is_said() -> None:
+    sure = Doubt(chance=1.0, chance_of_split=1.0, regret=0.0, contenders=1, rivals=())
+    assert all("  doubt" not in planned(doubt)[0] for doubt in (sure, None))
+
+
+def test_json_has_the_doubt_with_layouts_in_words() -> None:
+    _, plan = planned(DOUBT)
+    assert plan_json(plan)["doubt"] == {
+        "chance": 0.3,
+        "chance_of_split": 0.7,
+        "regret": 0.0123,
+        "contenders": 9,
+        "rivals": [
+            {"layout": {"tp": 4, "pp": 2, "dp_shard": 2}, "chance": 0.25, "worse": 0.013},
+            {"layout": {"dp_shard": 16}, "chance": 0.05, "worse": 0.2},
+        ],
+    }
+    _, certain = planned(None)
+    assert plan_json(certain)["doubt"] is None
