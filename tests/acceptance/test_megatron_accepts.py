@@ -92,12 +92,20 @@ def stack(plan: Plan) -> dict[str, Any]:
         "fused_loss": options.loss_kernel == "fused",
         "fp8": recipe and [FORMATS[recipe], recipe],
         "fp4": ["e2m1", "nvfp4"] if plan.job.train.precision == "nvfp4" else None,
+        "dispatcher": _dispatcher(plan),
         "fp8_params": kept_quantized(plan.job, layout.zero),
         "graph": "full_iteration" if options.cuda_graph else "none",
         "tp_overlap": options.tp_overlap and layout.tp > 1,
         "dp_overlap": options.dp_overlap and layout.dp * layout.cp > 1,
         "fp32_gradients": options.grad_dtype == "fp32",
     }
+
+
+def _dispatcher(plan: Plan) -> list[str]:
+    chosen, layout = plan.options.dispatcher, plan.layout
+    if chosen == "alltoall" or not plan.job.model.moe or layout.tp * layout.ep == 1:
+        return ["alltoall" if plan.job.model.moe else "allgather", "deepep"]
+    return ["flex", chosen]
 
 
 @pytest.fixture(scope="module")

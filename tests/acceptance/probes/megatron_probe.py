@@ -97,6 +97,7 @@ def _stack(config: Any, traffic: Any) -> dict[str, Any]:
         "fused_loss": config.cross_entropy_loss_fusion,
         "fp8": config.fp8 and [str(config.fp8), str(config.fp8_recipe)],
         "fp4": config.fp4 and [str(config.fp4), str(config.fp4_recipe)],
+        "dispatcher": [config.moe_token_dispatcher_type, config.moe_flex_dispatcher_backend],
         "fp8_params": traffic.fp8_param_gather and config.fp8_param,
         "graph": config.cuda_graph_impl,
         "tp_overlap": config.tp_comm_overlap,
@@ -223,6 +224,7 @@ def _buildable(args: Any) -> Any:
     changed.transformer_impl = "local"
     changed.gradient_accumulation_fusion = False
     changed.fp8 = changed.fp4 = None
+    changed.moe_token_dispatcher_type = "alltoall"
     changed.fp8_param_gather = changed.reuse_grad_buf_for_mxfp8_param_ag = False
     changed.moe_router_padding_for_quantization = False
     changed.tp_comm_overlap = changed.moe_grouped_gemm = changed.moe_permute_fusion = False
