@@ -58,6 +58,9 @@ class Options(Observation):
             "what carries tokens to experts: NCCL, a token once for each expert, or once for each rank"
         ),
     ] = "alltoall"
+    moment_dtype: Annotated[
+        Literal["fp32", "bf16"], Doc("ZeRO 1 with Adam: in which the optimizer keeps its moments")
+    ] = "fp32"
     fp8_recipe: Annotated[
         Literal["delayed", "tensorwise", "blockwise"],
         Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),

@@ -59,6 +59,9 @@ SAID_AS = {
     "--cuda-graph-impl": "cuda_graph = true",
     "--fp8-param-gather": "fp8_params, which is on",
     "--moe-flex-dispatcher-backend": "dispatcher = deepep or hybridep",
+    "--use-precision-aware-optimizer": "moment_dtype = bf16",
+    "--exp-avg-dtype": "moment_dtype = bf16",
+    "--exp-avg-sq-dtype": "moment_dtype = bf16",
     "--moe-enable-deepep": "dispatcher = deepep",
 }
 #: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
@@ -132,6 +135,11 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         yield contradiction(
             job, "megatron", "grad_dtype", message, "leave grad_dtype out, or train in bf16"
         )
+    if options.moment_dtype == "bf16" and (train.optimizer != "adam" or train.precision == "fp16"):
+        # core/optimizer/optimizer_config.py:431; fp16 runs have no published states in bf16.
+        message = f"`moment_dtype = bf16` with {train.optimizer} in {train.precision}"
+        cure = "leave moment_dtype out, or train with adam in bf16"
+        yield contradiction(job, "megatron", "moment_dtype", message, cure)
     for message in transformer_engine.attention_problems(job):
         yield contradiction(
             job, "megatron", "attention_kernel", message, "leave attention_kernel out"

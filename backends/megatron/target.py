@@ -27,7 +27,7 @@ from ...dsl.job import Job
 from .. import cautions, environment, extra, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..host import HOST
-from . import data, offload, quantized_weights, stack
+from . import data, moments, offload, quantized_weights, stack
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -78,7 +78,7 @@ def state(job: Job, zero: int) -> StateBytes:
     return StateBytes(
         weights=quantized_weights.weight_bytes(job, zero),
         gradients=2.0 if short else 4.0,
-        optimizer=OPTIMIZER_BYTES[job.train.optimizer],
+        optimizer=moments.optimizer_bytes(job, OPTIMIZER_BYTES[job.train.optimizer]),
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
@@ -147,7 +147,7 @@ TARGET = Target(
     name="megatron",
     options=Options,
     domains=domains,
-    predicates=(*PREDICATES, *stack.PREDICATES, *offload.PREDICATES),
+    predicates=(*PREDICATES, *stack.PREDICATES, *offload.PREDICATES, *moments.PREDICATES),
     refusals=REFUSALS,
     traits=TRAITS,
     stack=stack.traits,
