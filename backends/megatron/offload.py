@@ -31,7 +31,8 @@ def levels(job: Job) -> Sequence[int]:
     share = STATE_BYTES * parameters.total(job.model, seq_len=job.train.seq_len) / gpus
     asked = any("offload" in names(each.expression) for each in job.goal.constraints)
     worthwhile = asked or share >= job.cluster.gpu.memory / WORTHWHILE
-    return (0, 1) if job.train.optimizer == "adam" and worthwhile else (0,)
+    able = job.train.optimizer == "adam" and options_of(job).moment_dtype == "fp32"
+    return (0, 1) if able and worthwhile else (0,)
 
 
 def _takes_the_weights(job: Job, offload: Any) -> Any:

@@ -56,6 +56,15 @@ class Options(Observation):
     loss_kernel: Annotated[
         Literal["eager", "fused"], Doc("steps of the loss one by one, or compiled together")
     ] = "fused"
+    dispatcher: Annotated[
+        Literal["alltoall", "deepep", "hybridep"],
+        Doc(
+            "what carries tokens to experts: NCCL, a token once for each expert, or once for each rank"
+        ),
+    ] = "alltoall"
+    moment_dtype: Annotated[
+        Literal["fp32", "bf16"], Doc("ZeRO 1 with Adam: in which the optimizer keeps its moments")
+    ] = "fp32"
     fp8_recipe: Annotated[
         Literal["delayed", "tensorwise", "blockwise"],
         Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),

@@ -20,7 +20,12 @@ from .options import Options, options_of
 ROOT = "MEGATRON_ROOT"
 PACKAGES = ("torch", "numpy", "psutil", "einops")
 #: Settings of kernels that only GPUs have.
-ON_CPU = {"loss_kernel": "eager", "fp8_recipe": "delayed", "cuda_graph": False}
+ON_CPU = {
+    "loss_kernel": "eager",
+    "fp8_recipe": "delayed",
+    "cuda_graph": False,
+    "dispatcher": "alltoall",
+}
 #: How Megatron-LM's index says that ids have 16 bits.
 UINT16 = 8
 

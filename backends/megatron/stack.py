@@ -12,7 +12,7 @@ from ...dsl.job import Job
 from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
-from . import transformer_engine
+from . import dispatcher, transformer_engine
 from .options import options_of
 from .rules import sequence_parallel
 
@@ -58,12 +58,15 @@ SAID_AS = {
     "--cross-entropy-loss-fusion": "loss_kernel, which is fused",
     "--cuda-graph-impl": "cuda_graph = true",
     "--fp8-param-gather": "fp8_params, which is on",
+    "--moe-flex-dispatcher-backend": "dispatcher = deepep or hybridep",
+    "--use-precision-aware-optimizer": "moment_dtype = bf16",
+    "--exp-avg-dtype": "moment_dtype = bf16",
+    "--exp-avg-sq-dtype": "moment_dtype = bf16",
+    "--moe-enable-deepep": "dispatcher = deepep",
 }
 #: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
 WHOLE_STEP = "full_iteration"
 LAYERS = ("none", "local", "transformer_engine")
-#: Experts of a fixed capacity: their tokens are not counted on the host.
-FIXED_CAPACITY = "moe-pad-expert-input-to-capacity"
 
 
 def traits(job: Job) -> Mapping[str, Any]:
@@ -78,6 +81,8 @@ def traits(job: Job) -> Mapping[str, Any]:
         changed["tensor_parallel"] = True
     if not options.dp_overlap:
         changed |= {"gradient_reduction": False, "updated_weight_gather": False}
+    if options.dispatcher != "alltoall":
+        changed["dispatch"] = "tokens"
     if options.cuda_graph:
         changed |= GRAPHED
     return changed
@@ -130,6 +135,11 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         yield contradiction(
             job, "megatron", "grad_dtype", message, "leave grad_dtype out, or train in bf16"
         )
+    if options.moment_dtype == "bf16" and (train.optimizer != "adam" or train.precision == "fp16"):
+        # core/optimizer/optimizer_config.py:431; fp16 runs have no published states in bf16.
+        message = f"`moment_dtype = bf16` with {train.optimizer} in {train.precision}"
+        cure = "leave moment_dtype out, or train with adam in bf16"
+        yield contradiction(job, "megatron", "moment_dtype", message, cure)
     for message in transformer_engine.attention_problems(job):
         yield contradiction(
             job, "megatron", "attention_kernel", message, "leave attention_kernel out"
@@ -139,6 +149,9 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         # looks for quantized ones (pytorch/module/base.py, get_ub).
         message = "`tp_overlap` with precision nvfp4, for which Megatron-LM registers no buffers"
         yield contradiction(job, "megatron", "tp_overlap", message, "tp_overlap = false")
+    for message in dispatcher.problems(job):
+        cure = "dispatcher = alltoall" + (", or hybridep" if "NVLink" in message else "")
+        yield contradiction(job, "megatron", "dispatcher", message, cure)
     for message in transformer_engine.recipe_problems(job):
         yield contradiction(job, "megatron", "fp8_recipe", message, "leave fp8_recipe out")
     for message in _graph_problems(job) if options.cuda_graph else ():
@@ -153,8 +166,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
 def _graph_problems(job: Job) -> Iterator[str]:
     """What one graph of a step cannot replay (core/full_cuda_graph.py: what the first steps did)."""
     options = options_of(job)
-    fixed = any(key.replace("_", "-") == FIXED_CAPACITY for key in options.extra)
-    if job.model.moe and not fixed:
+    if job.model.moe and not dispatcher.fixed_capacity(job):
         yield "`cuda_graph` with experts, whose tokens the host counts in every layer"
     if job.train.ramp_from is not None:
         yield "`cuda_graph` with a growing batch, and a graph replays one number of micro-batches"

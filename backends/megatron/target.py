@@ -28,7 +28,7 @@ from .. import cautions, environment, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..extra import unpriced
 from ..host import HOST
-from . import data, extra, offload, quantized_weights, releases, stack
+from . import data, extra, moments, offload, quantized_weights, releases, stack
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -79,7 +79,7 @@ def state(job: Job, zero: int) -> StateBytes:
     return StateBytes(
         weights=quantized_weights.weight_bytes(job, zero),
         gradients=2.0 if short else 4.0,
-        optimizer=OPTIMIZER_BYTES[job.train.optimizer],
+        optimizer=moments.optimizer_bytes(job, OPTIMIZER_BYTES[job.train.optimizer]),
         weights_sharded=zero >= 3,
         gradients_sharded=zero >= 2,
         optimizer_sharded=zero >= 1,
@@ -153,6 +153,7 @@ TARGET = Target(
         *PREDICATES,
         *stack.PREDICATES,
         *offload.PREDICATES,
+        *moments.PREDICATES,
         *releases.PREDICATES,
     ),
     refusals=REFUSALS,

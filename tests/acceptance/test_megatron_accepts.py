@@ -97,6 +97,7 @@ def stack(plan: Plan) -> dict[str, Any]:
         "fused_loss": options.loss_kernel == "fused",
         "fp8": recipe and [FORMATS[recipe], recipe],
         "fp4": ["e2m1", "nvfp4"] if plan.job.train.precision == "nvfp4" else None,
+        "dispatcher": _dispatcher(plan),
         "fp8_params": kept_quantized(plan.job, layout.zero),
         "graph": "full_iteration" if options.cuda_graph else "none",
         "tp_overlap": options.tp_overlap and layout.tp > 1,
@@ -111,6 +112,13 @@ def target(request: pytest.FixtureRequest) -> str:
     if RELEASES[request.param] == CHECKOUT and not OLDEST:
         pytest.skip(f"{OLDEST_ROOT} is not set: no wheel has the parser of 0.14")
     return str(request.param)
+
+
+def _dispatcher(plan: Plan) -> list[str]:
+    chosen, layout = plan.options.dispatcher, plan.layout
+    if chosen == "alltoall" or not plan.job.model.moe or layout.tp * layout.ep == 1:
+        return ["alltoall" if plan.job.model.moe else "allgather", "deepep"]
+    return ["flex", chosen]
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from ....compiler.plan import Plan
 from ....dsl.job import Job
 from ....dsl.model import Model
 from ...capability import AMPERE, older_nvidia
+from ..dispatcher import flex
 from ..releases import has
 from ..transformer_engine import SIDE_MULTIPLE
 from .flags import Flag, flag, switches
@@ -83,8 +84,18 @@ def _balance(model: Model) -> list[Flag]:
     return found
 
 
+def _dispatcher(plan: Plan) -> list[Flag]:
+    if not flex(plan.job, plan.layout.tp, plan.layout.ep):
+        return [flag("--moe-token-dispatcher-type", "alltoall")]
+    why = "a token travels once to each rank that has any of its experts"
+    return [
+        flag("--moe-token-dispatcher-type", "flex"),
+        flag("--moe-flex-dispatcher-backend", plan.options.dispatcher, why=why),
+    ]
+
+
 def _products(plan: Plan) -> list[Flag]:
-    found = [flag("--moe-token-dispatcher-type", "alltoall")]
+    found = _dispatcher(plan)
     if grouped(plan.job):
         found += switches("--moe-grouped-gemm", "--moe-permute-fusion")
         if plan.job.model.bias:

@@ -26,8 +26,19 @@ def optimizer_flags(plan: Plan) -> list[Flag]:
         flag("--optimizer", train.optimizer),
         *momenta[train.optimizer],
         flag("--weight-decay", train.weight_decay),
+        *_moments(plan.options),
         flag("--clip-grad", train.clip_grad),
         *rate_flags(plan),
+    ]
+
+
+def _moments(options: Options) -> list[Flag]:
+    if options.moment_dtype == "fp32":
+        return []
+    return [
+        flag("--use-precision-aware-optimizer", why="moments in half the bytes"),
+        flag("--exp-avg-dtype", options.moment_dtype),
+        flag("--exp-avg-sq-dtype", options.moment_dtype),
     ]
 
 

@@ -58,6 +58,7 @@ _TARGET = """
     --use-pytorch-profiler --profile-step-start --profile-step-end
     --flash-attention-version --cross-entropy-loss-fusion --cross-entropy-fusion-impl --cuda-graph-impl
     --te-rng-tracker --no-check-for-nan-in-loss-and-grad --overlap-grad-reduce --overlap-param-gather
+    --moe-flex-dispatcher-backend --moe-enable-deepep --exp-avg-dtype --exp-avg-sq-dtype
     --tp-comm-overlap --grad-reduce-in-bf16 --fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag
 """
 #: Where things are written, loaded and shown, and how often.
@@ -149,8 +150,13 @@ OTHER: Mapping[str, Callable[[LaunchConfig, Setting], bool]] = {
     "--fp8-param-gather": lambda config, setting: not distributed_optimizer(config),
     "--optimizer-offload-fraction": lambda config, setting: _number(text_of(setting)) != 1,
     "--use-precision-aware-optimizer": lambda config, setting: (
-        not config.given("--optimizer-cpu-offload")
+        not config.given("--optimizer-cpu-offload") and "moment_dtype" not in options(config)
     ),
+    "--moe-flex-dispatcher-backend": lambda config, setting: (
+        text_of(setting) not in ("deepep", "hybridep")
+    ),
+    "--exp-avg-dtype": _not_read("moment_dtype"),
+    "--exp-avg-sq-dtype": _not_read("moment_dtype"),
     "--fp4-recipe": lambda config, setting: text_of(setting) != "nvfp4",
 }
 

@@ -92,7 +92,9 @@ def _stack(config: LaunchConfig) -> Values:
         found["fp8_params"] = config.given("--fp8-param-gather")
     if config.given("--grad-reduce-in-bf16"):
         found["grad_dtype"] = "bf16"
-    found["loss_kernel"] = _loss(config)
+    if _both_moments(config) == "bf16":
+        found["moment_dtype"] = "bf16"
+    found |= {"loss_kernel": _loss(config), "dispatcher": _dispatcher(config)}
     ranks = config.number("dp")
     if (
         ranks is not None
@@ -106,6 +108,22 @@ def _stack(config: LaunchConfig) -> Values:
 def distributed_optimizer(config: LaunchConfig) -> bool:
     """Whether ZeRO 1 is Megatron-LM's own."""
     return config.given("--use-distributed-optimizer") and not config.given("--use-megatron-fsdp")
+
+
+def _both_moments(config: LaunchConfig) -> str | None:
+    """Their dtype where it is one."""
+    first, second = (
+        text_of(config.option(name)) for name in ("--exp-avg-dtype", "--exp-avg-sq-dtype")
+    )
+    return first if first == second else None
+
+
+def _dispatcher(config: LaunchConfig) -> str | None:
+    """DeepEP unless the flex dispatcher is told another; NCCL EP is no word of the language."""
+    if text_of(config.option("--moe-token-dispatcher-type")) != "flex":
+        return None
+    backend = text_of(config.option("--moe-flex-dispatcher-backend")) or "deepep"
+    return backend if backend in ("deepep", "hybridep") else None
 
 
 def _loss(config: LaunchConfig) -> str | None:

@@ -117,6 +117,10 @@ def _stack(config: Any, traffic: Any) -> dict[str, Any]:
         "fused_loss": config.cross_entropy_loss_fusion,
         "fp8": config.fp8 and [str(config.fp8), str(config.fp8_recipe)],
         "fp4": getattr(config, "fp4", None) and [str(config.fp4), str(config.fp4_recipe)],
+        "dispatcher": [
+            config.moe_token_dispatcher_type,
+            getattr(config, "moe_flex_dispatcher_backend", None),
+        ],
         "fp8_params": traffic.fp8_param_gather and config.fp8_param,
         "graph": getattr(config, "cuda_graph_impl", "none"),
         "tp_overlap": config.tp_comm_overlap,
@@ -244,6 +248,7 @@ def _buildable(args: Any) -> Any:
     changed.transformer_impl = "local"
     changed.gradient_accumulation_fusion = False
     changed.fp8 = changed.fp4 = None
+    changed.moe_token_dispatcher_type = "alltoall"
     changed.fp8_param_gather = changed.reuse_grad_buf_for_mxfp8_param_ag = False
     changed.moe_router_padding_for_quantization = changed.moe_router_padding_for_fp8 = False
     changed.tp_comm_overlap = changed.moe_grouped_gemm = changed.moe_permute_fusion = False

@@ -84,10 +84,20 @@ def after_import() -> None:
         for name in names:
             if getattr(module, name, None) is None:
                 setattr(module, name, _never_called)
+    optimizers: Any = types.ModuleType("transformer_engine.pytorch.optimizers")
+    optimizers.FusedAdam = _fused_adam
+    sys.modules[optimizers.__name__] = optimizers
 
 
 def _never_called(*arguments: Any, **named: Any) -> None:
     raise RuntimeError("a kernel of Transformer Engine was called")
+
+
+def _fused_adam(
+    master_weight_dtype: Any, exp_avg_dtype: Any, exp_avg_sq_dtype: Any, use_decoupled_grad: bool
+) -> None:
+    """The names that the precision-aware optimizer looks for (optimizer_config.py:453)."""
+    _never_called()
 
 
 def gpu(major: int, minor: int) -> None:

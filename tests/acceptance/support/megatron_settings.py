@@ -90,6 +90,15 @@ FLASH = {
 }
 
 
+#: Optimizers and precisions that take moments in bf16.
+SHORT = [("adam", each) for each in ("bf16", "fp8", "mxfp8", "nvfp4")]
+#: Dispatchers beside NCCL's by the GPU of a job: DeepEP knows domains of eight.
+FLEX = {
+    **dict.fromkeys(("a100_80", "h100_sxm", "h200", "b200"), ("deepep", "hybridep")),
+    "gb200": ("hybridep",),
+}
+
+
 def kernels(dice: Random, gpu: str, model: Settings, train: Settings, said: list[str]) -> list[str]:
     """Kernels of attention, loss and fp8, and CUDA graphs, for jobs that can have them."""
     found = ["loss_kernel = eager"] if dice.random() < 0.15 else []
@@ -100,6 +109,10 @@ def kernels(dice: Random, gpu: str, model: Settings, train: Settings, said: list
     if train["precision"] == "fp8" and dice.random() < 0.5:
         recipes = ("tensorwise",) if gpu == "mi300x" else ("tensorwise", "blockwise")
         found.append(f"fp8_recipe = {dice.choice(recipes)}")
+    if (train.get("optimizer", "adam"), train["precision"]) in SHORT and dice.random() < 0.2:
+        found.append("moment_dtype = bf16")
+    if "experts" in model and dice.random() < 0.4:
+        found += [f"dispatcher = {each}" for each in (dice.choice(FLEX.get(gpu, ("",))),) if each]
     grows = "ramp_from" in train or any("sft" in each for each in said)
     if "experts" not in model and not grows and dice.random() < 0.25:
         found.append("cuda_graph = true")

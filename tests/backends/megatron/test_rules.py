@@ -48,6 +48,7 @@ RULES = {
         {"pp": 2, "ep": 8, "etp": 4, "gpus": 64},
         {"pp": 4, "ep": 8, "etp": 4, "gpus": 64},
     ),
+    "moments-zero": (job_of(options=Options(moment_dtype="bf16")), {"zero": 1}, {"zero": 3}),
     "offload-zero": (job_of(), {"zero": 1, "offload": 1}, {"zero": 3, "offload": 1}),
     "offload-fp8": (
         job_of(options=Options(fp8_recipe="tensorwise"), precision="fp8"),

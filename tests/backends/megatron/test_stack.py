@@ -30,6 +30,11 @@ CASES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
         {"--overlap-grad-reduce", "--overlap-param-gather"},
     ),
     "attention_kernel": ({"attention_kernel": "fa3"}, {"--flash-attention-version"}, set()),
+    "moment_dtype": (
+        {"moment_dtype": "bf16"},
+        {"--use-precision-aware-optimizer", "--exp-avg-dtype", "--exp-avg-sq-dtype"},
+        set(),
+    ),
     "loss_kernel": ({"loss_kernel": "eager"}, set(), {"--cross-entropy-loss-fusion"}),
     "cuda_graph": (
         {"cuda_graph": True},
@@ -112,6 +117,19 @@ def test_fp16_has_no_sums_in_bf16() -> None:
     assert not problems({"grad_dtype": "bf16"})
 
 
+@pytest.mark.parametrize(("precision", "width"), [("bf16", 6), ("fp8", 8)])
+def test_short_moments_take_half(precision: str, width: float) -> None:
+    held = [
+        estimate(
+            plan_of(layout=LAYOUT, options=Options(moment_dtype=each), precision=precision).job,
+            BACKEND.target,
+            {"tp": 2, "zero": 1},
+        ).fullest.memory["optimizer"]
+        for each in ("fp32", "bf16")
+    ]
+    assert held[1] / held[0] == pytest.approx(width / 12, rel=1e-6)
+
+
 RECIPE = {"fp8_recipe": "blockwise"}
 CHATS = Data(parts=(("chats.jsonl", 1.0),))
 FA2, FA3, GRAPH = {"attention_kernel": "fa2"}, {"attention_kernel": "fa3"}, {"cuda_graph": True}
@@ -130,6 +148,8 @@ FA2, FA3, GRAPH = {"attention_kernel": "fa2"}, {"attention_kernel": "fa3"}, {"cu
         (RECIPE, {}, "precision bf16"),
         (RECIPE, {"precision": "mxfp8", "gpu": B200}, "precision mxfp8"),
         ({"tp_overlap": True}, {"precision": "nvfp4", "gpu": B200}, "precision nvfp4"),
+        ({"moment_dtype": "bf16"}, {"precision": "fp16"}, "adam in fp16"),
+        ({"moment_dtype": "bf16"}, {"optimizer": "sgd"}, "sgd in bf16"),
         (GRAPH, {"model": MOE}, "experts, whose tokens the host counts"),
         (GRAPH, {"ramp_from": 8, "ramp_tokens": 4096 * 900}, "a growing batch"),
         (GRAPH | {"sft": True, "data": CHATS, "tokenizer": "t"}, {}, "conversations"),
