@@ -26,12 +26,13 @@ TIMED = ("mfu", "hfu", "tokens_per_second", "step_time", "days", "cost", "energy
 
 
 def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
-    """How sure the choice is; None where the first objective does not follow from the time of a step."""
+    """How sure the choice is; None where the first objective does not follow from the time of a step, as a
+    cost does not without a price."""
     case = swept.space.case
     objective = objectives(case)[0]
-    if objective.quantity not in TIMED:
-        return None
     rows = _contenders(swept, chosen)
+    if objective.quantity not in TIMED or not swept.values[objective.quantity][rows].all():
+        return None
     columns = {name: column[rows] for name, column in swept.space.layouts.items()}
     value: Floats = np.log(swept.values[objective.quantity][rows])
     cost = value if objective.direction == "minimize" else -value

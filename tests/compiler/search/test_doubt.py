@@ -66,6 +66,8 @@ def test_the_only_layout_is_the_best() -> None:
 
 def test_a_goal_that_does_not_follow_from_time_is_not_doubted() -> None:
     assert doubt_of("minimize memory") is None
+    free = job_of("minimize cost", cluster={"nodes": 2})
+    assert plan(free, target_of(free)).doubt is None
 
 
 def test_the_same_job_is_doubted_alike_whichever_quantity_of_time_it_names() -> None:
