@@ -254,13 +254,15 @@ def _buildable(args: Any) -> Any:
     changed.tp_comm_overlap = changed.moe_grouped_gemm = changed.moe_permute_fusion = False
     changed.use_cpu_initialization, changed.perform_initialization = True, False
     changed.no_persist_layer_norm = True
-    changed.sequence_parallel, changed.context_parallel_size = False, 1
+    changed.context_parallel_size = 1
     return changed
 
 
 def _model(args: Any, chunk: int | None, first: bool, final: bool) -> Any:
     config = megatron_arguments.core_transformer_config_from_args(args)
     config.init_model_with_meta_device = False
+    # Afterwards: experts over tp are refused without it.
+    config.sequence_parallel = False
     if args.num_experts:
         spec = specs.get_gpt_decoder_block_spec(
             config, use_transformer_engine=False, normalization=args.normalization, vp_stage=chunk

@@ -2,6 +2,8 @@
 
 from tests.acceptance.support.drawn_job import Draw, Settings
 
+#: Settings of a model that Megatron-LM 0.14 has not.
+OLDEST_MEGATRON_LACKS = frozenset({"window", "full_attention_every", "attention_sinks"})
 #: Settings of a model that are refused for the Llama of transformers.
 LLAMA_LACKS = frozenset({
     "window", "full_attention_every", "attention_sinks", "attention_softcap", "logit_softcap",

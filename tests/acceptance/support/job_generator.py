@@ -14,7 +14,7 @@ from parc.backends import BACKENDS
 from tests.acceptance.support import drawn_stack, megatron_settings
 from tests.acceptance.support.drawn_goals import goal
 from tests.acceptance.support.drawn_job import Draw, Settings
-from tests.acceptance.support.drawn_models import LLAMA_LACKS, drawn_model
+from tests.acceptance.support.drawn_models import LLAMA_LACKS, OLDEST_MEGATRON_LACKS, drawn_model
 from tests.acceptance.support.varied_settings import (
     changed_numbers,
     more_launch,
@@ -104,6 +104,8 @@ def job_text(target: str, seed: int, number: int) -> str:
     model |= more_model(dice, draw.target, model)
     if draw.version == "hf":
         model = {name: value for name, value in model.items() if name not in LLAMA_LACKS}
+    if draw.target == "megatron" and draw.version:
+        model = {name: value for name, value in model.items() if name not in OLDEST_MEGATRON_LACKS}
     if "attention_softcap" in model:
         train["attention"] = "unfused"
     train |= more_train(dice, draw.target, train, train.get("steps", STEPS_OF_TOKENS))
@@ -220,7 +222,7 @@ def _options(draw: Draw, kind: str, gpu: str, model: Settings, train: Settings) 
         found += drawn_stack.torchtitan(draw.dice, draw.version, kind, gpu, train)
     if draw.target == "deepspeed":
         found += drawn_stack.deepspeed(draw.dice, draw.version, model, gpu, train)
-    if draw.target == "megatron":
+    if draw.target == "megatron" and not draw.version:
         if train["precision"] == "nvfp4":
             found = [each for each in found if not each.startswith("tp_overlap")]
         found += megatron_settings.kernels(draw.dice, gpu, model, train, found)
