@@ -152,6 +152,19 @@ NEEDS = (
         "--yarn-original-max-position-embeddings",
     ),
     Need(("train", "optimizer"), _muon, "optimizer = adam", "--optimizer", "muon"),
+    Need(
+        ("train", "precision"),
+        lambda job: "`precision = nvfp4`" if job.train.precision == "nvfp4" else None,
+        "precision = mxfp8",
+        "--fp4-format",
+    ),
+    Need(
+        ("target", "megatron", "dispatcher"),
+        _option("dispatcher", "hybridep"),
+        "dispatcher = deepep",
+        "--moe-flex-dispatcher-backend",
+        "hybridep",
+    ),
     # core_v0.14.0 core/transformer/transformer_config.py:1198
     Need(("model", "bias"), _expert_biases, "bias = false", since="0.15"),
     # core_v0.15.3 training/arguments.py:877, where they are grouped

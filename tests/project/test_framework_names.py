@@ -19,8 +19,6 @@ EXCEPTIONS = {
     "lint/facts/vocabulary.py",
     # `LaunchedJob.megatron`, which the rules about Megatron-LM ask.
     "lint/facts/launched_job.py",
-    # The tables of options that rules about a framework ask.
-    "lint/facts/vocabulary.py",
 }
 
 

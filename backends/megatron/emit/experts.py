@@ -88,10 +88,10 @@ def _dispatcher(plan: Plan) -> list[Flag]:
     if not flex(plan.job, plan.layout.tp, plan.layout.ep):
         return [flag("--moe-token-dispatcher-type", "alltoall")]
     why = "a token travels once to each rank that has any of its experts"
-    return [
-        flag("--moe-token-dispatcher-type", "flex"),
-        flag("--moe-flex-dispatcher-backend", plan.options.dispatcher, why=why),
-    ]
+    backend = flag("--moe-flex-dispatcher-backend", plan.options.dispatcher, why=why)
+    if not has(plan.job, backend.name):
+        backend = flag("--moe-enable-deepep", why=why)
+    return [flag("--moe-token-dispatcher-type", "flex"), backend]
 
 
 def _products(plan: Plan) -> list[Flag]:

@@ -12,7 +12,7 @@ from parc.backends.megatron.options import Options
 from parc.backends.megatron.releases import NEEDS, REFUSALS
 from parc.backends.released_options import released_options, releases
 from parc.compiler.plan import Layout, Plan
-from tests.support.sample_plans import LLAMA3_8B, sample_job, sample_plan, train_of
+from tests.support.sample_plans import LLAMA3_8B, MIXTRAL_8X7B, sample_job, sample_plan, train_of
 
 RELEASES: tuple[Any, ...] = tuple(releases("megatron"))
 SCRIPT = "megatron/pretrain.sh"
@@ -53,6 +53,22 @@ def test_older_spellings_mean_the_same() -> None:
     assert "MEGATRON_RELEASE=0.17\n" in older
 
 
+@pytest.mark.parametrize("version", RELEASES)
+def test_deepep_is_asked_for_in_the_words_of_the_release(version: Any) -> None:
+    plan = sample_plan(
+        "megatron",
+        Options(version=version, dispatcher="deepep"),
+        model=MIXTRAL_8X7B,
+        layout=Layout(ep=8, dp_shard=8, zero=1, microbatches=8),
+    )
+    said = (
+        "--moe-enable-deepep"
+        if version in ("0.14", "0.15")
+        else "--moe-flex-dispatcher-backend deepep"
+    )
+    assert f"    {said} " in script(plan) and "--moe-token-dispatcher-type flex" in script(plan)
+
+
 #: What a job asks for: changes of its model, train and target blocks, and the first release that has it.
 ASKED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
     "window": ({"window": 512}, {}, {}, "0.15"),
@@ -64,6 +80,8 @@ ASKED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
     "weights": ({}, {"weights": "/models/llama"}, {}, "0.19"),
     "attention_kernel": ({}, {}, {"attention_kernel": "fa2"}, "0.19"),
     "cuda_graph": ({}, {}, {"cuda_graph": True}, "0.18"),
+    "precision": ({}, {"precision": "nvfp4"}, {}, "0.15"),
+    "dispatcher": ({}, {}, {"dispatcher": "hybridep"}, "0.16"),
 }
 
 
