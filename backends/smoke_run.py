@@ -43,7 +43,7 @@ class SmokeRun:
     refuses: Callable[[Job, Interpreter], str | None] = field(default=lambda job, python: None)
     """Why a Python with all packages still cannot train the job."""
     held: Callable[[Job], Collection[str]] = field(default=lambda job: ())
-    """Degrees that stay 1 without a GPU."""
+    """Decisions that stay neutral without a GPU: degrees are 1 then."""
     replaced: Callable[[Job], Iterator[str]] = field(default=lambda job: iter(()))
     """What else runs than the job asks for without a GPU, a line of the report each."""
     environment: Callable[[Job, Path], Mapping[str, str]] = field(default=lambda job, folder: {})

@@ -13,6 +13,7 @@ from statistics import mean, median
 from ..backends import BACKENDS
 from ..backends.smoke_run import Interpreter, SmokeRun
 from ..compiler.plan import Plan
+from ..compiler.variables import NEUTRAL
 from ..dsl.job import Job
 from .failure import excerpt
 from .processes import Line, free_port, guarded, new_mark, run, terminable
@@ -141,8 +142,8 @@ def prepare(plan: Plan, request: Request, folder: Path) -> Prepared | None:
 def _held(plan: Plan, framework: SmokeRun, gpus: bool) -> Plan:
     if gpus:
         return plan
-    ones = dict.fromkeys(framework.held(plan.job), 1)
-    layout = plan.layout.model_copy(update=ones)
+    neutral = {name: NEUTRAL[name] for name in framework.held(plan.job)}
+    layout = plan.layout.model_copy(update=neutral)
     return plan.model_copy(update={"estimate": plan.estimate.model_copy(update={"layout": layout})})
 
 

@@ -47,9 +47,11 @@ def shrunken(plan: Plan, target: Target, room: Room, options: object) -> Plan | 
     for layout, tokens, kept in product(cuts(plan.layout, room.processes), lengths, positions):
         job = _job(plan, layout, room, tokens * layout.cp, options)
         job = job.model_copy(update={"model": job.model.model_copy(update=kept)})
+        # A domain may depend on what the goal asks for.
+        goal = Goal(constraints=tuple(_requirements(target, job, layout)))
+        job = job.model_copy(update={"goal": goal})
         if _chosen(target, job, layout) and not problems(job, target, layout):
-            goal = Goal(constraints=tuple(_requirements(target, job, layout)))
-            return solve(job.model_copy(update={"goal": goal}), target)
+            return solve(job, target)
     return None
 
 
@@ -101,6 +103,10 @@ def not_exercised(before: Plan, after: Plan, gpus: bool) -> list[str]:
     ]
     if before.layout.zero != after.layout.zero:
         lost.append(f"zero {before.layout.zero}: zero {after.layout.zero} was trained")
+    if before.layout.offload != after.layout.offload:
+        lost.append(
+            f"offload {before.layout.offload_name}: {after.layout.offload_name} was trained"
+        )
     lost += [f"layers {before.job.model.layers}: {after.job.model.layers} were trained"] * (
         before.job.model.layers != after.job.model.layers
     )

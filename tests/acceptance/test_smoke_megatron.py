@@ -26,6 +26,12 @@ LATENT = "model latent from std.deepseek_v3 { layers = 4; dense_layers = 1; mtp_
 SINKS = "model sinks from std.gpt_oss_20b { layers = 4 }"
 CASES = {
     "zero_1": Wanted("zero == 1, tp == 1, pp == 1, cp == 1", 2, {"dp_shard": 2, "zero": 1}, DENSE),
+    "offload": Wanted(
+        "offload == optimizer, zero == 1, tp == 1, pp == 1, cp == 1",
+        2,
+        {"dp_shard": 2, "zero": 1, "offload": "none"},
+        DENSE,
+    ),
     "zero_2": Wanted("zero == 2, tp == 1, cp == 1", 2, {"dp_shard": 2, "zero": 2}, DENSE),
     "zero_3": Wanted("zero == 3, tp == 1, cp == 1", 2, {"dp_shard": 2, "zero": 3}, DENSE),
     "tensor_pipeline": Wanted("tp == 2, pp == 2, vpp == 1", 4, {"tp": 2, "pp": 2}, DENSE),
