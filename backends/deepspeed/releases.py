@@ -31,7 +31,7 @@ AUTOTP, ULYSSES = "tensor_parallel.autotp_size", "sequence_parallel_size"
 
 PREDICATES = (
     Predicate(
-        "PAR446",
+        "PAR451",
         "autotp-release",
         "tp above 1 before DeepSpeed trains with AutoTP",
         ("tp",),
@@ -44,7 +44,7 @@ PREDICATES = (
         stricter="0.15 ignores the key, and trains with tp 1",
     ),
     Predicate(
-        "PAR447",
+        "PAR452",
         "ulysses-release",
         "cp above 1 before DeepSpeed makes the groups of Ulysses",
         ("cp",),
