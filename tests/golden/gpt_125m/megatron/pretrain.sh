@@ -23,6 +23,14 @@ if ((NNODES * GPUS_PER_NODE != 2)); then
     exit 2
 fi
 
+# Written for Megatron-LM 0.19; ANY_RELEASE=1 starts with any other.
+MEGATRON_RELEASE=0.19
+FOUND="$({ sed -nE 's/^(MAJOR|MINOR|PATCH) = ([0-9]+).*/\2/p' "$MEGATRON_PATH/megatron/core/package_info.py" | paste -sd.; } 2>/dev/null || true)"
+if [[ -z "${ANY_RELEASE:-}" && -n "$FOUND" && "$FOUND." != "$MEGATRON_RELEASE".* ]]; then
+    echo "written for Megatron-LM $MEGATRON_RELEASE, not for the $FOUND that is here: give its version to the job's target, or set ANY_RELEASE=1" >&2
+    exit 2
+fi
+
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
 export PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}"
 
@@ -69,6 +77,10 @@ PRECISION=(
     --bf16
 )
 
+KERNELS=(
+    --cross-entropy-loss-fusion  # steps of the loss compiled together
+)
+
 DATA=(
     --data-path "$DATA_PATH"
     --split "99,1,0"
@@ -84,6 +96,11 @@ CHECKPOINT=(
     --save-interval 1000
     --ckpt-format torch_dist
     --exit-signal-handler  # SIGTERM saves, then stops
+)
+
+DISTRIBUTED=(
+    --manual-gc  # Python collects garbage on all ranks in one step: none waits for another's
+    --manual-gc-interval 100
 )
 
 LOGGING=(
@@ -105,7 +122,9 @@ exec torchrun \
     "${BATCH[@]}" \
     "${OPTIMIZER[@]}" \
     "${PRECISION[@]}" \
+    "${KERNELS[@]}" \
     "${DATA[@]}" \
     "${CHECKPOINT[@]}" \
+    "${DISTRIBUTED[@]}" \
     "${LOGGING[@]}" \
     "$@"

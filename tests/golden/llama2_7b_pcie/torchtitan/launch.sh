@@ -18,6 +18,14 @@ if ((NNODES * GPUS_PER_NODE != 8)); then
     exit 2
 fi
 
+# Written for torchtitan 0.2.2; ANY_RELEASE=1 starts with any other.
+TORCHTITAN_RELEASE=0.2.2
+FOUND="$({ python3 -c 'from importlib.metadata import version; print(version("torchtitan"))'; } 2>/dev/null || true)"
+if [[ -z "${ANY_RELEASE:-}" && -n "$FOUND" && "$FOUND." != "$TORCHTITAN_RELEASE".* ]]; then
+    echo "written for torchtitan $TORCHTITAN_RELEASE, not for the $FOUND that is here: give its version to the job's target, or set ANY_RELEASE=1" >&2
+    exit 2
+fi
+
 HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
 export PYTORCH_ALLOC_CONF="${PYTORCH_ALLOC_CONF:-expandable_segments:True}"

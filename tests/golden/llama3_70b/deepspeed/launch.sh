@@ -21,6 +21,14 @@ if ((NNODES * GPUS_PER_NODE != 64)); then
     exit 2
 fi
 
+# Written for DeepSpeed 0.19; ANY_RELEASE=1 starts with any other.
+DEEPSPEED_RELEASE=0.19
+FOUND="$({ python3 -c 'from importlib.metadata import version; print(version("deepspeed"))'; } 2>/dev/null || true)"
+if [[ -z "${ANY_RELEASE:-}" && -n "$FOUND" && "$FOUND." != "$DEEPSPEED_RELEASE".* ]]; then
+    echo "written for DeepSpeed $DEEPSPEED_RELEASE, not for the $FOUND that is here: give its version to the job's target, or set ANY_RELEASE=1" >&2
+    exit 2
+fi
+
 HERE="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 DATA="${DATA:-/data/c4.bin}" # token ids to train on
 SAVE="${SAVE:-checkpoints}" # checkpoints, which a restart resumes from

@@ -24,6 +24,14 @@ if ((NNODES * GPUS_PER_NODE != 8)); then
     exit 2
 fi
 
+# Written for Megatron-LM 0.19; ANY_RELEASE=1 starts with any other.
+MEGATRON_RELEASE=0.19
+FOUND="$({ sed -nE 's/^(MAJOR|MINOR|PATCH) = ([0-9]+).*/\2/p' "$MEGATRON_PATH/megatron/core/package_info.py" | paste -sd.; } 2>/dev/null || true)"
+if [[ -z "${ANY_RELEASE:-}" && -n "$FOUND" && "$FOUND." != "$MEGATRON_RELEASE".* ]]; then
+    echo "written for Megatron-LM $MEGATRON_RELEASE, not for the $FOUND that is here: give its version to the job's target, or set ANY_RELEASE=1" >&2
+    exit 2
+fi
+
 # Megatron-FSDP overlaps its transfers only with several connections, and refuses one.
 unset CUDA_DEVICE_MAX_CONNECTIONS
 # Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.
@@ -87,6 +95,10 @@ PRECISION=(
     --bf16
 )
 
+KERNELS=(
+    --cross-entropy-loss-fusion  # steps of the loss compiled together
+)
+
 MEMORY=(
     --recompute-granularity full  # 72.1 of 72.8 GiB with it
     --recompute-method block
@@ -111,6 +123,11 @@ CHECKPOINT=(
     --exit-signal-handler  # SIGTERM saves, then stops
 )
 
+DISTRIBUTED=(
+    --manual-gc  # Python collects garbage on all ranks in one step: none waits for another's
+    --manual-gc-interval 100
+)
+
 LOGGING=(
     --log-interval 10
     --log-throughput
@@ -130,8 +147,10 @@ exec torchrun \
     "${BATCH[@]}" \
     "${OPTIMIZER[@]}" \
     "${PRECISION[@]}" \
+    "${KERNELS[@]}" \
     "${MEMORY[@]}" \
     "${DATA[@]}" \
     "${CHECKPOINT[@]}" \
+    "${DISTRIBUTED[@]}" \
     "${LOGGING[@]}" \
     "$@"
