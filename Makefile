@@ -33,6 +33,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/accuracy/left_out.py --docs
 	$(BIN)/python benchmarks/accuracy/published.py --docs
 	$(BIN)/python benchmarks/doubt.py --docs
+	$(BIN)/python benchmarks/published_scripts/compare.py --docs
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)

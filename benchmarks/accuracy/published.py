@@ -35,6 +35,7 @@ from benchmarks.accuracy.report.plain_text import percent
 from benchmarks.accuracy.rows.csv_rows import Row, row_of, rows
 from benchmarks.accuracy.rows.measured_seconds import measured_seconds
 from benchmarks.accuracy.setups.setup import RECOMPUTE, setup_of
+from benchmarks.accuracy.setups.stacks import stack_of
 from docs.tables import markdown
 from parc.backends import BACKENDS
 from parc.compiler.case import DEFAULT_RISK, Case
@@ -44,6 +45,7 @@ from parc.compiler.pricing.mechanisms import LAYOUT, SPREADS, shares
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.simplicity import complexity
 from parc.compiler.search.space import Space
+from parc.compiler.search.stage_placement import place
 from parc.compiler.search.sweep import sweep
 from parc.compiler.variables import ORDER
 from parc.dsl import JobError
@@ -69,6 +71,13 @@ MIXTRAL = {
     "moe_ffn_hidden": "14336", "tp": "1", "pp": "4", "ep": "8", "dp": "16", "mbs": "1", "gbs": "256",
     "zero_stage": "1", "precision": "bf16", "attention": "flash", "framework": "megatron-lm",
 }  # fmt: skip
+#: DeepSeek-V3 on the stack that its authors describe, and their GPU hours per token (arXiv 2412.19437, table
+#: 1). They repeat norms and up-projections alone, which is nearest to no recomputation.
+DEEPSEEK_V3 = guide.PAPER | {
+    "source": "DeepSeek-V3 paper, its authors' stack", "framework": "hai-llm", "vpp": "1", "mbs": "1",
+    "recompute": "none",
+}  # fmt: skip
+HOURS_PER_TOKEN = 2_664e3 / 14.8e12
 #: What a row says of its stack, by the name of the setting of a target that makes it true.
 STACK = ("tp_overlap", "dp_overlap")
 DEGREES = ("tp", "pp", "vpp", "cp", "ep")
@@ -141,6 +150,17 @@ def choices() -> Iterator[Choice]:
         yield choice(row, Case(guide.job_of(row, target), BACKENDS[target].target))
     for row in published():
         yield replace(choice(row, case_of(row)), measured=measured_mfu(row))
+    yield deepseek_v3()
+
+
+def deepseek_v3() -> Choice:
+    """DeepSeek-V3 with the traits of its authors' stack, theirs and parc's layout alike."""
+    row, megatron = row_of(DEEPSEEK_V3), BACKENDS["megatron"].target
+    traits = megatron.traits.replaced(**dict(stack_of(row).traits))
+    case = Case(guide.job_of(row, megatron.name), replace(megatron, traits=traits))
+    tokens = case.train.global_batch * case.seq_len
+    flops = case.job.peak_flops * HOURS_PER_TOKEN * 3600 * tokens
+    return replace(choice(row, case), measured=case.model_flops / flops)
 
 
 def published() -> list[Row]:
@@ -180,13 +200,18 @@ def case_of(row: Row) -> Case:
 
 def choice(row: Row, case: Case) -> Choice:
     swept = sweep(Space(case))
-    chosen = estimate_layout(case, swept.decisions(int(swept.order[0])))
+    chosen = placed(case, swept.decisions(int(swept.order[0])))
     job = f"{row.model}, {job_text(case)} ({row.source})"
     try:
-        owners = estimate_layout(case, complete(case, stated(row)))
+        owners = placed(case, complete(case, stated(row)))
     except JobError as refused:
         return Choice(job, row.source, case, None, chosen, refused.diagnostics[0].message)
     return Choice(job, row.source, case, owners, chosen)
+
+
+def placed(case: Case, layout: Mapping[str, int]) -> Estimate:
+    """The price of a layout with its best placement of layers, as a plan has it."""
+    return estimate_layout(case, layout, place(case, layout))
 
 
 def measured_mfu(row: Row) -> float | None:
