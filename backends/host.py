@@ -20,7 +20,7 @@ HOST = HostTraits(
     host_seconds=0.38e-3,
     # Some 15 elementwise kernels, started 3.8 us apart (dsl/std/gpus.par, kernel_launch), are 0.06; measured
     # runs choose this (benchmarks/accuracy/fit.py).
-    gap_seconds=0.08e-3,
+    gap_seconds=0.09e-3,
     # Products and casts of each expert, and counts of tokens that the host waits for: public runs of Qwen3
     # 30B in fp8, one sequence at a time, take 9 ms a layer on B200 as on H100, exchanging within nodes as
     # between them (Megatron-Bridge, docs/performance-summary-archive.md, 25.11 to 26.06); 8 of them are

@@ -3,7 +3,7 @@
 #
 # deepseek_v3 on 256 nodes of 8 x h800
 # tp 2 x pp 16 x dp 64 = 2048 GPUs; zero 1, micro-batch 1 x 240, vpp 2, ep 8, etp 1, recompute full.
-# Predicted 18.8% MFU, 42.9 s per step, 45.4 of 72.8 GiB on the fullest GPU.
+# Predicted 18.9% MFU, 42.7 s per step, 45.4 of 72.8 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..255> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

@@ -3,7 +3,7 @@
 #
 # gpt_125m on 1 node of 2 x a100_80
 # dp 2 = 2 GPUs; zero 1, micro-batch 32 x 4, recompute none.
-# Predicted 38.6% MFU, 1.86 s per step, 41.2 of 71.2 GiB on the fullest GPU.
+# Predicted 38.8% MFU, 1.85 s per step, 41.2 of 71.2 GiB on the fullest GPU.
 #
 # ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

@@ -3,7 +3,7 @@
 #
 # llama2_7b with DeepSpeed
 # dp 2 x pp 4 = 8 GPUs, 128 micro-batches of 1 a step.
-# Predicted 42.8% MFU, 32.7 of 39.4 GiB on the fullest rank.
+# Predicted 42.9% MFU, 32.7 of 39.4 GiB on the fullest rank.
 # ZeRO 1: optimizer states divided over 2 ranks.
 # Optimizer states live in host memory, and the CPU updates them.
 # Layers of each stage: 8, 8, 8, 8.

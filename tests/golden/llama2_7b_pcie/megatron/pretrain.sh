@@ -3,7 +3,7 @@
 #
 # llama2_7b_pcie on 1 node of 8 x a100_pcie_40
 # pp 8 = 8 GPUs; zero 0, micro-batch 1 x 256, recompute none.
-# Predicted 48.5% MFU, 37.2 s per step, 35.2 of 35.4 GiB on the fullest GPU.
+# Predicted 48.5% MFU, 37.1 s per step, 35.2 of 35.4 GiB on the fullest GPU.
 #
 # ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

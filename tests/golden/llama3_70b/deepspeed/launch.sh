@@ -3,7 +3,7 @@
 #
 # llama3_70b with DeepSpeed
 # dp 64 = 64 GPUs, 16 micro-batches of 1 a step.
-# Predicted 41.6% MFU, 71.4 of 79.1 GiB on the fullest rank.
+# Predicted 41.7% MFU, 71.4 of 79.1 GiB on the fullest rank.
 # ZeRO 3: optimizer states, gradients and weights divided over 64 ranks.
 # Optimizer states and weights live in host memory, and the CPU updates them.
 # The feed-forward half of each layer is recomputed in the backward pass.

@@ -3,7 +3,7 @@
 #
 # llama3_70b on 8 nodes of 8 x h100_sxm
 # tp 4 x pp 4 x cp 2 x dp 2 = 64 GPUs; zero 1, micro-batch 1 x 512, vpp 2, recompute none.
-# Predicted 46.3% MFU, 129 s per step, 71.2 of 72.8 GiB on the fullest GPU.
+# Predicted 46.2% MFU, 129 s per step, 71.2 of 72.8 GiB on the fullest GPU.
 #
 # On each node: NODE_RANK=<0..7> MASTER_ADDR=<first node> ./pretrain.sh [more Megatron-LM options]
 set -euo pipefail

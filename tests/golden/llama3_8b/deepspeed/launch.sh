@@ -3,7 +3,7 @@
 #
 # llama3_8b with DeepSpeed
 # dp 2 x pp 4 = 8 GPUs, 64 micro-batches of 1 a step.
-# Predicted 43.9% MFU, 72.4 of 79.1 GiB on the fullest rank.
+# Predicted 44.1% MFU, 72.4 of 79.1 GiB on the fullest rank.
 # ZeRO 1: optimizer states divided over 2 ranks.
 # Layers of each stage: 8, 9, 9, 6.
 # No recomputation: all activations fit.
