@@ -17,6 +17,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.job import Job
 
 from . import codes
+from .own_files import refused
 
 #: Quantities of a goal that an `Estimate` names with their unit.
 QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
@@ -146,6 +147,8 @@ def emit(planned: Planned) -> tuple[Planned, Emitted]:
 def _files(plan: Plan) -> dict[str, str]:
     backend = BACKENDS[plan.target]
     files = backend.emit(plan)
+    if errors := refused(plan, files):
+        raise JobError(errors)
     if plan.job.launch is not None:
         files |= LAUNCHERS[plan.job.launch.kind].emit(plan, backend.entry)
     return files

@@ -11,6 +11,7 @@ FOLDER_IN_USE = "PAR089"
 NO_FILES = "PAR095"
 NO_RULE = "PAR096"
 LOST = "PAR080"
+OWN_FILES = "PAR098"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -27,5 +28,6 @@ CODES: dict[str, tuple[str, str]] = {
     FOLDER_IN_USE: ("smoke-folder", "the folder that is to keep a smoke run's files holds others"),
     NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
     LOST: ("import-lost", "a job cannot say what launch files say"),
+    OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

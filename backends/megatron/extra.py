@@ -21,9 +21,11 @@ CODES = {
     WRONG: ("option-value", "an option with a value that Megatron-LM does not take"),
 }
 
-#: What the layout decides, in this plan or in another: options by how they begin, or whole.
+#: What the model, the precision, the length of the run or the layout decides, in this plan or in another.
 OWNED = re.compile(
     r"--("
+    r"num-layers|hidden-size|seq-length|num-experts|num-query-groups|group-query-attention"
+    r"|multi-latent-attention|mtp-num-layers|bf16|fp16|fp8-format|fp4-format|train-(iters|samples)|"
     r"(micro|global)-batch-size|rampup-batch-size|step-batch-size-schedule|decrease-batch-size-if-needed"
     r"|(tensor-model|pipeline-model|context|expert-model|expert-tensor)-parallel-size"
     r"|pipeline-model-parallel-(layout|split-rank)|(num-)?virtual-pipeline.*|num-(layers|virtual-stages)-per-.*"

@@ -41,7 +41,7 @@ class Mechanism:
 #: benchmarks/accuracy/fit_spreads.py fits to measured runs without any one of their 17 sources: few sources
 #: tell of each, and none alone is to make a plan surer.
 MECHANISMS = (
-    Mechanism("products", 0.016, rates=("matmul_efficiency", "fp8_efficiency")),
+    Mechanism("products", 0.016, rates=("matmul_efficiency", "fp8_efficiency", "fp4_efficiency")),
     Mechanism("attention", 0.18, rates=("attention_efficiency",)),
     Mechanism("memory", 0.13, rates=("memory_efficiency",)),
     Mechanism("fast link", 0.37, rates=("nvlink",), times=("nvlink_latency",)),

@@ -31,6 +31,8 @@ def complaints(target: str, **extra: Value) -> list[Diagnostic]:
         ("moe-layer-freq", "every second", "PAR373", "takes a whole number, or text as"),
         ("iterations-to-skip", "1 -x", "PAR373", "begins with a dash"),
         ("tensor-model-parallel-size", 2, "PAR330", "the layout decides"),
+        ("num-experts", 8, "PAR330", "the job or the layout decides"),
+        ("fp8_format", "hybrid", "PAR330", "the job or the layout decides"),
         ("recompute_granularity", "full", "PAR330", "the layout decides"),
         ("num-layers-per-virtual-pipeline-stage", 2, "PAR330", "the layout decides"),
         ("manual-gc-interval", 10, None, ""),
