@@ -33,6 +33,13 @@ def environment() -> Environment:
     )
 
 
+def load() -> None:
+    """Load what writing takes; done beside the search, which waits for its solvers."""
+    import black  # noqa: F401
+
+    environment()
+
+
 def render(template: str, values: Mapping[str, Any]) -> str:
     """The text of `templates/<template>` with `values` filled in; a name that is missing is an error."""
     return environment().get_template(template).render(**values)

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
@@ -74,10 +75,13 @@ def run(arguments: Namespace) -> int:
 
 def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
     """Plans and files of all jobs; a job of which no target has a plan adds no files."""
+    from parc.backends.render import load
+
     from ..api import emit, plan_targets
     from ..printing.plan_json import lock
     from ..writing.output_folder import MANIFEST, manifest
 
+    Thread(target=load, daemon=True).start()
     result = _Result()
     for job in jobs:
         planned, emitted = emit(plan_targets(job, targets, progress))
