@@ -13,7 +13,7 @@ from . import codes
 
 def refused(plan: Plan, files: Mapping[str, str]) -> list[Diagnostic]:
     """The errors in a target's files, each as a complaint about its `extra`; none for a job without one."""
-    if not plan.options.extra:
+    if not getattr(plan.options, "extra", None):
         return []
     from parc.lint.judging import LintOptions
     from parc.lint.run import lint_texts
