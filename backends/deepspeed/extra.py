@@ -45,6 +45,7 @@ KINDS: Mapping[str, str] = {
     "checkpoint.parallel_write.pipeline_stage": "bool",
     "data_types.keep_in_fp32_modules": "list",
     "zero_optimization.zenflow.auto_ratio": "share",
+    "zero_optimization.offload_optimizer.cpuadam_cores_perc": "share",
     "zero_optimization.offload_optimizer.ratio": "share",
     "zero_optimization.zenflow.pt_reserved_cores_perc": "share",
     "zero_optimization.zenflow.topk_ratio": "part",

@@ -54,7 +54,8 @@ class Options(Observation):
         Doc("of fused attention: cuDNN's (on AMD's GPUs their own), or a FlashAttention"),
     ] = "cudnn"
     loss_kernel: Annotated[
-        Literal["eager", "fused"], Doc("steps of the loss one by one, or compiled together")
+        Literal["eager", "fused"],
+        Doc("steps of the loss one by one, or compiled together; one by one in fp16"),
     ] = "fused"
     dispatcher: Annotated[
         Literal["alltoall", "deepep", "hybridep"],

@@ -95,7 +95,7 @@ def stack(plan: Plan) -> dict[str, Any]:
     return {
         "attention": backend,
         "flash": version,
-        "fused_loss": options.loss_kernel == "fused",
+        "fused_loss": options.loss_kernel == "fused" and plan.job.train.precision != "fp16",
         "fp8": recipe and [FORMATS[recipe], recipe],
         "fp4": ["e2m1", "nvfp4"] if plan.job.train.precision == "nvfp4" else None,
         "dispatcher": _dispatcher(plan),

@@ -101,7 +101,8 @@ def _fp8(recipe: str) -> list[Flag]:
 def kernel_flags(plan: Plan) -> list[Flag]:
     """The loss, and how kernels are launched."""
     found = []
-    if plan.options.loss_kernel == "fused":
+    # Its backward pass rounds to bf16 (core/fusions/fused_cross_entropy.py:82), coarser than fp16.
+    if plan.options.loss_kernel == "fused" and plan.job.train.precision != "fp16":
         why = "steps of the loss compiled together"
         found.append(flag("--cross-entropy-loss-fusion", why=why))
     if plan.options.cuda_graph:

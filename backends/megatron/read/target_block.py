@@ -128,7 +128,7 @@ def _dispatcher(config: LaunchConfig) -> str | None:
 
 def _loss(config: LaunchConfig) -> str | None:
     if not config.given("--cross-entropy-loss-fusion"):
-        return "eager"
+        return None if config.given("--fp16") else "eager"
     own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
     return "fused" if own else None
 

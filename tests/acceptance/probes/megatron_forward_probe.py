@@ -31,8 +31,11 @@ from megatron.training import training  # noqa: E402
 from megatron.training.argument_utils import gpt_config_from_args  # noqa: E402
 from megatron.training.models.gpt import GPTModelBuilder  # noqa: E402
 
-#: Options of 16-bit training, which fp32 leaves out.
-HALF = {"--bf16", "--fp16", "--accumulate-allreduce-grads-in-fp32"}
+#: Options of 16-bit training, which fp32 leaves out; the fused loss rounds its gradient to bf16
+#: (core/fusions/fused_cross_entropy.py:82).
+HALF = {
+    "--bf16", "--fp16", "--accumulate-allreduce-grads-in-fp32", "--cross-entropy-loss-fusion",
+}  # fmt: skip
 #: Gradients smaller than this share of the largest one are compared with that share.
 LEAST = 1e-3
 

@@ -83,10 +83,6 @@ PRECISION=(
     --accumulate-allreduce-grads-in-fp32  # bf16 does this by itself, fp16 does not
 )
 
-KERNELS=(
-    --cross-entropy-loss-fusion  # steps of the loss compiled together
-)
-
 MEMORY=(
     --recompute-granularity selective  # 72.8 of 72.8 GiB with it
     --recompute-modules core_attn
@@ -133,7 +129,6 @@ exec torchrun \
     "${BATCH[@]}" \
     "${OPTIMIZER[@]}" \
     "${PRECISION[@]}" \
-    "${KERNELS[@]}" \
     "${MEMORY[@]}" \
     "${DATA[@]}" \
     "${CHECKPOINT[@]}" \
