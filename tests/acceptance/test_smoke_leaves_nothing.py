@@ -64,11 +64,11 @@ def test_after_success(tmp_path: Path) -> None:
 
 
 def test_after_failure(tmp_path: Path) -> None:
-    """A key that DeepSpeed itself refuses."""
-    process = _start(tmp_path, options='extra = { "zero_optimization.no_such_key" = 1 }')
+    """A key that DeepSpeed itself refuses on a CPU."""
+    process = _start(tmp_path, options='extra = { "aio.use_gds" = true }')
     printed, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 1 and "FAILED: exit status 1" in printed, printed
-    assert "no_such_key" in printed
+    assert "GDS currently only supported for CUDA" in printed
     assert _left(tmp_path) == []
 
 

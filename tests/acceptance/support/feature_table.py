@@ -84,7 +84,7 @@ WITHOUT_GPU: Mapping[str, Mapping[str, str]] = {
         "fp16": "CPUs train in bf16",
         "fp8": "products in fp8 need a GPU",
         "mxfp8": "products in fp8 need a GPU",
-        "nvfp4": "as fp8",
+        "nvfp4": "products in nvfp4 need a GPU",
     },
     "deepspeed": {"fp16": "its CPU accelerator has no fp16"},
     "torchtitan-0.2.2": {
