@@ -38,6 +38,7 @@ CASES = {
         "zero == 0, microbatches == 4",
         2,
         {"zero": 0, "dp_replicate": 2},
+        model="model decoder from std.llama3_8b { layers = 4 }",
         options="accumulate = compute",
     ),
     "zero_1": Wanted("zero == 1, pp == 1, cp == 1", 2, {"zero": 1, "dp_shard": 2}),
