@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,7 @@ def environment() -> Environment:
 
 def load() -> None:
     """Load what writing takes; done beside the search, which waits for its solvers."""
-    import black  # noqa: F401
-
+    import_module("black")
     environment()
 
 

@@ -54,9 +54,9 @@ class Options(Observation):
         Doc("of fused attention: cuDNN's (on AMD's GPUs their own), or a FlashAttention"),
     ] = "cudnn"
     loss_kernel: Annotated[
-        Literal["eager", "fused"],
-        Doc("steps of the loss one by one, or compiled together; one by one in fp16"),
-    ] = "fused"
+        Literal["eager", "fused"] | None,
+        Doc("steps of the loss one by one, or compiled together; that, but for fp16, unless given"),
+    ] = None
     dispatcher: Annotated[
         Literal["alltoall", "deepep", "hybridep"],
         Doc(

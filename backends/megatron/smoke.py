@@ -15,6 +15,7 @@ from ..smoke_text import LENGTH, TEXTS, write_tokens
 from .data import names_data
 from .on_cpu import CAPABILITY
 from .options import Options, options_of
+from .stack import fused_loss
 
 #: In the user's environment: a checkout of Megatron-LM.
 ROOT = "MEGATRON_ROOT"
@@ -87,7 +88,7 @@ def replaced(job: Job) -> Iterator[str]:
     yield "attention kernels: dense attention with the same mask ran; over cp all keys were gathered"
     yield "checkpoints of zero 2 and 3 (fsdp_dtensor): none was written"
     options = options_of(job)
-    if options.loss_kernel == "fused":
+    if fused_loss(job):
         yield "the fused loss: its steps ran one after another"
     if options.cuda_graph:
         yield "the CUDA graph: kernels were launched one by one"

@@ -55,7 +55,7 @@ SAID_AS = {
     "--overlap-grad-reduce": "dp_overlap, which is on",
     "--overlap-param-gather": "dp_overlap, which is on",
     "--flash-attention-version": "attention_kernel = fa2 or fa3",
-    "--cross-entropy-loss-fusion": "loss_kernel, which is fused",
+    "--cross-entropy-loss-fusion": "loss_kernel = fused",
     "--cuda-graph-impl": "cuda_graph = true",
     "--fp8-param-gather": "fp8_params, which is on",
     "--moe-flex-dispatcher-backend": "dispatcher = deepep or hybridep",
@@ -67,6 +67,12 @@ SAID_AS = {
 #: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
 WHOLE_STEP = "full_iteration"
 LAYERS = ("none", "local", "transformer_engine")
+
+
+def fused_loss(job: Job) -> bool:
+    """Its backward pass rounds to bf16 (core/fusions/fused_cross_entropy.py:82), coarser than fp16."""
+    chosen = options_of(job).loss_kernel
+    return job.train.precision != "fp16" if chosen is None else chosen == "fused"
 
 
 def traits(job: Job) -> Mapping[str, Any]:

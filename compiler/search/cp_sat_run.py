@@ -117,7 +117,8 @@ class _Turns(Generic[T]):
         """One search up to its next run, or to its end; what it allocates is not charged to other runs."""
         others, before = [run for _, run in self.waiting.values()], resident_bytes()
         try:
-            self.waiting[index] = steps, steps.send(status)  # type: ignore[arg-type]
+            begun = next(steps) if status is None else steps.send(status)
+            self.waiting[index] = steps, begun
         except StopIteration as end:
             self.results[index] = end.value
         for run in others:

@@ -11,6 +11,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.megatron.quantized_weights import kept_quantized
+from parc.backends.megatron.stack import fused_loss
 from parc.backends.megatron.transformer_engine import ATTENTION, FORMATS, recipe_of
 from parc.compiler.case import Case
 from parc.compiler.model import parameters
@@ -95,7 +96,7 @@ def stack(plan: Plan) -> dict[str, Any]:
     return {
         "attention": backend,
         "flash": version,
-        "fused_loss": options.loss_kernel == "fused" and plan.job.train.precision != "fp16",
+        "fused_loss": fused_loss(plan.job),
         "fp8": recipe and [FORMATS[recipe], recipe],
         "fp4": ["e2m1", "nvfp4"] if plan.job.train.precision == "nvfp4" else None,
         "dispatcher": _dispatcher(plan),

@@ -5,7 +5,7 @@ import math
 from ....compiler.plan import Plan
 from ..options import Options
 from ..releases import has
-from ..stack import WHOLE_STEP
+from ..stack import WHOLE_STEP, fused_loss
 from ..transformer_engine import FORMATS, recipe_of
 from .flags import Flag, flag, switches, variable
 from .schedule import rate_flags
@@ -101,8 +101,7 @@ def _fp8(recipe: str) -> list[Flag]:
 def kernel_flags(plan: Plan) -> list[Flag]:
     """The loss, and how kernels are launched."""
     found = []
-    # Its backward pass rounds to bf16 (core/fusions/fused_cross_entropy.py:82), coarser than fp16.
-    if plan.options.loss_kernel == "fused" and plan.job.train.precision != "fp16":
+    if fused_loss(plan.job):
         why = "steps of the loss compiled together"
         found.append(flag("--cross-entropy-loss-fusion", why=why))
     if plan.options.cuda_graph:

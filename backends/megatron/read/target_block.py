@@ -127,10 +127,12 @@ def _dispatcher(config: LaunchConfig) -> str | None:
 
 
 def _loss(config: LaunchConfig) -> str | None:
-    if not config.given("--cross-entropy-loss-fusion"):
-        return None if config.given("--fp16") else "eager"
+    """None where it is what parc chooses, or Transformer Engine's, which the language has no word for."""
+    fused, fp16 = config.given("--cross-entropy-loss-fusion"), config.given("--fp16")
     own = text_of(config.option("--cross-entropy-fusion-impl")) in (None, "native")
-    return "fused" if own else None
+    if fused is not fp16 or (fused and not own):
+        return None
+    return "fused" if fused else "eager"
 
 
 def _attention(config: LaunchConfig) -> str | None:

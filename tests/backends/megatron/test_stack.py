@@ -74,6 +74,25 @@ def test_it_is_emitted_and_read_back(case: str) -> None:
     assert not unexpressed(config)
 
 
+@pytest.mark.parametrize(
+    ("precision", "chosen", "fused"),
+    [
+        ("bf16", None, True),
+        ("fp16", None, False),
+        ("fp16", "fused", True),
+        ("bf16", "eager", False),
+    ],
+)
+def test_the_loss_is_fused_where_its_gradient_is_no_coarser(
+    precision: Any, chosen: Any, fused: bool
+) -> None:
+    plan = plan_of(layout=LAYOUT, options=Options(loss_kernel=chosen), precision=precision)
+    files = BACKEND.emit(plan)
+    assert ("--cross-entropy-loss-fusion" in files["megatron/pretrain.sh"]) is fused
+    (config,) = read_jobs(files)
+    assert READER.options(config).get("loss_kernel") == chosen
+
+
 def test_short_gradients_take_half_the_memory_and_half_the_traffic() -> None:
     plain, short = priced(), priced(grad_dtype="bf16")
     memory, less = plain.fullest.memory, short.fullest.memory
