@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.pricing.estimate import one_row, time_by_part
+from ..compiler.pricing.ranks import Ranks
 from ..dsl.job import Job
 from .measured_run import MeasuredRun
 
@@ -90,7 +91,7 @@ def with_values(job: Job, values: Values) -> Job:
 def predicted_seconds(run: MeasuredRun, values: Values) -> float:
     """Seconds of a step of the run's layout, priced as `parc estimate` prices it."""
     case = replace(run.case, job=with_values(run.job, values))
-    parts = time_by_part(case, one_row(case, run.layout), run.placement)
+    parts = time_by_part(Ranks(case, one_row(case, run.layout)), run.placement)
     return sum(parts.values()) / 1e9
 
 

@@ -8,16 +8,14 @@ import numpy as np
 from ...dsl.expression import Call, Const, Name
 from ...dsl.job import Constraint
 from .. import risk
-from ..algebra import KIB, Column, Integers, Numbers
+from ..algebra import Integers
 from ..case import Case
-from ..memory import model_states as kept
-from ..memory import peak
 from ..pipeline.even_split import Split, split
-from ..pipeline.rank_load import Load, placed_load
-from ..plan import Estimate, Layout, Stage
+from ..plan import Estimate, Layout
 from ..time import step
 from ..variables import with_derived
 from .quantities import time_quantities
+from .ranks import Ranks
 
 
 def one_row(case: Case, layout: Mapping[str, int]) -> dict[str, Integers]:
@@ -66,13 +64,14 @@ def estimate_layout(
     columns = one_row(case, layout)
     chosen = layout_of(columns)
     placement = placement or split(case.model, chosen.pp, chosen.vpp)
-    time = time_by_part(case, columns, placement)
+    ranks = Ranks(case, columns)
+    time = time_by_part(ranks, placement)
     totals = (np.array([value]) for value in (sum(time.values()), time.get("bubble", 0)))
     found = time_quantities(case, columns, *totals)
     values = {name: float(np.ravel(value)[0]) for name, value in found.items()}
     return Estimate(
         layout=chosen,
-        stages=stages(case, columns, placement),
+        stages=ranks.stages(placement),
         capacity_bytes=case.gpu.memory,
         ceiling_bytes=ceiling_bytes(case),
         time={part: value / 1e9 for part, value in time.items()},
@@ -89,96 +88,10 @@ def estimate_layout(
     )
 
 
-def numbers(case: Case, columns: Mapping[str, Integers]) -> Numbers:
-    """The algebra of one layout, from columns of one row."""
-    return Numbers(case, {name: int(np.ravel(column)[0]) for name, column in columns.items()})
-
-
-def rank_slot(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
-    """Nanoseconds of one micro-batch by part on one pipeline rank."""
-    return step.slot(x, placed_load(x.case, x.columns, placement, rank))
-
-
-def rank_slots(x: Numbers, placement: Split) -> list[dict[str, int]]:
-    """Nanoseconds of one micro-batch by part, for each pipeline rank in order."""
-    return [rank_slot(x, placement, rank) for rank in range(len(placement.chunks))]
-
-
-def time_by_part(case: Case, columns: Mapping[str, Integers], placement: Split) -> dict[str, int]:
+def time_by_part(ranks: Ranks, placement: Split) -> dict[str, int]:
     """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
-    x = numbers(case, columns)
-    slots = rank_slots(x, placement)
-    slowest = max(range(len(slots)), key=lambda rank: sum(slots[rank].values()))
-    others = sum(sum(parts.values()) for parts in slots) - sum(slots[slowest].values())
-    parts = step.step_parts(x, slots[slowest], others)
+    slots = ranks.slots(placement)
+    totals = [sum(parts.values()) for parts in slots]
+    slowest = totals.index(max(totals))
+    parts = step.step_parts(ranks.x, slots[slowest], sum(totals) - totals[slowest])
     return {part: value for part, value in parts.items() if value}
-
-
-def stages(case: Case, columns: Mapping[str, Integers], placement: Split) -> tuple[Stage, ...]:
-    """Every pipeline rank with its memory by term."""
-    x = numbers(case, columns)
-    widths = state_widths(x)
-    loads = [placed_load(case, x.columns, placement, rank) for rank in range(len(placement.chunks))]
-    return tuple(
-        Stage(
-            index=rank,
-            layers=placement.chunks[rank],
-            embedding=load.first,
-            head=load.last,
-            memory=stage_memory(x, load, widths),
-        )
-        for rank, load in enumerate(loads)
-    )
-
-
-#: Bytes per parameter by kind of state: outside routed experts, and in them.
-Widths = tuple[dict[str, Column], dict[str, Column]]
-
-
-def state_widths(x: Numbers) -> Widths:
-    """Bytes per parameter of weights, gradients and optimizer state under a layout's ZeRO stage."""
-    zero, offload, hpz = (x.variable(name) for name in ("zero", "offload", "hpz"))
-    common, routed = (
-        kept.state_widths(x.case, zero, x.variable(shard), offload, hpz)
-        for shard in ("shard", "expert_shard")
-    )
-    return common, routed
-
-
-def stage_memory(x: Numbers, load: Load[int], widths: Widths) -> dict[str, int]:
-    """Bytes on one pipeline rank by term at its peak; the terms add up to the solver's `rank_memory`.
-    States are split by kind, and the transient memory into activations and what is allocated on top of them.
-    """
-    total = {term: kib * KIB for term, kib in peak.rank_memory(x, load).items()}
-    moments = {name: kib * KIB for name, kib in peak.moments(x, load).items()}
-    fullest = max(moments, key=lambda name: moments[name])
-    updating = fullest == "update"
-    absent = 0 if updating else KIB * peak.unallocated_gradients(x, load)
-    activations = 0 if updating else KIB * peak.activations(x, load)
-    transient = moments[fullest] - activations + absent
-    states = _states(load, widths, total["states"], absent)
-    return {
-        **states,
-        "weights": states["weights"] + total["copied_weights"],
-        "activations": activations,
-        "logits": transient if fullest == "logits" else 0,
-        "workspace": 0 if fullest == "logits" else transient,
-        "fragments": total["fragments"],
-        "buffers": total["buffers"],
-    }
-
-
-def _states(load: Load[int], widths: Widths, whole: int, absent: int) -> dict[str, int]:
-    """`whole` bytes of model states split by kind, less `absent` bytes of gradients not yet allocated."""
-    common, routed = widths
-    parts = {
-        kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common
-    }
-    scale = whole / max(sum(parts.values()), 1e-9)
-    weights, gradients = (int(parts[kind] * scale) for kind in ("weights", "gradients"))
-    absent = min(absent, gradients)
-    return {
-        "weights": weights,
-        "gradients": gradients - absent,
-        "optimizer": whole - weights - gradients,
-    }

@@ -11,20 +11,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...dsl.expression import names
-from ..algebra import KIB, Integers, Numbers
+from ..algebra import KIB
 from ..case import Case
-from ..memory.peak import rank_memory
 from ..pipeline.even_split import Split, ranks_of, split
-from ..pipeline.rank_load import placed_load
-from ..pricing.estimate import (
-    ceiling_bytes,
-    memory_bound,
-    numbers,
-    one_row,
-    rank_slot,
-    rank_slots,
-    stages,
-)
+from ..pricing.estimate import ceiling_bytes, memory_bound, one_row
+from ..pricing.ranks import Ranks
 from .cp_sat_run import run
 
 if TYPE_CHECKING:
@@ -40,26 +31,26 @@ def place(case: Case, layout: Mapping[str, int]) -> Split:
     even = split(case.model, pp, vpp)
     if pp == 1:
         return even
-    columns = one_row(case, layout)
-    cost = _cost(case, columns, even)
+    ranks = Ranks(case, one_row(case, layout))
+    cost = _cost(ranks, even)
     most_bytes = _most_bytes(case, cost[1])
-    improved = _solve(numbers(case, columns), even, most_bytes)
+    improved = _solve(ranks, even, most_bytes)
     if improved is None:
         return even
     candidate = ranks_of(case.model, improved, pp)
-    better = _cost(case, columns, candidate)
+    better = _cost(ranks, candidate)
     return candidate if better < cost and better[1] <= most_bytes else even
 
 
-def _cost(case: Case, columns: Mapping[str, Integers], placement: Split) -> tuple[int, int]:
+def _cost(ranks: Ranks, placement: Split) -> tuple[int, int]:
     """Nanoseconds of a step's slots and bubble, the slowest rank first in it, and bytes of the fullest rank,
     as estimates give them. Where the host paces, ranks with fewer layers may wait no less for it.
     """
-    totals = [sum(parts.values()) for parts in rank_slots(numbers(case, columns), placement)]
-    slowest, micro_batches = max(totals), int(columns["microbatches"][0])
-    bubble = (sum(totals) - slowest) // int(columns["vpp"][0])
-    filled = stages(case, columns, placement)
-    return micro_batches * slowest + bubble, max(each.memory_bytes for each in filled)
+    totals = [sum(parts.values()) for parts in ranks.slots(placement)]
+    slowest, micro_batches = max(totals), ranks.x.variable("microbatches")
+    bubble = (sum(totals) - slowest) // ranks.x.variable("vpp")
+    fullest = max(map(ranks.memory_kib, ranks.loads(placement)))
+    return micro_batches * slowest + bubble, KIB * fullest
 
 
 def _most_bytes(case: Case, even_bytes: int) -> int:
@@ -71,15 +62,15 @@ def _most_bytes(case: Case, even_bytes: int) -> int:
     return max(ceiling_bytes(case), even_bytes)
 
 
-def _solve(x: Numbers, even: Split, most_bytes: int) -> tuple[int, ...] | None:
+def _solve(ranks: Ranks, even: Split, most_bytes: int) -> tuple[int, ...] | None:
     """Layers of each chunk in model order, or None when the search ends without a solution.
 
     Variables are the layers per rank; `_dealt` derives those of its chunks.
     """
     from ortools.sat.python import cp_model
 
-    pp, vpp, case = len(even.chunks), len(even.chunks[0]), x.case
-    model, slope, base = cp_model.CpModel(), *_linear(x, even)
+    pp, vpp, case = len(even.chunks), len(even.chunks[0]), ranks.x.case
+    model, slope, base = cp_model.CpModel(), *_linear(ranks, even)
     totals = [_total(model, rank, sum(chunks), vpp, pp) for rank, chunks in enumerate(even.chunks)]
     model.add(sum(totals) == case.model.layers)
     goals = {name: model.new_int_var(0, 2**50, name) for name in slope}
@@ -113,24 +104,24 @@ def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _linear(x: Numbers, even: Split) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+def _linear(ranks: Ranks, even: Split) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Slope and intercept of each rank's time and memory in its layers: a line through the even placement and
     one layer more."""
     slope: dict[str, list[int]] = {"time": [], "memory": []}
     base: dict[str, list[int]] = {"time": [], "memory": []}
     for rank in range(len(even.chunks)):
-        more = ranks_of(x.case.model, _one_more(even, rank), len(even.chunks))
-        here, there = _measure(x, even, rank), _measure(x, more, rank)
+        more = ranks_of(ranks.x.case.model, _one_more(even, rank), len(even.chunks))
+        here, there = _measure(ranks, even, rank), _measure(ranks, more, rank)
         for name in slope:
             slope[name].append(there[name] - here[name])
             base[name].append(here[name] - slope[name][-1] * sum(even.chunks[rank]))
     return slope, base
 
 
-def _measure(x: Numbers, placement: Split, rank: int) -> dict[str, int]:
+def _measure(ranks: Ranks, placement: Split, rank: int) -> dict[str, int]:
     """Nanoseconds of a micro-batch and KiB of memory on one rank."""
-    filled = sum(rank_memory(x, placed_load(x.case, x.columns, placement, rank)).values())
-    return {"time": sum(rank_slot(x, placement, rank).values()), "memory": filled}
+    load = ranks.load(placement, rank)
+    return {"time": sum(ranks.slot(load).values()), "memory": ranks.memory_kib(load)}
 
 
 def _one_more(even: Split, rank: int) -> tuple[int, ...]:

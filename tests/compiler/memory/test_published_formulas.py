@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
-from parc.compiler.algebra import Column, Numbers
+from parc.compiler.algebra import Column
 from parc.compiler.case import Case
 from parc.compiler.memory import activations, model_states
 from parc.compiler.pipeline import rank_load
@@ -182,13 +182,13 @@ def placed(case: Case, layout: Layout) -> tuple[Split, dict[str, int]]:
 
 def test_the_terms_of_a_stage_by_hand() -> None:
     """Llama 3 8B, tp 2, pp 4, dp 2, zero 1, 1F1B: what the second of four ranks holds."""
-    from parc.compiler.pricing.estimate import stage_memory, state_widths
+    from parc.compiler.pricing.ranks import Ranks
 
     case = case_of(LLAMA3_8B, seq_len=4096)
     layout = Layout(tp=2, pp=4, dp_shard=2, zero=1, microbatches=32, nodes=2)
     placement, columns = placed(case, layout)
-    x = Numbers(case, columns)
-    found = stage_memory(x, rank_load.placed_load(case, columns, placement, 1), state_widths(x))
+    ranks = Ranks(case, columns)
+    found = ranks.memory(ranks.load(placement, 1))
     parameters = 872_480_768
     assert found["weights"] == pytest.approx(2 * parameters, rel=1e-3)
     assert found["gradients"] == pytest.approx(4 * parameters, rel=1e-3)

@@ -10,14 +10,8 @@ from parc.backends import BACKENDS
 from parc.compiler import risk
 from parc.compiler.case import Case
 from parc.compiler.pipeline.even_split import Split, chunk_layers, recomputed, split
-from parc.compiler.pricing.estimate import (
-    ceiling_bytes,
-    estimate_layout,
-    numbers,
-    one_row,
-    rank_slots,
-    stages,
-)
+from parc.compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
+from parc.compiler.pricing.ranks import Ranks
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.space import Space
 from parc.compiler.search.stage_placement import place
@@ -89,10 +83,9 @@ def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
 
 def costs(case: Case, layout: dict[str, int], placement: Split) -> tuple[int, int]:
     """Nanoseconds of the slowest rank's micro-batch, bytes of the fullest rank."""
-    columns = one_row(case, layout)
-    slots = rank_slots(numbers(case, columns), placement)
-    slowest = max(sum(parts.values()) for parts in slots)
-    return slowest, max(stage.memory_bytes for stage in stages(case, columns, placement))
+    ranks = Ranks(case, one_row(case, layout))
+    slowest = max(sum(parts.values()) for parts in ranks.slots(placement))
+    return slowest, max(stage.memory_bytes for stage in ranks.stages(placement))
 
 
 def check(case: Case, layout: dict[str, int]) -> Split:
