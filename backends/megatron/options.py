@@ -80,8 +80,12 @@ class Options(Observation):
         Literal["fp32", "bf16"], Doc("in which gradients are added up and reduced")
     ] = "fp32"
     tp_overlap: Annotated[
-        bool, Doc("tensor-parallel traffic in pieces beside its products (Transformer Engine)")
-    ] = False
+        bool | None,
+        Doc(
+            "tensor-parallel traffic in pieces beside its products; dense models in bf16 and fp8 do behind "
+            "NVLink switches that sum, unless given"
+        ),
+    ] = None
     dp_overlap: Annotated[
         bool, Doc("gradients and updated weights travel beside the computation")
     ] = True

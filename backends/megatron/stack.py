@@ -12,9 +12,10 @@ from ...dsl.job import Job
 from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
-from . import dispatcher, transformer_engine
+from . import dispatcher, tensor_overlap, transformer_engine
 from .options import options_of
 from .rules import sequence_parallel
+from .tensor_overlap import overlapped
 
 CORE = "megatron-core 0.19.2"
 FACTS: Stack = {
@@ -33,7 +34,7 @@ FACTS: Stack = {
         notable=False,
         why="compiled for a CPU it moves as many bytes as before; no measured runs differ in it alone",
     ),
-    "tp_overlap": Said("tp_overlap", True, "--tp-comm-overlap", where="tp"),
+    "tp_overlap": Said("tp_overlap", False, "--tp-comm-overlap", where="tp", chosen=overlapped),
     "dp_overlap": Said("dp_overlap", False, "--overlap-grad-reduce", where="dp"),
     "grad_dtype": Said("grad_dtype", "bf16", "--grad-reduce-in-bf16"),
     "fp8_recipe": Said(
@@ -51,7 +52,7 @@ FACTS: Stack = {
 #: Options of Megatron-LM that settings of the block write, and how each is said.
 SAID_AS = {
     "--grad-reduce-in-bf16": "grad_dtype = bf16",
-    "--tp-comm-overlap": "tp_overlap = true",
+    "--tp-comm-overlap": "tp_overlap",
     "--overlap-grad-reduce": "dp_overlap, which is on",
     "--overlap-param-gather": "dp_overlap, which is on",
     "--flash-attention-version": "attention_kernel = fa2 or fa3",
@@ -82,7 +83,7 @@ def traits(job: Job) -> Mapping[str, Any]:
         changed["attention_kernel"] = options.attention_kernel
     if options.grad_dtype == "bf16":
         changed |= {"reduce_bytes": 2.0, "layer_gradient_bytes": 4.0}
-    if options.tp_overlap:
+    if overlapped(job):
         # Transformer Engine's user buffers: collectives in pieces beside their products.
         changed["tensor_parallel"] = True
     if not options.dp_overlap:
@@ -100,7 +101,7 @@ PREDICATES = (
         "tp-overlap",
         "tp_overlap without sequence parallelism",
         ("tp",),
-        lambda job, tp: ((not options_of(job).tp_overlap) | (tp == 1) | sequence_parallel(job, tp)),
+        lambda job, tp: (not overlapped(job)) | (tp == 1) | sequence_parallel(job, tp),
         lambda job, tp: (
             f"tp_overlap needs sequence parallelism, and seq_len {job.train.seq_len} does not divide over "
             f"tp {tp}"
@@ -150,11 +151,8 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         yield contradiction(
             job, "megatron", "attention_kernel", message, "leave attention_kernel out"
         )
-    if options.tp_overlap and train.precision == "nvfp4":
-        # training/initialize.py:221 registers buffers of 16 bits without --fp8-format; Transformer Engine
-        # looks for quantized ones (pytorch/module/base.py, get_ub).
-        message = "`tp_overlap` with precision nvfp4, for which Megatron-LM registers no buffers"
-        yield contradiction(job, "megatron", "tp_overlap", message, "tp_overlap = false")
+    for message in tensor_overlap.problems(job):
+        yield contradiction(job, "megatron", "tp_overlap", message, "leave tp_overlap out")
     for message in dispatcher.problems(job):
         cure = "dispatcher = alltoall" + (", or hybridep" if "NVLink" in message else "")
         yield contradiction(job, "megatron", "dispatcher", message, cure)

@@ -33,6 +33,7 @@ from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
 from .rules import PREDICATES
+from .tensor_overlap import tensor_degrees
 
 VIRTUAL_STAGES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 #: Fully recomputed layers of a chunk, in steps of about 3/2; 0 stands for all.
@@ -42,7 +43,7 @@ RECOMPUTED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
     model, degrees = job.model, gpu_divisors(job)
-    tp = tuple(k for k in degrees if k <= job.cluster.domain and model.heads % k == 0)
+    tp = tensor_degrees(job)
     pp, dp = pipeline_degrees(job), replica_degrees(job)
     zero = (0,) if job.train.optimizer == "muon" else (0, 1, 2, 3)
     return {

@@ -21,6 +21,7 @@ H100 = Gpu(
     fp16=989e12,
     fp8=1979e12,
     nvlink=450e9,
+    switch_sums=0.5,
 )
 A100 = Gpu(
     name="a100_80gb",

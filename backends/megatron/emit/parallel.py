@@ -3,6 +3,7 @@
 from ....compiler.plan import Plan
 from ..quantized_weights import kept_quantized
 from ..rules import sequence_parallel
+from ..tensor_overlap import overlapped
 from .flags import Flag, flag
 from .pipeline import described, split_flags
 
@@ -31,7 +32,7 @@ def _tensor(plan: Plan) -> list[Flag]:
     else:
         why += f"; norms and residuals stay whole, as {tp} does not divide {plan.job.train.seq_len} tokens"
         divided = []
-    if plan.options.tp_overlap:
+    if overlapped(plan.job):
         pieces = "traffic in pieces beside the products that need or make it"
         divided.append(flag("--tp-comm-overlap", why=pieces))
     return [flag("--tensor-model-parallel-size", tp, why=why), *divided]

@@ -85,8 +85,11 @@ def _conversations(config: LaunchConfig) -> Values:
 
 def _stack(config: LaunchConfig) -> Values:
     """Kernels and traffic; a script that names no overlap has none."""
-    found: Values = {"tp_overlap": config.given("--tp-comm-overlap")}
-    found |= {"attention_kernel": _attention(config), "fp8_recipe": _recipe(config)}
+    found: Values = {
+        "tp_overlap": _tensor_overlap(config),
+        "attention_kernel": _attention(config),
+        "fp8_recipe": _recipe(config),
+    }
     found["cuda_graph"] = text_of(config.option("--cuda-graph-impl")) == WHOLE_STEP
     if config.given(*spelling.FP8) and distributed_optimizer(config):
         found["fp8_params"] = config.given("--fp8-param-gather")
@@ -124,6 +127,13 @@ def _dispatcher(config: LaunchConfig) -> str | None:
         return None
     backend = text_of(config.option("--moe-flex-dispatcher-backend")) or "deepep"
     return backend if backend in ("deepep", "hybridep") else None
+
+
+def _tensor_overlap(config: LaunchConfig) -> bool | None:
+    """None where the launch has no such traffic."""
+    if config.number("tp") in (None, 1):
+        return None
+    return config.given("--tp-comm-overlap")
 
 
 def _loss(config: LaunchConfig) -> str | None:

@@ -223,8 +223,8 @@ def _options(draw: Draw, kind: str, gpu: str, model: Settings, train: Settings) 
     if draw.target == "deepspeed":
         found += drawn_stack.deepspeed(draw.dice, draw.version, model, gpu, train)
     if draw.target == "megatron" and not draw.version:
-        if train["precision"] == "nvfp4":
-            found = [each for each in found if not each.startswith("tp_overlap")]
+        if train["precision"] == "nvfp4" or "kv_lora_rank" in model:
+            found = [each for each in found if each != "tp_overlap = true"]
         found += megatron_settings.kernels(draw.dice, gpu, model, train, found)
     options = BACKENDS[draw.target].target.options
     return found + more_options(draw.dice, draw.target, options, found)

@@ -72,11 +72,12 @@ def options(dice: Random) -> list[str]:
 
 
 #: Kernels and traffic; fp16 has no 16-bit sums in bf16.
-STACK = ("grad_dtype = bf16", "tp_overlap = true", "dp_overlap = false")
+STACK = ("grad_dtype = bf16", "tp_overlap = {}", "dp_overlap = false")
 
 
 def _stack(dice: Random) -> list[str]:
-    return [each for each in STACK if dice.random() < 0.15]
+    chosen = [each for each in STACK if dice.random() < 0.15]
+    return [each.format(dice.choice(("true", "false"))) for each in chosen]
 
 
 #: Kernels of FlashAttention by the GPU of a job: version 3 is Hopper's.

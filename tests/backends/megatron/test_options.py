@@ -59,7 +59,8 @@ EXPECTED = {
     ),
     "tp_pp": (
         [
-            "--tensor-model-parallel-size 4 --sequence-parallel --pipeline-model-parallel-size 2",
+            "--tensor-model-parallel-size 4 --sequence-parallel --tp-comm-overlap",
+            "--pipeline-model-parallel-size 2",
             "--recompute-granularity selective --recompute-modules core_attn",
         ],
         "--pipeline-model-parallel-layout --num-virtual-stages-per-pipeline-rank --recompute-method",

@@ -23,7 +23,7 @@ from tests.support.sample_plans import A100, B200, DEEPSEEK_V3, H100, MI300X
 LAYOUT = Layout(tp=2, dp_shard=4, zero=1)
 CASES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
     "grad_dtype": ({"grad_dtype": "bf16"}, {"--grad-reduce-in-bf16"}, set()),
-    "tp_overlap": ({"tp_overlap": True}, {"--tp-comm-overlap"}, set()),
+    "tp_overlap": ({"tp_overlap": False}, set(), {"--tp-comm-overlap"}),
     "dp_overlap": (
         {"dp_overlap": False},
         set(),
@@ -39,7 +39,7 @@ CASES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
     "cuda_graph": (
         {"cuda_graph": True},
         {"--cuda-graph-impl", "--te-rng-tracker", "--no-check-for-nan-in-loss-and-grad"},
-        set(),
+        {"--tp-comm-overlap"},
     ),
 }
 
@@ -70,7 +70,8 @@ def test_it_is_emitted_and_read_back(case: str) -> None:
     files = BACKEND.emit(plan_of(layout=LAYOUT, options=Options(**settings)))
     (config,) = read_jobs(files)
     read = READER.options(config)
-    assert {name: read.get(name) for name in CASES} == {name: settings.get(name) for name in CASES}
+    wanted = {"tp_overlap": "--tp-comm-overlap" in changed} | settings
+    assert {name: read.get(name) for name in CASES} == {name: wanted.get(name) for name in CASES}
     assert not unexpressed(config)
 
 
@@ -103,7 +104,7 @@ def test_short_gradients_take_half_the_memory_and_half_the_traffic() -> None:
 
 def test_overlap_hides_what_it_overlaps() -> None:
     plain = priced()
-    assert priced(tp_overlap=True).time["tp"] < plain.time["tp"]
+    assert priced(tp_overlap=False).time["tp"] > plain.time["tp"]
     assert priced(dp_overlap=False).time["dp"] > plain.time["dp"]
     assert priced(dp_overlap=False).time["tp"] == plain.time["tp"]
 
@@ -128,6 +129,27 @@ def test_amd_leaves_the_choice_to_its_own_transformer_engine() -> None:
 
 def test_a_layout_without_tensor_parallelism_has_none_to_overlap() -> None:
     assert "--tp-comm-overlap" not in words(Options(tp_overlap=True), Layout(dp_shard=8, zero=1))
+
+
+@pytest.mark.parametrize(
+    ("more", "overlapped"),
+    [
+        ({}, True),
+        ({"precision": "fp8"}, True),
+        ({"precision": "fp16"}, False),
+        ({"precision": "mxfp8", "gpu": B200}, False),
+        ({"gpu": A100}, False),
+        ({"model": MOE}, False),
+        ({"seq_len": 4098}, False),
+        ({"options": Options(cuda_graph=True)}, False),
+        ({"options": Options(tp_overlap=True), "gpu": A100}, True),
+    ],
+)
+def test_traffic_is_overlapped_where_buffers_are_known_to_fit(
+    more: dict[str, Any], overlapped: bool
+) -> None:
+    found = BACKEND.emit(plan_of(layout=LAYOUT, **more))["megatron/pretrain.sh"]
+    assert ("--tp-comm-overlap" in found) is overlapped
 
 
 def test_fp16_has_no_sums_in_bf16() -> None:
@@ -167,6 +189,7 @@ FA2, FA3, GRAPH = {"attention_kernel": "fa2"}, {"attention_kernel": "fa3"}, {"cu
         (RECIPE, {}, "precision bf16"),
         (RECIPE, {"precision": "mxfp8", "gpu": B200}, "precision mxfp8"),
         ({"tp_overlap": True}, {"precision": "nvfp4", "gpu": B200}, "precision nvfp4"),
+        ({"tp_overlap": True}, {"model": DEEPSEEK_V3}, "latent attention"),
         ({"moment_dtype": "bf16"}, {"precision": "fp16"}, "adam in fp16"),
         ({"moment_dtype": "bf16"}, {"optimizer": "sgd"}, "sgd in bf16"),
         (GRAPH, {"model": MOE}, "experts, whose tokens the host counts"),
