@@ -4,10 +4,9 @@ emitted files then have. docs/backends.md shows the table; a test holds each tar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..dsl.job import Job
 from ..reading.facts import Value
 
 #: What a framework can differ in, by the column of measured runs that states it (benchmarks/data/README.md).
@@ -41,10 +40,9 @@ class Said:
     """The degree without which nothing is written, such as tp: files of one rank do not say the fact."""
     priced: bool = True
     why: str = ""
-    chosen: Callable[[Job], Value] | None = None
-    """What the target takes for a job that does not say the fact, where that depends on the job."""
     notable: bool = True
-    """False where nothing that is known of differs: files are compared with a job that says it alone."""
+    """False where nothing that is known of differs, or where what the target takes depends on the job: files
+    are compared with a job that says it alone."""
 
     @property
     def of_train(self) -> bool:

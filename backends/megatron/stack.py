@@ -34,7 +34,7 @@ FACTS: Stack = {
         notable=False,
         why="compiled for a CPU it moves as many bytes as before; no measured runs differ in it alone",
     ),
-    "tp_overlap": Said("tp_overlap", False, "--tp-comm-overlap", where="tp", chosen=overlapped),
+    "tp_overlap": Said("tp_overlap", False, "--tp-comm-overlap", where="tp", notable=False),
     "dp_overlap": Said("dp_overlap", False, "--overlap-grad-reduce", where="dp"),
     "grad_dtype": Said("grad_dtype", "bf16", "--grad-reduce-in-bf16"),
     "fp8_recipe": Said(

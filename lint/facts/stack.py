@@ -39,7 +39,7 @@ def stack_drifts(launch: LaunchedJob, job: Job) -> Iterator[Drift]:
             wanted = _asked(said, job, backend)
             path = ("train",) if said.of_train else ("target", backend.target.name)
             for found in _read(said, launch, backend):
-                if _taken(said, found, job) != _taken(said, wanted, job):
+                if found != wanted:
                     span = job.span(*path, said.name)
                     yield Drift(said.setting, found, wanted, _place(said, launch), span)
 
@@ -74,11 +74,6 @@ def _asked(said: Said, job: Job, backend: Backend) -> Value | None:
     options = job.train if said.of_train else job.options(backend.target.name)
     value: Value | None = _default(said, backend)
     return value if options is None else getattr(options, said.name, value)
-
-
-def _taken(said: Said, value: Value | None, job: Job) -> Value | None:
-    """The value, or what the target takes for the job where nothing says it."""
-    return said.chosen(job) if value is None and said.chosen else value
 
 
 def _default(said: Said, backend: Backend) -> Value | None:
