@@ -39,7 +39,7 @@ LAUNCH_FILES_ONLY = {
     "sharding": "what Megatron-LM's own options shard, counted as a ZeRO stage",
     "pipeline_micro_batch": "sequences of torchtitan's pipeline micro-batch, a part of its local batch",
     "rampup": "Megatron-LM's ramp of the batch: start, increment, samples",
-    "sequence_parallel": "Megatron-LM's switch; a plan has it wherever tp is above 1",
+    "sequence_parallel": "Megatron-LM's switch; a plan has it above tp 1 unless the job does without",
     "distributed_optimizer": "Megatron-LM's switch; a plan has it from `zero` 1 on",
 }
 #: What a header asks SLURM for; the names begin with `slurm_` where the job's framework is known.

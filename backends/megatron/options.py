@@ -79,6 +79,10 @@ class Options(Observation):
     grad_dtype: Annotated[
         Literal["fp32", "bf16"], Doc("in which gradients are added up and reduced")
     ] = "fp32"
+    sequence_parallel: Annotated[
+        bool,
+        Doc("norms and residuals are divided over tp as well, which experts need"),
+    ] = True
     tp_overlap: Annotated[
         bool | None,
         Doc(

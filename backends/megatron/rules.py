@@ -14,6 +14,7 @@ from ...compiler.rules.divisibility import (
 from ...compiler.target import Predicate
 from ...dsl.job import Job
 from ..capability import BLACKWELL, capability
+from .options import options_of
 from .transformer_engine import SIDE_MULTIPLE
 
 #: Line numbers below are of this commit (megatron-core 0.20 pre-release); 0.19.2 has the same rules.
@@ -34,9 +35,10 @@ def expert_grid_fits(job: Job, pp: Any, ep: Any, etp: Any, gpus: Any) -> Any:
 
 
 def sequence_parallel(job: Job, tp: Any) -> Any:
-    """Whether --sequence-parallel is emitted: experts need it (core/transformer/moe/moe_layer.py:639), dense
-    models do without it where tp does not divide the sequence."""
-    return (tp > 1) & ((job.model.experts > 0) | (job.train.seq_len % tp == 0))
+    """Whether --sequence-parallel is emitted: unless the job does without, where tp divides the sequence;
+    experts need it (core/transformer/moe/moe_layer.py:639)."""
+    divided = (job.model.experts > 0) | (job.train.seq_len % tp == 0)
+    return (tp > 1) & options_of(job).sequence_parallel & divided
 
 
 def sequence_parts(job: Job, tp: Any, cp: Any) -> Any:
@@ -128,6 +130,15 @@ EXPERTS = (
         lambda job, tp, etp: f"etp {etp} is neither 1 nor tp {tp}, the two that parc emits",
         "parc: an expert is whole on its GPU or divided like the dense layers",
         stricter="parc writes these two; Megatron-LM takes any that divides the GPUs",
+    ),
+    Predicate(
+        "PAR466",
+        "experts-whole-sequences",
+        "experts with tp, and sequence_parallel is off",
+        ("tp",),
+        lambda job, tp: (tp == 1) | (not job.model.moe) | options_of(job).sequence_parallel,
+        lambda job, tp: f"experts need sequence_parallel with tp {tp}",
+        f"{COMMIT} megatron/core/transformer/moe/moe_layer.py:639",
     ),
     Predicate(
         "PAR119",

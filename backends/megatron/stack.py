@@ -86,6 +86,8 @@ def traits(job: Job) -> Mapping[str, Any]:
     if overlapped(job):
         # Transformer Engine's user buffers: collectives in pieces beside their products.
         changed["tensor_parallel"] = True
+    if not options.sequence_parallel:
+        changed["sequence_parallel"] = False
     if not options.dp_overlap:
         changed |= {"gradient_reduction": False, "updated_weight_gather": False}
     if options.dispatcher != "alltoall":
@@ -95,17 +97,21 @@ def traits(job: Job) -> Mapping[str, Any]:
     return changed
 
 
+def _whole_sequences(job: Job, tp: int) -> str:
+    """Why a layout has no sequence parallelism."""
+    whole = f"seq_len {job.train.seq_len} does not divide over tp {tp}"
+    why = whole if options_of(job).sequence_parallel else "sequence_parallel is off"
+    return f"tp_overlap needs sequence parallelism, and {why}"
+
+
 PREDICATES = (
     Predicate(
         "PAR439",
         "tp-overlap",
         "tp_overlap without sequence parallelism",
         ("tp",),
-        lambda job, tp: (not overlapped(job)) | (tp == 1) | sequence_parallel(job, tp),
-        lambda job, tp: (
-            f"tp_overlap needs sequence parallelism, and seq_len {job.train.seq_len} does not divide over "
-            f"tp {tp}"
-        ),
+        lambda job, tp: (not options_of(job).tp_overlap) | (tp == 1) | sequence_parallel(job, tp),
+        _whole_sequences,
         f"{CORE} megatron/training/arguments.py:1402",
     ),
     Predicate(

@@ -11,6 +11,7 @@ import pytest
 
 from parc.backends import BACKENDS
 from parc.backends.megatron.quantized_weights import kept_quantized
+from parc.backends.megatron.rules import sequence_parallel
 from parc.backends.megatron.stack import fused_loss
 from parc.backends.megatron.tensor_overlap import overlapped
 from parc.backends.megatron.transformer_engine import ATTENTION, FORMATS, recipe_of
@@ -103,7 +104,7 @@ def stack(plan: Plan) -> dict[str, Any]:
         "dispatcher": _dispatcher(plan),
         "fp8_params": kept_quantized(plan.job, layout.zero),
         "graph": "full_iteration" if options.cuda_graph else "none",
-        "tp_overlap": overlapped(plan.job) and layout.tp > 1,
+        "tp_overlap": overlapped(plan.job) and bool(sequence_parallel(plan.job, layout.tp)),
         "dp_overlap": options.dp_overlap and layout.dp * layout.cp > 1,
         "fp32_gradients": options.grad_dtype == "fp32",
     }

@@ -27,15 +27,23 @@ def _tensor(plan: Plan) -> list[Flag]:
         return []
     link = "stays on the fast link" if tp <= domain else f"leaves the fast link of {domain} GPUs"
     why = f"{heads} heads / {tp} = {heads // tp}; {link}"
-    if sequence_parallel(plan.job, tp):
-        divided = [flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well")]
-    else:
-        why += f"; norms and residuals stay whole, as {tp} does not divide {plan.job.train.seq_len} tokens"
-        divided = []
+    if not sequence_parallel(plan.job, tp):
+        return [flag("--tensor-model-parallel-size", tp, why=f"{why}; {_whole_sequences(plan)}")]
+    found = [
+        flag("--tensor-model-parallel-size", tp, why=why),
+        flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well"),
+    ]
     if overlapped(plan.job):
         pieces = "traffic in pieces beside the products that need or make it"
-        divided.append(flag("--tp-comm-overlap", why=pieces))
-    return [flag("--tensor-model-parallel-size", tp, why=why), *divided]
+        found.append(flag("--tp-comm-overlap", why=pieces))
+    return found
+
+
+def _whole_sequences(plan: Plan) -> str:
+    said = "norms and residuals stay whole"
+    if not plan.options.sequence_parallel:
+        return said
+    return f"{said}, as {plan.layout.tp} does not divide {plan.job.train.seq_len} tokens"
 
 
 def _pipeline(plan: Plan) -> list[Flag]:

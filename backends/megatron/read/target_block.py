@@ -87,6 +87,7 @@ def _stack(config: LaunchConfig) -> Values:
     """Kernels and traffic; a script that names no overlap has none."""
     found: Values = {
         "tp_overlap": _tensor_overlap(config),
+        "sequence_parallel": _sequence_parallel(config),
         "attention_kernel": _attention(config),
         "fp8_recipe": _recipe(config),
     }
@@ -134,6 +135,13 @@ def _tensor_overlap(config: LaunchConfig) -> bool | None:
     if config.number("tp") in (None, 1):
         return None
     return config.given("--tp-comm-overlap")
+
+
+def _sequence_parallel(config: LaunchConfig) -> bool | None:
+    """None where the launch has it, or could not have it."""
+    tp, length = config.number("tp") or 1, config.number("seq_len") or 0
+    whole = tp > 1 and length % tp == 0 and not config.given("--sequence-parallel")
+    return False if whole else None
 
 
 def _loss(config: LaunchConfig) -> str | None:

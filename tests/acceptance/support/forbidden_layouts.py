@@ -92,6 +92,7 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common | {"precision": "fp8"}, {}),
             Setting(DENSE, common | {"weights": "/weights"}, {}),
             Setting(DENSE, {"seq_len": 3074}, {"tp_overlap": True}),
+            Setting(EXPERTS, common, {"sequence_parallel": False}),
             Setting(DENSE, common, {"dp_overlap": False}),
             Setting(DENSE, common | {"dropout": 0.1}, {"cuda_graph": True}),
         ]

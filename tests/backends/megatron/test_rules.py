@@ -82,6 +82,11 @@ RULES = {
         {"tp": 4},
         {"tp": 8},
     ),
+    "experts-whole-sequences": (
+        job_of(MOE, options=Options(sequence_parallel=False)),
+        {"tp": 1},
+        {"tp": 2},
+    ),
     "fsdp-overlap": (job_of(options=Options(dp_overlap=False)), {"zero": 1}, {"zero": 2}),
     "graph-dropout": (
         job_of(options=Options(cuda_graph=True), dropout=0.1),

@@ -24,6 +24,11 @@ LAYOUT = Layout(tp=2, dp_shard=4, zero=1)
 CASES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
     "grad_dtype": ({"grad_dtype": "bf16"}, {"--grad-reduce-in-bf16"}, set()),
     "tp_overlap": ({"tp_overlap": False}, set(), {"--tp-comm-overlap"}),
+    "sequence_parallel": (
+        {"sequence_parallel": False},
+        set(),
+        {"--sequence-parallel", "--tp-comm-overlap"},
+    ),
     "dp_overlap": (
         {"dp_overlap": False},
         set(),
@@ -100,6 +105,13 @@ def test_short_gradients_take_half_the_memory_and_half_the_traffic() -> None:
     assert less["gradients"] == pytest.approx(memory["gradients"] / 2, rel=1e-6)
     assert less["activations"] == memory["activations"]
     assert short.time["dp"] < plain.time["dp"]
+
+
+def test_whole_sequences_take_more_memory_and_the_same_traffic() -> None:
+    plain, whole = priced(tp_overlap=False), priced(sequence_parallel=False)
+    assert whole.fullest.memory["activations"] > plain.fullest.memory["activations"]
+    assert whole.fullest.memory["weights"] == plain.fullest.memory["weights"]
+    assert whole.time["tp"] < 1.1 * plain.time["tp"]
 
 
 def test_overlap_hides_what_it_overlaps() -> None:
