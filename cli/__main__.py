@@ -11,8 +11,8 @@ from typing import NoReturn
 
 FINE, FINDINGS, WRONG, INTERRUPTED = 0, 1, 2, 130
 #: New objects between two garbage collections. With Python's default of 700, collections take a tenth of the
-#: time of a command, most of it over modules, which stay.
-OBJECTS = 200_000
+#: time of a command, most of it over modules, which stay; compiling the largest example makes fewer than this.
+OBJECTS = 500_000
 
 
 class _Version(argparse.Action):
