@@ -19,6 +19,7 @@ WHOLE_JOBS = {
     "deepspeed-hf": 500,
     "deepspeed-0.15": 250,
     "torchtitan": 500,
+    "torchtitan-0.2.0": 250,
     "torchtitan-0.3": 500,
     "slurm": 500,
 }
@@ -29,6 +30,7 @@ SAMPLE_JOBS = {
     "deepspeed-hf": 4,
     "deepspeed-0.15": 4,
     "torchtitan": 5,
+    "torchtitan-0.2.0": 3,
     "torchtitan-0.3": 5,
     "slurm": 6,
 }
