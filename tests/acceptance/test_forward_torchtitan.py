@@ -22,11 +22,17 @@ TARGET = BACKENDS["torchtitan"].target
 LOSS, GRADIENT = 1e-4, 1e-3
 #: Environment -> version of the target, and the probe that runs there.
 RELEASES = {
+    "torchtitan-0.2.0": ("0.2.0", "torchtitan_forward_probe"),
     "torchtitan-0.2.2": ("0.2.2", "torchtitan_forward_probe"),
     "torchtitan-0.3.0": ("0.3", "torchtitan_python_forward_probe"),
 }
 #: Family and environment -> code of the refusal; all others are claimed.
 REFUSED = {
+    ("qwen2_5_7b", "torchtitan-0.2.0"): "PAR353",
+    ("llama3_2_1b", "torchtitan-0.2.0"): "PAR456",
+    ("qwen3_0_6b", "torchtitan-0.2.0"): "PAR456",
+    ("deepseek_v3", "torchtitan-0.2.0"): "PAR363",
+    ("gpt_oss_20b", "torchtitan-0.2.0"): "PAR368",
     ("qwen2_5_7b", "torchtitan-0.2.2"): "PAR353",
     ("qwen2_5_7b", "torchtitan-0.3.0"): "PAR353",
     ("deepseek_v2_lite", "torchtitan-0.3.0"): "PAR368",

@@ -39,6 +39,7 @@ def emit(plan: Plan) -> dict[str, str]:
         "tables": [_table(section) for section in sections(plan)],
         "model": registration(plan.job),
         "job_model": plan.job.model,
+        "seq_len": plan.job.train.seq_len,
         "rope_scaling": rope_scaling(plan.job.model),
         "run": _run(plan),
         "flash": options_of(plan.job).attention_kernel == "fa2",

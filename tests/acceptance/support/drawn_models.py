@@ -4,8 +4,8 @@ from tests.acceptance.support.drawn_job import Draw, Settings
 
 #: Settings of a model that Megatron-LM 0.14 has not.
 OLDEST_MEGATRON_LACKS = frozenset({"window", "full_attention_every", "attention_sinks"})
-#: Settings of a model that torchtitan 0.2.0 has not.
-OLDEST_TORCHTITAN_LACKS = frozenset({"tied", "router_groups", "router_limited_groups"})
+#: Settings of a model that a release of torchtitan has not.
+TORCHTITAN_LACKS = {"0.2.0": ("tied", "router_groups", "router_limited_groups"), "0.2.1": ("tied",)}
 #: Settings of a model that are refused for the Llama of transformers.
 LLAMA_LACKS = frozenset({
     "window", "full_attention_every", "attention_sinks", "attention_softcap", "logit_softcap",

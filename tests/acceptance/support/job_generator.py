@@ -18,7 +18,7 @@ from tests.acceptance.support.drawn_job import Draw, Settings
 from tests.acceptance.support.drawn_models import (
     LLAMA_LACKS,
     OLDEST_MEGATRON_LACKS,
-    OLDEST_TORCHTITAN_LACKS,
+    TORCHTITAN_LACKS,
     drawn_model,
 )
 from tests.acceptance.support.varied_settings import (
@@ -113,10 +113,9 @@ def job_text(target: str, seed: int, number: int) -> str:
         model = {name: value for name, value in model.items() if name not in LLAMA_LACKS}
     if draw.target == "megatron" and draw.version:
         model = {name: value for name, value in model.items() if name not in OLDEST_MEGATRON_LACKS}
-    if target == "torchtitan-0.2.0":
-        model = {
-            name: value for name, value in model.items() if name not in OLDEST_TORCHTITAN_LACKS
-        }
+    if draw.target == "torchtitan":
+        lacking = TORCHTITAN_LACKS.get(draw.version, ())
+        model = {name: value for name, value in model.items() if name not in lacking}
     if "attention_softcap" in model:
         train["attention"] = "unfused"
     train |= more_train(dice, draw.target, train, train.get("steps", STEPS_OF_TOKENS))
@@ -281,7 +280,7 @@ def _torchtitan(draw: Draw) -> list[str]:
         found.append(f"validation = {draw.one(*TORCHTITAN_DATA)}; eval_interval = 10")
     found += draw.dice.sample(settings, draw.one(0, 0, 1, 2))
     if draw.happens(0.3):
-        known = released_options("torchtitan", draw.version or "0.2.2")
+        known = released_options("torchtitan", draw.version or drawn_stack.NEWEST_TOML)
         extra = [each for each in EXTRA if each.split('"')[1] in known]
         found.append(f"extra = {{ {draw.one(*extra)} }}")
     return found
