@@ -94,7 +94,7 @@ _TOML = Release(
     families=_families("llama3", "qwen3", "deepseek_v3", "gpt_oss"),
     # models/qwen3/__init__.py:199, models/gpt_oss/__init__.py:85 give no pipelining function.
     pipelined=_families("llama3", "deepseek_v3"),
-    # models/gpt_oss/model/args.py:89
+    # models/gpt_oss/model/args.py:89: not gpt_oss.
     divided=_families("llama3", "qwen3", "deepseek_v3"),
     # models/qwen3/infra/parallelize.py:70, models/deepseek_v3/infra/parallelize.py:68
     flex_divided=_families("llama3"),

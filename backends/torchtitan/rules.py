@@ -15,7 +15,7 @@ from ...dsl.job import Job
 from .data import evaluates
 from .models import family
 from .options import options_of
-from .releases import RELEASES, release, since
+from .releases import release, since
 
 PACKAGE = "torchtitan 0.2.2"
 TORCH = "torch 2.13.0"
@@ -175,13 +175,6 @@ EXPERTS = (
 )
 
 
-def divided_since(job: Job) -> str:
-    """The end of a message about a model that a later release divides along sequences."""
-    kind = family(job)
-    later = kind in RELEASES["0.2.2"].divided
-    return f"; {since(lambda each: kind in each.divided)}" if later else ""
-
-
 PIPELINE = (
     Predicate(
         "PAR342",
@@ -197,13 +190,23 @@ PIPELINE = (
         "context-model",
         "cp above 1 for a model that torchtitan does not divide along sequences",
         ("cp",),
-        lambda job, cp: (cp == 1) | (family(job) in release(job).divided),
+        lambda job, cp: (cp == 1) | (family(job) != "gpt_oss"),
+        lambda job, cp: f"cp {cp} is not possible: torchtitan's gpt_oss has no context parallelism",
+        f"{PACKAGE} models/gpt_oss/model/args.py:89",
+    ),
+    Predicate(
+        "PAR458",
+        "context-angles",
+        "cp above 1 for a model whose angles the release does not divide",
+        ("cp",),
+        lambda job, cp: (cp == 1) | (family(job) in (*release(job).divided, "gpt_oss")),
         lambda job, cp: (
-            f"cp {cp} is not possible: {family(job)} of torchtitan {release(job).name} has no context "
-            f"parallelism{divided_since(job)}"
+            f"cp {cp} is not possible: torchtitan {release(job).name} does not divide the angles of "
+            f"{family(job)}; {since(lambda each: family(job) in each.divided)} it"
         ),
-        f"{PACKAGE} models/gpt_oss/model/args.py:89; 0.2.0 train.py:440; 0.2.1 train.py:488, where qwen3's "
-        "ranks would all count positions from 0",
+        "torchtitan 0.2.0 train.py:440; 0.2.1 train.py:488",
+        stricter="0.2.0 fails in its first step; 0.2.1 trains, and each rank counts positions from 0",
+        cure='version = "0.2.2" in the target',
     ),
     Predicate(
         "PAR349",

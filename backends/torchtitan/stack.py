@@ -134,6 +134,18 @@ PREDICATES = (
         "0.3.0 distributed/context_parallel/api.py:104",
     ),
     Predicate(
+        "PAR459",
+        "overlap-domain",
+        "tp_overlap with tp beyond the GPUs that a fast link joins",
+        ("tp",),
+        lambda job, tp: (tp <= job.cluster.domain) | (not options_of(job).tp_overlap),
+        lambda job, tp: f"tp_overlap joins the memory of {job.cluster.domain} GPUs at most, not of tp {tp}",
+        "torch csrc/distributed/c10d/symm_mem/CUDASymmetricMemory.cu: a host's file descriptors, "
+        "or the fabric of NVLink",
+        stricter="the trainer is made, and its first step cannot open another host's memory",
+        cure="tp_overlap = false in the target",
+    ),
+    Predicate(
         "PAR461",
         "graph-layout",
         "cuda_graph = true with a pipeline or experts over ep",

@@ -19,7 +19,8 @@ from parc.compiler import estimate
 from parc.compiler.plan import Layout, Plan
 from parc.compiler.rules.validity import problems
 from parc.compiler.target import holds
-from parc.dsl import std_model
+from parc.dsl import std_gpu, std_model
+from parc.dsl.hardware import Gpu
 from parc.dsl.job import Job
 from parc.dsl.model import Model
 from parc.dsl.settings import Data
@@ -145,39 +146,34 @@ def test_copied_keys_and_values_are_counted() -> None:
 
 
 def job_of(
-    version: Any, model: Model = LLAMA3_8B, gpu: Any = sample_plans.H100, **train: Any
+    version: Any, model: Model = LLAMA3_8B, gpu: Gpu = sample_plans.H100, **train: Any
 ) -> Job:
     return sample_job(
         "torchtitan", Options(version=version), model=model, train=train_of(**train), gpu=gpu
     )
 
 
-#: What a job asks for: its model, its GPU and precision, code of the refusal, and the first that has it.
-LACKING: dict[str, tuple[str, Model, Any, dict[str, Any], str, str]] = {
-    "sinks": ("0.2.1", GPT_OSS, sample_plans.H100, {}, "PAR368", "0.2.2"),
-    "groups": ("0.2.0", LATENT, sample_plans.H100, {}, "PAR363", "0.2.1"),
-    "tied": (
-        "0.2.1",
-        LLAMA3_8B.model_copy(update={"tied": True}),
-        sample_plans.H100,
-        {},
-        "PAR456",
-        "0.2.2",
-    ),
+TIED = LLAMA3_8B.model_copy(update={"tied": True})
+#: What a job asks for: its model, GPU and precision, code of the refusal, and the first release that has it.
+LACKING: dict[str, tuple[str, Model, Gpu, str, str, str]] = {
+    "sinks": ("0.2.1", GPT_OSS, sample_plans.H100, "bf16", "PAR368", "0.2.2"),
+    "groups": ("0.2.0", LATENT, sample_plans.H100, "bf16", "PAR363", "0.2.1"),
+    "tied": ("0.2.1", TIED, sample_plans.H100, "bf16", "PAR456", "0.2.2"),
+    "mxfp8": ("0.2.1", LLAMA3_8B, std_gpu("mi355x"), "mxfp8", "PAR327", "0.2.2"),
 }
 
 
 @pytest.mark.parametrize("name", LACKING)
 def test_what_a_release_lacks_is_refused_with_the_first_that_has_it(name: str) -> None:
-    version, model, gpu, train, code, first = LACKING[name]
-    (found,) = BACKEND.target.refuses(job_of(version, model, gpu, **train))
+    version, model, gpu, precision, code, first = LACKING[name]
+    (found,) = BACKEND.target.refuses(job_of(version, model, gpu, precision=precision))
     assert found.code == code and first in f"{found.message} {found.help}"
-    assert BACKEND.target.refuses(job_of(first, model, gpu, **train)) == []
+    assert BACKEND.target.refuses(job_of(first, model, gpu, precision=precision)) == []
 
 
 #: Rule -> release, model and layout that it refuses there, and the release that lets it through.
 RULED: dict[str, tuple[str, Model, dict[str, int], str]] = {
-    "context-model": ("0.2.1", QWEN3_8B, {"cp": 2}, "0.2.2"),
+    "context-angles": ("0.2.1", QWEN3_8B, {"cp": 2}, "0.2.2"),
     "expert-world": ("0.2.0", UNGROUPED, {"tp": 1, "cp": 4, "ep": 2, "dp_shard": 4}, "0.2.1"),
     "expert-tp": ("0.2.1", QWEN3_MOE, {"tp": 1, "ep": 8}, "0.2.2"),
 }

@@ -74,6 +74,7 @@ RULES = {
     ),
     "pipeline-model": (job_of(QWEN3_8B), {"pp": 1}, {"pp": 2}),
     "context-model": (job_of(GPT_OSS), {"cp": 1}, {"cp": 2}),
+    "context-angles": (job_of(QWEN3_8B, Options(version="0.2.1")), {"cp": 1}, {"cp": 2}),
     "few-microbatches": (
         job_of(),
         {"pp": 4, "vpp": 1, "microbatches": 4},
@@ -120,6 +121,11 @@ RULES = {
         job_of(options=Options(version="0.3", attention_kernel="varlen")),
         {"cp": 1},
         {"cp": 2},
+    ),
+    "overlap-domain": (
+        job_of(options=Options(tp_overlap=True), compile=True),
+        {"tp": 8},
+        {"tp": 16},
     ),
     "graph-layout": (
         job_of(options=Options(version="0.3", cuda_graph=True)),
