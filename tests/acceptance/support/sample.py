@@ -82,6 +82,16 @@ KINDS = {
             "_nothing[",
         )
     ),
+    "torchtitan 0.2.0 computes": Alike(
+        (
+            "test_forward_torchtitan.py::test_loss_and_gradients_are_those_of_transformers[torchtitan-0.2.0]",
+            "test_forward_torchtitan.py::test_another_model_is_told_apart[torchtitan-0.2.0]",
+            "test_forward_torchtitan.py::test_first_weights_are_the_jobs[torchtitan-0.2.0]",
+        )
+    ),
+    "torchtitan's rates": Alike(
+        ("test_torchtitan_trains.py::test_rates_are_the_asked_ones_at_every_step[",), 2
+    ),
     "torchtitan evaluates": Alike(
         ("test_torchtitan_trains.py::test_it_evaluates_on_what_was_asked[",)
     ),
