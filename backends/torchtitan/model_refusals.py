@@ -70,8 +70,8 @@ def _tied(job: Job) -> str | None:
     written = release(job)
     if not job.model.tied or written.tied:
         return None
-    first = since(lambda each: each.tied)
-    return f"torchtitan {written.name} trains tied embeddings apart (`tied`); {first} them"
+    first = since(lambda each: each.tied, "ties them")
+    return f"torchtitan {written.name} trains tied embeddings apart (`tied`); {first}"
 
 
 #: What torchtitan's gpt_oss is in every size (0.2.2 models/gpt_oss/model/model.py:146, 249, moe.py:74).

@@ -39,7 +39,7 @@ def _mxfp8(job: Job) -> str | None:
     lacking = refusals.mxfp8(*archs).asked(job)
     if lacking is None or arch not in RELEASES["0.2.2"].mxfp8:
         return lacking
-    return f"{lacking} in {release(job).name}; {since(lambda each: arch in each.mxfp8)} it"
+    return f"{lacking} in {release(job).name}; {since(lambda each: arch in each.mxfp8, 'takes it')}"
 
 
 REFUSALS = (

@@ -41,8 +41,9 @@ class Release:
     model's positions. `sequence` is what a sequence must be a multiple of, at given tp and cp. `attention`
     are the kernels that a job may choose between, the release's own first. `graphs`: CUDA graphs, on by
     default. `experts_over_cp`: ep is a multiple of cp too. `experts_need_tp`: models whose ep is above 1 only
-    with tp. `mxfp8` are AMD's chips that it trains on. `flex_evaluated`: the validator gives FlexAttention
-    its mask. `repeated_keys`: keys and values are copied for every query head. `seed` is its section.
+    with tp. `mxfp8` are AMD's chips that it trains on. `flex` is the argument of a model that takes
+    FlexAttention; `flex_selective`: selective recomputation keeps its output; `flex_evaluated`: the validator
+    gives it its mask. `repeated_keys`: keys and values are copied for every query head. `seed`: its section.
 
     Emitted files repair `summed_losses`, a pipeline's gradients are sums over tokens; `kept_outputs`, a
     pipeline keeps the logits of a step; `repeated_attention`, selective recomputation repeats cuDNN's.
@@ -69,6 +70,8 @@ class Release:
     experts_over_cp: bool = False
     experts_need_tp: frozenset[Family] = frozenset()
     mxfp8: tuple[str, ...] = ("gfx950",)
+    flex: tuple[str, object] = ("attn_type", "flex")
+    flex_selective: bool = True
     flex_evaluated: bool = True
     summed_losses: bool = False
     kept_outputs: bool = False
@@ -152,8 +155,10 @@ _FIRST = replace(
     # distributed/parallel_dims.py:64
     experts_over_cp=True,
     experts_need_tp=_families(),
-    # distributed/activation_checkpoint.py:252 recomputes the attention of `use_flex_attn` in another way.
-    attention=("cudnn", "fa2"),
+    # models/llama3/model/args.py:46
+    flex=("use_flex_attn", True),
+    # distributed/activation_checkpoint.py:252 repeats all of its attention.
+    flex_selective=False,
     # train.py:456 lets PyTorch's schedule return its outputs.
     kept_outputs=True,
     # models/*/infra/parallelize.py, _op_sac_save_list: the kernels without cuDNN's.
@@ -209,7 +214,7 @@ def release(job: Job) -> Release:
     return RELEASES[options_of(job).version]
 
 
-def since(has: Callable[[Release], bool]) -> str:
-    """The end of a message: the first release that has what the job's lacks."""
-    first = next(each.name for each in RELEASES.values() if has(each))
-    return f"{first} is the first that has"
+def since(able: Callable[[Release], bool], verb: str = "has") -> str:
+    """The end of a message: the first release that is able to do what the job's is not."""
+    first = next(each.name for each in RELEASES.values() if able(each))
+    return f"{first} is the first that {verb}"

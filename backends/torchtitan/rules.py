@@ -202,7 +202,7 @@ PIPELINE = (
         lambda job, cp: (cp == 1) | (family(job) in (*release(job).divided, "gpt_oss")),
         lambda job, cp: (
             f"cp {cp} is not possible: torchtitan {release(job).name} does not divide the angles of "
-            f"{family(job)}; {since(lambda each: family(job) in each.divided)} it"
+            f"{family(job)}; {since(lambda each: family(job) in each.divided, 'does')}"
         ),
         "torchtitan 0.2.0 train.py:440; 0.2.1 train.py:488",
         stricter="0.2.0 fails in its first step; 0.2.1 trains, and each rank counts positions from 0",

@@ -134,6 +134,23 @@ PREDICATES = (
         "0.3.0 distributed/context_parallel/api.py:104",
     ),
     Predicate(
+        "PAR455",
+        "flex-selective",
+        "selective recomputation of FlexAttention in a release that does it otherwise",
+        ("recompute",),
+        lambda job, recompute: (
+            (recompute != 1) | (attention(job) != "flex") | release(job).flex_selective
+        ),
+        lambda job, recompute: (
+            f"selective recomputation (recompute {recompute}) with attention_kernel flex: torchtitan "
+            f"{release(job).name} repeats all of attention; "
+            f"{since(lambda each: each.flex_selective, 'keeps it')}"
+        ),
+        "torchtitan 0.2.0 distributed/activation_checkpoint.py:252",
+        stricter="the trainer is made, and repeats more than parc prices",
+        cure='version = "0.2.1" in the target, or another attention_kernel',
+    ),
+    Predicate(
         "PAR459",
         "overlap-domain",
         "tp_overlap with tp beyond the GPUs that a fast link joins",
@@ -197,8 +214,8 @@ def _attention(job: Job) -> Iterator[Diagnostic]:
         message = "FlashAttention-2 wants values as wide as keys, which latent attention has not"
         yield contradiction(job, TARGET, "attention_kernel", message, "leave it out")
     if chosen == "flex" and evaluates(options_of(job)) and not release(job).flex_evaluated:
-        first = since(lambda each: each.flex_evaluated)
-        message = f"torchtitan {release(job).name} evaluates without flex's masks; {first} them"
+        first = since(lambda each: each.flex_evaluated, "has them")
+        message = f"torchtitan {release(job).name} evaluates without flex's masks; {first}"
         yield contradiction(
             job, TARGET, "attention_kernel", message, "leave it or `validation` out"
         )

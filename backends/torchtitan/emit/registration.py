@@ -8,7 +8,7 @@ from ....dsl.job import Job
 from ....dsl.model import Model
 from ..models import family, has_grouped_matmul
 from ..options import options_of
-from ..releases import Family
+from ..releases import Family, release
 
 #: Optimizers that move the experts' biases; qwen3's own spec leaves them out (models/qwen3/__init__.py:200).
 BALANCING = "build_optimizers_with_moe_load_balancing"
@@ -61,7 +61,8 @@ def _common(job: Job) -> dict[str, str]:
         "max_seq_len": job.train.seq_len,
     }
     if options_of(job).attention_kernel == "flex":
-        values["attn_type"] = "flex"
+        name, value = release(job).flex
+        values[name] = value
     return _shown(values)
 
 

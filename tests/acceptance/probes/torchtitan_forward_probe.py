@@ -62,7 +62,8 @@ def made(case: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def logits(model: Any, tokens: Any) -> Any:
-    if getattr(model.model_args, "attn_type", "sdpa") == "flex":
+    arguments = vars(model.model_args)
+    if arguments.get("attn_type") == "flex" or arguments.get("use_flex_attn"):
         return model(tokens, attention_masks=model.get_attention_masks(tokens, None))
     return model(tokens)
 

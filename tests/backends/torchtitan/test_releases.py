@@ -91,8 +91,8 @@ def test_texts_come_from_where_the_release_has_them(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", TOML)
-def test_version_and_seed_are_back(version: str, tmp_path: Path, capsys: Captured) -> None:
-    plan = plan_for(version, train=train_of(seed=77))
+def test_version_seed_and_kernel_are_back(version: str, tmp_path: Path, capsys: Captured) -> None:
+    plan = plan_for(version, train=train_of(seed=77), options={"attention_kernel": "flex"})
     for path, text in BACKEND.emit(plan).items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -103,7 +103,7 @@ def test_version_and_seed_are_back(version: str, tmp_path: Path, capsys: Capture
     capsys.readouterr()
     found = parc.load(job)
     assert (options_of(found).version, found.train.seed) == (version, 77)
-    assert options_of(found).extra == {}
+    assert (options_of(found).attention_kernel, options_of(found).extra) == ("flex", {})
 
 
 def pipeline_of(version: str, model: Model) -> str:
@@ -148,8 +148,13 @@ def test_copied_keys_and_values_are_counted() -> None:
 def job_of(
     version: Any, model: Model = LLAMA3_8B, gpu: Gpu = sample_plans.H100, **train: Any
 ) -> Job:
+    options = train.pop("options", {})
     return sample_job(
-        "torchtitan", Options(version=version), model=model, train=train_of(**train), gpu=gpu
+        "torchtitan",
+        Options(version=version, **options),
+        model=model,
+        train=train_of(**train),
+        gpu=gpu,
     )
 
 
@@ -176,23 +181,29 @@ RULED: dict[str, tuple[str, Model, dict[str, int], str]] = {
     "context-angles": ("0.2.1", QWEN3_8B, {"cp": 2}, "0.2.2"),
     "expert-world": ("0.2.0", UNGROUPED, {"tp": 1, "cp": 4, "ep": 2, "dp_shard": 4}, "0.2.1"),
     "expert-tp": ("0.2.1", QWEN3_MOE, {"tp": 1, "ep": 8}, "0.2.2"),
+    "flex-selective": ("0.2.0", LLAMA3_8B, {"recompute": 1}, "0.2.1"),
 }
 
 
 @pytest.mark.parametrize("name", RULED)
 def test_a_layout_that_a_release_cannot_run_is_none_of_its(name: str) -> None:
     version, model, columns, first = RULED[name]
+    kernel = {"attention_kernel": "flex"} if name.startswith("flex") else {}
     rule = next(each for each in BACKEND.target.predicates if each.name == name)
-    assert not bool(holds(rule, job_of(version, model), columns))
-    assert bool(holds(rule, job_of(first, model), columns))
-    assert rule.message(job_of(version, model), **columns)[0].islower()
+    refused, held = (job_of(each, model, options=kernel) for each in (version, first))
+    assert not bool(holds(rule, refused, columns)) and bool(holds(rule, held, columns))
+    assert rule.message(refused, **columns)[0].islower()
 
 
 @pytest.mark.parametrize(
     "version, options, said",
     [
-        ("0.2.0", {"attention_kernel": "flex"}, "0.2.1 is the first"),
-        ("0.2.1", {"attention_kernel": "flex", "validation": Data()}, "0.2.2 is the first"),
+        ("0.2.0", {"attention_kernel": "varlen"}, "0.3.0 is the first"),
+        (
+            "0.2.1",
+            {"attention_kernel": "flex", "validation": Data()},
+            "0.2.2 is the first that has",
+        ),
         ("0.2.0", {"extra": {"debug.seed": 1}}, "training.seed"),
     ],
 )

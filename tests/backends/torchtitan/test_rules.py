@@ -122,6 +122,11 @@ RULES = {
         {"cp": 1},
         {"cp": 2},
     ),
+    "flex-selective": (
+        job_of(options=Options(version="0.2.0", attention_kernel="flex")),
+        {"recompute": 2},
+        {"recompute": 1},
+    ),
     "overlap-domain": (
         job_of(options=Options(tp_overlap=True), compile=True),
         {"tp": 8},
