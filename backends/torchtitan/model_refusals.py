@@ -9,7 +9,7 @@ from ...dsl.job import Job
 from ...dsl.model import Model
 from .. import model_features, refusals
 from .models import family, features
-from .releases import release
+from .releases import release, since
 
 
 def _norm(job: Job) -> str | None:
@@ -66,6 +66,14 @@ def _family(job: Job) -> str | None:
     return f"parc does not write torchtitan's {kind} for {written.name}"
 
 
+def _tied(job: Job) -> str | None:
+    written = release(job)
+    if not job.model.tied or written.tied:
+        return None
+    first = since(lambda each: each.tied, "ties them")
+    return f"torchtitan {written.name} trains tied embeddings apart (`tied`); {first}"
+
+
 #: What torchtitan's gpt_oss is in every size (0.2.2 models/gpt_oss/model/model.py:146, 249, moe.py:74).
 GPT_OSS: dict[str, Callable[[Model], bool]] = {
     "experts": lambda model: model.moe,
@@ -95,9 +103,12 @@ def _gpt_oss(job: Job) -> str | None:
 
 def _groups(job: Job) -> str | None:
     """models/moe/moe.py:278: a group's score is the sum of its two best, which is DeepSeek-V3's rule."""
-    model = job.model
+    model, written = job.model, release(job)
     if model.router_groups is None:
         return None
+    if not written.router_groups:
+        first = since(lambda each: each.router_groups)
+        return f"torchtitan {written.name} has no groups of experts (`router_groups`); {first}"
     if model.experts // model.router_groups < 2:
         return (
             "torchtitan scores a group of experts by its best two: "
@@ -180,6 +191,14 @@ MODEL_REFUSALS = (
         _family,
         ("target", "torchtitan"),
         'version = "0.2.2"',
+    ),
+    Refusal(
+        "PAR456",
+        "tied-apart",
+        "tied embeddings that the release would train apart",
+        _tied,
+        ("model", "tied"),
+        'version = "0.2.2" or later, or tied = false',
     ),
     Refusal(
         "PAR351",

@@ -1,28 +1,24 @@
 """A job's model -> which of torchtitan's models it is, and what that one has of the language."""
 
-from typing import Literal
-
 from ...dsl.job import Job
 from ..capability import HOPPER, older_nvidia
 from ..render import identifier
-from .options import options_of
-
-Family = Literal["llama3", "qwen3", "deepseek_v3", "gpt_oss"]
+from .releases import Family, release
 
 
 def family(job: Job) -> Family:
     """The model of torchtitan that has these blocks.
 
-    llama3 is plain: heads of hidden / heads, own output matrix (0.3.0 ties it too, 0.2.2 does not). qwen3 has
-    any head size, per-head norms, tied embeddings and experts in every layer (Mixtral's blocks are Qwen3's
-    without the norms). deepseek_v3 alone has latent attention, gpt_oss alone sinks.
+    llama3 is plain: heads of hidden / heads, own output matrix (0.3.0 ties it too). qwen3 has any head size,
+    per-head norms, tied embeddings and experts in every layer (Mixtral's blocks are Qwen3's without the
+    norms). deepseek_v3 alone has latent attention, gpt_oss alone sinks.
     """
     model = job.model
     if model.mla:
         return "deepseek_v3"
     if model.attention_sinks:
         return "gpt_oss"
-    tied = model.tied and options_of(job).version == "0.2.2"
+    tied = model.tied and not release(job).python
     odd = model.head_size * model.heads != model.hidden
     return "qwen3" if model.moe or tied or model.qk_norm or odd else "llama3"
 
@@ -31,18 +27,6 @@ def flavor(job: Job) -> str:
     return f"parc_{identifier(job.model.name or job.name)}"
 
 
-#: Scalings of rope by release and model. 0.3.0's CosSinRoPE, which qwen3 has, knows no Llama scaling
-#: (models/common/rope.py:285); 0.2.2's qwen3 takes llama3's cache of angles, in the emitted model.
-ROPE = {
-    ("0.2.2", "llama3"): {"rope_llama3"},
-    ("0.2.2", "qwen3"): {"rope_llama3"},
-    ("0.2.2", "deepseek_v3"): {"rope_yarn"},
-    ("0.2.2", "gpt_oss"): {"rope_yarn"},
-    ("0.3", "llama3"): {"rope_llama3"},
-    # Refused as a whole.
-    ("0.3", "deepseek_v3"): {"rope_yarn"},
-    ("0.3", "gpt_oss"): {"rope_yarn"},
-}
 ROUTER = {"router_sigmoid", "router_without_norm", "router_scale", "router_groups", "router_bias"}
 #: Of gpt_oss alone, always there.
 SINKS = {"sinks", "alternating_windows", "glu_clamp", "glu_offset"}
@@ -53,7 +37,7 @@ WEIGHTS = {"init_std", "init_unscaled"}
 def features(job: Job) -> set[str]:
     """Names of `model_features.FEATURES` that the job's model has in the job's release."""
     kind = family(job)
-    rope = ROPE.get((options_of(job).version, kind), set())
+    rope = release(job).rope.get(kind, frozenset())
     return ROUTER | WEIGHTS | rope | (SINKS if kind == "gpt_oss" else set())
 
 

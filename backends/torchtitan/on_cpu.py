@@ -1,4 +1,4 @@
-"""What torchtitan 0.2.2 and 0.3.0 need to train without a GPU: replacements in memory, no file is edited.
+"""What torchtitan 0.2 and 0.3.0 need to train without a GPU: replacements in memory, no file is edited.
 
 `stand_ins` surrounds the import of torchtitan. What each replaces is said where it stands.
 """
@@ -31,6 +31,7 @@ def stand_ins() -> Iterator[None]:
             with suppress(ImportError):
                 import_module(f"torchtitan.{name}")
     dense_attention(torch)
+    plain_attention()
     reference_permutation()
 
 
@@ -159,6 +160,16 @@ def dense_attention(torch: Any) -> None:
         with suppress(ImportError):
             attention = getattr(import_module(f"torchtitan.models.{module}"), name)
             attention._compiled_flex_attn = staticmethod(dense)
+
+
+def plain_attention() -> None:
+    """0.2.0 leaves out the one kernel that takes values narrower than keys on CPUs."""
+    backends: Any = import_module("torch.nn.attention").SDPBackend
+    with suppress(ImportError, AttributeError):
+        attention: Any = import_module(
+            "torchtitan.models.attention"
+        ).ScaledDotProductAttentionWrapper
+        attention.sdpa_backends = [backends.FLASH_ATTENTION, backends.MATH]
 
 
 def logarithms(query: Any, key: Any, mask: Any, scale: float | None) -> Any:

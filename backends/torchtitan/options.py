@@ -11,8 +11,8 @@ class Options(Observation):
     """Paths are defaults: launch.sh takes others from DATASET_PATH, HF_ASSETS_PATH and DUMP_FOLDER."""
 
     version: Annotated[
-        Literal["0.2.2", "0.3"],
-        Doc("the torchtitan release to write for: TOML for 0.2.2, Python for 0.3.0"),
+        Literal["0.2.0", "0.2.1", "0.2.2", "0.3"],
+        Doc("the torchtitan release to write for: TOML for 0.2, Python for 0.3.0"),
     ] = "0.2.2"
     data: Annotated[
         Data | None,
@@ -26,7 +26,7 @@ class Options(Observation):
     checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoint"
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "flex", "flex_flash", "varlen"] | None,
-        Doc("kernel of attention; cudnn in 0.2.2 and flex in 0.3 unless given"),
+        Doc("kernel of attention; cudnn in 0.2 and flex in 0.3 unless given"),
     ] = None
     loss_kernel: Annotated[
         Literal["fused", "eager"] | None,

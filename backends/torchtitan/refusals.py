@@ -1,11 +1,13 @@
 """What a job may ask for and torchtitan cannot express in any layout."""
 
+from dataclasses import replace
+
 from ...compiler.target import Refusal
 from ...dsl.job import Job
 from .. import refusals
 from .model_refusals import MODEL_REFUSALS
 from .models import family
-from .releases import RELEASES, release
+from .releases import RELEASES, release, since
 
 
 def _attention(job: Job) -> str | None:
@@ -31,12 +33,21 @@ def _precision(job: Job) -> str | None:
     return f"parc does not write {chosen} for torchtitan {written.name}"
 
 
+def _mxfp8(job: Job) -> str | None:
+    """components/quantization/mx.py:42; 0.2.2 asks for AMD's gfx950 too."""
+    archs, arch = release(job).mxfp8, job.cluster.gpu.arch
+    lacking = refusals.mxfp8(*archs).asked(job)
+    if lacking is None or arch not in RELEASES["0.2.2"].mxfp8:
+        return lacking
+    return f"{lacking} in {release(job).name}; {since(lambda each: arch in each.mxfp8, 'takes it')}"
+
+
 REFUSALS = (
     refusals.accelerator("torchtitan"),
     refusals.optimizers("torchtitan", "adam"),
     # Its trainer scales no losses, which fp16 needs.
     refusals.precisions("torchtitan", "bf16", "fp8", "mxfp8"),
-    refusals.mxfp8("gfx950"),
+    replace(refusals.mxfp8("gfx950"), asked=_mxfp8),
     *MODEL_REFUSALS,
     Refusal(
         "PAR369",

@@ -15,7 +15,7 @@ from ...dsl.job import Job
 from .data import evaluates
 from .models import family
 from .options import options_of
-from .releases import release
+from .releases import release, since
 
 PACKAGE = "torchtitan 0.2.2"
 TORCH = "torch 2.13.0"
@@ -28,8 +28,14 @@ def kv_heads_divide(job: Job, tp: Any) -> Any:
 
 
 def expert_mesh_fits(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
-    """With etp 1, ep takes all of tp and a part of dp_shard * cp."""
-    return (ep == 1) | ((ep % tp == 0) & ((dp_shard * cp * tp) % ep == 0))
+    """With etp 1, ep takes all of tp, in 0.2.0 of cp too, and a part of dp_shard * cp."""
+    taken = expert_unit(job, tp, cp)
+    return (ep == 1) | ((ep % taken == 0) & ((dp_shard * cp * tp) % ep == 0))
+
+
+def expert_unit(job: Job, tp: Any, cp: Any) -> Any:
+    """What ep is a multiple of."""
+    return tp * cp if release(job).experts_over_cp else tp
 
 
 def etp_follows(job: Job, tp: Any, ep: Any, etp: Any) -> Any:
@@ -116,10 +122,27 @@ EXPERTS = (
         ("tp", "cp", "ep", "dp_shard"),
         expert_mesh_fits,
         lambda job, tp, cp, ep, dp_shard: (
-            f"ep {ep} must be a multiple of tp {tp} and divide dp_shard {dp_shard} * cp {cp} * tp {tp} "
+            f"ep {ep} must be a multiple of {'tp * cp' if release(job).experts_over_cp else 'tp'} "
+            f"{expert_unit(job, tp, cp)} and divide dp_shard {dp_shard} * cp {cp} * tp {tp} "
             f"= {dp_shard * cp * tp}"
         ),
-        f"{PACKAGE} distributed/parallel_dims.py:138, config/job_config.py:468",
+        f"{PACKAGE} distributed/parallel_dims.py:138, config/job_config.py:468; "
+        "0.2.0 distributed/parallel_dims.py:64",
+    ),
+    Predicate(
+        "PAR457",
+        "expert-tp",
+        "ep above 1 without tp in a release that asks for both",
+        ("tp", "ep"),
+        lambda job, tp, ep: (ep == 1)
+        | (tp > 1)
+        | (family(job) not in release(job).experts_need_tp),
+        lambda job, tp, ep: (
+            f"ep {ep} without tp: {family(job)} of torchtitan {release(job).name} asks for the mesh of tp, "
+            "which there is above 1 alone"
+        ),
+        "torchtitan 0.2.1 models/qwen3/infra/parallelize.py:105",
+        cure='version = "0.2.2" in the target, or tp of at least 2',
     ),
     Predicate(
         "PAR118",
@@ -151,6 +174,7 @@ EXPERTS = (
     ),
 )
 
+
 PIPELINE = (
     Predicate(
         "PAR342",
@@ -169,6 +193,20 @@ PIPELINE = (
         lambda job, cp: (cp == 1) | (family(job) != "gpt_oss"),
         lambda job, cp: f"cp {cp} is not possible: torchtitan's gpt_oss has no context parallelism",
         f"{PACKAGE} models/gpt_oss/model/args.py:89",
+    ),
+    Predicate(
+        "PAR458",
+        "context-angles",
+        "cp above 1 for a model whose angles the release does not divide",
+        ("cp",),
+        lambda job, cp: (cp == 1) | (family(job) in (*release(job).divided, "gpt_oss")),
+        lambda job, cp: (
+            f"cp {cp} is not possible: torchtitan {release(job).name} does not divide the angles of "
+            f"{family(job)}; {since(lambda each: family(job) in each.divided, 'does')}"
+        ),
+        "torchtitan 0.2.0 train.py:440; 0.2.1 train.py:488",
+        stricter="0.2.0 fails in its first step; 0.2.1 trains, and each rank counts positions from 0",
+        cure='version = "0.2.2" in the target',
     ),
     Predicate(
         "PAR349",
@@ -254,7 +292,7 @@ EVALUATION = (
         "evaluation with cp above 1 by a model that keeps its angles elsewhere",
         ("cp",),
         lambda job, cp: (cp == 1)
-        | (options_of(job).version != "0.2.2")
+        | release(job).python
         | (family(job) != "qwen3")
         | (not evaluates(options_of(job))),
         lambda job, cp: f"cp {cp} with `validation`: torchtitan's validator looks for freqs_cis in qwen3",

@@ -26,8 +26,11 @@ def _kind(option: ReleasedOption) -> str:
 
 SECTIONS, PYTHON_SECTIONS = sections("0.2.2"), sections("0.3")
 
-#: Setting of 0.2.2 -> its place in 0.3.0, where that is another one.
+#: Setting of 0.2.2 -> its place in 0.2.0 or 0.3.0, where that is another one.
 MOVED = {
+    "debug.seed": "training.seed",
+    "debug.deterministic": "training.deterministic",
+    "debug.moe_force_load_balance": "training.debug_moe_force_load_balance",
     "parallelism.enable_async_tensor_parallel": "compile.enable_async_tensor_parallel",
 } | {
     f"{before}.{key}": f"{after}.{key}"

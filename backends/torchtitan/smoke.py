@@ -27,7 +27,7 @@ PLAIN: Extra = {
 #: What each release does otherwise without a GPU. 0.3.0's own SPMD backend and its calls of pipelines need a
 #: PyTorch later than 2.13.
 ON_CPU: dict[str, Extra] = {
-    "0.2.2": {"optimizer.implementation": "for-loop"},
+    **dict.fromkeys(("0.2.0", "0.2.1", "0.2.2"), {"optimizer.implementation": "for-loop"}),
     "0.3": {
         "optimizer.implementation": "for-loop",
         "parallelism.spmd_backend": "partial_dtensor",
@@ -95,16 +95,16 @@ def _tokenizer() -> dict[str, Any]:
 
 
 def refuses(job: Job, interpreter: Interpreter) -> str | None:
-    """The releases read configurations of different kinds."""
-    wanted, found = release(job).name, interpreter.packages["torchtitan"]
-    if wanted.rpartition(".")[0] == found.rpartition(".")[0]:
+    """A release knows other settings than the next one."""
+    version, found = options_of(job).version, interpreter.packages["torchtitan"]
+    if f"{found}.".startswith(f"{version}."):
         return None
-    return f"{interpreter.path} has torchtitan {found}, and the job is for {wanted}"
+    return f"{interpreter.path} has torchtitan {found}, and the job is for {release(job).name}"
 
 
 def held(job: Job) -> tuple[str, ...]:
-    """PyTorch has no sharding rule for the attention of CPUs, which 0.2.2 needs there."""
-    return ("cp",) if options_of(job).version == "0.2.2" else ()
+    """PyTorch has no sharding rule for the attention of CPUs, which 0.2 needs there."""
+    return () if release(job).python else ("cp",)
 
 
 def replaced(job: Job) -> Iterator[str]:
@@ -113,7 +113,7 @@ def replaced(job: Job) -> Iterator[str]:
         yield "FlexAttention: dense attention with the same mask ran"
     if options_of(job).tp_overlap:
         yield "tp_overlap: tensor-parallel traffic stood alone"
-    if options_of(job).version != "0.2.2":
+    if release(job).python:
         yield "FlexAttention and CUDA graphs: dense attention with the same mask ran"
         yield "spmd_backend spmd_types: partial_dtensor ran"
 

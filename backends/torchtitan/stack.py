@@ -14,9 +14,10 @@ from ..capability import BLACKWELL, HOPPER, capability
 from ..pytorch_kernels import COMPILED_LOSS
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, listed, runs_elsewhere, said_in_extra
+from .data import evaluates
 from .models import family
 from .options import options_of
-from .releases import release
+from .releases import release, since
 
 TARGET = "torchtitan"
 
@@ -128,8 +129,38 @@ PREDICATES = (
         ("cp",),
         lambda job, cp: (cp == 1) | divides(job),
         lambda job, cp: f"attention_kernel {attention(job)} has no context parallelism, not cp {cp}",
-        "torchtitan 0.2.2 models/qwen3/infra/parallelize.py:70, models/deepseek_v3/infra/parallelize.py:68; "
+        "torchtitan 0.2.1 models/llama3/model/args.py:57; 0.2.2 models/qwen3/infra/parallelize.py:70, "
+        "models/deepseek_v3/infra/parallelize.py:68; "
         "0.3.0 distributed/context_parallel/api.py:104",
+    ),
+    Predicate(
+        "PAR455",
+        "flex-selective",
+        "selective recomputation of FlexAttention in a release that does it otherwise",
+        ("recompute",),
+        lambda job, recompute: (
+            (recompute != 1) | (attention(job) != "flex") | release(job).flex_selective
+        ),
+        lambda job, recompute: (
+            f"selective recomputation (recompute {recompute}) with attention_kernel flex: torchtitan "
+            f"{release(job).name} repeats all of attention; "
+            f"{since(lambda each: each.flex_selective, 'keeps it')}"
+        ),
+        "torchtitan 0.2.0 distributed/activation_checkpoint.py:252",
+        stricter="the trainer is made, and repeats more than parc prices",
+        cure='version = "0.2.1" in the target, or another attention_kernel',
+    ),
+    Predicate(
+        "PAR459",
+        "overlap-domain",
+        "tp_overlap with tp beyond the GPUs that a fast link joins",
+        ("tp",),
+        lambda job, tp: (tp <= job.cluster.domain) | (not options_of(job).tp_overlap),
+        lambda job, tp: f"tp_overlap joins the memory of {job.cluster.domain} GPUs at most, not of tp {tp}",
+        "torch csrc/distributed/c10d/symm_mem/CUDASymmetricMemory.cu: a host's file descriptors, "
+        "or the fabric of NVLink",
+        stricter="the trainer is made, and its first step cannot open another host's memory",
+        cure="tp_overlap = false in the target",
     ),
     Predicate(
         "PAR461",
@@ -146,9 +177,8 @@ PREDICATES = (
 
 def divides(job: Job) -> bool:
     """Whether context parallelism knows the kernel: 0.2.2's llama3 alone divides flex, 0.3.0 no varlen."""
-    chosen = attention(job)
-    flex = chosen == "flex" and options_of(job).version == "0.2.2"
-    return chosen != "varlen" and not (flex and family(job) in ("qwen3", "deepseek_v3"))
+    chosen, undivided = attention(job), family(job) not in release(job).flex_divided
+    return chosen != "varlen" and not (chosen == "flex" and undivided)
 
 
 def problems(job: Job) -> Iterator[Diagnostic]:
@@ -173,7 +203,8 @@ def _attention(job: Job) -> Iterator[Diagnostic]:
     if chosen is None:
         return
     if chosen not in known:
-        message = f"torchtitan {release(job).name} has no attention_kernel `{chosen}`"
+        first = since(lambda each: chosen in each.attention)
+        message = f"torchtitan {release(job).name} has no attention_kernel `{chosen}`; {first}"
         yield contradiction(job, TARGET, "attention_kernel", message, f"it has {listed(known)}")
         return
     if family(job) == "gpt_oss" and chosen != "flex":
@@ -182,6 +213,12 @@ def _attention(job: Job) -> Iterator[Diagnostic]:
     if job.model.mla and chosen == "fa2":
         message = "FlashAttention-2 wants values as wide as keys, which latent attention has not"
         yield contradiction(job, TARGET, "attention_kernel", message, "leave it out")
+    if chosen == "flex" and evaluates(options_of(job)) and not release(job).flex_evaluated:
+        first = since(lambda each: each.flex_evaluated, "has them")
+        message = f"torchtitan {release(job).name} evaluates without flex's masks; {first}"
+        yield contradiction(
+            job, TARGET, "attention_kernel", message, "leave it or `validation` out"
+        )
     yield from runs_elsewhere(job, TARGET, chosen, kernel(job))
 
 

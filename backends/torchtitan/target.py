@@ -46,7 +46,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "tp": tp,
         "pp": pp,
         "vpp": virtual_stages(job, pp, VIRTUAL_STAGES),
-        "cp": context_degrees(job) if family(job) != "gpt_oss" else (1,),
+        "cp": context_degrees(job) if family(job) in release(job).divided else (1,),
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
         "dp_replicate": replica_degrees(job),
@@ -98,6 +98,7 @@ TRAITS = Traits(
         # (torch 2.13.0, distributed/tensor/parallel/loss.py).
         logit_bytes=12.0,
         local_logit_bytes=16.0,
+        repeats_keys=lambda job: release(job).repeated_keys,
         # torch 2.13.0, distributed/pipelining/stage.py: fwd_cache holds each output beside its inputs.
         keeps_outputs=True,
         # tensor/parallel/style.py, PrepareModuleInput: the gathered input is what autograd saves.
@@ -111,7 +112,7 @@ TRAITS = Traits(
         gathers=lambda zero: {2: 1, 3: 2}.get(zero, 0),
         # train.py:train_step never turns gradient sync off between micro-batches; a pipeline does.
         reduces_each=lambda zero: zero != 1,
-        # torch rotates by all-gather; 0.2.2 sets another method in validation alone
+        # torch rotates by all-gather unless told; 0.2.2 tells it in validation alone
         # (components/validate.py:207).
         context="all_gather",
         # mixed_precision_reduce can be float32 alone.

@@ -65,7 +65,8 @@ class CpSatAlgebra:
             return right * left.low
         if right.low == right.high and max(ends) <= LIMIT:
             return left * right.low
-        product = self._integer(min(*ends, LIMIT), min(max(ends), LIMIT))
+        low, high = (max(-LIMIT, min(end, LIMIT)) for end in (min(ends), max(ends)))
+        product = self._integer(low, high)
         self.model.add_multiplication_equality(
             product.expression, [left.expression, right.expression]
         )

@@ -87,7 +87,9 @@ def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
             model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim + model.v_head_dim) / tp
         )
     else:
-        keys = 2.0 * np.maximum(model.groups / tp, 1.0) * model.head_size
+        copied = case.traits.memory.repeats_keys(case.job)
+        groups = model.heads if copied else model.groups
+        keys = 2.0 * np.maximum(groups / tp, 1.0) * model.head_size
     if case.traits.wire.context == "ulysses":
         sent = 2.0 * tokens * (2.0 * model.heads * model.head_size / tp + keys)
         return collectives.all_to_all(cluster, sent, cp, tp)

@@ -22,17 +22,24 @@ TARGET = BACKENDS["torchtitan"].target
 LOSS, GRADIENT = 1e-4, 1e-3
 #: Environment -> version of the target, and the probe that runs there.
 RELEASES = {
+    "torchtitan-0.2.0": ("0.2.0", "torchtitan_forward_probe"),
     "torchtitan-0.2.2": ("0.2.2", "torchtitan_forward_probe"),
     "torchtitan-0.3.0": ("0.3", "torchtitan_python_forward_probe"),
 }
 #: Family and environment -> code of the refusal; all others are claimed.
 REFUSED = {
+    ("qwen2_5_7b", "torchtitan-0.2.0"): "PAR353",
+    ("llama3_2_1b", "torchtitan-0.2.0"): "PAR456",
+    ("qwen3_0_6b", "torchtitan-0.2.0"): "PAR456",
+    ("deepseek_v3", "torchtitan-0.2.0"): "PAR363",
+    ("gpt_oss_20b", "torchtitan-0.2.0"): "PAR368",
     ("qwen2_5_7b", "torchtitan-0.2.2"): "PAR353",
     ("qwen2_5_7b", "torchtitan-0.3.0"): "PAR353",
     ("deepseek_v2_lite", "torchtitan-0.3.0"): "PAR368",
     ("deepseek_v3", "torchtitan-0.3.0"): "PAR368",
     ("gpt_oss_20b", "torchtitan-0.3.0"): "PAR368",
 }
+SPOILED_RELEASES = ("torchtitan-0.2.0", "torchtitan-0.2.2")
 #: Family -> a setting of its file, and what makes another model of it.
 SPOILED = {
     "llama3_1_8b": ("scaling_factor=8.0", "scaling_factor=1.0"),
@@ -74,13 +81,13 @@ def release(request: pytest.FixtureRequest) -> str:
 def answers(
     release: str, expected: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, dict[str, Any]]:
-    """By family, and of the spoiled files of 0.2.2 by family and " spoiled"."""
+    """By family, and of the spoiled files of 0.2 by family and " spoiled"."""
     folder = tmp_path_factory.mktemp("torchtitan")
     cases = []
     for name in claimed(release):
         search = emitted(tiny(name), release, folder / name)
         cases.append(_case(name, search, expected[name]["folder"]))
-        if release == "torchtitan-0.2.2" and name in SPOILED:
+        if release in SPOILED_RELEASES and name in SPOILED:
             search = emitted(tiny(name), release, folder / f"{name} spoiled")
             module = search / "parc_model.py"
             text, (before, after) = module.read_text(), SPOILED[name]

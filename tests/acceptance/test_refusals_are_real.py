@@ -24,11 +24,12 @@ SELDOM_ALONE = {
     },
     "deepspeed": {"PAR111", "PAR437", "PAR438", "PAR450", "PAR451", "PAR452"},
     "torchtitan": {
-        "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR347", "PAR349", "PAR461",
+        "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR347", "PAR349", "PAR455", "PAR457",
+        "PAR458", "PAR459", "PAR461",
     },
     "torchtitan-0.3": {
         "PAR111", "PAR112", "PAR113", "PAR117", "PAR131", "PAR203", "PAR342", "PAR345", "PAR346",
-        "PAR347", "PAR348", "PAR388", "PAR392",
+        "PAR347", "PAR348", "PAR388", "PAR392", "PAR455", "PAR457", "PAR458", "PAR459",
     },
 }  # fmt: skip
 

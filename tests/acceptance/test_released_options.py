@@ -15,6 +15,7 @@ INSTALLED = (
     ("megatron", "0.19"),
     ("deepspeed", "0.15"),
     ("deepspeed", "0.19"),
+    ("torchtitan", "0.2.0"),
     ("torchtitan", "0.2.2"),
     ("torchtitan", "0.3"),
 )

@@ -24,6 +24,7 @@ PARAMETER_BYTES = 4
 MOST_RANKS = 4096
 #: Environment -> generated jobs that are written for it, and the probe that runs in it.
 RELEASES = {
+    "torchtitan-0.2.0": ("torchtitan-0.2.0", "torchtitan_probe"),
     "torchtitan-0.2.2": ("torchtitan", "torchtitan_probe"),
     "torchtitan-0.3.0": ("torchtitan-0.3", "torchtitan_python_probe"),
 }

@@ -25,6 +25,7 @@ TARGETS: dict[str, dict[str, str]] = {
     "megatron": {},
     "deepspeed": {},
     "torchtitan": {},
+    "torchtitan-0.2.0": {"version": "0.2.0"},
     "torchtitan-0.3": {"version": "0.3"},
 }
 

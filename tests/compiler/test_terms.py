@@ -377,6 +377,21 @@ def test_the_algebras_agree(expression: Expression, seed: int) -> None:
     assert int(values.max()) <= bounded.high
 
 
+def test_a_product_of_wide_bounds_is_one_that_the_solver_takes() -> None:
+    """Bounds of a difference reach below what a solver's integer holds, where its value is small."""
+    space, wide = small(), 2**48
+
+    def product(x: Any) -> Any:
+        same = x.variable("tp") * wide + x.variable("tp") * -wide
+        return x.times(same + x.variable("tp"), x.variable("micro_batch") * 2**20)
+
+    row = int(np.argmax(space.layouts["tp"] * space.layouts["micro_batch"]))
+    value, bounded = solved(space, product, row)
+    tp, micro_batch = (int(space.layouts[name][row]) for name in ("tp", "micro_batch"))
+    assert value == tp * micro_batch * 2**20
+    assert -LIMIT <= bounded.low < 0 < bounded.high <= LIMIT
+
+
 def test_bounds_of_sums_and_products() -> None:
     one, two = Bounded(0, 2, 5), Bounded(0, -1, 3)
     sums = one + two + 4

@@ -11,7 +11,9 @@ from tests.acceptance.support.hugging_face import FAMILIES
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "acceptance.md"
-COLUMNS = ("family of std", "Megatron-LM", "torchtitan 0.2.2", "torchtitan 0.3.0", "DeepSpeed")
+COLUMNS = (
+    "family of std", "Megatron-LM", "torchtitan 0.2.0", "torchtitan 0.2.2", "torchtitan 0.3.0", "DeepSpeed"
+)  # fmt: skip
 HEAD = f"| {' | '.join(COLUMNS)} |\n{'| --- ' * len(COLUMNS)}|\n"
 
 

@@ -33,7 +33,7 @@ def data_file(plan: Plan) -> dict[str, str]:
     if not needed(plan):
         return {}
     job = plan.job
-    python = options_of(job).version == "0.3"
+    written = release(job)
     kinds = {section: data.kind(each) for section, each in used(plan).items()}
     paths = [
         source.path
@@ -41,15 +41,16 @@ def data_file(plan: Plan) -> dict[str, str]:
         for source in data.sources(each)
         if source.path is not None
     ]
-    builders = [] if python else _builders(plan)
+    builders = [] if written.python else _builders(plan)
     values = {
         "provenance": provenance(plan),
         "name": docstring(one_line(job.name)),
-        "release": release(job).name,
-        "python": python,
+        "release": written.name,
+        "python": written.python,
+        "modules": written.data,
         "synthetic": "synthetic" in kinds.values(),
         "blends": "blend" in kinds.values(),
-        "blended_validation": python and kinds.get("validation") == "blend",
+        "blended_validation": written.python and kinds.get("validation") == "blend",
         "stands_in": stands_in(plan),
         "texts": bool(paths),
         "texts_path": repr(paths[0]) if paths else "",
@@ -87,9 +88,10 @@ def untokenised(plan: Plan) -> bool:
 
 
 def stands_in(plan: Plan) -> bool:
-    """Whether 0.2.2 asks for a tokenizer that nothing is read with: FlexAttention does (train.py:459)."""
-    first = options_of(plan.job).version == "0.2.2"
-    return first and untokenised(plan) and stack.attention(plan.job) == "flex"
+    """Whether 0.2 asks for a tokenizer that nothing is read with: FlexAttention does (0.2.2 train.py:459)."""
+    return (
+        not release(plan.job).python and untokenised(plan) and stack.attention(plan.job) == "flex"
+    )
 
 
 def loaders(plan: Plan) -> dict[str, list[str]]:

@@ -33,18 +33,23 @@ def emit(plan: Plan) -> dict[str, str]:
         raise JobError(found)
     values = _values(plan)
     shared = {ENTRY: render("torchtitan/launch.sh.j2", values), **data_file(plan)}
-    if options_of(plan.job).version == "0.3":
+    if release(plan.job).python:
         return {FILE: python_job(plan, _summary(plan)), **shared}
     values |= {
         "tables": [_table(section) for section in sections(plan)],
         "model": registration(plan.job),
         "job_model": plan.job.model,
+        "seq_len": plan.job.train.seq_len,
         "rope_scaling": rope_scaling(plan.job.model),
         "run": _run(plan),
         "flash": options_of(plan.job).attention_kernel == "fa2",
-        "biased": plan.job.model.router_bias_rate > 0,
+        "repeated_attention": release(plan.job).repeated_attention and plan.layout.recompute == 1,
+        "pipeline": pipeline_repairs(plan),
     }
-    written = ["parc_model.py", *(["parc_pipeline.py"] if plan.layout.pp > 1 else [])]
+    written = [
+        "parc_model.py",
+        *(["parc_pipeline.py"] if any(pipeline_repairs(plan).values()) else []),
+    ]
     return {
         "torchtitan/train.toml": render("torchtitan/train.toml.j2", values),
         **{
@@ -69,11 +74,21 @@ def _run(plan: Plan) -> dict[str, object]:
         # Specs of deepseek_v3 and gpt_oss have none.
         imports.append("from torchtitan.components.validate import build_validator")
         spec["build_validator_fn"] = "build_validator"
-    if plan.layout.pp > 1:
+    if any(pipeline_repairs(plan).values()):
         imports.append("import parc_pipeline")
-        spec["pipelining_fn"] = "parc_pipeline.mean_gradients(original.pipelining_fn)"
+        spec["pipelining_fn"] = "parc_pipeline.repaired(original.pipelining_fn)"
     profiled = options_of(plan.job).profiled is not None
     return {"imports": imports, "spec": spec, "profile": profiled}
+
+
+def pipeline_repairs(plan: Plan) -> dict[str, bool]:
+    """What parc_pipeline.py does: gradients as means, no logits kept, biases that count a step's tokens."""
+    piped, written = plan.layout.pp > 1, release(plan.job)
+    return {
+        "means": piped and written.summed_losses,
+        "drops": piped and written.kept_outputs,
+        "biased": piped and plan.job.model.router_bias_rate > 0,
+    }
 
 
 def facts(plan: Plan) -> dict[str, Value]:
@@ -93,7 +108,7 @@ def _values(plan: Plan) -> dict[str, object]:
         "paths": _paths(plan),
         "replaced": _replaced(_paths(plan)),
         "weights": _weights(job.train.weights),
-        "python": options.version == "0.3",
+        "python": release(job).python,
         "layout": plan.layout,
         "gpus_per_node": job.cluster.gpus_per_node,
         "nodes_text": nodes_text(plan.layout.nodes),

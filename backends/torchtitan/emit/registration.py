@@ -1,4 +1,4 @@
-"""A job's model -> what parc_model.py registers: arguments of torchtitan 0.2.2 that build exactly it."""
+"""A job's model -> what parc_model.py registers: arguments of torchtitan 0.2 that build exactly it."""
 
 import math
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from typing import Any
 
 from ....dsl.job import Job
 from ....dsl.model import Model
-from ..models import Family, family, has_grouped_matmul
+from ..models import family, has_grouped_matmul
 from ..options import options_of
+from ..releases import Family, release
 
 #: Optimizers that move the experts' biases; qwen3's own spec leaves them out (models/qwen3/__init__.py:200).
 BALANCING = "build_optimizers_with_moe_load_balancing"
@@ -60,7 +61,8 @@ def _common(job: Job) -> dict[str, str]:
         "max_seq_len": job.train.seq_len,
     }
     if options_of(job).attention_kernel == "flex":
-        values["attn_type"] = "flex"
+        name, value = release(job).flex
+        values[name] = value
     return _shown(values)
 
 
@@ -243,12 +245,13 @@ def _experts(job: Job) -> dict[str, str]:
         "score_func": model.router_score,
         "route_norm": model.router_norm,
         "route_scale": model.router_scale,
-        "gate_bias": model.bias,
         "score_before_experts": False,
         "use_grouped_mm": has_grouped_matmul(job),
         # None: without a bias of the choice, which torchtitan moves by 0.001 unless told.
         "load_balance_coeff": model.router_bias_rate or None,
     }
+    if model.bias:
+        values["gate_bias"] = True
     if model.router_groups is not None:
         values |= {
             "num_expert_groups": model.router_groups,

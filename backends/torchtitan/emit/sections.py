@@ -32,7 +32,7 @@ def sections(plan: Plan) -> list[Section]:
         *running.communication(plan),
         running.metrics(plan),
         *_release(plan, options),
-        Section("debug", {"seed": plan.job.train.seed}, {}),
+        *_debug(plan),
         Section(
             "experimental",
             {"custom_import": "parc_model"},
@@ -44,7 +44,7 @@ def sections(plan: Plan) -> list[Section]:
 
 def _release(plan: Plan, options: Options) -> list[Section]:
     """Tables that the releases call by different names."""
-    if options.version == "0.3":
+    if release(plan.job).python:
         return [*running.evaluator(options), *running.profile(plan, "profiler")]
     return [*running.evaluation(plan, options), *running.profile(plan, "profiling")]
 
@@ -96,7 +96,14 @@ def _training(plan: Plan, options: Options) -> Section:
         "mixed_precision_param": "bfloat16",
         "mixed_precision_reduce": "float32",
     }
+    if release(plan.job).seed == "training":
+        settings["seed"] = train.seed
     return Section("training", settings, comments | reasons.batch(plan))
+
+
+def _debug(plan: Plan) -> list[Section]:
+    seeded = release(plan.job).seed == "debug"
+    return [Section("debug", {"seed": plan.job.train.seed}, {})] if seeded else []
 
 
 def _parallelism(plan: Plan) -> Section:
@@ -117,7 +124,7 @@ def _parallelism(plan: Plan) -> Section:
     }
     if layout.pp > 1:
         settings |= _pipeline(plan)
-    if overlaps(plan) and options_of(plan.job).version == "0.2.2":
+    if overlaps(plan) and not release(plan.job).python:
         settings["enable_async_tensor_parallel"] = True
     return Section("parallelism", settings, reasons.degrees(plan))
 
@@ -133,7 +140,7 @@ def _pipeline(plan: Plan) -> dict[str, Setting]:
         "pipeline_parallel_schedule": "1F1B" if layout.vpp == 1 else "Interleaved1F1B",
         "pipeline_parallel_microbatch_size": layout.micro_batch,
     }
-    output = "lm_head" if options_of(plan.job).version == "0.3" else "output"
+    output = "lm_head" if release(plan.job).python else "output"
     numbers = counted(split)
     if numbers is None:
         return settings | {"module_fqns_per_model_part": module_names(split, output)}
@@ -169,7 +176,7 @@ def _compile(plan: Plan) -> Section:
     if not components:
         return Section("compile", {"enable": False}, {})
     settings: dict[str, Setting] = {"enable": True, "components": components}
-    if overlaps(plan) and options_of(plan.job).version == "0.3":
+    if overlaps(plan) and release(plan.job).python:
         settings["enable_async_tensor_parallel"] = True
     return Section("compile", settings, {})
 

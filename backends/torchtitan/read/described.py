@@ -19,6 +19,8 @@ _COUNTS = {
     "keep_checkpoints": "checkpoint.keep_latest_k",
     "seed": "debug.seed",
 }
+#: Where 0.2.0 and earlier releases have the seed.
+_OLDER_SEED = "training.seed"
 #: 0.3.0 has those of the optimizer in groups of parameters, which are not read.
 _RATES = {
     "learning_rate": "optimizer.lr",
@@ -47,7 +49,8 @@ def model(config: LaunchConfig) -> Values:
 
 def train(config: LaunchConfig) -> Values:
     scope = "python" if _python(config) else "toml"
-    found = counts(config, {name: (scope, key) for name, key in _COUNTS.items()})
+    found = counts(config, {"seed": (scope, _OLDER_SEED)})
+    found |= counts(config, {name: (scope, key) for name, key in _COUNTS.items()})
     found |= rates(config, {name: (scope, key) for name, key in _RATES.items()})
     found |= schedule(config, scope, found)
     return found | kernels(config, scope) | checkpoints(config, scope)

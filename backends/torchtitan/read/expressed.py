@@ -18,7 +18,7 @@ _FACTS = """
 """
 #: Values of the blocks (described.py).
 _DESCRIBED = """
-    training.steps training.max_norm lr_scheduler.warmup_steps lr_scheduler.decay_type
+    training.seed training.steps training.max_norm lr_scheduler.warmup_steps lr_scheduler.decay_type
     lr_scheduler.decay_ratio lr_scheduler.min_lr_factor optimizer.name optimizer.lr
     optimizer.weight_decay optimizer.beta1 optimizer.beta2 checkpoint.interval compile.enable debug.seed
     checkpoint.keep_latest_k checkpoint.async_mode checkpoint.folder comm.train_timeout_seconds

@@ -90,7 +90,8 @@ def _attention(config: LaunchConfig) -> str | None:
 
 def _flex(arguments: Any, kind: str) -> str | None:
     """0.2.2's gpt_oss has no other."""
-    return "flex" if arguments.get("attn_type") == "flex" and kind != "GptOssModelArgs" else None
+    asked = arguments.get("attn_type") == "flex" or arguments.get("use_flex_attn") is True
+    return "flex" if asked and kind != "GptOssModelArgs" else None
 
 
 def _first_backend(tree: ast.Module) -> str:

@@ -17,7 +17,9 @@ READ: dict[str, set[str]] = {
     "RoPEScalingArgs": {*SCALING},
 }
 #: Of no meaning for what is trained: buffers' sizes, kernels of the same result.
-MEANINGLESS = {"max_seq_len", "max_batch_size", "attn_type", "eos_id", "dtype", "use_grouped_mm"}
+MEANINGLESS = {
+    "max_seq_len", "max_batch_size", "attn_type", "use_flex_attn", "eos_id", "dtype", "use_grouped_mm",
+}  # fmt: skip
 #: Values that a job's model has without saying so: masks without documents, scores after the experts.
 OWN = {"attn_mask_type": "causal", "score_before_experts": False}
 #: Of gpt_oss, whose router has a bias as all its layers do.

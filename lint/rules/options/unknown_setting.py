@@ -1,8 +1,8 @@
 """A section or a key that torchtitan does not know.
 
 Why:
-torchtitan stops at load: "Invalid field names". Earlier releases had other names; a file in one of their
-forms is judged as that form.
+torchtitan stops at load: "Invalid field names". Judged is the release that the files or the settings of lint
+name, else 0.2.2. A file in the form of a release before 0.2 is not judged.
 
 Bad:
 [training]
@@ -23,7 +23,8 @@ tensor_parallel_degree = 2
 
 from collections.abc import Iterator
 
-from ....backends.torchtitan.schema import SECTIONS
+from ....backends.torchtitan.releases import RELEASES
+from ....backends.torchtitan.schema import Kinds
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
@@ -62,24 +63,20 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     if any(setting.name.startswith("job.custom_config_module") for setting in settings):
         return
+    written = RELEASES.get(launch.versions.get("torchtitan", ""), RELEASES["0.2.2"])
     for setting in settings:
-        section, _, key = setting.name.rpartition(".")
-        if section.split(".")[0] in FOREIGN or key in SECTIONS.get(section, ()):
-            continue
-        if section not in SECTIONS:
-            if not any(known.startswith(f"{section}.") for known in SECTIONS) or key:
-                yield from _unknown_section(setting, section, key)
-            continue
-        near = did_you_mean(key, SECTIONS[section])
-        yield Complaint(f"[{section}] has no key `{key}` in {VERSION}", setting, help=near)
+        yield from _unknown(setting, written.sections, f"torchtitan {written.name}")
 
 
-def _unknown_section(setting: Setting, section: str, key: str) -> Iterator[Complaint]:
-    parent, _, name = section.rpartition(".")
-    if parent in SECTIONS and name in SECTIONS[parent]:
+def _unknown(setting: Setting, sections: Kinds, version: str) -> Iterator[Complaint]:
+    section, _, key = setting.name.rpartition(".")
+    if section.split(".")[0] in FOREIGN or key in sections.get(section, ()):
         return
-    near = did_you_mean(section, SECTIONS)
-    yield Complaint(f"there is no section [{section}] in {VERSION}", setting, help=near)
-
-
-VERSION = "torchtitan 0.2.2"
+    if section in sections:
+        near = did_you_mean(key, sections[section])
+        yield Complaint(f"[{section}] has no key `{key}` in {version}", setting, help=near)
+    elif not any(known.startswith(f"{section}.") for known in sections) or key:
+        parent, _, name = section.rpartition(".")
+        if name not in sections.get(parent, ()):
+            near = did_you_mean(section, sections)
+            yield Complaint(f"there is no section [{section}] in {version}", setting, help=near)

@@ -1,4 +1,4 @@
-"""Emitted parc_model.py -> the model that torchtitan 0.2.2 makes of it, compared with transformers in fp32.
+"""Emitted parc_model.py -> the model that torchtitan 0.2 makes of it, compared with transformers in fp32.
 
 A case holds `search` (the folder of the emitted files) and `reference`, the folder that hugging_face_probe
 filled; without one the answer holds `spread`, the first weights' statistics. Stood in for, beside what
@@ -20,6 +20,7 @@ import torchtitan_stand_ins as stand_ins
 stand_ins.before_import("torchtitan.models.moe")
 stand_ins.ON_CPU["integer_histograms"](torch)
 stand_ins.ON_CPU["dense_attention"](torch)
+stand_ins.ON_CPU["plain_attention"]()
 
 # After the stand-ins that they need.
 from torchtitan.config import ConfigManager  # noqa: E402
@@ -61,7 +62,8 @@ def made(case: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def logits(model: Any, tokens: Any) -> Any:
-    if getattr(model.model_args, "attn_type", "sdpa") == "flex":
+    arguments = vars(model.model_args)
+    if arguments.get("attn_type") == "flex" or arguments.get("use_flex_attn"):
         return model(tokens, attention_masks=model.get_attention_masks(tokens, None))
     return model(tokens)
 

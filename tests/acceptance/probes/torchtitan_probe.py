@@ -25,7 +25,6 @@ stand_ins.before_import(
 )
 
 # After the stand-ins that they need; models, so that their classes are there to be kept on meta.
-import torchtitan.distributed.utils as utils  # noqa: E402
 from torchtitan.config import ConfigManager  # noqa: E402
 from torchtitan.models import deepseek_v3, llama3, qwen3  # noqa: E402, F401
 from torchtitan.protocols.model import ModelProtocol  # noqa: E402
@@ -52,11 +51,14 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
 
 
 def _play(world: int, rank: int) -> None:
-    """torchtitan 0.2's own fake mode plays rank 0 alone."""
+    """torchtitan 0.2's own fake mode plays rank 0 alone, and 0.2.0 has none."""
     stand_ins.play(world, rank)
-    utils.init_fake_mode = lambda size, mode="fake_backend": torch.distributed.init_process_group(
-        "fake", store=FakeStore(), rank=rank, world_size=size
-    )
+    begin = torch.distributed.init_process_group
+
+    def faked(*_: Any, **__: Any) -> None:
+        begin("fake", store=FakeStore(), rank=rank, world_size=world)
+
+    torch.distributed.init_process_group = faked
 
 
 def _offline(config: Any, assets: Path, folder: str) -> None:
@@ -64,7 +66,8 @@ def _offline(config: Any, assets: Path, folder: str) -> None:
     config.model.hf_assets_path = str(assets / "tokenizer")
     stand_ins.load_texts(assets / "data")
     config.job.dump_folder = folder
-    config.comm.mode = "fake_backend"
+    if hasattr(config.comm, "mode"):
+        config.comm.mode = "fake_backend"
     config.optimizer.implementation = "for-loop"
 
 

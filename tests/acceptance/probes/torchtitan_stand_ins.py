@@ -10,6 +10,7 @@ import importlib
 import os
 import runpy
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ ON_CPU = runpy.run_path(
     str(Path(__file__).resolve().parents[3] / "backends" / "torchtitan" / "on_cpu.py")
 )
 
+#: Where releases load texts, 0.2.0 in the second.
+TEXT_MODULES = ("torchtitan.hf_datasets.text_datasets", "torchtitan.datasets.hf_datasets")
 #: Of the GPU that is stood in for.
 CAPABILITY = [9, 0]
 
@@ -65,8 +68,9 @@ def load_texts(folder: Path) -> None:
     def loaded(*named: Any, split: str, streaming: bool = False, **settings: Any) -> Any:
         return load(str(folder), split="train", streaming=streaming)
 
-    for module in (datasets, importlib.import_module("torchtitan.hf_datasets.text_datasets")):
-        vars(module)["load_dataset"] = loaded
+    for name in ("datasets", *TEXT_MODULES):
+        with suppress(ModuleNotFoundError):
+            vars(importlib.import_module(name))["load_dataset"] = loaded
 
 
 def play(world: int, rank: int) -> None:

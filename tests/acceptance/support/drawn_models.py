@@ -4,6 +4,8 @@ from tests.acceptance.support.drawn_job import Draw, Settings
 
 #: Settings of a model that Megatron-LM 0.14 has not.
 OLDEST_MEGATRON_LACKS = frozenset({"window", "full_attention_every", "attention_sinks"})
+#: Settings of a model that a release of torchtitan has not.
+TORCHTITAN_LACKS = {"0.2.0": ("tied", "router_groups", "router_limited_groups"), "0.2.1": ("tied",)}
 #: Settings of a model that are refused for the Llama of transformers.
 LLAMA_LACKS = frozenset({
     "window", "full_attention_every", "attention_sinks", "attention_softcap", "logit_softcap",
@@ -137,7 +139,7 @@ def _torchtitan_style(draw: Draw, sizes: Settings, style: Settings) -> Settings:
     elif "attention_sinks" in sizes:
         found |= GPT_OSS_YARN if draw.happens(0.7) else {}
     elif draw.happens(0.4) and not (
-        draw.version and ({"experts", "head_dim"} & set(sizes) or style.get("qk_norm"))
+        draw.version == "0.3" and ({"experts", "head_dim"} & set(sizes) or style.get("qk_norm"))
     ):
         found |= LLAMA_ROPE
     if draw.happens(0.3):

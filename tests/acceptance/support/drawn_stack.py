@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from parc.backends.torchtitan.releases import RELEASES
+
+#: The release of torchtitan that jobs name unless told.
+NEWEST_TOML = "0.2.2"
 #: Of a setting that fits the job.
 SHARE = 0.2
-#: Kernels of attention by release, and what some GPUs or models lack. Of 0.3.0's, varlen is PyTorch's own on
-#: A100 alone: FlashAttention-3 and 4, which later ones take, are packages of their own.
-KERNELS = {"": ("cudnn", "fa2", "flex"), "0.3": ("flex", "flex_flash", "varlen")}
+#: Kernels of attention that some GPUs or models lack. Of 0.3.0's, varlen is PyTorch's own on A100 alone:
+#: FlashAttention-3 and 4, which later ones take, are packages of their own.
 PACKAGED = ("varlen",)
 LACKS = {
     "mi300x": ("cudnn", "flex_flash", *PACKAGED),
@@ -26,18 +29,16 @@ def torchtitan(
     dice: Random, version: str, kind: str, gpu: str, train: Mapping[str, Any]
 ) -> list[str]:
     lacking = (*LACKS.get(gpu, ()), *LACKS.get(kind, ()))
-    kernels = [each for each in KERNELS[version] if each not in lacking]
+    kernels = [each for each in RELEASES[version or NEWEST_TOML].attention if each not in lacking]
     if kind == "sinks":
         kernels = ["flex"]
-    drawn = [
-        f"attention_kernel = {dice.choice(kernels)}",
-        f"loss_kernel = {dice.choice(('fused', 'eager'))}",
-    ]
+    drawn = [f"attention_kernel = {dice.choice(kernels)}"] if kernels else []
+    drawn.append(f"loss_kernel = {dice.choice(('fused', 'eager'))}")
     if train["compile"] and kind != "sinks":
         drawn.append("tp_overlap = true")
     if train["precision"] == "fp8":
         drawn.append(f"fp8_recipe = {dice.choice(('rowwise', 'rowwise_with_gw_hp'))}")
-    if version:
+    if version == "0.3":
         drawn.append(f"cuda_graph = {dice.choice(('true', 'false'))}")
     return [each for each in drawn if dice.random() < (RARE if each.startswith(SELDOM) else SHARE)]
 

@@ -26,10 +26,11 @@ PYTHON = "3.11"
 TORCH = "2.13.0"
 MEGATRON = "0.19.2"
 DEEPSPEED, OLDEST_DEEPSPEED = "0.19.8", "0.15.4"
+OLDEST_TORCHTITAN = "0.2.0"
 PSUTIL, EINOPS = "7.2.2", "0.8.2"
 OLDER = ("PyYAML==6.0.3", "pydantic==2.14.3", "regex==2026.11.15", "six==1.17.0")
 TRANSFORMERS = "5.23.0"
-#: What torchtitan 0.2.2 takes float8 from; later ones have other names for float8 experts.
+#: What torchtitan 0.2 takes float8 from; later ones have other names for float8 experts.
 TORCHAO = "0.16.0"
 #: Changes when this file builds environments in another way.
 RECIPE = 1
@@ -55,6 +56,9 @@ RECIPES = {
     TRAINING: Recipe((f"psutil=={PSUTIL}", f"einops=={EINOPS}")),
     # What a checkout of an older release imports: no wheel before 0.17 has megatron/training.
     CHECKOUT: Recipe((f"psutil=={PSUTIL}", f"einops=={EINOPS}", *OLDER)),
+    f"torchtitan-{OLDEST_TORCHTITAN}": Recipe(
+        (f"torchtitan=={OLDEST_TORCHTITAN}", f"torchao=={TORCHAO}")
+    ),
     "torchtitan-0.2.2": Recipe(("torchtitan==0.2.2", f"torchao=={TORCHAO}")),
     "torchtitan-0.3.0": Recipe(("torchtitan==0.3.0",)),
     "deepspeed": Recipe(

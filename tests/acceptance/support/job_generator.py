@@ -11,10 +11,16 @@ from random import Random
 from typing import Any
 
 from parc.backends import BACKENDS
+from parc.backends.released_options import released_options
 from tests.acceptance.support import drawn_stack, megatron_settings
 from tests.acceptance.support.drawn_goals import goal
 from tests.acceptance.support.drawn_job import Draw, Settings
-from tests.acceptance.support.drawn_models import LLAMA_LACKS, OLDEST_MEGATRON_LACKS, drawn_model
+from tests.acceptance.support.drawn_models import (
+    LLAMA_LACKS,
+    OLDEST_MEGATRON_LACKS,
+    TORCHTITAN_LACKS,
+    drawn_model,
+)
 from tests.acceptance.support.varied_settings import (
     changed_numbers,
     more_launch,
@@ -31,6 +37,7 @@ KINDS = {
     "deepspeed": ("dense", "grouped"),
     "deepspeed-hf": ("dense", "grouped", "grouped"),
     "torchtitan": ("dense", "grouped", "grouped", "experts", "latent", "latent_experts", "sinks"),
+    "torchtitan-0.2.0": ("dense", "grouped", "grouped", "experts", "latent", "latent_experts"),
     "torchtitan-0.3": ("dense", "grouped", "grouped", "experts"),
 }
 #: What a batch script starts.
@@ -62,7 +69,7 @@ SEQUENCES = (
     131072,
     262144,
 )
-#: Further settings that both releases of torchtitan know.
+#: Further settings of torchtitan, of which 0.2.0 knows fewer.
 EXTRA = (
     '"comm.train_timeout_seconds" = 300', '"checkpoint.keep_latest_k" = 3', '"training.gc_freq" = 100',
     '"metrics.enable_tensorboard" = true', '"debug.deterministic" = true',
@@ -89,7 +96,7 @@ DEEPSPEED_EXTRA = (
 def job_text(target: str, seed: int, number: int) -> str:
     """The job file of that number, the same on every machine; for "slurm" of the targets in turn.
 
-    A target may end in the version to write for, as in "torchtitan-0.3" and "megatron-0.14", or in "hf".
+    A target may end in the version to write for, as in "torchtitan-0.2.0" and "megatron-0.14", or in "hf".
     """
     dice = Random(f"{target} {seed} {number}")
     target = OF_SLURM[number % len(OF_SLURM)] if target == "slurm" else target
@@ -106,6 +113,9 @@ def job_text(target: str, seed: int, number: int) -> str:
         model = {name: value for name, value in model.items() if name not in LLAMA_LACKS}
     if draw.target == "megatron" and draw.version:
         model = {name: value for name, value in model.items() if name not in OLDEST_MEGATRON_LACKS}
+    if draw.target == "torchtitan":
+        lacking = TORCHTITAN_LACKS.get(draw.version, ())
+        model = {name: value for name, value in model.items() if name not in lacking}
     if "attention_softcap" in model:
         train["attention"] = "unfused"
     train |= more_train(dice, draw.target, train, train.get("steps", STEPS_OF_TOKENS))
@@ -207,7 +217,9 @@ def _precision(draw: Draw, gpu: str) -> str:
     choices = {
         "megatron": ("bf16", "bf16", "bf16", "fp16", "fp8", "mxfp8", "nvfp4"),
         "deepspeed": ("bf16", "bf16", "fp16"),
-        "torchtitan": ("bf16",) if draw.version else ("bf16", "bf16", "bf16", "fp8", "mxfp8"),
+        "torchtitan": (
+            ("bf16",) if draw.version == "0.3" else ("bf16", "bf16", "bf16", "fp8", "mxfp8")
+        ),
     }[draw.target]
     chosen: str = draw.one(*choices)
     if chosen in ("fp8", "mxfp8", "nvfp4") and gpu == "a100_80":
@@ -268,7 +280,9 @@ def _torchtitan(draw: Draw) -> list[str]:
         found.append(f"validation = {draw.one(*TORCHTITAN_DATA)}; eval_interval = 10")
     found += draw.dice.sample(settings, draw.one(0, 0, 1, 2))
     if draw.happens(0.3):
-        found.append(f"extra = {{ {draw.one(*EXTRA)} }}")
+        known = released_options("torchtitan", draw.version or drawn_stack.NEWEST_TOML)
+        extra = [each for each in EXTRA if each.split('"')[1] in known]
+        found.append(f"extra = {{ {draw.one(*extra)} }}")
     return found
 
 

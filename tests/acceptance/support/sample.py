@@ -19,6 +19,7 @@ WHOLE_JOBS = {
     "deepspeed-hf": 500,
     "deepspeed-0.15": 250,
     "torchtitan": 500,
+    "torchtitan-0.2.0": 250,
     "torchtitan-0.3": 500,
     "slurm": 500,
 }
@@ -29,6 +30,7 @@ SAMPLE_JOBS = {
     "deepspeed-hf": 4,
     "deepspeed-0.15": 4,
     "torchtitan": 5,
+    "torchtitan-0.2.0": 3,
     "torchtitan-0.3": 5,
     "slurm": 6,
 }
@@ -79,6 +81,16 @@ KINDS = {
             "test_torchtitan_trains.py::test_it_starts_from_hugging_faces_weights_and_a_pipeline_changes"
             "_nothing[",
         )
+    ),
+    "torchtitan 0.2.0 computes": Alike(
+        (
+            "test_forward_torchtitan.py::test_loss_and_gradients_are_those_of_transformers[torchtitan-0.2.0]",
+            "test_forward_torchtitan.py::test_another_model_is_told_apart[torchtitan-0.2.0]",
+            "test_forward_torchtitan.py::test_first_weights_are_the_jobs[torchtitan-0.2.0]",
+        )
+    ),
+    "torchtitan's rates": Alike(
+        ("test_torchtitan_trains.py::test_rates_are_the_asked_ones_at_every_step[",), 2
     ),
     "torchtitan evaluates": Alike(
         ("test_torchtitan_trains.py::test_it_evaluates_on_what_was_asked[",)

@@ -56,6 +56,11 @@ RULES = {
         {"tp": 4, "cp": 1, "ep": 8, "dp_shard": 4},
         {"tp": 4, "cp": 1, "ep": 2, "dp_shard": 4},
     ),
+    "expert-tp": (
+        job_of(MIXTRAL_8X7B, Options(version="0.2.1")),
+        {"tp": 2, "ep": 4},
+        {"tp": 1, "ep": 4},
+    ),
     "etp-one-or-tp": (
         job_of(MIXTRAL_8X7B),
         {"tp": 4, "ep": 1, "etp": 4},
@@ -69,6 +74,7 @@ RULES = {
     ),
     "pipeline-model": (job_of(QWEN3_8B), {"pp": 1}, {"pp": 2}),
     "context-model": (job_of(GPT_OSS), {"cp": 1}, {"cp": 2}),
+    "context-angles": (job_of(QWEN3_8B, Options(version="0.2.1")), {"cp": 1}, {"cp": 2}),
     "few-microbatches": (
         job_of(),
         {"pp": 4, "vpp": 1, "microbatches": 4},
@@ -115,6 +121,16 @@ RULES = {
         job_of(options=Options(version="0.3", attention_kernel="varlen")),
         {"cp": 1},
         {"cp": 2},
+    ),
+    "flex-selective": (
+        job_of(options=Options(version="0.2.0", attention_kernel="flex")),
+        {"recompute": 2},
+        {"recompute": 1},
+    ),
+    "overlap-domain": (
+        job_of(options=Options(tp_overlap=True), compile=True),
+        {"tp": 8},
+        {"tp": 16},
     ),
     "graph-layout": (
         job_of(options=Options(version="0.3", cuda_graph=True)),
@@ -240,6 +256,7 @@ REFUSED = {
     "PAR359": job_of(precision="fp16"),
     "PAR361": job_of(attention="unfused"),
     "PAR362": job_of(dropout=0.1),
+    "PAR456": job_of(changed(LLAMA3_8B, tied=True), Options(version="0.2.1")),
     "PAR363": job_of(changed(LATENT, router_groups=256, router_limited_groups=8)),
     "PAR368": job_of(changed(LATENT, rope_scaling="none"), Options(version="0.3")),
     "PAR369": job_of(options=Options(version="0.3"), precision="fp8"),

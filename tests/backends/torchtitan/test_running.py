@@ -57,7 +57,7 @@ def messages(job: Job) -> list[tuple[str, str]]:
 
 def test_a_pipeline_takes_the_mean_over_the_step_and_nothing_else_does() -> None:
     files = emitted(layout=PIPELINE)
-    assert "mean_gradients(original.pipelining_fn)" in files[MODEL]
+    assert "repaired(original.pipelining_fn)" in files[MODEL]
     assert "torchtitan/parc_pipeline.py" in files
     assert "clipped" not in files[TOML]
     alone = emitted()
