@@ -51,7 +51,7 @@ def nested(key: str, value: Value) -> dict[str, Any]:
     *above, last = key.split(".")
     for each in above:
         inner = inner.setdefault(each, {})
-    inner[last] = deepspeed_extra.listed(key, value)
+    inner[last] = deepspeed_extra.written(key, value)
     return config
 
 
