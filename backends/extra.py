@@ -60,7 +60,7 @@ def wanted(option: ReleasedOption, value: Value, kinds: Kinds = KINDS) -> str | 
     """What an option takes, in words, where the value's text is not that."""
     text = text_of(value)
     if option.choices:
-        fits = text in option.choices and not isinstance(value, bool)
+        fits = isinstance(value, bool) == (option.kind == "bool") and text in option.choices
         return None if fits else _one_of(option.choices)
     pattern, words = kinds.get(option.kind, _TEXT)
     if isinstance(value, bool):
@@ -84,14 +84,23 @@ def typed(option: ReleasedOption, value: Value) -> Value | list[str]:
     """A value as a file with types has it: 1 for a float is 1.0, names with commas are a list."""
     if option.kind == "list":
         return [each.strip() for each in str(value).split(",") if each.strip()]
-    if isinstance(value, bool | str):
-        return value
-    return float(value) if option.kind == "float" else int(value) if value == int(value) else value
+    if option.kind == "float" and not isinstance(value, bool | str):
+        return float(value)
+    whole = isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
 
 
 def _one_of(choices: Sequence[str]) -> str:
     more = ", ..." if len(choices) > _NAMED else ""
     return f"one of {', '.join(choices[:_NAMED])}{more}"
+
+
+def lacks(extra: Mapping[str, Value], key: str, needs: Mapping[str, str]) -> str | None:
+    """What a key that is true needs beside it, where neither that nor a key below it is given."""
+    wanted = needs.get(key) if extra[key] is True else None
+    if wanted is None or any(each == wanted or each.startswith(f"{wanted}.") for each in extra):
+        return None
+    return f"`{key}` needs `{wanted}` beside it"
 
 
 def elsewhere(framework: str, name: str, release: str) -> str | None:

@@ -116,15 +116,11 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 UNKNOWN, message, span, help=extra.elsewhere("deepspeed", key, release)
             )
-        elif value is True and key in NEEDS and not _has(job, NEEDS[key]):
-            yield Diagnostic(WRONG, f"`{key}` needs `{NEEDS[key]}` beside it", span)
+        elif lacking := extra.lacks(options_of(job).extra, key, NEEDS):
+            yield Diagnostic(WRONG, lacking, span)
         elif key in known and (words := _wanted(known[key], value)):
             message = f"`{key}` takes {words}, not `{extra.shown(value)}`"
             yield Diagnostic(WRONG, message, span)
-
-
-def _has(job: Job, key: str) -> bool:
-    return any(each == key or each.startswith(f"{key}.") for each in options_of(job).extra)
 
 
 def written(key: str, value: Value, release: str = NEWEST) -> Value | list[str]:

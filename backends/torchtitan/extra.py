@@ -1,5 +1,6 @@
 """`extra` of `target torchtitan`: settings of its configuration that no setting of the language writes."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -7,12 +8,13 @@ from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
 from .. import extra
 from ..extra import Value
-from ..released_options import ReleasedOption, released_options
+from ..released_options import ReleasedOption, released_options, releases
 from .options import options_of
 from .releases import release
 from .schema import MOVED
 from .stack import SAID_AS
 
+NEWEST = list(releases("torchtitan"))[-1]
 UNKNOWN, WRONG = "PAR365", "PAR393"
 CODES = {
     **extra.CODES,
@@ -50,6 +52,28 @@ COSTS = (
     "training.debug_moe_force_load_balance", "training.deterministic",
 )  # fmt: skip
 
+#: How the text of a value must look beside its type, as a regular expression, and in words
+#: (0.3.0 components/checkpointer/base.py:275, components/validate.py:92, config/configs.py:252; 0.2.2
+#: components/checkpoint.py:298).
+FORMS: Mapping[str, tuple[str, str]] = {
+    "checkpoint.folder": (r"(?s).*\S.*", "the name of a folder"),
+    "checkpoint.interval": (r"[1-9]\d*", "a number above 0"),
+    "checkpoint.keep_latest_k": (r"0|[2-9]|[1-9]\d+", "0 or a number above 1"),
+    "parallelism.context_parallel_load_balancer": (r"(?s).+", "the name of a load balancer"),
+    "validator.steps": (r"-1|[1-9]\d*", "-1 or a number above 0"),
+}
+#: The same of 0.3.0 alone (components/checkpointer/base.py:291).
+NEWEST_FORMS: Mapping[str, tuple[str, str]] = {
+    "checkpoint.initial_load_path": (r"(?s)\s*(/|\w+://).*", "an absolute path, or an address"),
+}
+#: 0.3.0 trainer.py:118.
+CHOICES: Mapping[str, tuple[str, ...]] = {"debug.batch_invariant": ("false",)}
+#: Settings that torchtitan wants beside one that is true.
+NEEDS: Mapping[str, str] = {
+    "checkpoint.initial_load_in_hf_quantized": "checkpoint.initial_load_in_hf",
+    "checkpoint.last_save_in_hf": "checkpoint.last_save_model_only",
+}
+
 
 def costs(key: str) -> bool:
     """Whether a key changes time or memory."""
@@ -59,7 +83,11 @@ def costs(key: str) -> bool:
 def known(version: str) -> Mapping[str, ReleasedOption]:
     """The settings of a release that a job can say; lists of lists it cannot."""
     return {
-        name: replace(option, kind="list" if option.count else option.kind)
+        name: replace(
+            option,
+            kind="list" if option.count else option.kind,
+            choices=CHOICES.get(name, option.choices),
+        )
         for name, option in released_options("torchtitan", version).items()
         if not (option.count and option.kind == "list")
     }
@@ -83,10 +111,21 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         elif key not in settings:
             message = f"torchtitan {release(job).name} has no setting `{key}`"
             yield Diagnostic(UNKNOWN, message, span, help=_elsewhere(key, options.version))
-        elif words := extra.wanted_in_file(settings[key], value):
+        elif words := _wanted(settings[key], value, options.version):
             message = f"`{key}` takes {words}, not `{extra.shown(value)}`"
             cure = did_you_mean(str(value), settings[key].choices)
             yield Diagnostic(WRONG, message, span, help=cure)
+        elif lacking := extra.lacks(options.extra, key, NEEDS):
+            yield Diagnostic(WRONG, lacking, span)
+
+
+def _wanted(option: ReleasedOption, value: Value, version: str) -> str | None:
+    """What a setting takes, in words, where the value is not that."""
+    if words := extra.wanted_in_file(option, value):
+        return words
+    forms = {**FORMS, **(NEWEST_FORMS if version == NEWEST else {})}
+    pattern, words = forms.get(option.name, ("(?s).*", ""))
+    return None if re.fullmatch(pattern, extra.text_of(value)) else words
 
 
 def _elsewhere(key: str, version: str) -> str:

@@ -32,7 +32,15 @@ TABLES = {
         deepspeed.NEEDS,
         deepspeed_stack.SAID_AS,
     ),
-    "torchtitan": (torchtitan.OWNED, torchtitan.COSTS, torchtitan_stack.SAID_AS),
+    "torchtitan": (
+        torchtitan.OWNED,
+        torchtitan.COSTS,
+        torchtitan.FORMS,
+        torchtitan.NEWEST_FORMS,
+        torchtitan.CHOICES,
+        torchtitan.NEEDS,
+        torchtitan_stack.SAID_AS,
+    ),
 }
 #: Keys that layouts write and a user may set to something else, which is warned of.
 TUNED = {
