@@ -24,18 +24,40 @@ CODES = {
 #: What the job or the layout decides, in this plan or in another.
 OWNED = (
     # The model.
-    "--num-layers", "--hidden-size", "--seq-length", "--num-experts", "--num-query-groups",
-    "--group-query-attention", "--multi-latent-attention", "--mtp-num-layers",
+    "--num-layers", "--hidden-size", "--ffn-hidden-size", "--num-attention-heads", "--kv-channels",
+    "--seq-length", "--max-position-embeddings", "--num-query-groups", "--group-query-attention",
+    "--multi-latent-attention", "--q-lora-rank", "--kv-lora-rank", "--qk-head-dim", "--qk-pos-emb-head-dim",
+    "--v-head-dim", "--add-qkv-bias", "--disable-bias-linear", "--qk-layernorm", "--softmax-type",
+    "--window-size", "--window-attn-skip-freq", "--swiglu", "--quick-geglu", "--squared-relu",
+    "--glu-linear-offset", "--activation-func-clamp-value", "--normalization", "--norm-epsilon",
+    "--position-embedding-type", "--rope-scaling-factor", "--rope-type", "--rotary-base",
+    "--rotary-scaling-factor", "--rotary-seq-len-interpolation-factor", "--use-rope-scaling",
+    "--no-yarn-correction-range-round-to-int", "--yarn-*", "--mscale", "--mscale-all-dim",
+    "--untie-embeddings-and-output-weights", "--mtp-num-layers", "--init-method-std",
+    "--init-method-xavier-uniform", "--experimental-attention-variant",
+    "--attention-dropout", "--hidden-dropout",
+    # Its experts.
+    "--num-experts", "--moe-ffn-hidden-size", "--moe-layer-freq", "--moe-shared-expert-intermediate-size",
+    "--moe-router-topk", "--moe-router-topk-scaling-factor", "--moe-router-num-groups",
+    "--moe-router-group-topk", "--moe-router-score-function", "--moe-router-pre-softmax",
+    "--moe-router-load-balancing-type", "--moe-router-enable-expert-bias",
+    "--moe-router-bias-update-rate", "--moe-aux-loss-coeff", "--moe-z-loss-coeff",
+    # The optimizer and its rate.
+    "--optimizer", "--adam-beta[12]", "--sgd-momentum", "--muon-momentum", "--weight-decay", "--clip-grad",
+    "--lr", "--min-lr", "--lr-decay-*", "--lr-wsd-decay-*", "--lr-warmup-iters", "--lr-warmup-samples",
+    "--lr-warmup-fraction",
     # The precision.
-    "--bf16", "--fp16", "--fp8-format", "--fp4-format",
+    "--bf16", "--fp16", "--fp8-format", "--fp4-format", "--fp4-recipe",
     # The length of the run, and the batch.
     "--train-iters", "--train-samples", "--micro-batch-size", "--global-batch-size",
-    "--rampup-batch-size", "--step-batch-size-schedule", "--decrease-batch-size-if-needed",
+    "--eval-micro-batch-size", "--eval-global-batch-size", "--rampup-batch-size",
+    "--step-batch-size-schedule", "--decrease-batch-size-if-needed",
     # The degrees.
     "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--context-parallel-size",
     "--expert-model-parallel-size", "--expert-tensor-parallel-size", "--sequence-parallel",
     "--hierarchical-context-parallel-sizes", "--hybrid-context-parallel", "--cp-comm-type",
-    "--use-tp-pp-dp-mapping",
+    "--use-tp-pp-dp-mapping", "--tensor-parallel-num-weight-shards",
+    "--expert-tensor-parallel-num-weight-shards",
     # The stages of the pipeline.
     "--pipeline-model-parallel-layout", "--num-virtual-stages-per-pipeline-rank",
     "--num-layers-per-virtual-pipeline-stage", "--decoder-*-pipeline-num-layers",

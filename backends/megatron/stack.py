@@ -58,6 +58,7 @@ SAID_AS = {
     "--cross-entropy-loss-fusion": "loss_kernel, which is fused",
     "--cuda-graph-impl": "cuda_graph = true",
     "--fp8-param-gather": "fp8_params, which is on",
+    "--fp8-recipe": "fp8_recipe",
     "--moe-flex-dispatcher-backend": "dispatcher = deepep or hybridep",
     "--use-precision-aware-optimizer": "moment_dtype = bf16",
     "--exp-avg-dtype": "moment_dtype = bf16",

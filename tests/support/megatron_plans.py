@@ -165,7 +165,11 @@ PLANS = {
             checkpoints='/ckpt/a "b"',
             tensorboard="tb",
             wandb="project",
-            extra={"init_method_std": "0.01", "manual-gc": True, "no-mmap-bin-files": False},
+            extra={
+                "embedding_init_method_std": "0.01",
+                "manual-gc": True,
+                "no-mmap-bin-files": False,
+            },
         )
     ),
 }
