@@ -2,7 +2,8 @@
 framework's own parser has."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ..compiler.target import Refusal
@@ -18,31 +19,20 @@ Value = str | int | float | bool
 
 #: Choices that a message names.
 _NAMED = 8
-#: What a kind of value looks like, as the framework's parser reads it, and in words.
-_FREQUENCY = (
-    r"\d+|\(?\[[01]\](\*\d+)?(\+\[[01]\](\*\d+)?)*\)?(\*\d+)?",
-    'a whole number, or text as "([0]*3+[1]*11)"',
-)
-KINDS: Mapping[str, tuple[str, str]] = {
+#: How the text of each kind of value looks, as a regular expression, and in words.
+Kinds = Mapping[str, tuple[str, str]]
+KINDS: Kinds = {
     "int": (r"[+-]?\d+", "a whole number"),
-    "share": (r"0(\.\d+)?|1", "a share, at most 1"),
-    "part": (r"0(\.\d+)?", "a share below 1"),
-    "interval": (r"\d+|auto", 'a whole number, or "auto"'),
     "float": (r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", "a number"),
     "bool": (r"(?!)", "true or false"),
     "list": (r"(?s).*", "text, names with commas between them"),
-    "object": (r"(?!)", "a table, whose keys are said with a dot"),
-    "section": (r"(?!)", "a table, whose keys are said with a dot"),
-    "unsayable": (r"(?!)", "nothing that a job can say"),
-    "tuple_type": (r"-?\d+(,-?\d+)*", 'text as "128,0"'),
-    "moe_freq_type": _FREQUENCY,
-    "la_freq_type": _FREQUENCY,
-    "no_rope_freq_type": _FREQUENCY,
-    "_parse_cuda_graph_modules_arg": (
-        "full(_iteration(_inference)?)?|attn|mlp|moe|moe_router|moe_preprocess|mamba",
-        "names of modules such as attn",
-    ),
 }
+_TEXT = (r"(?s).*", "text")
+
+
+def among(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is one of the patterns, in which `*` stands for any text."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def decided(job: Job, target: str, key: str) -> Diagnostic:
@@ -66,21 +56,51 @@ def text_of(value: Value) -> str:
     return shown(value)
 
 
-def wanted(option: ReleasedOption, value: Value) -> str | None:
-    """What an option takes, in words, where the value is not that."""
+def wanted(option: ReleasedOption, value: Value, kinds: Kinds = KINDS) -> str | None:
+    """What an option takes, in words, where the value's text is not that."""
     text = text_of(value)
     if option.choices:
-        fits = text in option.choices and not isinstance(value, bool)
+        fits = isinstance(value, bool) == (option.kind == "bool") and text in option.choices
         return None if fits else _one_of(option.choices)
-    pattern, words = KINDS.get(option.kind, (r"(?s).*", "text"))
+    pattern, words = kinds.get(option.kind, _TEXT)
     if isinstance(value, bool):
         return None if option.kind in ("bool", "") else words
     return None if re.fullmatch(pattern, text, re.ASCII) else words
 
 
+def wanted_in_file(option: ReleasedOption, value: Value, kinds: Kinds = KINDS) -> str | None:
+    """The same where values have types: numbers do not stand in quotes, and texts do."""
+    pattern, words = kinds.get(option.kind, _TEXT)
+    if option.kind not in ("str", "list", ""):
+        quoted = isinstance(value, str) and re.fullmatch(KINDS["float"][0], value, re.ASCII)
+        if quoted and re.fullmatch(pattern, str(value), re.ASCII):
+            return f"{words}, not in quotes"
+    elif option.kind and not option.choices and not isinstance(value, str):
+        return words
+    return wanted(option, value, kinds)
+
+
+def typed(option: ReleasedOption, value: Value) -> Value | list[str]:
+    """A value as a file with types has it: 1 for a float is 1.0, names with commas are a list."""
+    if option.kind == "list":
+        return [each.strip() for each in str(value).split(",") if each.strip()]
+    if option.kind == "float" and not isinstance(value, bool | str):
+        return float(value)
+    whole = isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
+
+
 def _one_of(choices: Sequence[str]) -> str:
     more = ", ..." if len(choices) > _NAMED else ""
     return f"one of {', '.join(choices[:_NAMED])}{more}"
+
+
+def lacks(extra: Mapping[str, Value], key: str, needs: Mapping[str, str]) -> str | None:
+    """What a key that is true needs beside it, where neither that nor a key below it is given."""
+    wanted = needs.get(key) if extra[key] is True else None
+    if wanted is None or any(each == wanted or each.startswith(f"{wanted}.") for each in extra):
+        return None
+    return f"`{key}` needs `{wanted}` beside it"
 
 
 def elsewhere(framework: str, name: str, release: str) -> str | None:

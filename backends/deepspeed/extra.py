@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from ...dsl.diagnostics import Diagnostic, did_you_mean
+from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from .. import extra
-from ..extra import Value
+from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
-from .options import DECIDED_KEYS, options_of
+from .options import options_of
 from .releases import NEWEST, top_keys
 from .stack import SAID_AS
 
@@ -20,12 +20,31 @@ CODES = {
     UNKNOWN: ("unknown-section-key", "a key that DeepSpeed refuses"),
     WRONG: ("config-value", "a value that DeepSpeed does not take"),
 }
-#: Sections whose keys are no matter of DeepSpeed's time or memory.
-FREE = (
-    "aio", "autotuning", "comms_logger", "csv_monitor", "flops_profiler", "monitor", "checkpoint",
-    "tensorboard", "wandb", "comet", "steps_per_print", "wall_clock_breakdown", "dump_state",
-    "data_efficiency", "dataloader_drop_last", "disable_allgather_wait", "memory_breakdown",
+#: What the job or the layout decides, in this plan or in another.
+OWNED = (
+    # The batch.
+    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "elasticity*",
+    # The degrees.
+    "sequence_parallel_size", "tensor_parallel*", "expert_parallel*",
+    # ZeRO: its stage, its shards, and what leaves the GPU.
+    "zero_optimization", "zero_optimization.stage", "zero_optimization.zero_hpz_partition_size",
+    "zero_optimization.mics_shard_size", "zero_optimization.offload_optimizer",
+    "zero_optimization.offload_param", "zero_optimization.offload_*.device",
+    "zero_optimization.cpu_offload", "zero_optimization.cpu_offload_param",
+    # Recomputation: runtime/pipe/engine.py:217 sets it over what train.py says.
+    "pipeline.activation_checkpoint_interval",
+    # The precision.
+    "amp*", "bf16*", "bfloat16*", "fp16", "fp16.enabled", "fp16.fp16_master_weights_and_grads",
+    "torch_autocast*", "data_types", "data_types.grad_accum_dtype", "data_types.param_dtype",
+    # The optimizer.
+    "optimizer*", "scheduler*", "gradient_clipping", "zero_allow_untested_optimizer",
 )  # fmt: skip
+#: Top keys that are no matter of DeepSpeed's time or memory.
+FREE = frozenset({
+    "aio", "autotuning", "checkpoint", "comet", "comms_logger", "csv_monitor", "dataloader_drop_last",
+    "dump_state", "flops_profiler", "fp16", "memory_breakdown", "steps_per_print", "tensorboard", "wandb",
+    "wall_clock_breakdown",
+})  # fmt: skip
 
 #: What DeepSpeed checks by hand, in no schema of its own (runtime/config.py, checkpoint/constants.py).
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -33,12 +52,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "checkpoint.writer.type": ("MOCK", "PYTHON", "FAST"),
     "checkpoint.writer.data_parallel": ("REPLICA", "SOCKET", "MACHINE"),
     "compile.passes": ("z1", "z3", "autosp", "autotp"),
-    "communication_data_type": ("fp16", "bf16", "fp32"),
     "gradient_allreduce_op": ("mean", "sum"),
-    "torch_autocast.dtype": ("float16", "bfloat16"),
     "zero_optimization.zenflow.select_strategy": ("auto", "step", "epoch"),
 }
-KINDS: Mapping[str, str] = {
+#: The same of a key's kind.
+KIND_OF: Mapping[str, str] = {
     **dict.fromkeys(("vocabulary_size", "steps_per_print"), "int"),
     "activation_checkpointing.number_checkpoints": "int",
     "autotuning.max_train_batch_size": "int",
@@ -52,8 +70,6 @@ KINDS: Mapping[str, str] = {
     "zero_optimization.zenflow.select_interval": "interval",
     "zero_optimization.zenflow.update_interval": "interval",
     "data_efficiency.data_sampling.dynamic_batching.max_batch_size": "int",
-    "tensor_parallel.dtype": "unsayable",
-    "tensor_parallel.injection_policy_tuple": "unsayable",
 }
 #: Keys that DeepSpeed wants beside one that is true.
 _SAMPLING = "data_efficiency.data_sampling"
@@ -61,17 +77,21 @@ NEEDS: Mapping[str, str] = {
     f"{_SAMPLING}.dynamic_batching.enabled": f"{_SAMPLING}.dynamic_batching.max_tokens",
     f"{_SAMPLING}.curriculum_learning.enabled": f"{_SAMPLING}.curriculum_learning.curriculum_metrics",
 }
-#: Sections that are the job's precision, or its optimizer and schedule.
-DECIDED = ("amp", "bf16", "bfloat16", "optimizer", "scheduler", "torch_autocast")
 #: Sections without a schema and without keys that DeepSpeed looks up unasked.
-SECTIONS = frozenset(
-    {"amp", "curriculum_learning", "elasticity", "progressive_layer_drop", "timers"}
-)
+SECTIONS = frozenset({"curriculum_learning", "progressive_layer_drop", "timers"})
+#: How the values of each kind look, and in words.
+KINDS: Kinds = {
+    **extra.KINDS,
+    "share": (r"0(\.\d+)?|1", "a share, at most 1"),
+    "part": (r"0(\.\d+)?", "a share below 1"),
+    "interval": (r"\d+|auto", 'a whole number, or "auto"'),
+    **dict.fromkeys(("object", "section"), (r"(?!)", "a table, whose keys are said with a dot")),
+}
 
 
 def costs(key: str) -> bool:
     """Whether a key changes time or memory."""
-    return not key.startswith(FREE)
+    return key.partition(".")[0] not in FREE
 
 
 def problems(job: Job) -> Iterator[Diagnostic]:
@@ -84,10 +104,10 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         if key in SAID_AS:
             continue  # `stack.problems` says which setting it has
         if top not in tops:
-            cure = did_you_mean(top, tops) or "take the key out of `extra`"
+            cure = extra.elsewhere("deepspeed", top, release) or "take the key out of `extra`"
             message = f"deepspeed {release} reads no key `{top}` and would ignore it"
             yield Diagnostic(IGNORED, message, span, help=cure)
-        elif key in DECIDED_KEYS or top in DECIDED:
+        elif extra.among(key, OWNED):
             yield extra.decided(job, "deepspeed", key)
         elif holder := _refuses(key, known):
             message = (
@@ -96,23 +116,17 @@ def problems(job: Job) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 UNKNOWN, message, span, help=extra.elsewhere("deepspeed", key, release)
             )
-        elif value is True and key in NEEDS and not _has(job, NEEDS[key]):
-            yield Diagnostic(WRONG, f"`{key}` needs `{NEEDS[key]}` beside it", span)
+        elif lacking := extra.lacks(options_of(job).extra, key, NEEDS):
+            yield Diagnostic(WRONG, lacking, span)
         elif key in known and (words := _wanted(known[key], value)):
             message = f"`{key}` takes {words}, not `{extra.shown(value)}`"
             yield Diagnostic(WRONG, message, span)
 
 
-def _has(job: Job, key: str) -> bool:
-    return any(each == key or each.startswith(f"{key}.") for each in options_of(job).extra)
-
-
-def listed(key: str, value: Value) -> Value | list[str]:
-    """The value as ds_config.json has it: names with commas between them are a list where one is wanted."""
-    option = released_options("deepspeed", NEWEST).get(key)
-    if option is None or _described(option).kind != "list":
-        return value
-    return [each.strip() for each in extra.text_of(value).split(",") if each.strip()]
+def written(key: str, value: Value, release: str = NEWEST) -> Value | list[str]:
+    """The value as ds_config.json has it."""
+    option = released_options("deepspeed", release).get(key)
+    return value if option is None else extra.typed(_described(option), value)
 
 
 def _refuses(key: str, known: Mapping[str, ReleasedOption]) -> str | None:
@@ -129,13 +143,11 @@ def _wanted(option: ReleasedOption, value: Value) -> str | None:
     """What a key takes, in words: texts are not made of numbers."""
     option = _described(option)
     text = isinstance(value, str)
-    if option.kind in ("int", "float", "share", "part", "interval") and text and value != "auto":
-        return f"{extra.KINDS[option.kind][1]}, not in quotes"
     if not text and str(value).startswith("-") and not option.default.startswith("-"):
         return "no negative number"
-    if option.kind == "str" and not option.choices and not (text and value):
+    if text and not value and option.kind == "str" and not option.choices:
         return "text"
-    return extra.wanted(option, value)
+    return extra.wanted_in_file(option, value, KINDS)
 
 
 @cache
@@ -146,4 +158,4 @@ def _described(option: ReleasedOption) -> ReleasedOption:
         return replace(option, choices=CHOICES[name])
     if name in SECTIONS or any(each.startswith(f"{name}.") for each in known):
         return replace(option, kind="section")
-    return replace(option, kind=KINDS.get(name, option.kind))
+    return replace(option, kind=KIND_OF.get(name, option.kind))

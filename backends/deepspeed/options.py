@@ -117,15 +117,3 @@ def mask_bytes(job: Job) -> int:
         return 0
     kinds = 2 if alternating(job) and job.model.attention_sinks else 1
     return (kinds + 2) * job.train.seq_len**2
-
-
-#: Keys that the layout and the job decide, so that `extra` may not set them.
-DECIDED_KEYS = frozenset({
-    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
-    "sequence_parallel_size", "gradient_clipping", "bf16", "bf16.enabled", "fp16", "fp16.enabled",
-    "fp16.fp16_master_weights_and_grads",
-    "data_types", "data_types.grad_accum_dtype", "optimizer", "optimizer.type", "optimizer.params",
-    "scheduler", "tensor_parallel", "expert_parallel", "zero_optimization", "zero_optimization.stage",
-    "zero_optimization.offload_optimizer", "zero_optimization.offload_param",
-    "zero_optimization.zero_hpz_partition_size",
-})  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ...dsl.diagnostics import Diagnostic, Note
 from ...dsl.job import Job
 from ...dsl.settings import Data
-from .options import Options
+from .options import Options, asked, option_name
 
 DATA = "PAR384"
 CODES = {DATA: ("data", "the data are named twice, in part, or without what they need")}
@@ -23,17 +23,12 @@ NAMING = frozenset({"--data-path", "--data-args-path", "--mock-data"}) | FILES_O
 
 def extra_names(options: Options) -> frozenset[str]:
     """Options of `extra` that name the data."""
-    given = (_option(key) for key, value in options.extra.items() if value is not False)
-    return NAMING & frozenset(given)
+    return NAMING & asked(options).keys()
 
 
 def names_data(key: str) -> bool:
     """Whether a key of `extra` is an option that names data."""
-    return _option(key) in NAMING
-
-
-def _option(key: str) -> str:
-    return "--" + key.replace("_", "-")
+    return option_name(key) in NAMING
 
 
 def says_data(options: Options) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...dsl.job import Job
 from .. import refusals
 from ..capability import AMPERE, capability
-from .options import options_of
+from .options import asked, options_of
 
 #: GPUs of one fast domain that DeepEP knows.
 DEEPEP_DOMAIN = 8
@@ -42,5 +42,4 @@ def problems(job: Job) -> Iterator[str]:
 
 def fixed_capacity(job: Job) -> bool:
     """Whether experts have a fixed number of tokens."""
-    keys = (key.replace("_", "-") for key in options_of(job).extra)
-    return "moe-pad-expert-input-to-capacity" in keys
+    return "--moe-pad-expert-input-to-capacity" in asked(options_of(job))

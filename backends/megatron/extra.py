@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from ...dsl.diagnostics import Diagnostic, did_you_mean
 from ...dsl.job import Job
 from .. import extra
-from ..extra import Value
+from ..extra import Kinds, Value
 from ..released_options import ReleasedOption, released_options
 from .emit.flags import Flag, flag
-from .options import Options, options_of
+from .options import Options, option_name, options_of
 from .stack import SAID_AS
 
 UNKNOWN, WRONG = "PAR372", "PAR373"
@@ -21,44 +21,100 @@ CODES = {
     WRONG: ("option-value", "an option with a value that Megatron-LM does not take"),
 }
 
-#: What the model, the precision, the length of the run or the layout decides, in this plan or in another.
-OWNED = re.compile(
-    r"--("
-    r"num-layers|hidden-size|seq-length|num-experts|num-query-groups|group-query-attention"
-    r"|multi-latent-attention|mtp-num-layers|bf16|fp16|fp8-format|fp4-format|train-(iters|samples)|"
-    r"(micro|global)-batch-size|rampup-batch-size|step-batch-size-schedule|decrease-batch-size-if-needed"
-    r"|(tensor-model|pipeline-model|context|expert-model|expert-tensor)-parallel-size"
-    r"|pipeline-model-parallel-(layout|split-rank)|(num-)?virtual-pipeline.*|num-(layers|virtual-stages)-per-.*"
-    r"|decoder-(first|last)-pipeline-num-layers|account-for-.*-in-pipeline-split"
-    r"|standalone-embedding-stage|microbatch-group-size-per-virtual-pipeline-stage"
-    r"|(hierarchical-)?context-parallel-sizes|hybrid-context-parallel|sequence-parallel"
-    r"|use-(distributed-optimizer|megatron-fsdp|torch-fsdp2|custom-fsdp)|data-parallel-sharding-strategy"
-    r"|num-distributed-optimizer-instances|outer-dp-sharding-strategy"
-    r"|recompute-(activations|granularity|method|num-layers|modules)|distribute-saved-activations"
-    r"|use-tp-pp-dp-mapping|world-size|rank|local-rank"
-    r")"
+#: What the job or the layout decides, in this plan or in another.
+OWNED = (
+    # The model.
+    "--num-layers", "--hidden-size", "--ffn-hidden-size", "--num-attention-heads", "--kv-channels",
+    "--seq-length", "--max-position-embeddings", "--num-query-groups", "--group-query-attention",
+    "--multi-latent-attention", "--q-lora-rank", "--kv-lora-rank", "--qk-head-dim", "--qk-pos-emb-head-dim",
+    "--v-head-dim", "--add-qkv-bias", "--disable-bias-linear", "--qk-layernorm", "--softmax-type",
+    "--window-size", "--window-attn-skip-freq", "--swiglu", "--quick-geglu", "--squared-relu",
+    "--glu-linear-offset", "--activation-func-clamp-value", "--normalization", "--norm-epsilon",
+    "--position-embedding-type", "--rope-scaling-factor", "--rope-type", "--rotary-base",
+    "--rotary-scaling-factor", "--rotary-seq-len-interpolation-factor", "--use-rope-scaling",
+    "--no-yarn-correction-range-round-to-int", "--yarn-*", "--mscale", "--mscale-all-dim",
+    "--untie-embeddings-and-output-weights", "--mtp-num-layers", "--init-method-std",
+    "--init-method-xavier-uniform", "--experimental-attention-variant",
+    "--attention-dropout", "--hidden-dropout",
+    # Its experts.
+    "--num-experts", "--moe-ffn-hidden-size", "--moe-layer-freq", "--moe-shared-expert-intermediate-size",
+    "--moe-router-topk", "--moe-router-topk-scaling-factor", "--moe-router-num-groups",
+    "--moe-router-group-topk", "--moe-router-score-function", "--moe-router-pre-softmax",
+    "--moe-router-load-balancing-type", "--moe-router-enable-expert-bias",
+    "--moe-router-bias-update-rate", "--moe-aux-loss-coeff", "--moe-z-loss-coeff",
+    # The optimizer and its rate.
+    "--optimizer", "--adam-beta[12]", "--sgd-momentum", "--muon-momentum", "--weight-decay", "--clip-grad",
+    "--lr", "--min-lr", "--lr-decay-*", "--lr-wsd-decay-*", "--lr-warmup-iters", "--lr-warmup-samples",
+    "--lr-warmup-fraction",
+    # The precision.
+    "--bf16", "--fp16", "--fp8-format", "--fp4-format", "--fp4-recipe",
+    # The length of the run, and the batch.
+    "--train-iters", "--train-samples", "--micro-batch-size", "--global-batch-size",
+    "--eval-micro-batch-size", "--eval-global-batch-size", "--rampup-batch-size",
+    "--step-batch-size-schedule", "--decrease-batch-size-if-needed",
+    # The degrees.
+    "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--context-parallel-size",
+    "--expert-model-parallel-size", "--expert-tensor-parallel-size", "--sequence-parallel",
+    "--hierarchical-context-parallel-sizes", "--hybrid-context-parallel", "--cp-comm-type",
+    "--use-tp-pp-dp-mapping", "--tensor-parallel-num-weight-shards",
+    "--expert-tensor-parallel-num-weight-shards",
+    # The stages of the pipeline.
+    "--pipeline-model-parallel-layout", "--num-virtual-stages-per-pipeline-rank",
+    "--num-layers-per-virtual-pipeline-stage", "--decoder-*-pipeline-num-layers",
+    "--account-for-*-in-pipeline-split",
+    "--microbatch-group-size-per-virtual-pipeline-stage",
+    # ZeRO.
+    "--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2",
+    "--data-parallel-sharding-strategy", "--init-model-with-meta-device", "--ckpt-format",
+    "--num-distributed-optimizer-instances", "--outer-dp-sharding-strategy",
+    # What leaves the GPU.
+    "--optimizer-cpu-offload", "--optimizer-offload-fraction", "--overlap-cpu-optimizer-d2h-h2d",
+    "--cpu-offloading-num-layers",
+    # Recomputation.
+    "--recompute-*", "--moe-layer-recompute", "--distribute-saved-activations",
+    # The processes.
+    "--local-rank",
+)  # fmt: skip
+#: How the texts of Megatron-LM's own kinds look, by the function that reads them, and in words.
+_FREQUENCY = (
+    r"\d+|\(?\[[01]\](\*\d+)?(\+\[[01]\](\*\d+)?)*\)?(\*\d+)?",
+    'a whole number, or text as "([0]*3+[1]*11)"',
 )
-#: What changes time or memory, and no setting says: options by how they begin.
-COSTS = re.compile(
-    r"--("
-    r"fp[48]-|moe-|cuda-graph|optimizer-|main-(grads|params)-dtype|exp-avg|use-precision-aware|cpu-offload"
-    r"|fine-grained-activation-offloading|offload-modules|(no-)?overlap-|delay-(wgrad|offload)|tp-comm-"
-    r"|use-nccl-ub|nccl-ub|fsdp-|megatron-fsdp|ddp-|no-.*-fusion|no-gradient-accumulation|use-fused"
-    r"|empty-unused-memory-level|deterministic-mode|attention-softmax-in-fp32|accumulate-allreduce"
-    r"|grad-reduce-in|use-sharp|defer-embedding|wgrad-deferral|high-priority-stream|transformer-impl"
-    r"|attention-backend|cp-comm-type|keep-fp8|inprocess|enable-cuda-graph|external-cuda-graph|te-"
-    r"|mtp-|reuse-grad-buf|batch-invariant|use-flash-attn|no-async-tensor"
-    r")"
-)
-
-
-def name_of(key: str) -> str:
-    """The option that a key of `extra` stands for."""
-    return "--" + key.replace("_", "-")
+KINDS: Kinds = {
+    **extra.KINDS,
+    **dict.fromkeys(("moe_freq_type", "la_freq_type", "no_rope_freq_type"), _FREQUENCY),
+    "tuple_type": (r"-?\d+(,-?\d+)*", 'text as "128,0"'),
+    "_parse_cuda_graph_modules_arg": (
+        "full(_iteration(_inference)?)?|attn|mlp|moe|moe_router|moe_preprocess|mamba",
+        "names of modules such as attn",
+    ),
+}
+#: What changes time or memory, and no setting says.
+COSTS = (
+    # Precision.
+    "--fp[48]-*", "--keep-fp8*", "--te-*", "--reuse-grad-buf*", "--attention-softmax-in-fp32",
+    # Experts and further tokens.
+    "--moe-*", "--mtp-*",
+    # The optimizer and its dtypes.
+    "--optimizer-*", "--main-grads-dtype", "--main-params-dtype", "--accumulate-allreduce*",
+    "--deterministic-mode", "--batch-invariant-mode",
+    # What leaves the GPU.
+    "--cpu-offload*", "--fine-grained-activation-offloading", "--offload-modules",
+    # Kernels and how they are launched.
+    "--cuda-graph*", "--enable-cuda-graph", "--external-cuda-graph", "--inprocess*", "--no-*-fusion",
+    "--transformer-impl", "--attention-backend", "--use-flash-attn", "--use-fused*",
+    "--fused-residual-rmsnorm", "--use-te-activation-func",
+    "--empty-unused-memory-level", "--high-priority-*",
+    # Traffic.
+    "--overlap-*", "--no-overlap-*", "--delay-*", "--tp-comm-*", "--use-nccl-ub", "--fsdp-*",
+    "--megatron-fsdp-*", "--ddp-*", "--use-sharp", "--defer-embedding*", "--wgrad-deferral*",
+    "--no-scatter-gather-tensors-in-pipeline", "--pipeline-model-parallel-comm-backend",
+)  # fmt: skip
 
 
 def costs(key: str) -> bool:
-    return COSTS.match(name_of(key)) is not None
+    """Whether a key changes time or memory."""
+    return extra.among(option_name(key), COSTS)
 
 
 def given(options: Options) -> Iterator[tuple[str, Flag]]:
@@ -66,7 +122,7 @@ def given(options: Options) -> Iterator[tuple[str, Flag]]:
     known = released_options("megatron", options.version)
     for key, value in options.extra.items():
         if value is not False:
-            name = name_of(key)
+            name = option_name(key)
             yield key, flag(name, *_words(known.get(name), value))
 
 
@@ -84,10 +140,10 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     known = released_options("megatron", release)
     for key, value in options_of(job).extra.items():
         span = job.span("target", "megatron", "extra", key)
-        name = name_of(key)
+        name = option_name(key)
         if name in SAID_AS:
             continue  # `stack.problems` says which setting it has
-        if OWNED.fullmatch(name):
+        if extra.among(name, OWNED):
             yield extra.decided(job, "megatron", key)
         elif name not in known:
             message = f"Megatron-LM {release} has no option `{name}`"
@@ -106,7 +162,7 @@ def _wanted(option: ReleasedOption, value: Value) -> str | None:
     if option.kind == "switch":
         return None if value is True else "no value: write `true`"
     if value is True:
-        return extra.wanted(option, "") or "a value"
+        return extra.wanted(option, "", KINDS) or "a value"
     words = _words(option, value)
     if option.count.isdigit() and len(words) != int(option.count):
         return f"{option.count} values"
@@ -115,4 +171,4 @@ def _wanted(option: ReleasedOption, value: Value) -> str | None:
     dashes = [word for word in words if word.startswith("-") and not re.fullmatch(r"-\d+", word)]
     if dashes:
         return "nothing that begins with a dash, which is an option to its parser"
-    return next((said for word in words if (said := extra.wanted(option, word))), None)
+    return next((said for word in words if (said := extra.wanted(option, word, KINDS))), None)

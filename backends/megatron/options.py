@@ -1,5 +1,6 @@
 """The settings of `target megatron { ... }`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
@@ -105,3 +106,13 @@ def options_of(job: Job) -> Options:
     """The job's `target megatron` settings, or their defaults."""
     given = job.options("megatron")
     return given if isinstance(given, Options) else Options()
+
+
+def option_name(key: str) -> str:
+    """The option of Megatron-LM that a key of `extra` stands for."""
+    return "--" + key.replace("_", "-")
+
+
+def asked(options: Options) -> Mapping[str, str | int | float | bool]:
+    """Options that `extra` gives, by name; `false` leaves one out."""
+    return {option_name(key): value for key, value in options.extra.items() if value is not False}

@@ -13,7 +13,7 @@ from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
 from . import dispatcher, tensor_overlap, transformer_engine
-from .options import options_of
+from .options import asked, option_name, options_of
 from .rules import sequence_parallel
 from .tensor_overlap import overlapped
 
@@ -59,6 +59,7 @@ SAID_AS = {
     "--cross-entropy-loss-fusion": "loss_kernel = fused",
     "--cuda-graph-impl": "cuda_graph = true",
     "--fp8-param-gather": "fp8_params, which is on",
+    "--fp8-recipe": "fp8_recipe",
     "--moe-flex-dispatcher-backend": "dispatcher = deepep or hybridep",
     "--use-precision-aware-optimizer": "moment_dtype = bf16",
     "--exp-avg-dtype": "moment_dtype = bf16",
@@ -167,7 +168,7 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     for message in _graph_problems(job) if options.cuda_graph else ():
         yield contradiction(job, "megatron", "cuda_graph", message, "cuda_graph = false")
     for key, value in options.extra.items():
-        name = "--" + key.replace("_", "-")
+        name = option_name(key)
         layers = name == "--cuda-graph-impl" and value in LAYERS
         if name in SAID_AS and value is not False and not layers:
             yield said_in_extra(job, "megatron", key, SAID_AS[name])
@@ -182,5 +183,5 @@ def _graph_problems(job: Job) -> Iterator[str]:
         yield "`cuda_graph` with a growing batch, and a graph replays one number of micro-batches"
     if options.sft:
         yield "`cuda_graph` with `sft`, whose sequences hold conversations of any number and length"
-    if "cuda-graph-impl" in (key.replace("_", "-") for key in options.extra):
+    if "--cuda-graph-impl" in asked(options):
         yield "`cuda_graph` and `cuda-graph-impl` of `extra` are two graphs"

@@ -1,6 +1,6 @@
 """torchtitan as the compiler sees it: the degrees it may choose, what it cannot run, what it costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import (
@@ -19,17 +19,17 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
+from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
-from .. import cautions
+from .. import cautions, environment, observation, stack_problems
 from ..extra import unpriced
 from ..host import HOST
-from . import stack
+from . import data, extra, stack
 from .models import family
 from .options import Options, options_of
 from .refusals import REFUSALS
 from .releases import release
 from .rules import PREDICATES
-from .settings import CODES, costs, problems
 from .training_refusals import REFUSALS as TRAINING_REFUSALS
 
 #: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
@@ -135,6 +135,16 @@ TRAITS = Traits(
     host=HOST,
 )
 
+
+def settings(job: Job) -> Iterator[Diagnostic]:
+    """Settings of the target block that disagree."""
+    yield from observation.problems(job, "torchtitan")
+    yield from data.problems(job)
+    yield from environment.problems(job, ())
+    yield from stack.problems(job)
+    yield from extra.problems(job)
+
+
 TARGET = Target(
     name="torchtitan",
     options=Options,
@@ -145,9 +155,15 @@ TARGET = Target(
     cautions=(
         cautions.made_up_data("torchtitan"),
         cautions.UNBALANCED,
-        unpriced("torchtitan", costs, lambda options: options.extra),
+        unpriced("torchtitan", extra.costs, lambda options: options.extra),
     ),
     stack=stack.traits,
-    settings=problems,
-    codes=CODES,
+    settings=settings,
+    codes={
+        **extra.CODES,
+        **observation.CODES,
+        **environment.CODES,
+        **data.CODES,
+        **stack_problems.CODES,
+    },
 )

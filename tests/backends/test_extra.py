@@ -26,19 +26,25 @@ def complaints(target: str, **extra: Value) -> list[Diagnostic]:
         ("num_workers", 2.5, "PAR373", "takes a whole number, not `2.5`"),
         ("num-workers", "two", "PAR373", "takes a whole number, not `two`"),
         ("exit-signal", "SIGTER", "PAR373", "takes one of SIGHUP"),
-        ("mscale", True, "PAR373", "takes a number, not `true`"),
+        ("mtp-loss-scaling-factor", True, "PAR373", "takes a number, not `true`"),
         ("log-progress", "yes", "PAR373", "takes no value: write `true`"),
-        ("moe-layer-freq", "every second", "PAR373", "takes a whole number, or text as"),
+        ("linear-attention-freq", "every second", "PAR373", "takes a whole number, or text as"),
         ("iterations-to-skip", "1 -x", "PAR373", "begins with a dash"),
         ("tensor-model-parallel-size", 2, "PAR330", "the layout decides"),
         ("num-experts", 8, "PAR330", "the job or the layout decides"),
         ("fp8_format", "hybrid", "PAR330", "the job or the layout decides"),
         ("recompute_granularity", "full", "PAR330", "the layout decides"),
+        ("optimizer-cpu-offload", True, "PAR330", "the layout decides"),
+        ("cp-comm-type", "a2a", "PAR330", "the layout decides"),
         ("num-layers-per-virtual-pipeline-stage", 2, "PAR330", "the layout decides"),
         ("manual-gc-interval", 10, None, ""),
-        ("mscale", 0.707, None, ""),
+        ("mtp-loss-scaling-factor", 0.1, None, ""),
         ("num-workers", 4.0, None, ""),
-        ("moe-layer-freq", SCHEDULE, None, ""),
+        ("linear-attention-freq", SCHEDULE, None, ""),
+        ("moe-layer-freq", SCHEDULE, "PAR330", "the job or the layout decides"),
+        ("swiglu", True, "PAR330", "the job or the layout decides"),
+        ("lr-decay-style", "linear", "PAR330", "the job or the layout decides"),
+        ("fp8-recipe", "blockwise", "PAR395", "would not be priced"),
         ("iterations-to-skip", "100 200", None, ""),
         ("log-progress", False, None, ""),
     ],
@@ -61,6 +67,13 @@ def test_megatrons_own_parser_decides(key: str, value: Value, code: str | None, 
         ("flops_profiler", True, "PAR416", "takes a table"),
         ("checkpoint.tag_validation", "Sometimes", "PAR416", "takes one of Ignore"),
         ("bf16.enabled", False, "PAR330", "the layout decides"),
+        ("zero_optimization.offload_optimizer.device", "cpu", "PAR330", "the layout decides"),
+        ("zero_optimization.offload_param.device", "nvme", "PAR330", "the layout decides"),
+        ("zero_optimization.cpu_offload", True, "PAR330", "the layout decides"),
+        ("tensor_parallel.autotp_size", 2, "PAR330", "the layout decides"),
+        ("expert_parallel.enabled", True, "PAR330", "the layout decides"),
+        ("pipeline.activation_checkpoint_interval", 1, "PAR330", "the layout decides"),
+        ("zero_optimization.offload_optimizer.pin_memory", True, None, ""),
         ("zero_optimization.reduce_bucket_size", 5e8, None, ""),
         ("flops_profiler.enabled", True, None, ""),
         ("csv_monitor.output_path", "logs", None, ""),
@@ -72,9 +85,37 @@ def test_deepspeeds_own_schema_decides(key: str, value: Value, code: str | None,
     assert all(said in each.message for each in found)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "code", "said"),
+    [
+        ("optimizer.lr", 1e-3, "PAR330", "the layout decides"),
+        ("activation_checkpoint.mode", "full", "PAR330", "the layout decides"),
+        ("parallelism.pipeline_parallel_schedule_csv", "x.csv", "PAR330", "the layout decides"),
+        ("compile.enable", True, "PAR395", "would not be priced"),
+        ("optimizer.epsilon", 1e-8, "PAR365", "has no setting"),
+        ("optimizer.eps", "1e-8", "PAR393", "takes a number, not in quotes"),
+        ("comm.trace_buf_size", "int", "PAR393", "takes a whole number"),
+        ("checkpoint.keep_latest_k", 1, "PAR393", "takes 0 or a number above 1"),
+        ("checkpoint.last_save_in_hf", True, "PAR393", "needs `checkpoint.last_save_model_only`"),
+        ("optimizer.eps", 1, None, ""),
+    ],
+)
+def test_torchtitans_own_configuration_decides(
+    key: str, value: Value, code: str | None, said: str
+) -> None:
+    found = complaints("torchtitan", **{key: value})
+    assert [each.code for each in found] == ([code] if code else [])
+    assert all(said in each.message for each in found)
+
+
 def test_a_misspelled_option_has_a_cure() -> None:
     (found,) = complaints("megatron", **{"num-worker": 4})
     assert found.help == "did you mean `--num-workers`?"
+
+
+def test_a_section_of_another_release_is_known() -> None:
+    (found,) = complaints("deepspeed", **{"elasticity.enabled": True})
+    assert found.code == "PAR407" and found.help == "deepspeed 0.15 to 0.18 has it"
 
 
 def test_an_option_of_another_release_is_known() -> None:
@@ -90,6 +131,8 @@ def test_an_option_of_another_release_is_known() -> None:
         ("megatron", "log-progress", True, False),
         ("deepspeed", "zero_optimization.reduce_bucket_size", 1_000_000, True),
         ("deepspeed", "wall_clock_breakdown", True, False),
+        ("deepspeed", "zero_optimization.offload_optimizer.pin_memory", True, True),
+        ("deepspeed", "fp16.loss_scale_window", 500, False),
         ("torchtitan", "compile.backend", "inductor", True),
         ("torchtitan", "comm.init_timeout_seconds", 600, False),
     ],

@@ -165,7 +165,7 @@ PLANS = {
             checkpoints='/ckpt/a "b"',
             tensorboard="tb",
             wandb="project",
-            extra={"init_method_std": "0.01", "manual-gc": True, "no-mmap-bin-files": False},
+            extra={"num_workers": "4", "manual-gc": True, "no-mmap-bin-files": False},
         )
     ),
 }

@@ -4,7 +4,7 @@ from typing import Any
 
 from ....compiler.plan import Plan
 from ....dsl.job import Job
-from ..extra import listed
+from ..extra import written
 from ..options import options_of, sums_in_fp32
 from ..target import (
     GATHER_BUCKET,
@@ -37,8 +37,9 @@ def ds_config(plan: Plan) -> Json:
         "zero_optimization": _zero(plan),
         **_monitors(job),
     }
-    for key, value in options_of(job).extra.items():
-        _set(config, key.split("."), listed(key, value))
+    options = options_of(job)
+    for key, value in options.extra.items():
+        _set(config, key.split("."), written(key, value, options.version))
     return config
 
 

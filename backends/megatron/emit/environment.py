@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ....compiler.plan import Plan
 from ...capability import BLACKWELL, HOPPER, capability
 from ...environment import Variable
+from ..options import asked
 
 #: megatron/core/transformer/moe/README.md recommends it; Megatron-LM reads it under this name alone
 #: (distributed_data_parallel_config.py), which PyTorch's c10/core/AllocatorConfig.h keeps reading.
@@ -26,6 +27,8 @@ NO_GRAPH_BUFFERS = Variable(
     "0",
     "NCCL registers no buffers of a CUDA graph: segments that grow move beneath them.",
 )
+#: Options of `extra` that make them.
+LAYER_GRAPHS = {"--cuda-graph-impl", "--external-cuda-graph"}
 #: examples/megatron_fsdp/sbatch_mfsdp_deepseek_v3.sh
 SHARDED = (
     Variable(
@@ -76,7 +79,7 @@ def _nvidia(plan: Plan) -> Iterator[Variable]:
     if plan.job.cluster.gpu.vendor != "nvidia":
         return
     yield SEGMENTS
-    if plan.options.cuda_graph:
+    if plan.options.cuda_graph or asked(plan.options).keys() & LAYER_GRAPHS:
         yield NO_GRAPH_BUFFERS
     if plan.job.model.moe and capability(plan.job) >= HOPPER:
         yield NO_NVLS

@@ -3,7 +3,7 @@
 import math
 
 from ....compiler.plan import Plan
-from ..options import Options
+from ..options import Options, option_name
 from ..releases import has
 from ..stack import WHOLE_STEP, fused_loss
 from ..transformer_engine import FORMATS, recipe_of
@@ -171,7 +171,7 @@ def distributed_flags(plan: Plan) -> list[Flag]:
 
 def _garbage(options: Options) -> list[Flag]:
     """Left to `extra` where that says anything of it."""
-    if any(key.replace("_", "-").startswith("manual-gc") for key in options.extra):
+    if any(option_name(key).startswith("--manual-gc") for key in options.extra):
         return []
     why = "Python collects garbage on all ranks in one step: none waits for another's"
     return [flag("--manual-gc", why=why), flag("--manual-gc-interval", COLLECTED_EVERY)]

@@ -1,15 +1,12 @@
 """Plan -> the tables of settings that a torchtitan job is made of, in reading order."""
 
 import math
-from collections.abc import Mapping
 
 from ....compiler.plan import Plan
 from .. import stack
+from ..extra import written
 from ..models import family, flavor
 from ..options import Options, options_of
-from ..releases import release
-from ..schema import Kinds
-from ..settings import converted
 from . import reasons, running
 from .section import Section, Setting
 from .stages import counted, module_names
@@ -39,7 +36,7 @@ def sections(plan: Plan) -> list[Section]:
             {"custom_import": "registers the flavor"},
         ),
     ]
-    return _with_extra(built, options.extra, release(plan.job).sections)
+    return _with_extra(built, options)
 
 
 def _release(plan: Plan, options: Options) -> list[Section]:
@@ -49,16 +46,14 @@ def _release(plan: Plan, options: Options) -> list[Section]:
     return [*running.evaluation(plan, options), *running.profile(plan, "profiling")]
 
 
-def _with_extra(
-    built: list[Section], extra: Mapping[str, str | int | float | bool], kinds: Kinds
-) -> list[Section]:
+def _with_extra(built: list[Section], options: Options) -> list[Section]:
     tables = {section.name: section for section in built}
-    for name, value in extra.items():
+    for name, value in options.extra.items():
         table, key = name.rsplit(".", 1)
         old = tables.get(table, Section(table, {}, {}))
         tables[table] = Section(
             table,
-            {**old.settings, key: converted(kinds[table][key], value)},
+            {**old.settings, key: written(name, value, options.version)},
             {**old.comments, key: "from `extra`"},
         )
     return list(tables.values())

@@ -4,6 +4,7 @@ from . import (
     connections_fsdp,
     connections_missing,
     ignored_option,
+    interval_multiple,
     learning_rates,
     moe_layer_freq,
     moe_needs_sp,
@@ -23,5 +24,6 @@ MODULES = (
     ignored_option,
     moe_layer_freq,
     learning_rates,
+    interval_multiple,
     topk_experts,
 )

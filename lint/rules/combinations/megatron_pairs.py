@@ -42,6 +42,7 @@ class Clash:
 
 _SHARDED = ("--use-distributed-optimizer", "--use-megatron-fsdp", "--use-torch-fsdp2")
 _FP8 = ("--fp8-format", "--fp8-hybrid", "--fp8-e4m3", "--fp8")
+_NARROW = (*_FP8, "--fp4-format")
 _PRECISE = ("--use-precision-aware-optimizer",)
 _LAYOUT = "--pipeline-model-parallel-layout"
 _FIRST = "--decoder-first-pipeline-num-layers"
@@ -50,6 +51,9 @@ _EMBEDDING = "--account-for-embedding-in-pipeline-split"
 _LOSS = "--account-for-loss-in-pipeline-split"
 _CHUNK_LAYERS = "--num-layers-per-virtual-pipeline-stage"
 _CHUNKS = "--num-virtual-stages-per-pipeline-rank"
+_INTERLEAVED = (_CHUNKS, _CHUNK_LAYERS, _LAYOUT)
+_GROWING = ("--weight-decay-incr-style linear", "--weight-decay-incr-style cosine")
+_INFERENCE = ("--transformer-impl inference_optimized",)
 
 NEEDS = (
     Need("--overlap-param-gather", (*_SHARDED[:2], "--optimizer dist_muon"), "arguments.py:1026"),
@@ -106,6 +110,87 @@ NEEDS = (
     Need(
         "--cuda-graph-impl", ("--no-check-for-nan-in-loss-and-grad",), "arguments.py:1236", "full_iteration"
     ),
+    Need("--overlap-param-gather-with-optimizer-step", _INTERLEAVED, "arguments.py:1072"),
+    Need("--overlap-p2p-communication-warmup-flush", _INTERLEAVED, "model_parallel_config.py:573"),
+    Need(
+        "--defer-embedding-wgrad-compute", ("--pipeline-model-parallel-size",), "model_parallel_config.py:547"
+    ),
+    Need("--sharp-enabled-group", ("--use-sharp",), "parallel_state.py:791", since="0.14"),
+    Need(
+        "--reuse-grad-buf-for-mxfp8-param-ag", ("--fp8-param-gather",),
+        "distributed_data_parallel_config.py:260", since="0.14",
+    ),
+    Need("--fp4-param-gather", ("--fp4-format",), "arguments.py:1105", since="0.15"),
+    Need("--fp8-output-proj", ("--fp8-format",), "transformer_config.py:1571", since="0.18"),
+    Need("--fp16-lm-cross-entropy", ("--fp16",), "arguments.py:1373"),
+    Need(
+        "--batch-invariant-mode", ("--attention-backend flash",), "transformer_config.py:3218", since="0.16"
+    ),
+    Need(
+        "--fine-grained-activation-offloading", ("--offload-modules",), "transformer_config.py:2131",
+        since="0.16",
+    ),
+    Need(
+        "--use-te-activation-func", ("--no-bias-swiglu-fusion", "--no-bias-gelu-fusion"),
+        "transformer_config.py:2448", since="0.15",
+    ),
+    Need("--mla-down-proj-fusion", ("--multi-latent-attention",), "arguments.py:1977", since="0.17"),
+    Need(
+        "--experimental-attention-variant", ("--linear-attention-freq",), "transformer_config.py:1477",
+        "gated_delta_net", since="0.16",
+    ),
+    Need("--moe-latent-size", ("--num-experts",), "arguments.py:1982", since="0.16"),
+    Need("--moe-single-grouped-weight", ("--moe-grouped-gemm",), "transformer_config.py:1710", since="0.18"),
+    Need("--moe-single-grouped-bias", ("--moe-grouped-gemm",), "transformer_config.py:1710", since="0.18"),
+    Need(
+        "--moe-expert-rank-capacity-factor",
+        ("--moe-flex-dispatcher-backend hybridep", "--moe-flex-dispatcher-backend ncclep"),
+        "transformer_config.py:1871", since="0.18",
+    ),
+    Need(
+        "--moe-paged-stash", ("--moe-expert-rank-capacity-factor",), "transformer_config.py:2215",
+        since="0.18",
+    ),
+    *(
+        Need(f"--moe-router-padding-for-{what}", _NARROW, "transformer_config.py:2652", since=first)
+        for what, first in (("fp8", "0.14"), ("quantization", "0.16"))
+    ),
+    Need(
+        "--overlap-moe-expert-parallel-comm", ("--expert-model-parallel-size",), "transformer_config.py:3015",
+        since="0.14",
+    ),
+    Need(
+        "--ep-overlap-early-attn-memory-release", ("--overlap-moe-expert-parallel-comm",),
+        "transformer_config.py:3097", since="0.16",
+    ),
+    Need("--start-weight-decay", _GROWING, "arguments.py:1394"),
+    Need("--end-weight-decay", _GROWING, "arguments.py:1395"),
+    *(
+        Need("--weight-decay-incr-style", (other,), "arguments.py:1399", style)
+        for style in ("linear", "cosine")
+        for other in ("--start-weight-decay", "--end-weight-decay")
+    ),
+    Need("--inference-fuse-tp-communication", _INFERENCE, "transformer_config.py:3181", since="0.16"),
+    Need("--inference-disable-triton-nvls-kernels", _INFERENCE, "transformer_config.py:3190", since="0.17"),
+    Need(
+        "--inference-batch-times-seqlen-threshold", ("--pipeline-model-parallel-size",), "arguments.py:1857"
+    ),
+    *(
+        Need(
+            "--inference-cuda-graph-scope", ("--cuda-graph-impl local",), "arguments.py:651", scope,
+            since="0.18",
+        )
+        for scope in ("layer", "block")
+    ),
+    Need("--load-main-params-from-ckpt", ("--no-load-optim",), "arguments.py:1812", since="0.14"),
+    Need("--logits-save-dir", ("--logits-save-top-k",), "arguments.py:1826", since="0.19"),
+    Need("--replication", ("--replication-jump",), "arguments.py:1897", since="0.12"),
+    Need("--replication", ("--non-persistent-ckpt-type local",), "arguments.py:1898", since="0.12"),
+    Need(
+        "--non-persistent-ckpt-type", ("--non-persistent-local-ckpt-dir",), "arguments.py:1895", "local",
+        since="0.12",
+    ),
+    Need("--ckpt-convert-format", ("--ckpt-convert-save",), "arguments.py:393"),
     *(
         Need(
             "--fp8-recipe", _FP8, "core/fp8_utils.py, get_fp8_context", recipe,
@@ -169,6 +254,16 @@ EXCLUDES = (
         for impl in ("local", "transformer_engine")
     ),
     Clash("--cuda-graph-impl full_iteration", "--cuda-graph-modules", "transformer_config.py:2796"),
+    Clash("--deterministic-mode", "--cross-entropy-loss-fusion", "determinism.py:24"),
+    Clash("--deterministic-mode", "--tp-comm-overlap", "determinism.py:24", since="0.19"),
+    Clash("--num-layers", "--encoder-num-layers", "arguments.py:1306", "drop the latter"),
+    Clash("--seq-length", "--encoder-seq-length", "arguments.py:1347", "drop the latter"),
+    Clash("--overlap-param-gather", "--save-params-interval", "arguments.py:1368", since="0.16"),
+    Clash(
+        "--data-parallel-sharding-strategy optim_grads_params",
+        "--check-weight-hash-across-dp-replicas-interval", "arguments.py:1163",
+    ),
+    Clash("--mock-data", "--fim-data", "arguments.py:1692", since="0.16"),
     Clash("--hybrid-context-parallel", "--pipeline-model-parallel-size > 1", "arguments.py:1445"),
     Clash("--hybrid-context-parallel", "--use-megatron-fsdp", "arguments.py:1447"),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from parc.backends.extra import Value
-from parc.backends.released_options import ReleasedOption, released_options, releases
+from parc.backends.released_options import ReleasedOption, released_options
 from tests.acceptance.support.environments import environment
 from tests.acceptance.support.probe_runs import PROBES
 
@@ -36,10 +36,10 @@ WORDS = (
 )
 
 
-def drawn(framework: str, count: int, seed: int) -> list[tuple[str, Value]]:
+def drawn(framework: str, release: str, count: int, seed: int) -> list[tuple[str, Value]]:
     """Pairs of a key and a value, most of them an option's name, spelled in either way."""
     draws = random.Random(seed)
-    options = list(released_options(framework, list(releases(framework))[-1]).values())
+    options = list(released_options(framework, release).values())
     return [_pair(draws, draws.choice(options)) for _ in range(count)]
 
 
@@ -63,11 +63,12 @@ def _value(draws: random.Random, option: ReleasedOption) -> Value:
     return draws.choice([each for each in usual if each] or noise)
 
 
-def complaints(framework: str, cases: Sequence[Any], folder: Path) -> list[str]:
-    """What the framework's own parser says of each, in their order; empty where it takes it."""
+def complaints(name: str, cases: Sequence[Any], folder: Path) -> list[str]:
+    """What the parser of the framework in an environment says of each, in their order; empty where it takes
+    it."""
     given, out = folder / "cases.json", folder / "complaints.json"
     given.write_text(json.dumps(cases))
-    made = environment(framework)
+    made, framework = environment(name), name.partition("-")[0]
     command = [str(made.python), str(PROBES / f"{framework}_extra_probe.py"), str(given), str(out)]
     done = subprocess.run(command, env=made.variables(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -15,7 +15,7 @@ import pytest
 
 from parc.backends.deepspeed import BACKEND
 from parc.backends.deepspeed.emit.architecture import ACTIVATIONS
-from parc.backends.deepspeed.options import DECIDED_KEYS, Options
+from parc.backends.deepspeed.options import Options
 from parc.backends.deepspeed.releases import top_keys
 from parc.backends.render import default_text, format_python
 from parc.compiler.model import flops
@@ -163,7 +163,6 @@ def test_extra_keys_enter_sections() -> None:
     )
     assert config["zero_optimization"]["reduce_bucket_size"] == 5
     assert config["comms_logger"] == {"enabled": True}
-    assert {key.partition(".")[0] for key in DECIDED_KEYS} <= top_keys()
 
 
 def test_script_holds_only_what_the_layout_needs() -> None:

@@ -211,7 +211,7 @@ EXPECTED = {
             "--padded-vocab-size 128256",
             '--save /ckpt/a "b" --load /ckpt/a "b"',
             "--wandb-project project --wandb-exp-name llama3_8b",
-            "--init-method-std 0.01 --manual-gc",
+            "--num-workers 4 --manual-gc",
         ],
         "--mock-data --vocab-size --no-mmap-bin-files",
     ),

@@ -253,7 +253,9 @@ WRONG: list[tuple[Literal["0.2.2", "0.3"], str, Any, str]] = [
     ("0.2.2", "metrics.log_freq", 1.5, "takes a whole number"),
     ("0.2.2", "debug.deterministic", 1, "takes true or false"),
     ("0.2.2", "optimizer.implementation", "fast", "takes one of for-loop, foreach, fused"),
-    ("0.3", "lr_scheduler.min_lr_factor", True, "takes a number"),
+    ("0.2.2", "metrics.log_freq", "int", "takes a whole number"),
+    ("0.2.2", "activation_checkpoint.memory_budget", "0.5", "takes a number, not in quotes"),
+    ("0.3", "checkpoint.interval", True, "takes a whole number"),
 ]
 
 

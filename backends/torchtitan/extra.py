@@ -1,0 +1,137 @@
+"""`extra` of `target torchtitan`: settings of its configuration that no setting of the language writes."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ...dsl.diagnostics import Diagnostic, did_you_mean
+from ...dsl.job import Job
+from .. import extra
+from ..extra import Value
+from ..released_options import ReleasedOption, released_options, releases
+from .options import options_of
+from .releases import release
+from .schema import MOVED
+from .stack import SAID_AS
+
+NEWEST = list(releases("torchtitan"))[-1]
+UNKNOWN, WRONG = "PAR365", "PAR393"
+CODES = {
+    **extra.CODES,
+    UNKNOWN: ("unknown-setting", "a setting that torchtitan does not know"),
+    WRONG: ("setting-kind", "`extra` gives a setting another kind of value than torchtitan takes"),
+}
+
+#: What the job or the layout decides, in this plan or in another.
+OWNED = (
+    # The model and the data.
+    "model.name", "model.flavor", "model.converters", "experimental.custom_import",
+    "training.dataset", "training.dataset_path", "dataloader.dataset*",
+    "validation.dataset", "validation.dataset_path", "validator.dataloader.dataset*",
+    # The batch, and the length of the run.
+    "training.local_batch_size", "training.global_batch_size", "training.seq_len", "training.steps",
+    "validation.local_batch_size", "validation.seq_len",
+    # The precision.
+    "training.dtype", "training.mixed_precision_param", "quantize.*.recipe_name",
+    # The degrees, and the stages of a pipeline.
+    "comm.mode", "parallelism.*_degree", "parallelism.fsdp_reshard_after_forward",
+    "parallelism.module_fqns_per_model_part", "parallelism.pipeline_parallel_*_layers",
+    "parallelism.pipeline_parallel_layers_per_stage", "parallelism.pipeline_parallel_microbatch_size",
+    "parallelism.pipeline_parallel_schedule*",
+    # What leaves the GPU, and recomputation.
+    "training.enable_cpu_offload", "activation_checkpoint.mode", "activation_checkpoint.selective_ac_option",
+    # The optimizer and its rate.
+    "optimizer.name", "optimizer.lr", "optimizer.beta*", "optimizer.weight_decay", "training.max_norm",
+    "lr_scheduler.warmup_steps", "lr_scheduler.decay_*", "lr_scheduler.min_lr_factor",
+    "debug.seed", "training.seed",
+)  # fmt: skip
+#: What changes time or memory, and no setting of the language says.
+COSTS = (
+    "activation_checkpoint.*", "compile.*", "debug.*", "experimental.*", "fault_tolerance.*",
+    "optimizer.implementation", "optimizer.early_step_in_backward", "parallelism.*", "quantize.*",
+    "training.debug_moe_force_load_balance", "training.deterministic",
+)  # fmt: skip
+
+#: How the text of a value must look beside its type, as a regular expression, and in words
+#: (0.3.0 components/checkpointer/base.py:275, components/validate.py:92, config/configs.py:252; 0.2.2
+#: components/checkpoint.py:298).
+FORMS: Mapping[str, tuple[str, str]] = {
+    "checkpoint.folder": (r"(?s).*\S.*", "the name of a folder"),
+    "checkpoint.interval": (r"[1-9]\d*", "a number above 0"),
+    "checkpoint.keep_latest_k": (r"0|[2-9]|[1-9]\d+", "0 or a number above 1"),
+    "parallelism.context_parallel_load_balancer": (r"(?s).+", "the name of a load balancer"),
+    "validator.steps": (r"-1|[1-9]\d*", "-1 or a number above 0"),
+}
+#: The same of 0.3.0 alone (components/checkpointer/base.py:291).
+NEWEST_FORMS: Mapping[str, tuple[str, str]] = {
+    "checkpoint.initial_load_path": (r"(?s)\s*(/|\w+://).*", "an absolute path, or an address"),
+}
+#: 0.3.0 trainer.py:118.
+CHOICES: Mapping[str, tuple[str, ...]] = {"debug.batch_invariant": ("false",)}
+#: Settings that torchtitan wants beside one that is true.
+NEEDS: Mapping[str, str] = {
+    "checkpoint.initial_load_in_hf_quantized": "checkpoint.initial_load_in_hf",
+    "checkpoint.last_save_in_hf": "checkpoint.last_save_model_only",
+}
+
+
+def costs(key: str) -> bool:
+    """Whether a key changes time or memory."""
+    return extra.among(key, COSTS)
+
+
+def known(version: str) -> Mapping[str, ReleasedOption]:
+    """The settings of a release that a job can say; lists of lists it cannot."""
+    return {
+        name: replace(
+            option,
+            kind="list" if option.count else option.kind,
+            choices=CHOICES.get(name, option.choices),
+        )
+        for name, option in released_options("torchtitan", version).items()
+        if not (option.count and option.kind == "list")
+    }
+
+
+def written(key: str, value: Value, version: str) -> Value | list[str]:
+    """The value as the field of the configuration holds it."""
+    return extra.typed(known(version)[key], value)
+
+
+def problems(job: Job) -> Iterator[Diagnostic]:
+    """Keys that the release does not know or the job decides, and values of another kind than it takes."""
+    options = options_of(job)
+    settings = known(options.version)
+    for key, value in options.extra.items():
+        span = job.span("target", "torchtitan", "extra", key)
+        if key in SAID_AS and key in settings:
+            continue  # `stack.problems` says which setting it has
+        if extra.among(key, OWNED):
+            yield extra.decided(job, "torchtitan", key)
+        elif key not in settings:
+            message = f"torchtitan {release(job).name} has no setting `{key}`"
+            yield Diagnostic(UNKNOWN, message, span, help=_elsewhere(key, options.version))
+        elif words := _wanted(settings[key], value, options.version):
+            message = f"`{key}` takes {words}, not `{extra.shown(value)}`"
+            cure = did_you_mean(str(value), settings[key].choices)
+            yield Diagnostic(WRONG, message, span, help=cure)
+        elif lacking := extra.lacks(options.extra, key, NEEDS):
+            yield Diagnostic(WRONG, lacking, span)
+
+
+def _wanted(option: ReleasedOption, value: Value, version: str) -> str | None:
+    """What a setting takes, in words, where the value is not that."""
+    if words := extra.wanted_in_file(option, value):
+        return words
+    forms = {**FORMS, **(NEWEST_FORMS if version == NEWEST else {})}
+    pattern, words = forms.get(option.name, ("(?s).*", ""))
+    return None if re.fullmatch(pattern, extra.text_of(value)) else words
+
+
+def _elsewhere(key: str, version: str) -> str:
+    """Where a setting is in this release, the releases that have it, or one that is spelled alike."""
+    moves = {**MOVED, **{after: before for before, after in MOVED.items()}}
+    if moves.get(key) in known(version):
+        return f"in this release it is `{moves[key]}`"
+    found = extra.elsewhere("torchtitan", key, version)
+    return found or "write section.key, such as comm.train_timeout_seconds"
