@@ -253,6 +253,10 @@ EXCLUDES = (
         Clash("--recompute-granularity full", f"--cuda-graph-impl {impl}", "transformer_config.py:2858")
         for impl in ("local", "transformer_engine")
     ),
+    *(
+        Clash("--recompute-granularity full", older, "transformer_config.py:2858", since="0.15")
+        for older in ("--enable-cuda-graph", "--external-cuda-graph")
+    ),
     Clash("--cuda-graph-impl full_iteration", "--cuda-graph-modules", "transformer_config.py:2796"),
     Clash("--deterministic-mode", "--cross-entropy-loss-fusion", "determinism.py:24"),
     Clash("--deterministic-mode", "--tp-comm-overlap", "determinism.py:24", since="0.19"),

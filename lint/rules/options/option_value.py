@@ -41,6 +41,7 @@ WORDS = {
         "gdn_norm_out", "gdp_in_proj", "gdp_qkv", "mhc",
     ),
     "--attention-backend": ("auto", "flash", "fused", "unfused", "local"),
+    "--non-persistent-ckpt-type": ("global", "local"),
     "--cp-comm-type": ("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
 }  # fmt: skip
 #: Sizes and degrees.
