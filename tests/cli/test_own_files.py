@@ -36,6 +36,15 @@ def complaints(tmp_path: Path, extra: str) -> list[Diagnostic]:
             "needs --moe-expert-capacity-factor",
         ),
         ("delay_wgrad_compute = true", "PAR303", "needs --overlap-moe-expert-parallel-comm"),
+        ("fine_grained_activation_offloading = true", "PAR303", "needs --offload-modules"),
+        ('offload_modules = "attn_proj"', "PAR303", "needs --offload-modules core_attn"),
+        ('offload_modules = "attention"', "PAR373", "has no value `attention`"),
+        ('"cuda-graph-modules" = "moe"', "PAR303", "needs --num-experts"),
+        ('"main-params-dtype" = "fp16"', "PAR303", "needs --use-precision-aware-optimizer"),
+        ("overlap_param_gather_with_optimizer_step = true", "PAR303", "needs --num-virtual-stages"),
+        ("moe_router_padding_for_quantization = true", "PAR303", "needs --fp8-format"),
+        ("deterministic_mode = true", "PAR312", "exclude each other"),
+        ("log_memory_interval = 7", "PAR331", "no multiple of --log-interval"),
     ],
 )
 def test_options_that_are_wrong_together(tmp_path: Path, extra: str, code: str, said: str) -> None:

@@ -15,6 +15,9 @@ SEGMENTS = Variable(
     "Memory that PyTorch freed grows in place instead of falling into pieces that fit nothing.",
     synonyms=("PYTORCH_ALLOC_CONF",),
 )
+#: Option of `extra` whose buffers PyTorch before 2.11 cannot keep in segments that grow. Megatron-LM refuses
+#: both together, before 0.18 with any PyTorch (core/distributed/distributed_data_parallel_config.py:256).
+USER_BUFFERS = "--use-nccl-ub"
 #: megatron/core/transformer/moe/README.md
 NO_NVLS = Variable(
     "NCCL_NVLS_ENABLE",
@@ -78,7 +81,8 @@ def _connections(plan: Plan) -> Iterator[Variable]:
 def _nvidia(plan: Plan) -> Iterator[Variable]:
     if plan.job.cluster.gpu.vendor != "nvidia":
         return
-    yield SEGMENTS
+    if USER_BUFFERS not in asked(plan.options):
+        yield SEGMENTS
     if plan.options.cuda_graph or asked(plan.options).keys() & LAYER_GRAPHS:
         yield NO_GRAPH_BUFFERS
     if plan.job.model.moe and capability(plan.job) >= HOPPER:

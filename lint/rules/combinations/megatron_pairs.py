@@ -131,6 +131,14 @@ NEEDS = (
         since="0.16",
     ),
     Need(
+        "--offload-modules", ("--offload-modules core_attn",), "transformer_config.py:2150", "attn_proj",
+        since="0.16",
+    ),
+    *(
+        Need("--cuda-graph-modules", ("--num-experts",), "transformer_config.py:2829", part, since="0.18")
+        for part in ("moe", "moe_router")
+    ),
+    Need(
         "--use-te-activation-func", ("--no-bias-swiglu-fusion", "--no-bias-gelu-fusion"),
         "transformer_config.py:2448", since="0.15",
     ),
@@ -252,6 +260,10 @@ EXCLUDES = (
     *(
         Clash("--recompute-granularity full", f"--cuda-graph-impl {impl}", "transformer_config.py:2858")
         for impl in ("local", "transformer_engine")
+    ),
+    *(
+        Clash("--recompute-granularity full", older, "transformer_config.py:2858", since="0.16")
+        for older in ("--enable-cuda-graph", "--external-cuda-graph")
     ),
     Clash("--cuda-graph-impl full_iteration", "--cuda-graph-modules", "transformer_config.py:2796"),
     Clash("--deterministic-mode", "--cross-entropy-loss-fusion", "determinism.py:24"),

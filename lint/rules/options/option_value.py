@@ -41,6 +41,11 @@ WORDS = {
         "gdn_norm_out", "gdp_in_proj", "gdp_qkv", "mhc",
     ),
     "--attention-backend": ("auto", "flash", "fused", "unfused", "local"),
+    "--non-persistent-ckpt-type": ("global", "local"),
+    "--offload-modules": (
+        "attn_norm", "qkv_linear", "core_attn", "attn_proj", "mlp_norm", "expert_fc1", "moe_act",
+        "fused_group_mlp", "gdp_qkv",
+    ),
     "--cp-comm-type": ("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
 }  # fmt: skip
 #: Sizes and degrees.
