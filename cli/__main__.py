@@ -11,7 +11,7 @@ from typing import NoReturn
 
 FINE, FINDINGS, WRONG, INTERRUPTED = 0, 1, 2, 130
 #: New objects between two garbage collections. With Python's default of 700, collections take a tenth of the
-#: time of a command, most of it over modules, which stay. Compiling the largest example makes fewer than this.
+#: time of a command, most of it over modules, which stay. The largest example makes fewer than this.
 OBJECTS = 500_000
 
 
