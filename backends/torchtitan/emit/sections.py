@@ -7,6 +7,7 @@ from .. import stack
 from ..extra import written
 from ..models import family, flavor
 from ..options import Options, options_of
+from ..releases import release
 from . import reasons, running
 from .section import Section, Setting
 from .stages import counted, module_names

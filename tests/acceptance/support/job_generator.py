@@ -73,8 +73,8 @@ SEQUENCES = (
 EXTRA = (
     '"comm.train_timeout_seconds" = 300', '"checkpoint.keep_latest_k" = 3', '"training.gc_freq" = 100',
     '"metrics.enable_tensorboard" = true', '"debug.deterministic" = true',
-    '"parallelism.context_parallel_load_balancer" = "headtail"', '"lr_scheduler.min_lr_factor" = 1',
-    '"training.max_norm" = 0.5', '"checkpoint.exclude_from_loading" = "dataloader, lr_scheduler"',
+    '"parallelism.context_parallel_load_balancer" = "headtail"',
+    '"checkpoint.exclude_from_loading" = "dataloader, lr_scheduler"',
 )  # fmt: skip
 #: Data of torchtitan: made up, by name, from files, and blends.
 TORCHTITAN_DATA = (

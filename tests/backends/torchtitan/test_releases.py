@@ -204,7 +204,7 @@ def test_a_layout_that_a_release_cannot_run_is_none_of_its(name: str) -> None:
             {"attention_kernel": "flex", "validation": Data()},
             "0.2.2 is the first that has",
         ),
-        ("0.2.0", {"extra": {"debug.seed": 1}}, "training.seed"),
+        ("0.2.0", {"extra": {"debug.deterministic": True}}, "training.deterministic"),
     ],
 )
 def test_a_setting_that_a_release_lacks_is_an_error(
