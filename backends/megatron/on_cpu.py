@@ -92,6 +92,9 @@ def own_modules() -> None:
     def parsed(*given: Any, **named: Any) -> Any:
         found = parse(*given, **named)
         vars(found).update(WITHOUT_KERNELS, attention_backend=enums.AttnBackend.auto)
+        # Experts run one after another here, of which moe_act knows nothing.
+        modules = [each for each in found.recompute_modules or () if each != "moe_act"]
+        found.recompute_modules = modules or None
         if found.use_megatron_fsdp:
             # Its checkpoints wait for ever on CPUs: one rank gathers, the other does not.
             found.save = None

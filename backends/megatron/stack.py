@@ -12,7 +12,7 @@ from ...dsl.job import Job
 from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
-from . import dispatcher, transformer_engine
+from . import dispatcher, recomputed_modules, transformer_engine
 from .options import options_of
 from .rules import sequence_parallel
 
@@ -71,7 +71,7 @@ LAYERS = ("none", "local", "transformer_engine")
 
 def traits(job: Job) -> Mapping[str, Any]:
     """Cost traits that the job's settings change, by name."""
-    options, changed = options_of(job), dict[str, Any]()
+    options, changed = options_of(job), dict[str, Any](discarded=recomputed_modules.discarded(job))
     if options.attention_kernel != "cudnn":
         changed["attention_kernel"] = options.attention_kernel
     if options.grad_dtype == "bf16":

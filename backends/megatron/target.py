@@ -22,13 +22,23 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
+from ...compiler.variables import FINE
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from .. import cautions, environment, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..extra import unpriced
 from ..host import HOST
-from . import data, extra, moments, offload, quantized_weights, releases, stack
+from . import (
+    data,
+    extra,
+    moments,
+    offload,
+    quantized_weights,
+    recomputed_modules,
+    releases,
+    stack,
+)
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -57,7 +67,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "zero": zero,
         "micro_batch": micro_batches(job),
         "offload": offload.levels(job),
-        "recompute": (0, 1, 2),
+        "recompute": (0, 1, 2, FINE) if recomputed_modules.layer_outputs(job) else (0, 1, 2),
         "recompute_layers": tuple(k for k in RECOMPUTED if k < model.layers),
     }
 
@@ -154,6 +164,7 @@ TARGET = Target(
         *stack.PREDICATES,
         *offload.PREDICATES,
         *moments.PREDICATES,
+        *recomputed_modules.PREDICATES,
         *releases.PREDICATES,
     ),
     refusals=REFUSALS,
