@@ -84,6 +84,8 @@ class MemoryTraits:
     of two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """Inputs that tp gathers along the sequence are kept for the backward pass, not gathered again."""
+    keeps_expert_outputs: bool = True
+    """What routed experts return is kept for the backward pass, in which the router's scores weigh it."""
     saves_quantized: bool = False
     """Linear layers save their inputs as quantized for the product."""
     copied_weight_bytes: Callable[[Job, int], float] = lambda job, zero: 0.0

@@ -106,6 +106,10 @@ TRAITS = Traits(
     memory=MemoryTraits(
         state=state,
         selective="core_attention",
+        # Of a model that has them all; recomputed_modules.py says what those of a job are.
+        discarded=tuple(recomputed_modules.MODULES),
+        # moe/experts.py: the activation function weighs by the router's scores: unpermuting saves nothing.
+        keeps_expert_outputs=False,
         # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
         saves_quantized=True,
         host_gradient_bytes=offload.GRADIENT_BYTES,

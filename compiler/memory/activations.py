@@ -84,16 +84,17 @@ def dense_bytes(case: Case, tp: Column, tokens: Column) -> Column:
 
 
 def moe_bytes(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
-    """Bytes of all activations of the MoE half of one layer and micro-batch: permuted copies of tokens in and
-    out, their inner widths, shared experts, router scores."""
+    """Bytes of all activations of the MoE half of one layer and micro-batch: permuted copies of tokens in,
+    and out where scores weigh them there; their inner widths, shared experts, router scores."""
     model = case.model
     copies = tokens * model.topk * etp / tp
     inner = _ffn_inner(case) * model.expert_width / etp
     shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
+    returned = 2 if case.traits.memory.keeps_expert_outputs else 0
     router = 8 * tokens * model.experts / case.stream_ways(tp)
     return (
         _residual_bytes(case, tp, tokens)
-        + copies * ((2 + case.input_bytes) * model.hidden + inner)
+        + copies * ((returned + case.input_bytes) * model.hidden + inner)
         + shared
         + router
     )
