@@ -27,7 +27,7 @@ QUANTITIES = {
     "days": "s", "cost": "$", "energy": "J", "bubble": "1", "risk": "1",
 }  # fmt: skip
 
-#: Words for the values of a variable. The numbers are those of plan.json: a new word takes the next one.
+#: Words for the values of a variable. Layouts hold their numbers: a new word takes the next one.
 VALUES: dict[str, dict[str, int]] = {
     "recompute": {"none": 0, "selective": 1, "full": 2, "fine": 3},
     "offload": {"none": 0, "optimizer": 1, "all": 2},

@@ -3,7 +3,8 @@ their backward pass, in bf16 on a CPU, and the norms of all gradients.
 
 A case holds `arguments` (of pretrain_gpt.py), `batch` and `tokens`. Kept are the tensors that autograd has
 saved once the forward pass has ended, each storage once and the weights not. Norms, attention and the
-grouped products of experts are one kernel each in Transformer Engine, which saves what it reads; so do PyTorch's here.
+grouped products of experts are one kernel each in Transformer Engine, which saves what it reads; so do the
+stand-ins here.
 """
 
 from __future__ import annotations
