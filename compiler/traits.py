@@ -10,9 +10,12 @@ from typing import Any, Literal
 from ..dsl.job import Job
 from .algebra import Column
 
-#: What `recompute = fine` can discard: the output of the norm before latent attention, queries, keys and
-#: values that its up-projections make, the output of the norm before experts, and that of their activation.
-Discardable = Literal["attention_norm", "up_projections", "expert_norm", "expert_activation"]
+#: What `recompute = fine` can discard: the output of the norm before latent attention; queries, keys and
+#: values that its up-projections make; all inside the feed-forward of dense layers; the output of the norm before
+#: experts, and that of their activation function.
+Discardable = Literal[
+    "attention_norm", "up_projections", "dense_ffn", "expert_norm", "expert_activation"
+]
 
 #: `bucket(job, ranks, ways)`: parameters that one collective of gradients or weights carries on a rank, among
 #: `ranks` data-parallel ranks, where tensor or expert parallelism divides the parameters by `ways`.
@@ -50,7 +53,7 @@ class MemoryTraits:
     selective: Literal["core_attention", "per_op", "feed_forward"]
     """What `recompute = selective` drops and repeats (see `memory/activations.py`)."""
     discarded: tuple[Discardable, ...] = ()
-    """Outputs that `recompute = fine` discards once they are used, and makes again in the backward pass."""
+    """What `recompute = fine` discards once it is used, and makes again in the backward pass."""
     checkpoints: Literal["whole", "divided", "host"] = "whole"
     """Where the inputs of fully recomputed layers stay: whole on each rank, divided over tp, or in host
     memory."""

@@ -1,5 +1,6 @@
 """`recompute = fine`: the modules of `--recompute-modules` whose outputs Megatron-LM discards once they are
-used (tensor_parallel.CheckpointWithoutOutput), as far as a job's layers have them.
+used (tensor_parallel.CheckpointWithoutOutput), as far as a job's layers have them, and the feed-forward of
+dense layers before experts: their stage holds most micro-batches in flight, and waits for no expert.
 
 Transformer Engine's linear layers contain the norms before them, all but those before latent attention and
 before experts (core_v0.19.0 core/models/gpt/gpt_layer_specs.py).
@@ -20,6 +21,7 @@ CONFIG = "core_v0.19.0 megatron/core/transformer/transformer_config.py"
 MODULES: dict[Discardable, str] = {
     "attention_norm": "layernorm",
     "up_projections": "mla_up_proj",
+    "dense_ffn": "mlp",
     "expert_norm": "layernorm",
     "expert_activation": "moe_act",
 }
@@ -31,11 +33,13 @@ def modules(job: Job) -> tuple[str, ...]:
 
 
 def are_fine(
-    words: Collection[str], latent: bool, experts: bool, grouped: bool, delayed: bool
+    words: Collection[str], latent: bool, experts: bool, grouped: bool, dense: bool, delayed: bool
 ) -> bool:
     """Whether the words of --recompute-modules are those of `recompute = fine`, by what a command says of
-    its model: latent attention, experts, their products grouped, delayed scaling."""
+    its model: latent attention, experts, their products grouped, dense layers beside them, delayed scaling.
+    """
     wanted = {"mla_up_proj"} if latent else set()
+    wanted |= {"mlp"} if experts and dense else set()
     if not delayed:
         wanted |= {"layernorm"} if latent or experts else set()
         wanted |= {"moe_act"} if experts and grouped else set()
@@ -53,6 +57,8 @@ def layer_outputs(job: Job) -> tuple[Discardable, ...]:
     found: list[Discardable] = []
     if job.model.mla:
         found += ["attention_norm", "up_projections"]
+    if job.model.moe and job.model.dense_layers:
+        found.append("dense_ffn")
     if job.model.moe:
         found.append("expert_norm")
     if grouped(job):
@@ -62,9 +68,9 @@ def layer_outputs(job: Job) -> tuple[Discardable, ...]:
 
 
 def _unquantized(job: Job) -> tuple[Discardable, ...]:
-    """Those that products read as they are: with delayed scaling they save what they have quantized once."""
-    outputs = layer_outputs(job)
-    return tuple(each for each in outputs if each == "up_projections" or not _delayed(job))
+    """Those that delayed scaling leaves: its products save the inputs that they have quantized once."""
+    left = ("up_projections", "dense_ffn") if _delayed(job) else tuple(MODULES)
+    return tuple(each for each in layer_outputs(job) if each in left)
 
 
 def _delayed(job: Job) -> bool:

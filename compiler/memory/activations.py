@@ -169,8 +169,9 @@ def reduce_scatters(tp: Column) -> Column:
 def ffn_kept(
     case: Case, none: Column, tp: Column, tokens: Column, recompute: Column, moe: bool
 ) -> Column:
-    """Bytes of activations that a feed-forward half of one layer keeps under recompute 0 (none) or 1
-    (selective: all, the input and every second matmul's output, or the input alone)."""
+    """Bytes of activations that a feed-forward half of one layer keeps under recompute 0 (none), 1
+    (selective: all, the input and every second matmul's output, or the input alone) or, of dense layers, 3
+    (fine: all, or the input alone)."""
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.memory.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
@@ -181,7 +182,10 @@ def ffn_kept(
         selective = hidden
     else:
         selective = none
-    return np.where(recompute == 1, np.minimum(selective, none), none)
+    kept = np.where(recompute == 1, np.minimum(selective, none), none)
+    if moe or "dense_ffn" not in case.traits.memory.discarded:
+        return kept
+    return np.where(recompute == FINE, hidden, kept)
 
 
 def moe_kept(

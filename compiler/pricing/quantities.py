@@ -66,8 +66,10 @@ def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
         "per_op": forward.attention_linear / 2 + forward.dense_ffn / 3,
         "feed_forward": feed_forward,
     }[case.traits.memory.selective]
-    up_projected = "up_projections" in case.traits.memory.discarded
-    fine = case.model.layers * flops.up_projections(case.model) if up_projected else 0.0
+    discarded = case.traits.memory.discarded
+    fine = forward.dense_ffn if "dense_ffn" in discarded else 0.0
+    if "up_projections" in discarded:
+        fine += case.model.layers * flops.up_projections(case.model)
     full = full_layers / case.model.layers * layers
     parts = np.where(np.asarray(recompute) == 1, selective, 0.0)
     return (full + np.where(np.asarray(recompute) == FINE, fine, parts)) * case.step_tokens

@@ -11,6 +11,7 @@ from ..algebra import NANO, Column, term
 from ..case import Case
 from ..variables import FINE
 from . import kernels, layers
+from . import parallel_traffic as traffic
 
 
 @term("ns", of=("tp", "cp", "micro_batch", "recompute"))
@@ -27,12 +28,17 @@ def repeated_attention(
 
 @term("ns", of=("tp", "tokens", "recompute"))
 def repeated_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
-    """Nanoseconds that selective recomputation repeats of the dense half: nothing, one of three products, or
-    all."""
+    """Nanoseconds that selective or fine recomputation repeats of the dense half: nothing, one of three
+    products, or all; fine with the collectives of tensor parallelism."""
     share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
         case.traits.memory.selective
     ]
-    return np.where(recompute == 1, NANO * share * layers.dense_ffn(case, tp, tokens), 0.0)
+    whole = layers.dense_ffn(case, tp, tokens)
+    selective = np.where(recompute == 1, NANO * share * whole, 0.0)
+    if "dense_ffn" not in case.traits.memory.discarded:
+        return selective
+    fine = NANO * (whole + traffic.tensor(case, tp, tokens))
+    return np.where(recompute == FINE, fine, selective)
 
 
 @term("ns", of=("tp", "tokens", "recompute"))

@@ -21,9 +21,9 @@ from tests.support.sample_plans import sample_plan, train_of
 BACKEND = BACKENDS["megatron"]
 TOKENS = BATCH * SEQUENCE
 NONE, FINE = 0, 3
-#: All layers have experts; the width tells a token's copy from the inner width of its expert.
+#: The width tells a token's copy from the inner width of its expert.
 MODELS = {
-    "deepseek_v3": tiny("deepseek_v3", rope_original_positions=4096, dense_layers=0, hidden=192),
+    "deepseek_v3": tiny("deepseek_v3", rope_original_positions=4096, hidden=192),
     "qwen3_30b_a3b": tiny("qwen3_30b_a3b", hidden=192),
 }
 
@@ -57,16 +57,18 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], d
 
 
 def discarded_per_token(name: str) -> float:
-    """Bytes that the cost model says a layer discards, as the modules without Transformer Engine discard
+    """Bytes that the cost model says all layers discard, as the modules without Transformer Engine discard
     them: their norms of compressed inputs stand before what is recomputed, and the one before grouped-query
     attention is no part of the product."""
     model = MODELS[name]
     case = Case(plan_of(model, FINE).job, BACKEND.target)
-    counted = activations.attention_discarded(case, 1.0, 1.0)
-    counted = counted + activations.moe_discarded(case, 1.0, 1.0, 1.0)
-    if model.mla:
-        return float(counted) - 2 * (model.q_lora_rank + model.kv_lora_rank)
-    return float(counted) + 2 * model.hidden
+    attention = activations.attention_discarded(case, 1.0, 1.0)
+    apart = -(model.q_lora_rank + model.kv_lora_rank) if model.mla else model.hidden
+    moe = activations.moe_discarded(case, 1.0, 1.0, 1.0)
+    none = activations.dense_bytes(case, 1.0, 1.0)
+    dense = none - activations.ffn_kept(case, none, 1.0, 1.0, FINE, moe=False)
+    counted = model.layers * (attention + 2 * apart) + model.moe_layers * moe
+    return float(counted + (model.layers - model.moe_layers) * dense)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -74,7 +76,7 @@ def test_fine_recomputation_discards_what_is_counted(
     name: str, answers: dict[tuple[str, int], dict[str, Any]]
 ) -> None:
     kept, left = (sum(answers[name, recompute]["kept"]) for recompute in (NONE, FINE))
-    assert kept - left == discarded_per_token(name) * TOKENS * MODELS[name].layers > 0
+    assert kept - left == discarded_per_token(name) * TOKENS > 0
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -91,7 +93,7 @@ def test_experts_keep_the_copies_that_come_in_and_none_that_go_out(
 ) -> None:
     model = MODELS[name]
     copies = 2 * TOKENS * model.topk * model.hidden
-    assert answers[name, NONE]["kept"].count(copies) == model.layers
+    assert answers[name, NONE]["kept"].count(copies) == model.moe_layers
     assert not BACKEND.target.traits.memory.keeps_expert_outputs
 
 

@@ -145,6 +145,7 @@ def _selective(given: CommandOptions) -> str | Unknown:
         latent=given.given("--multi-latent-attention"),
         experts=given.given("--num-experts"),
         grouped=given.given("--moe-grouped-gemm"),
+        dense=given.text("--moe-layer-freq") not in (None, "1"),
         delayed=eight and given.text("--fp8-recipe") in (None, "delayed"),
     )
     return unknown or ("fine" if fine else "selective")

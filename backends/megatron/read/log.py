@@ -118,6 +118,7 @@ def _fine(arguments: Mapping[str, str]) -> bool:
         latent="multi_latent_attention" in said,
         experts="num_experts" in said,
         grouped="moe_grouped_gemm" in said,
+        dense=arguments.get("moe_layer_freq", "1") not in ("None", "1"),
         delayed="fp8" in said and arguments.get("fp8_recipe", "delayed") == "delayed",
     )
 
