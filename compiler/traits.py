@@ -11,8 +11,8 @@ from ..dsl.job import Job
 from .algebra import Column
 
 #: What `recompute = fine` can discard: the output of the norm before latent attention; queries, keys and
-#: values that its up-projections make; all inside the feed-forward of dense layers; the output of the norm before
-#: experts, and that of their activation function.
+#: values that its up-projections make; all inside the feed-forward of dense layers; the output of the norm
+#: before experts, and that of their activation function.
 Discardable = Literal[
     "attention_norm", "up_projections", "dense_ffn", "expert_norm", "expert_activation"
 ]
