@@ -91,7 +91,6 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common | {"optimizer": "muon"}, {}),
             Setting(DENSE, common | {"precision": "fp8"}, {}),
             Setting(DENSE, common | {"weights": "/weights"}, {}),
-            Setting(LATENT, common | {"precision": "nvfp4"}, {"version": "0.15"}),
             Setting(DENSE, {"seq_len": 3074}, {"tp_overlap": True}),
             Setting(DENSE, common, {"dp_overlap": False}),
             Setting(DENSE, common | {"dropout": 0.1}, {"cuda_graph": True}),
