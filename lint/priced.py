@@ -126,7 +126,7 @@ def _changes(case: Case, layout: Layout) -> Iterator[tuple[str, Layout]]:
     """Layouts that differ in one choice, with the words for it."""
     domains = case.domains
     if "recompute" in domains:
-        order = [VALUES["recompute"][word] for word in ("none", "selective", "fine", "full")]
+        order = list(VALUES["recompute"].values())
         for level in order[order.index(layout["recompute"]) + 1 :]:
             if level in domains["recompute"]:
                 changed = {"recompute": level, "recompute_layers": 0}
