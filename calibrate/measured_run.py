@@ -83,7 +83,7 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
 
 def _open(layout: Mapping[str, int]) -> list[str]:
     """Decisions left to parc. The recomputed layers of a chunk only matter under full recomputation."""
-    known = {"recompute_layers"} if layout.get("recompute") in (0, 1, 2) else set()
+    known = {"recompute_layers"} if "recompute" in layout else set()
     return [name for name in FREE if name not in {*layout, "nodes", *known}]
 
 

@@ -8,7 +8,7 @@ from ..dsl.expression import VALUES
 from ..dsl.job import Job
 from .risk import band, out_of_memory
 
-RECOMPUTE = tuple(VALUES["recompute"])
+RECOMPUTE = tuple(sorted(VALUES["recompute"], key=VALUES["recompute"].__getitem__))
 OFFLOAD = tuple(VALUES["offload"])
 
 

@@ -10,6 +10,13 @@ from typing import Any, Literal
 from ..dsl.job import Job
 from .algebra import Column
 
+#: What `recompute = fine` can discard: the output of the norm before latent attention; queries, keys and
+#: values that its up-projections make; all inside the feed-forward of dense layers; the output of the norm
+#: before experts, and that of their activation function.
+Discardable = Literal[
+    "attention_norm", "up_projections", "dense_ffn", "expert_norm", "expert_activation"
+]
+
 #: `bucket(job, ranks, ways)`: parameters that one collective of gradients or weights carries on a rank, among
 #: `ranks` data-parallel ranks, where tensor or expert parallelism divides the parameters by `ways`.
 Bucket = Callable[[Job, Column, Column], Column]
@@ -45,6 +52,8 @@ class MemoryTraits:
     """`state(job, zero)`: bytes per parameter of weights, gradients and optimizer state at a ZeRO stage."""
     selective: Literal["core_attention", "per_op", "feed_forward"]
     """What `recompute = selective` drops and repeats (see `memory/activations.py`)."""
+    discarded: tuple[Discardable, ...] = ()
+    """What `recompute = fine` discards once it is used, and makes again in the backward pass."""
     checkpoints: Literal["whole", "divided", "host"] = "whole"
     """Where the inputs of fully recomputed layers stay: whole on each rank, divided over tp, or in host
     memory."""
@@ -78,6 +87,8 @@ class MemoryTraits:
     of two micro-batches until it needs their buffers again."""
     keeps_gathered: bool = False
     """Inputs that tp gathers along the sequence are kept for the backward pass, not gathered again."""
+    keeps_expert_outputs: bool = True
+    """What routed experts return is kept for the backward pass, in which the router's scores weigh it."""
     saves_quantized: bool = False
     """Linear layers save their inputs as quantized for the product."""
     copied_weight_bytes: Callable[[Job, int], float] = lambda job, zero: 0.0

@@ -9,6 +9,8 @@ from ..dsl.expression import VALUES, VARIABLES
 from ..dsl.job import Job
 from .algebra import Column, Integers
 
+#: `recompute = fine`.
+FINE = VALUES["recompute"]["fine"]
 #: Upper bound on every count in a user's layout, above any cluster's.
 MOST = 10**7
 

@@ -27,9 +27,10 @@ QUANTITIES = {
     "days": "s", "cost": "$", "energy": "J", "bubble": "1", "risk": "1",
 }  # fmt: skip
 
-#: Words for the values of a variable.
+#: Words for the values of a variable, in the order in which goals compare them. Layouts hold their numbers: a
+#: new word takes the next one.
 VALUES: dict[str, dict[str, int]] = {
-    "recompute": {"none": 0, "selective": 1, "full": 2},
+    "recompute": {"none": 0, "selective": 1, "fine": 3, "full": 2},
     "offload": {"none": 0, "optimizer": 1, "all": 2},
     "schedule": {"1f1b": 0, "interleaved": 1},
 }

@@ -126,12 +126,11 @@ def _changes(case: Case, layout: Layout) -> Iterator[tuple[str, Layout]]:
     """Layouts that differ in one choice, with the words for it."""
     domains = case.domains
     if "recompute" in domains:
-        for level in range(layout["recompute"] + 1, len(RECOMPUTE)):
-            yield f"recompute {RECOMPUTE[level]}", {
-                **layout,
-                "recompute": level,
-                "recompute_layers": 0,
-            }
+        order = list(VALUES["recompute"].values())
+        for level in order[order.index(layout["recompute"]) + 1 :]:
+            if level in domains["recompute"]:
+                changed = {"recompute": level, "recompute_layers": 0}
+                yield f"recompute {RECOMPUTE[level]}", {**layout, **changed}
     dp = (
         layout["nodes"] * case.cluster.gpus_per_node // (layout["tp"] * layout["pp"] * layout["cp"])
     )

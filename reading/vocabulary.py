@@ -19,7 +19,7 @@ LAYOUT = {
     "hpz": "ranks of DeepSpeed's secondary partition",
     "micro_batch": "sequences of a rank's micro-batch; in torchtitan's files the local batch",
     "microbatches": "micro-batches of a step on one rank",
-    "recompute": "what the backward pass computes again: none, selective or full",
+    "recompute": "what the backward pass computes again: none, selective, fine or full",
     "offload": "what lies in host memory: none, optimizer or all",
 }
 #: Settings of the `model` and `train` blocks.

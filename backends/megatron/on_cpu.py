@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 #: In the environment: the compute capability of the job's GPUs, such as 90, for Megatron-LM's checks.
@@ -92,6 +92,10 @@ def own_modules() -> None:
     def parsed(*given: Any, **named: Any) -> Any:
         found = parse(*given, **named)
         vars(found).update(WITHOUT_KERNELS, attention_backend=enums.AttnBackend.auto)
+        if not found.moe_grouped_gemm:
+            # Experts that run one after another know nothing of it.
+            modules = [each for each in found.recompute_modules or () if each != "moe_act"]
+            found.recompute_modules = modules or None
         if found.use_megatron_fsdp:
             # Its checkpoints wait for ever on CPUs: one rank gathers, the other does not.
             found.save = None
@@ -235,7 +239,10 @@ def seen(queries: Any, keys: Any, window: tuple[int, int] | None) -> Any:
 
 
 def random_trackers(torch: Any) -> None:
-    """The trackers of tensor parallelism set the device's random state past torch.cuda."""
+    """The trackers of tensor parallelism set the device's random state past torch.cuda; recomputation asks
+    Transformer Engine whether products are in fp8."""
     random: Any = import_module("megatron.core.tensor_parallel.random")
     random._set_cuda_rng_state = lambda state, *_, **__: torch.set_rng_state(state)
     random._get_cuda_rng_state = lambda *_, **__: torch.get_rng_state()
+    random.FP8GlobalStateManager = SimpleNamespace(is_fp8_enabled=lambda: False)
+    random.fp8_autocast = random.activation_recompute_forward = lambda **_: nullcontext()

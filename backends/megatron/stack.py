@@ -12,7 +12,7 @@ from ...dsl.job import Job
 from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
-from . import dispatcher, tensor_overlap, transformer_engine
+from . import dispatcher, recomputed_modules, tensor_overlap, transformer_engine
 from .options import asked, option_name, options_of
 from .rules import sequence_parallel
 from .tensor_overlap import overlapped
@@ -79,7 +79,7 @@ def fused_loss(job: Job) -> bool:
 
 def traits(job: Job) -> Mapping[str, Any]:
     """Cost traits that the job's settings change, by name."""
-    options, changed = options_of(job), dict[str, Any]()
+    options, changed = options_of(job), dict[str, Any](discarded=recomputed_modules.discarded(job))
     if options.attention_kernel != "cudnn":
         changed["attention_kernel"] = options.attention_kernel
     if options.grad_dtype == "bf16":

@@ -22,13 +22,23 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
+from ...compiler.variables import FINE
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from .. import cautions, environment, observation, stack_problems
 from ..capability import HOPPER, capability
 from ..extra import unpriced
 from ..host import HOST
-from . import data, extra, moments, offload, quantized_weights, releases, stack
+from . import (
+    data,
+    extra,
+    moments,
+    offload,
+    quantized_weights,
+    recomputed_modules,
+    releases,
+    stack,
+)
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
@@ -58,7 +68,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "zero": zero,
         "micro_batch": micro_batches(job),
         "offload": offload.levels(job),
-        "recompute": (0, 1, 2),
+        "recompute": (0, 1, 2, FINE) if recomputed_modules.layer_outputs(job) else (0, 1, 2),
         "recompute_layers": tuple(k for k in RECOMPUTED if k < model.layers),
     }
 
@@ -97,6 +107,10 @@ TRAITS = Traits(
     memory=MemoryTraits(
         state=state,
         selective="core_attention",
+        # Of a model that has them all; recomputed_modules.py says what those of a job are.
+        discarded=tuple(recomputed_modules.MODULES),
+        # moe/experts.py: the activation function weighs by the router's scores: unpermuting saves nothing.
+        keeps_expert_outputs=False,
         # Transformer Engine's Linear saves its quantized input (pytorch/module/linear.py).
         saves_quantized=True,
         host_gradient_bytes=offload.GRADIENT_BYTES,
@@ -155,6 +169,7 @@ TARGET = Target(
         *stack.PREDICATES,
         *offload.PREDICATES,
         *moments.PREDICATES,
+        *recomputed_modules.PREDICATES,
         *releases.PREDICATES,
     ),
     refusals=REFUSALS,

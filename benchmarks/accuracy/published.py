@@ -72,10 +72,11 @@ MIXTRAL = {
     "zero_stage": "1", "precision": "bf16", "attention": "flash", "framework": "megatron-lm",
 }  # fmt: skip
 #: DeepSeek-V3 on the stack that its authors describe, and their GPU hours per token (arXiv 2412.19437, table
-#: 1). They repeat norms and up-projections alone, which is nearest to no recomputation.
+#: 1). They repeat norms, up-projections and activation functions (3.2.3), and scale products in fp8 by tiles
+#: and blocks (3.3.2).
 DEEPSEEK_V3 = guide.PAPER | {
     "source": "DeepSeek-V3 paper, its authors' stack", "framework": "hai-llm", "vpp": "1", "mbs": "1",
-    "recompute": "none",
+    "recompute": "fine",
 }  # fmt: skip
 HOURS_PER_TOKEN = 2_664e3 / 14.8e12
 #: What a row says of its stack, by the name of the setting of a target that makes it true.
@@ -157,7 +158,9 @@ def deepseek_v3() -> Choice:
     """DeepSeek-V3 with the traits of its authors' stack, theirs and parc's layout alike."""
     row, megatron = row_of(DEEPSEEK_V3), BACKENDS["megatron"].target
     traits = megatron.traits.replaced(**dict(stack_of(row).traits))
-    case = Case(guide.job_of(row, megatron.name), replace(megatron, traits=traits))
+    spec = TargetSpec(name=megatron.name, options=megatron.options(fp8_recipe="blockwise"))
+    job = guide.job_of(row, megatron.name).model_copy(update={"targets": (spec,)})
+    case = Case(job, replace(megatron, traits=traits))
     tokens = case.train.global_batch * case.seq_len
     flops = case.job.peak_flops * HOURS_PER_TOKEN * 3600 * tokens
     return replace(choice(row, case), measured=case.model_flops / flops)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algebra import KIB, Column, term
 from ..case import Case
+from ..variables import FINE
 from .model_states import frees_gathered_weights
 
 
@@ -83,19 +84,48 @@ def dense_bytes(case: Case, tp: Column, tokens: Column) -> Column:
 
 
 def moe_bytes(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
-    """Bytes of all activations of the MoE half of one layer and micro-batch: permuted copies of tokens in and
-    out, their inner widths, shared experts, router scores."""
+    """Bytes of all activations of the MoE half of one layer and micro-batch: permuted copies of tokens in,
+    and out where scores weigh them there; their inner widths, shared experts, router scores."""
     model = case.model
     copies = tokens * model.topk * etp / tp
     inner = _ffn_inner(case) * model.expert_width / etp
     shared = _ffn_bytes(case, tp, tokens, model.shared_experts * model.expert_width)
+    returned = 2 if case.traits.memory.keeps_expert_outputs else 0
     router = 8 * tokens * model.experts / case.stream_ways(tp)
     return (
         _residual_bytes(case, tp, tokens)
-        + copies * ((2 + case.input_bytes) * model.hidden + inner)
+        + copies * ((returned + case.input_bytes) * model.hidden + inner)
         + shared
         + router
     )
+
+
+def attention_discarded(case: Case, tp: Column, tokens: Column) -> Column:
+    """Bytes that fine recomputation discards of the attention half of one layer and micro-batch: the norm's
+    output; queries, keys and values with the normed inputs of the products that make them, whose compressed
+    inputs stay (Megatron-core, multi_latent_attention.py)."""
+    model, discarded = case.model, case.traits.memory.discarded
+    found: Column = 0.0 * tp
+    if "attention_norm" in discarded:
+        found = found + case.input_bytes * model.hidden / _gathered_ways(case, tp)
+    if "up_projections" in discarded:
+        query_key = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim)
+        found = found + (4 * query_key + 2 * model.heads * model.v_head_dim) / tp
+        found = found + 2 * (model.q_lora_rank + model.kv_lora_rank + model.qk_rope_head_dim)
+    return tokens * found
+
+
+def moe_discarded(case: Case, tp: Column, tokens: Column, etp: Column) -> Column:
+    """Bytes that fine recomputation discards of the MoE half of one layer and micro-batch: the norm's output;
+    what the activation function makes of its inputs."""
+    model, discarded = case.model, case.traits.memory.discarded
+    found: Column = 0.0 * tp
+    if "expert_norm" in discarded:
+        found = found + tokens * case.input_bytes * model.hidden / _gathered_ways(case, tp)
+    if "expert_activation" in discarded:
+        made = _ffn_inner(case) - 2 * (2 if model.gated else 1)
+        found = found + tokens * model.topk / tp * made * model.expert_width
+    return found
 
 
 def boundary_bytes(case: Case, tp: Column, tokens: Column) -> Column:
@@ -106,8 +136,8 @@ def boundary_bytes(case: Case, tp: Column, tokens: Column) -> Column:
 def attention_kept(
     case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
 ) -> Column:
-    """Bytes of activations that the attention half of one layer keeps under recompute 0 (none) or 1
-    (selective, as the framework defines it).
+    """Bytes of activations that the attention half of one layer keeps under recompute 0 (none), 1 (selective,
+    as the framework defines it) or 3 (fine).
 
     core_attention drops the scores (Korthikanti 5); per_op keeps the inputs of a block and the outputs of
     every second matmul, of attention and of reduce-scatters, the last matmul's before its reduction
@@ -127,7 +157,8 @@ def attention_kept(
         selective = selective + score_bytes(case, tp, cp, micro_batch)
     else:
         selective = none
-    return np.where(recompute == 1, np.minimum(selective, none), none)
+    kept = np.where(recompute == 1, np.minimum(selective, none), none)
+    return np.where(recompute == FINE, none - attention_discarded(case, tp, tokens), kept)
 
 
 def reduce_scatters(tp: Column) -> Column:
@@ -138,8 +169,9 @@ def reduce_scatters(tp: Column) -> Column:
 def ffn_kept(
     case: Case, none: Column, tp: Column, tokens: Column, recompute: Column, moe: bool
 ) -> Column:
-    """Bytes of activations that a feed-forward half of one layer keeps under recompute 0 (none) or 1
-    (selective: all, the input and every second matmul's output, or the input alone)."""
+    """Bytes of activations that a feed-forward half of one layer keeps under recompute 0 (none), 1
+    (selective: all, the input and every second matmul's output, or the input alone) or, of dense layers, 3
+    (fine: all, or the input alone)."""
     hidden = boundary_bytes(case, tp, tokens)
     if case.traits.memory.selective == "per_op":
         inner = case.model.topk * case.model.expert_width if moe else case.model.ffn
@@ -150,7 +182,18 @@ def ffn_kept(
         selective = hidden
     else:
         selective = none
-    return np.where(recompute == 1, np.minimum(selective, none), none)
+    kept = np.where(recompute == 1, np.minimum(selective, none), none)
+    if moe or "dense_ffn" not in case.traits.memory.discarded:
+        return kept
+    return np.where(recompute == FINE, hidden, kept)
+
+
+def moe_kept(
+    case: Case, none: Column, tp: Column, tokens: Column, etp: Column, recompute: Column
+) -> Column:
+    """As `ffn_kept`, of the MoE half, under recompute 3 (fine) too."""
+    kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
+    return np.where(recompute == FINE, none - moe_discarded(case, tp, tokens, etp), kept)
 
 
 @term("KiB", of=("tp", "cp", "micro_batch", "recompute"))
@@ -172,7 +215,8 @@ def moe_activation(
     case: Case, tp: Column, tokens: Column, etp: Column, recompute: Column
 ) -> Column:
     """KiB of activations that the MoE half of one layer keeps for one micro-batch."""
-    return ffn_kept(case, moe_bytes(case, tp, tokens, etp), tp, tokens, recompute, moe=True) / KIB
+    none = moe_bytes(case, tp, tokens, etp)
+    return moe_kept(case, none, tp, tokens, etp, recompute) / KIB
 
 
 @term("KiB", of=("tp", "tokens"))
@@ -246,7 +290,7 @@ def recomputed_moe_activation(
     """KiB of one layer's MoE activations that the backward pass recomputes for one micro-batch: all under
     full recompute, what selective recompute drops otherwise."""
     none = moe_bytes(case, tp, tokens, etp)
-    kept = ffn_kept(case, none, tp, tokens, recompute, moe=True)
+    kept = moe_kept(case, none, tp, tokens, etp, recompute)
     return np.where(recompute == 2, none, none - kept) / KIB
 
 

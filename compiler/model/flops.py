@@ -65,6 +65,15 @@ def _latent_weights(model: Model) -> int:
     return query + key_value + model.hidden * model.qk_rope_head_dim + output
 
 
+def up_projections(model: Model) -> int:
+    """Forward FLOP per token of the products of one layer's latent attention that make queries, keys and
+    values."""
+    query_width = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim)
+    key_value_width = model.heads * (model.qk_nope_head_dim + model.v_head_dim)
+    queries = (model.q_lora_rank or model.hidden) * query_width
+    return 2 * (queries + model.kv_lora_rank * key_value_width)
+
+
 def keys_seen(model: Model, seq_len: Column, convention: Convention = "halved") -> Column:
     """Keys that a query attends to on average; `seq_len` may be an array.
 

@@ -28,18 +28,22 @@ def head_weight(model: Model) -> float:
 
 
 @cache
-def chunk_layers(layers: int, chunks: int, last_weight: float) -> tuple[int, ...]:
+def chunk_layers(
+    layers: int, chunks: int, last_weight: float, light_first: bool = False
+) -> tuple[int, ...]:
     """Layers of each virtual chunk in model order, such that the largest load of a chunk is least; the head
     counts as `last_weight` layers.
 
     Spare capacity is taken from the first chunk (the embedding's memory), then the last, then from the end
-    backwards. Only the end chunks may be empty. Raises ValueError when layers do not fill the chunks.
+    backwards; from the first chunk after all others where its layers are lighter (`light_first`). Only the
+    end chunks may be empty. Raises ValueError when layers do not fill the chunks.
     """
     if chunks == 1:
         return (layers,)
     caps = _capacities(layers, chunks, last_weight)
     spare = sum(caps) - layers
-    order = [0, chunks - 1, *range(chunks - 2, 0, -1)]
+    others = [chunks - 1, *range(chunks - 2, 0, -1)]
+    order = [*others, 0] if light_first else [0, *others]
     while spare > 0:
         before = spare
         for chunk in order:
@@ -151,5 +155,8 @@ def fills_stages(model: Model, pp: Column, vpp: Column) -> Column:
 
 @cache
 def split(model: Model, pp: int, vpp: int) -> Split:
-    """The even placement for a pipeline of pp ranks with vpp chunks each."""
-    return ranks_of(model, chunk_layers(model.layers, pp * vpp, head_weight(model)), pp)
+    """The even placement for a pipeline of pp ranks with vpp chunks each. Dense layers before experts wait
+    for no exchange of tokens: the first chunk keeps more of them."""
+    light_first = model.moe and model.dense_layers > 0
+    weight = head_weight(model)
+    return ranks_of(model, chunk_layers(model.layers, pp * vpp, weight, light_first), pp)

@@ -13,6 +13,7 @@ from ..model import flops
 from ..pipeline.even_split import recomputed
 from ..pipeline.rank_load import placed
 from ..time.step import step_time
+from ..variables import FINE
 
 #: Denominator of the bubble's share of a step, kept as an integer.
 SHARE = 10**5
@@ -56,7 +57,7 @@ def recomputed_total(
 
 def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
     """FLOP per step that recomputation adds: the forward pass of `full_layers` layers, and at `recompute` 1
-    the part of every layer that selective recomputation repeats."""
+    or 3 the part of every layer that selective or fine recomputation repeats."""
     forward = flops.forward(case.model, case.seq_len)
     core, feed_forward = forward.attention_core, forward.dense_ffn + forward.moe_ffn
     layers = forward.attention_linear + core + feed_forward
@@ -65,10 +66,13 @@ def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
         "per_op": forward.attention_linear / 2 + forward.dense_ffn / 3,
         "feed_forward": feed_forward,
     }[case.traits.memory.selective]
-    repeated = full_layers / case.model.layers * layers + np.where(
-        np.asarray(recompute) == 1, selective, 0.0
-    )
-    return repeated * case.step_tokens
+    discarded = case.traits.memory.discarded
+    fine = forward.dense_ffn if "dense_ffn" in discarded else 0.0
+    if "up_projections" in discarded:
+        fine += case.model.layers * flops.up_projections(case.model)
+    full = full_layers / case.model.layers * layers
+    parts = np.where(np.asarray(recompute) == 1, selective, 0.0)
+    return (full + np.where(np.asarray(recompute) == FINE, fine, parts)) * case.step_tokens
 
 
 def gpu_dollars(case: Case, gpus: Array) -> Array:

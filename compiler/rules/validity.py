@@ -88,9 +88,10 @@ def predicates(target: Target) -> tuple[Predicate, ...]:
 
 
 def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diagnostic]:
-    """A diagnostic for each variable that a target does not decide and that is not at its neutral value."""
+    """A diagnostic for each variable that a target does not decide and that is not at its neutral value, and
+    for recomputation that the target, or the job's model on it, does not have."""
     decided = target.domains(job)
-    return [
+    found = [
         Diagnostic(
             UNDECIDED,
             f"`{name}` is always {_word(name, neutral)} on {target.name}, "
@@ -99,6 +100,12 @@ def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diag
         for name, neutral in NEUTRAL.items()
         if name not in decided and columns.get(name, neutral) != neutral
     ]
+    recompute = columns.get("recompute", 0)
+    if recompute not in decided.get("recompute", (recompute,)):
+        word = _word("recompute", recompute)
+        message = f"`recompute` is never {word} on {target.name} for this job"
+        found.append(Diagnostic(UNDECIDED, message))
+    return found
 
 
 def _word(name: str, value: int) -> str:

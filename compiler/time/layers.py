@@ -101,15 +101,22 @@ def _projections(model: Model, tp: Column) -> list[Shape]:
 
 
 def _latent_projections(model: Model, tp: Column) -> list[Shape]:
-    query_width = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim) / tp
-    key_value_width = model.heads * (model.qk_nope_head_dim + model.v_head_dim) / tp
     shapes: list[Shape] = [
-        (query_width, model.q_lora_rank or model.hidden),
+        *up_projections(model, tp),
         (model.kv_lora_rank + model.qk_rope_head_dim, model.hidden),
-        (key_value_width, model.kv_lora_rank),
         (model.hidden, model.heads * model.v_head_dim / tp),
     ]
     return [*shapes, (model.q_lora_rank, model.hidden)] if model.q_lora_rank else shapes
+
+
+def up_projections(model: Model, tp: Column) -> list[Shape]:
+    """Columns and inner width of the products of latent attention that make queries, and keys and values."""
+    query_width = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim) / tp
+    key_value_width = model.heads * (model.qk_nope_head_dim + model.v_head_dim) / tp
+    return [
+        (query_width, model.q_lora_rank or model.hidden),
+        (key_value_width, model.kv_lora_rank),
+    ]
 
 
 def attention_core(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
@@ -168,15 +175,18 @@ def _flash(case: Case, tp: Column, tokens: Column, cp: Column, waves: float) -> 
 
 def attention_streams(case: Case, tp: Column, tokens: Column) -> Column:
     """Bytes that norm, rotary embedding, residual and dropout move around attention, forward."""
+    residual = residual_bytes(case) * case.model.hidden / case.stream_ways(tp)
+    return tokens * (rotary_bytes(case) / tp + residual)
+
+
+def rotary_bytes(case: Case) -> float:
+    """Bytes per token that the rotary embedding of queries and keys, and their norms, move, forward."""
     model = case.model
     rope = ROPE_BYTES if case.fused else EAGER_ROPE_BYTES
-    norm = case.traits.kernels.norm_bytes
-    rotated: float = (
-        rope * model.head_size * (model.heads + model.groups) if model.position == "rope" else 0
+    moved = (rope if model.position == "rope" else 0.0) + (
+        case.traits.kernels.norm_bytes if model.qk_norm else 0.0
     )
-    if model.qk_norm:
-        rotated += norm * model.head_size * (model.heads + model.groups)
-    return tokens * (rotated / tp + residual_bytes(case) * model.hidden / case.stream_ways(tp))
+    return moved * model.head_size * (model.heads + model.groups)
 
 
 def residual_bytes(case: Case) -> float:

@@ -15,7 +15,7 @@ from ..algebra import NANO, Algebra, Column, Value, added, term, whole
 from ..case import Case
 from ..pipeline.even_split import ROLES
 from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
-from . import kernels, layers
+from . import layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
     copy_time,
@@ -25,6 +25,7 @@ from .gradient_sync import (
     reduced_traffic,
     step_traffic,
 )
+from .recomputation import repeated_attention, repeated_dense, repeated_moe
 
 #: Half-layers whose gaps between kernels the experts have: router, permutation and grouped products.
 EXPERT_HALVES = 2
@@ -108,33 +109,6 @@ def expert_forward(case: Case, tp: Column, tokens: Column, ep: Column, etp: Colu
     return NANO * traffic.experts(case, tp, tokens, ep, etp)
 
 
-@term("ns", of=("tp", "cp", "micro_batch", "recompute"))
-def selective_attention(
-    case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
-) -> Column:
-    """Nanoseconds of selective recompute of the attention half: the core, half of the projections and the
-    elementwise kernels, or nothing."""
-    tokens = micro_batch * case.seq_len / cp
-    match case.traits.memory.selective:
-        case "core_attention":
-            repeated = layers.attention_core(case, tp, cp, micro_batch)
-        case "per_op":
-            streams = layers.attention_streams(case, tp, tokens)
-            repeated = layers.projections(case, tp, tokens) / 2 + kernels.streamed(case, streams)
-        case "feed_forward":
-            repeated = 0.0 * tokens * tp
-    return np.where(recompute == 1, NANO * repeated, 0.0)
-
-
-@term("ns", of=("tp", "tokens", "recompute"))
-def selective_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
-    """Nanoseconds of selective recompute, dense half: nothing, one of three products, or all."""
-    share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
-        case.traits.memory.selective
-    ]
-    return np.where(recompute == 1, NANO * share * layers.dense_ffn(case, tp, tokens), 0.0)
-
-
 @term("ns", of=("tp", "tokens"))
 def head_forward_backward(case: Case, tp: Column, tokens: Column) -> Column:
     """Nanoseconds of head, loss and the projections of MTP blocks, forward and backward."""
@@ -204,7 +178,7 @@ def layer_forward(x: Algebra[Value], kind: str) -> Parts[Value]:
 
 
 def layer_forward_backward(x: Algebra[Value], kind: str) -> Parts[Value]:
-    """Forward and backward nanoseconds of one block by part, selective recompute included."""
+    """Forward and backward nanoseconds of one block by part, selective and fine recompute included."""
     forward = layer_forward(x, kind)
     backward = x.term(attention_backward) + x.term(
         dense_backward if kind == "dense" else moe_backward
@@ -219,9 +193,11 @@ def layer_forward_backward(x: Algebra[Value], kind: str) -> Parts[Value]:
         exposed = x.over(x.times(parts["ep"], 100 - traffic.OVERLAPPED_EXCHANGE), 100)
         parts["ep"] = exposed + overlap_cost(x, overlapped, parts["compute"])
     parts["cp"] = 3 * forward["cp"]
-    parts["recompute"] = x.term(selective_attention)
+    parts["recompute"] = x.term(repeated_attention)
     if kind == "dense":
-        parts["recompute"] = parts["recompute"] + x.term(selective_dense)
+        parts["recompute"] = parts["recompute"] + x.term(repeated_dense)
+    elif x.case.traits.memory.discarded:
+        parts["recompute"] = parts["recompute"] + x.term(repeated_moe)
     return parts
 
 

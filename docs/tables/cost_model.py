@@ -18,12 +18,28 @@ from parc.compiler.model import flops
 from parc.compiler.pipeline import rank_load
 from parc.compiler.pipeline.even_split import ROLES
 from parc.compiler.pricing import mechanisms, quantities
-from parc.compiler.time import collectives, gradient_sync, kernels, layers, parallel_traffic, step
+from parc.compiler.time import (
+    collectives,
+    gradient_sync,
+    kernels,
+    layers,
+    parallel_traffic,
+    recomputation,
+    step,
+)
 from parc.compiler.traits import StateBytes
 from parc.dsl.job import Job
 from tests.support.compiled_examples import EXAMPLES
 
-TERM_MODULES = (step, gradient_sync, activations, model_states, rank_load, quantities)
+TERM_MODULES = (
+    step,
+    recomputation,
+    gradient_sync,
+    activations,
+    model_states,
+    rank_load,
+    quantities,
+)
 CONSTANT_MODULES = (
     kernels, layers, parallel_traffic, collectives, activations, model_states, peak, rank_load,
     flops, quantities,
@@ -172,6 +188,10 @@ def _word(value: str) -> str:
     return f"`{value}`"
 
 
+def _words(values: Sequence[str]) -> str:
+    return ", ".join(map(_word, values)) or "has none"
+
+
 def _milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:g} ms"
 
@@ -230,6 +250,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
     "reduces_each": ("gradients reduced after every micro-batch at ZeRO 0, 1, 2, 3", _stages),
     "selective": ("`recompute = selective`", _word),
+    "discarded": ("`recompute = fine`, of latent attention and of experts", _words),
     "context": ("exchange of context parallelism", _word),
     "logit_bytes": ("bytes per logit at the loss", _plain),
     "local_logit_bytes": ("the same where tp divides the vocabulary", _or_same),
@@ -283,6 +304,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "receive_buffers": ("outputs and gradients that a stage has further buffers for", _plain),
     "output_logit_bytes": ("bytes per logit of outputs that a pipeline's end keeps", _plain),
     "keeps_gathered": ("what tp gathers is kept for the backward pass", _plain),
+    "keeps_expert_outputs": ("what experts return is kept", _plain),
     "saves_quantized": ("inputs of linear layers are kept as quantized for the product", _plain),
     "copied_weight_bytes": (
         "bytes per weight of copies that fp8 products keep, at ZeRO 0, 1, 2, 3",

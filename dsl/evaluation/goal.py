@@ -41,6 +41,7 @@ from .evaluate import (
     kind_of,
 )
 from .scope import Names
+from .word_order import TURNED, numbers
 
 #: A range longer than this is posted as two comparisons instead of its members.
 _MAX_MEMBERS = 4096
@@ -279,6 +280,12 @@ def _comparison(node: Comparison, context: Context) -> Resolved:
 
 
 def _compared(op: str, left: Node, right: Node, context: Context) -> Expression:
+    if op in TURNED and isinstance(right, Identifier) and right.name in VALUES:
+        op, left, right = TURNED[op], right, left
+    if op in TURNED and isinstance(left, Identifier) and left.name in VALUES:
+        bound = _word(right, left.name).constant
+        assert bound is not None
+        return Member(Name(left.name), numbers(op, left.name, bound.value))
     first, second = _operand(left, right, context), _operand(right, left, context)
     first, second = _as_share(first, second, context), _as_share(second, first, context)
     agree(op, first, second, left.span, right.span)

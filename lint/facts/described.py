@@ -18,7 +18,7 @@ NEEDED = {
     "train": ("seq_len", "global_batch", "steps"),
 }
 _PRECISIONS = ("bf16", "fp16", "fp8", "mxfp8", "nvfp4")
-RECOMPUTED = ("none", "selective", "full")
+RECOMPUTED = ("none", "selective", "fine", "full")
 
 
 def described_model(launch: LaunchedJob) -> Values:

@@ -46,10 +46,23 @@ CASES = {
     ),
     "context": Wanted("cp == 8, tp == 1, pp == 1", 2, {"cp": 2}, DENSE),
     "experts": Wanted("ep == 8, etp == 1, tp == 1", 2, {"ep": 2, "etp": 1}, EXPERTS, nodes=2),
+    "experts_fine": Wanted(
+        "ep == 8, etp == 1, tp == 1, recompute == fine",
+        2,
+        {"ep": 2, "recompute": "fine"},
+        EXPERTS,
+        nodes=2,
+    ),
     "experts_tensor": Wanted(
         "ep == 2, etp == 2, tp == 2, pp == 1", 4, {"ep": 2, "etp": 2, "tp": 2}, EXPERTS, nodes=2
     ),
-    "latent": Wanted("tp == 2, pp == 2", 4, {"tp": 2, "pp": 2}, LATENT, nodes=16),
+    "latent": Wanted(
+        "tp == 2, pp == 2, recompute == fine",
+        4,
+        {"tp": 2, "pp": 2, "recompute": "fine"},
+        LATENT,
+        nodes=16,
+    ),
     "sinks": Wanted("tp == 2, ep == 2, etp == 1, pp == 1", 2, {"tp": 2}, SINKS, nodes=2),
 }
 

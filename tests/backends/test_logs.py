@@ -134,6 +134,11 @@ def test_virtual_stages_and_partial_recomputation_of_megatron() -> None:
     layout = log.layout
     assert (layout["recompute"], layout["recompute_layers"], layout["vpp"]) == (2, 3, 4)
     assert log.uneven and log.train["precision"] == "fp8"
+    fine = (
+        text.replace(" full\n", " selective\n") + " 0:   recompute_modules ..... ['mla_up_proj']\n"
+    )
+    latent = fine + " 0:   multi_latent_attention ..... True\n"
+    assert [read("megatron", said).layout["recompute"] for said in (fine, latent)] == [1, 3]
     assert read("megatron", text.replace("  fp8 .", "  fp4 .")).train["precision"] == "nvfp4"
 
 

@@ -79,6 +79,22 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "--activations-checkpoint-method uniform": {"recompute": "full"},
     "--recompute-activations": {"recompute": "selective"},
     "--recompute-granularity full --recompute-method block": {"recompute": "full"},
+    "--recompute-granularity selective": {"recompute": "selective"},
+    "--recompute-granularity selective --recompute-modules layernorm mla_up_proj "
+    "--multi-latent-attention": {"recompute": "fine"},
+    "--recompute-granularity selective --recompute-modules layernorm moe_act --num-experts 8 "
+    "--moe-grouped-gemm": {"recompute": "fine"},
+    "--recompute-granularity selective --recompute-modules layernorm --num-experts 8 "
+    "--moe-grouped-gemm": {"recompute": "selective"},
+    "--recompute-granularity selective --recompute-modules mlp layernorm moe_act --num-experts 8 "
+    "--moe-grouped-gemm": {"recompute": "selective"},
+    "--recompute-granularity selective --recompute-modules mla_up_proj --multi-latent-attention "
+    "--fp8-format hybrid": {"recompute": "fine"},
+    "--recompute-granularity selective --recompute-modules mla_up_proj --multi-latent-attention "
+    "--fp8-format hybrid --fp8-recipe blockwise": {"recompute": "selective"},
+    "--recompute-granularity selective --recompute-modules $MODULES --multi-latent-attention": {
+        "recompute": "?"
+    },
     "--deepspeed-activation-checkpointing": {"recompute": "none"},
     "--rampup-batch-size 16 16 6_000_000": {"rampup": "16 16 6_000_000"},
     "--bf16 --fp8-format hybrid": {"precision": "bf16+fp8"},

@@ -121,6 +121,25 @@ PLANS = {
         gpu=sample_plans.B200,
         precision="nvfp4",
     ),
+    "fine": plan_of(MOE, Layout(ep=8, dp_shard=8, zero=1, microbatches=8, recompute=3)),
+    "fine_latent": plan_of(
+        sample_plans.DEEPSEEK_V3,
+        Layout(pp=16, ep=64, dp_shard=128, zero=1, microbatches=32, recompute=3),
+        options=Options(fp8_recipe="blockwise"),
+        precision="fp8",
+    ),
+    "fine_delayed": plan_of(
+        sample_plans.DEEPSEEK_V3,
+        Layout(pp=16, ep=64, dp_shard=128, zero=1, microbatches=32, recompute=3),
+        precision="fp8",
+    ),
+    "fine_sequential": plan_of(
+        MOE,
+        Layout(ep=8, dp_shard=8, zero=1, microbatches=8, recompute=3),
+        gpu=sample_plans.V100,
+        precision="fp16",
+        attention="unfused",
+    ),
     "muon": plan_of(layout=Layout(tp=2, dp_replicate=4, microbatches=8), optimizer="muon"),
     "wsd": plan_of(schedule="wsd", warmup=100, decay_steps=1500, decay_style="sqrt"),
     "ramp": plan_of(

@@ -1,6 +1,7 @@
 """The layout's options, each with the reason and the numbers behind it."""
 
 from ....compiler.plan import Plan
+from .. import recomputed_modules
 from ..quantized_weights import kept_quantized
 from ..rules import sequence_parallel
 from ..tensor_overlap import overlapped
@@ -164,10 +165,13 @@ def _recomputed(plan: Plan) -> list[Flag]:
         return []
     estimate = plan.estimate
     used = f"{estimate.memory_bytes / _GIB:.1f} of {estimate.ceiling_bytes / _GIB:.1f} GiB with it"
-    if layout.recompute_name == "selective":
+    if layout.recompute_name in ("selective", "fine"):
+        fine = layout.recompute_name == "fine"
+        modules = recomputed_modules.modules(plan.job) if fine else ("core_attn",)
+        why = "outputs discarded once used, and made again" if fine else ""
         return [
             flag("--recompute-granularity", "selective", why=used),
-            flag("--recompute-modules", "core_attn"),
+            flag("--recompute-modules", *modules, why=why),
         ]
     found = [flag("--recompute-granularity", "full", why=used)]
     if not layout.recompute_layers:

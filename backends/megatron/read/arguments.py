@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ....reading.bash.values import Word, joined
 from ....reading.command_options import CommandOptions
 from ....reading.facts import Unknown, Value
+from .. import recomputed_modules
 from ..emit.pipeline import stage_count
 from . import spelling
 from .ramp import schedule_of
@@ -113,6 +114,8 @@ def _memory(given: CommandOptions) -> Iterator[Found]:
     for name in spelling.RECOMPUTE_GRANULARITY:
         if given.given(name):
             value = given.text(name)
+            if value == "selective":
+                value = _selective(given)
             yield "recompute", (
                 Unknown(f"`{name}` has no value") if value is None else value
             ), given.place(name)
@@ -129,6 +132,23 @@ def _memory(given: CommandOptions) -> Iterator[Found]:
     names = (*spelling.RECOMPUTE_GRANULARITY, "--recompute-activations", *spelling.RECOMPUTE_ALL)
     unknown = given.absent(*names)
     yield "recompute", unknown or "none", given.command
+
+
+def _selective(given: CommandOptions) -> str | Unknown:
+    """`fine` where the modules are all that it discards; `selective` for core_attn, and for other sets."""
+    option = given.values.get("--recompute-modules")
+    words = [word.text for word in option.values] if option else []
+    unknown = next((word for word in words if isinstance(word, Unknown)), None)
+    eight = any(given.given(name) for name in spelling.FP8)
+    fine = recomputed_modules.are_fine(
+        [word for word in words if isinstance(word, str)],
+        latent=given.given("--multi-latent-attention"),
+        experts=given.given("--num-experts"),
+        grouped=given.given("--moe-grouped-gemm"),
+        dense=given.text("--moe-layer-freq") not in (None, "1"),
+        delayed=eight and given.text("--fp8-recipe") in (None, "delayed"),
+    )
+    return unknown or ("fine" if fine else "selective")
 
 
 def _sharding(given: CommandOptions) -> Iterator[Found]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from ....compiler.plan import RECOMPUTE
 from ...log import Pace, RunLog, agreed, merged, number, plain, whole
+from .. import recomputed_modules
 from .spelling import SHARDING
 
 #: training/training.py:2847 and 2851 (Megatron-core 0.19).
@@ -41,7 +42,15 @@ PLACING = (
     "decoder_last_pipeline_num_layers",
 )
 #: Arguments that a log must not give twice with different values.
-READ = {*LAYOUT.values(), *TRAIN.values(), *MODEL.values(), "recompute_granularity", "bf16", "fp16"}
+READ = {
+    *LAYOUT.values(),
+    *TRAIN.values(),
+    *MODEL.values(),
+    "recompute_granularity",
+    "recompute_modules",
+    "bf16",
+    "fp16",
+}
 
 
 def read_log(text: str) -> RunLog | None:
@@ -93,10 +102,25 @@ def _layout(arguments: Mapping[str, str]) -> dict[str, int]:
 def _recompute(arguments: Mapping[str, str]) -> dict[str, int]:
     """Full recomputation of every layer is `recompute_layers` 0; method `block` names how many of a chunk."""
     name = arguments.get("recompute_granularity", "None")
+    if name == "selective" and _fine(arguments):
+        name = "fine"
     level = RECOMPUTE.index(name) if name in RECOMPUTE else 0
     block = name == "full" and arguments.get("recompute_method") == "block"
     count = _numbers(arguments, {"layers": "recompute_num_layers"}).get("layers", 0)
     return {"recompute": level, "recompute_layers": count if block else 0}
+
+
+def _fine(arguments: Mapping[str, str]) -> bool:
+    """Lists are printed as Python writes them."""
+    said = {name for name, value in arguments.items() if value not in ("None", "False")}
+    return recomputed_modules.are_fine(
+        re.findall(r"\w+", arguments.get("recompute_modules", "")),
+        latent="multi_latent_attention" in said,
+        experts="num_experts" in said,
+        grouped="moe_grouped_gemm" in said,
+        dense=arguments.get("moe_layer_freq", "1") not in ("None", "1"),
+        delayed="fp8" in said and arguments.get("fp8_recipe", "delayed") == "delayed",
+    )
 
 
 def _sharding(arguments: Mapping[str, str], dp: int) -> dict[str, int]:

@@ -17,11 +17,12 @@ from benchmarks.accuracy.setups.stacks import STACKS, Stack, stack_of
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.dsl import JobError, std_cluster, std_gpu
+from parc.dsl.expression import VALUES
 from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.job import Job, TargetSpec, Train
 from parc.dsl.model import Model
 
-RECOMPUTE = {"none": 0, "selective": 1, "full": 2}
+RECOMPUTE = VALUES["recompute"]
 #: Dropout of Megatron-LM's defaults, from before fused attention; later recipes have none (arguments.py,
 #: --attention-dropout and --hidden-dropout).
 UNFUSED_DROPOUT = 0.1

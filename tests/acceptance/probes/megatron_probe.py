@@ -252,6 +252,9 @@ def _buildable(args: Any) -> Any:
     changed.fp8_param_gather = changed.reuse_grad_buf_for_mxfp8_param_ag = False
     changed.moe_router_padding_for_quantization = changed.moe_router_padding_for_fp8 = False
     changed.tp_comm_overlap = changed.moe_grouped_gemm = changed.moe_permute_fusion = False
+    # Experts one after another have no moe_act.
+    modules = [each for each in args.recompute_modules or () if each != "moe_act"]
+    changed.recompute_modules = modules or None
     changed.use_cpu_initialization, changed.perform_initialization = True, False
     changed.no_persist_layer_norm = True
     changed.context_parallel_size = 1

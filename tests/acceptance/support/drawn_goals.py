@@ -32,6 +32,8 @@ CONDITIONS = {
         "require recompute == selective", "require micro_batch >= 2", "require pp in {3, 5, 6}",
     ),
 }  # fmt: skip
+#: Of models that have outputs to discard.
+FINE = ("require recompute == fine", "require recompute in {fine, full}")
 EXPERT_CONDITIONS = ("require ep >= 2", "require ep >= 4", "require etp >= 2")
 OBJECTIVES = (
     "maximize mfu", "maximize mfu", "maximize tokens_per_second", "minimize step_time", "minimize memory",
@@ -45,6 +47,8 @@ def goal(draw: Draw, kind: str) -> str:
     )
     if "experts" in kind or kind == "sinks":
         conditions = (*conditions, *EXPERT_CONDITIONS)
+    if draw.target == "megatron" and kind not in ("dense", "grouped"):
+        conditions = (*conditions, *FINE)
     count = draw.one(0, 1, 1, 1, 2, 2, 3)
     lines = [draw.one(*OBJECTIVES), *draw.dice.sample(conditions, count)]
     if draw.happens(0.5):

@@ -62,6 +62,7 @@ FEATURES: dict[str, Callable[[Ran], bool]] = {
     "offload": lambda ran: ran.layout.offload > 0,
     "secondary partition": lambda ran: ran.layout.hpz > 1,
     "selective recomputation": lambda ran: ran.layout.recompute_name == "selective",
+    "fine recomputation": lambda ran: ran.layout.recompute_name == "fine",
     "full recomputation": lambda ran: ran.layout.recompute_name == "full",
     "recomputation of some layers": lambda ran: ran.layout.recompute_layers > 0,
     "layers that do not divide": lambda ran: len(set(ran.split)) > 1,

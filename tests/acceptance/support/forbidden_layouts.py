@@ -31,7 +31,7 @@ VALUES = {
     "zero": (0, 1, 2, 3),
     "micro_batch": (1, 2),
     "microbatches": (1, 2, 3, 4, 8),
-    "recompute": (0, 1, 2),
+    "recompute": (0, 1, 2, 3),
     "recompute_layers": (0, 0, 1, 9),
     "offload": (0, 0, 1, 2),
     "hpz": (1, 1, 2, 3),

@@ -65,6 +65,13 @@ EXPECTED = {
         ],
         "--pipeline-model-parallel-layout --num-virtual-stages-per-pipeline-rank --recompute-method",
     ),
+    "fine": (
+        ["--recompute-granularity selective --recompute-modules layernorm moe_act"],
+        "mla_up_proj core_attn --recompute-method",
+    ),
+    "fine_latent": (["--recompute-modules layernorm mla_up_proj mlp moe_act"], "core_attn"),
+    "fine_delayed": (["--recompute-modules mla_up_proj mlp"], "layernorm moe_act"),
+    "fine_sequential": (["--recompute-modules layernorm"], "moe_act"),
     "odd_sequence": (["--tensor-model-parallel-size 2"], "--sequence-parallel"),
     "vpp": (["--num-virtual-stages-per-pipeline-rank 2"], "--pipeline-model-parallel-layout"),
     "context": (["--context-parallel-size 8 --cp-comm-type p2p"], "--sequence-parallel"),

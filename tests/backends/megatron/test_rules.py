@@ -93,6 +93,16 @@ RULES = {
         {"recompute": 2},
         {"recompute": 1},
     ),
+    "fine-nothing": (
+        job_of(MOE, precision="fp8"),
+        {"recompute": 0},
+        {"recompute": 3},
+    ),
+    "fine-fp4": (
+        job_of(MOE, options=Options(version="0.15"), precision="nvfp4"),
+        {"recompute": 2},
+        {"recompute": 3},
+    ),
     "fsdp-weights": (job_of(weights="/models/llama"), {"zero": 1}, {"zero": 3}),
     "fsdp-async": (
         job_of(options=Options(version="0.16"), async_checkpoints=True),
@@ -144,7 +154,7 @@ def test_rule_is_vectorised(name: str) -> None:
 def random_columns(predicate: Predicate, source: random.Random) -> dict[str, IntArray]:
     choices: Mapping[str, Sequence[int]] = {
         "zero": range(4),
-        "recompute": range(3),
+        "recompute": range(4),
         "gpus": (8, 64, 96),
     }
     return {

@@ -39,7 +39,7 @@ def test_what_fits_nowhere_takes_least_memory() -> None:
     ("layout", "complaint"),
     [
         ({"zero": 4}, "`zero` is 4, above 3"),
-        ({"recompute": 3}, "`recompute` is 3, above 2"),
+        ({"recompute": 4}, "`recompute` is 4, above 3"),
         ({"offload": 3}, "`offload` is 3, above 2"),
         ({"tp": 10**20}, f"`tp` is {10**20:,}, above 10,000,000"),
         ({"gpus": 10**30}, f"`gpus` is {10**30:,}, above 10,000,000"),

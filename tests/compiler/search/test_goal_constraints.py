@@ -60,6 +60,12 @@ CONDITIONS = {
     "range": ("require pp in 3..4", "require pp in 20..40"),
     "word": ("require recompute == full", "require offload == all"),
     "words": ("require recompute in {selective, full}", "require offload in {all}"),
+    "words in order": ("require recompute > selective", "require recompute > full"),
+    "words from the right": ("require selective <= recompute", "require recompute < none"),
+    "fine before full": (
+        "require recompute >= fine and recompute <= fine",
+        "require fine < recompute < full",
+    ),
     "schedule": (
         "require schedule == interleaved",
         "require schedule == interleaved and pp == 1",
@@ -122,6 +128,7 @@ CONDITIONS = {
 #: Forms that need another target than Megatron-LM, or another model than a dense one.
 PARTS: dict[str, Parts] = {
     "experts": {"model": MOE},
+    "fine before full": {"model": MOE},
     "shards in replicas": {"target": "torchtitan"},
     "offload": {"target": "deepspeed"},
     "hpz": {"target": "deepspeed"},

@@ -1,0 +1,114 @@
+"""`recompute = fine`: the modules of `--recompute-modules` whose outputs Megatron-LM discards once they are
+used (tensor_parallel.CheckpointWithoutOutput), as far as a job's layers have them, and the feed-forward of
+dense layers before experts: their stage holds most micro-batches in flight, and waits for no expert.
+
+Transformer Engine's linear layers contain the norms before them, all but those before latent attention and
+before experts (core_v0.19.0 core/models/gpt/gpt_layer_specs.py).
+"""
+
+from collections.abc import Collection
+
+from ...compiler.target import Predicate
+from ...compiler.traits import Discardable
+from ...compiler.variables import FINE
+from ...dsl.job import Job
+from .emit.experts import grouped
+from .releases import from_release
+from .transformer_engine import recipe_of
+
+CONFIG = "core_v0.19.0 megatron/core/transformer/transformer_config.py"
+#: The module that discards each output, in the order in which a layer has them.
+MODULES: dict[Discardable, str] = {
+    "attention_norm": "layernorm",
+    "up_projections": "mla_up_proj",
+    "dense_ffn": "mlp",
+    "expert_norm": "layernorm",
+    "expert_activation": "moe_act",
+}
+
+
+def modules(job: Job) -> tuple[str, ...]:
+    """Words of --recompute-modules for `recompute = fine`, each once."""
+    return tuple(dict.fromkeys(MODULES[output] for output in discarded(job)))
+
+
+def are_fine(
+    words: Collection[str], latent: bool, experts: bool, grouped: bool, dense: bool, delayed: bool
+) -> bool:
+    """Whether the words of --recompute-modules are those of `recompute = fine`, by what a command says of
+    its model: latent attention, experts, their products grouped, dense layers beside them, delayed scaling.
+    """
+    wanted = {"mla_up_proj"} if latent else set()
+    wanted |= {"mlp"} if experts and dense else set()
+    if not delayed:
+        wanted |= {"layernorm"} if latent or experts else set()
+        wanted |= {"moe_act"} if experts and grouped else set()
+    return bool(wanted) and wanted == set(words)
+
+
+def discarded(job: Job) -> tuple[Discardable, ...]:
+    """Outputs of the job's layers that `recompute = fine` discards."""
+    return () if _lost_in_fp4(job) else _unquantized(job)
+
+
+def layer_outputs(job: Job) -> tuple[Discardable, ...]:
+    """Outputs of the job's layers that some precision and release can discard; none of a dense model without
+    latent attention."""
+    found: list[Discardable] = []
+    if job.model.mla:
+        found += ["attention_norm", "up_projections"]
+    if job.model.moe and job.model.dense_layers:
+        found.append("dense_ffn")
+    if job.model.moe:
+        found.append("expert_norm")
+    if grouped(job):
+        # CONFIG:1784
+        found.append("expert_activation")
+    return tuple(found)
+
+
+def _unquantized(job: Job) -> tuple[Discardable, ...]:
+    """Those that delayed scaling leaves: its products save the inputs that they have quantized once."""
+    left = ("up_projections", "dense_ffn") if _delayed(job) else tuple(MODULES)
+    return tuple(each for each in layer_outputs(job) if each in left)
+
+
+def _delayed(job: Job) -> bool:
+    return recipe_of(job) == "delayed"
+
+
+def _lost_in_fp4(job: Job) -> bool:
+    """Before 0.16 only fp8 was made again in fp8 (core_v0.15.3 multi_latent_attention.py:784), and products
+    in fp4 saved inputs of their own (core_v0.15.3 transformer_layer.py:413)."""
+    return job.train.precision == "nvfp4" and not from_release(job, "0.16")
+
+
+def _nothing(job: Job) -> str:
+    if _delayed(job) and job.model.moe:
+        return "norms and activations of experts stay with fp8_recipe delayed; tensorwise discards them"
+    return "the layers of a dense model have none of its modules without latent attention"
+
+
+PREDICATES = (
+    Predicate(
+        "PAR448",
+        "fine-nothing",
+        "fine recomputation of layers that have nothing to discard",
+        ("recompute",),
+        lambda job, recompute: (recompute != FINE) | bool(_unquantized(job)),
+        lambda job, recompute: f"recompute fine has nothing to discard: {_nothing(job)}",
+        f"{CONFIG}:1784 to 1829",
+    ),
+    Predicate(
+        "PAR449",
+        "fine-fp4",
+        "fine recomputation in nvfp4 before 0.16",
+        ("recompute",),
+        lambda job, recompute: (recompute != FINE) | (not _lost_in_fp4(job)),
+        lambda job, recompute: (
+            "recompute fine makes again in 16 bits what products in nvfp4 made, before Megatron-LM 0.16"
+        ),
+        "core_v0.15.3 megatron/core/transformer/multi_latent_attention.py:784",
+        stricter="Megatron-LM starts, and computes other values than those that it discarded",
+    ),
+)

@@ -1,0 +1,82 @@
+"""Time that recomputation short of whole layers repeats: nanoseconds of one layer and micro-batch.
+
+Selective recomputation repeats what the framework's own option does, fine recomputation the operations whose
+outputs it discards; neither takes longer than these operations did forward. Terms take and return columns,
+one number per layout.
+"""
+
+import numpy as np
+
+from ..algebra import NANO, Column, term
+from ..case import Case
+from ..variables import FINE
+from . import kernels, layers
+from . import parallel_traffic as traffic
+
+
+@term("ns", of=("tp", "cp", "micro_batch", "recompute"))
+def repeated_attention(
+    case: Case, tp: Column, cp: Column, micro_batch: Column, recompute: Column
+) -> Column:
+    """Nanoseconds that selective or fine recomputation repeats of the attention half."""
+    selective = np.where(recompute == 1, _selective_attention(case, tp, cp, micro_batch), 0.0)
+    if not case.traits.memory.discarded:
+        return NANO * selective
+    fine = _fine_attention(case, tp, micro_batch * case.seq_len / cp)
+    return NANO * np.where(recompute == FINE, fine, selective)
+
+
+@term("ns", of=("tp", "tokens", "recompute"))
+def repeated_dense(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
+    """Nanoseconds that selective or fine recomputation repeats of the dense half: nothing, one of three
+    products, or all; fine with the collectives of tensor parallelism."""
+    share = {"core_attention": 0.0, "per_op": 1 / 3, "feed_forward": 1.0}[
+        case.traits.memory.selective
+    ]
+    whole = layers.dense_ffn(case, tp, tokens)
+    selective = np.where(recompute == 1, NANO * share * whole, 0.0)
+    if "dense_ffn" not in case.traits.memory.discarded:
+        return selective
+    fine = NANO * (whole + traffic.tensor(case, tp, tokens))
+    return np.where(recompute == FINE, fine, selective)
+
+
+@term("ns", of=("tp", "tokens", "recompute"))
+def repeated_moe(case: Case, tp: Column, tokens: Column, recompute: Column) -> Column:
+    """Nanoseconds that fine recomputation repeats of the MoE half: its norm, and the activation functions of
+    routed experts."""
+    discarded, moved = case.traits.memory.discarded, 0.0 * tokens * tp
+    if "expert_norm" in discarded:
+        moved = moved + _norm_streams(case, tp, tokens)
+    if "expert_activation" in discarded:
+        moved = moved + layers.activated_bytes(case, tokens * case.model.topk / tp)
+    return np.where(recompute == FINE, NANO * kernels.streamed(case, moved), 0.0)
+
+
+def _selective_attention(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
+    """Seconds: the core, half of the projections and the elementwise kernels, or nothing."""
+    tokens = micro_batch * case.seq_len / cp
+    match case.traits.memory.selective:
+        case "core_attention":
+            return layers.attention_core(case, tp, cp, micro_batch)
+        case "per_op":
+            streams = layers.attention_streams(case, tp, tokens)
+            return layers.projections(case, tp, tokens) / 2 + kernels.streamed(case, streams)
+    return 0.0 * tokens * tp
+
+
+def _fine_attention(case: Case, tp: Column, tokens: Column) -> Column:
+    """Seconds: the norm; the products that make queries, keys and values, and their rotary embedding."""
+    discarded, seconds = case.traits.memory.discarded, 0.0 * tokens * tp
+    if "attention_norm" in discarded:
+        seconds = seconds + kernels.streamed(case, _norm_streams(case, tp, tokens))
+    if "up_projections" in discarded:
+        for shape in layers.up_projections(case.model, tp):
+            seconds = seconds + kernels.matmul(case, tokens, *shape)
+        seconds = seconds + kernels.streamed(case, tokens * layers.rotary_bytes(case) / tp)
+    return seconds
+
+
+def _norm_streams(case: Case, tp: Column, tokens: Column) -> Column:
+    """Bytes that the norm of a half-layer moves, forward."""
+    return tokens * case.traits.kernels.norm_bytes * case.model.hidden / case.stream_ways(tp)
