@@ -67,6 +67,7 @@ LAYOUTS: Sequence[tuple[str, Sequence[str], str, str]] = (
     ("mixtral_8x7b", (), "megatron", "tp=2 ep=4 etp=1 dp_shard=32 zero=1"),
     ("mixtral_8x7b", (), "torchtitan", "ep=8 dp_shard=64 zero=2"),
     ("deepseek_v3", (), "megatron", "tp=2 pp=16 ep=8 dp_shard=64 zero=1 recompute=2"),
+    ("deepseek_v3", (), "megatron", "tp=2 pp=16 ep=16 dp_shard=64 zero=1 recompute=3"),
 )  # fmt: skip
 #: What a layout that does not say it has: parc would choose, and another price another one.
 CHOSEN = {"vpp": 1, "micro_batch": 1, "hpz": 1, "recompute": 0, "recompute_layers": 0, "offload": 0}
