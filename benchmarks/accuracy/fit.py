@@ -89,11 +89,15 @@ PARAMETERS = (
 
 
 def samples(path: Path, most: int = MOST_ROWS) -> dict[str, list[Sample]]:
-    """Evenly spaced rows of every source that has times, their layouts complete. Raises Unreadable."""
+    """Evenly spaced rows of every source that has times, their layouts complete. Raises Unreadable.
+
+    Not those with fine recomputation: its price is the operations that it repeats, no measured pair tells
+    whether they are all, and an efficiency of products should not take up what is missing.
+    """
     chosen = {
         name: [sample(found[index]) for index in _spaced(len(found), most)]
         for name, of_it in timed_rows(path).items()
-        if (found := setups(of_it))
+        if (found := setups([row for row in of_it if row.recompute != "fine"]))
     }
     kept = {name: [each for each in found if each is not None] for name, found in chosen.items()}
     return {name: found for name, found in kept.items() if found}
