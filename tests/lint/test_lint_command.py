@@ -161,15 +161,15 @@ def test_a_spec_says_where_files_drift(capsys: Captured) -> None:
 def test_a_cluster_tells_the_memory(capsys: Captured) -> None:
     golden = ROOT / "tests" / "golden" / "llama3_70b" / "megatron" / "pretrain.sh"
     text = golden.read_text().partition("\n")[2].partition("\n")[2]
-    changed = text.replace("--use-distributed-optimizer ", "--bf16 ").replace(
-        "--tensor-model-parallel-size 4", "--tensor-model-parallel-size 1"
-    )
-    layout = next(
-        line for line in changed.split("\n") if "--pipeline-model-parallel-layout" in line
-    )
-    Path("fat.sh").write_text(
-        changed.replace(layout + "\n", "").replace("    --sequence-parallel ", "    --bf16 ")
-    )
+    for before, after in {
+        "--use-distributed-optimizer ": "--bf16 ",
+        "--tensor-model-parallel-size 8": "--tensor-model-parallel-size 1",
+        "    --sequence-parallel ": "    --bf16 ",
+        "    --tp-comm-overlap ": "    --bf16 ",
+    }.items():
+        assert before in text
+        text = text.replace(before, after)
+    Path("fat.sh").write_text(text)
     (found,) = (
         each
         for each in findings(capsys, "fat.sh", "--cluster", "std.h100_pod")

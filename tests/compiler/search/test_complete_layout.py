@@ -115,7 +115,9 @@ def test_a_sequence_that_tp_does_not_divide_stays_whole() -> None:
     all-reduce stands for its two collectives."""
     odd, even = (
         priced(
-            job_of(train={"seq_len": length, "global_batch": 16, "steps": 9}), LAYOUT, "megatron"
+            job_of(gpu="a100_80", train={"seq_len": length, "global_batch": 16, "steps": 9}),
+            LAYOUT,
+            "megatron",
         )
         for length in (1023, 1024)
     )

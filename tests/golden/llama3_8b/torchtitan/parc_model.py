@@ -54,6 +54,6 @@ register_train_spec(
     replace(
         original,
         model_cls=JobModel,
-        pipelining_fn=parc_pipeline.mean_gradients(original.pipelining_fn),
+        pipelining_fn=parc_pipeline.repaired(original.pipelining_fn),
     ),
 )

@@ -55,7 +55,6 @@ qwen3_args["parc_mixtral_8x7b"] = Qwen3ModelArgs(
         score_func="sigmoid",
         route_norm=True,
         route_scale=1.0,
-        gate_bias=False,
         score_before_experts=False,
         use_grouped_mm=True,
         load_balance_coeff=0.001,
