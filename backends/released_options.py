@@ -43,12 +43,20 @@ def releases(framework: str) -> Mapping[str, str]:
 @cache
 def released_options(framework: str, release: str) -> Mapping[str, ReleasedOption]:
     """The options of one release by name."""
-    found = {}
+    return MappingProxyType(
+        {option.name: option for option, having in _listed(framework) if release in having}
+    )
+
+
+@cache
+def _listed(framework: str) -> list[tuple[ReleasedOption, frozenset[str]]]:
+    """Every option as some releases have it, and these."""
+    spanned = cache(lambda text: frozenset(_spanned(framework, text)))
+    found = []
     for row in csv.DictReader(_lines(framework)[1:]):
-        if release in _spanned(framework, row.pop("releases")):
-            choices = tuple(row.pop("choices").split("|"))
-            found[row["name"]] = ReleasedOption(**row, choices=choices if any(choices) else ())
-    return MappingProxyType(found)
+        having, choices = spanned(row.pop("releases")), tuple(row.pop("choices").split("|"))
+        found.append((ReleasedOption(**row, choices=choices if any(choices) else ()), having))
+    return found
 
 
 @cache
