@@ -12,6 +12,7 @@ from parc.backends import BACKENDS
 from parc.compiler.plan import Layout, Plan
 from parc.compiler.rules.validity import broken, variables_of
 from parc.compiler.target import Predicate
+from parc.compiler.variables import FINE
 from parc.dsl.job import Train
 from parc.dsl.model import Model
 from parc.dsl.settings import Data
@@ -172,6 +173,8 @@ def _plan(target: str, setting: Setting, dice: Random) -> Plan | None:
     options = backend.target.options(**setting.options)
     if layout.gpus > MOST_GPUS or (layout.recompute_layers and layout.recompute != 2):
         return None
+    if layout.recompute == FINE and target != "megatron":
+        return None  # No other emitter has a word for it.
     plan = sample_plans.sample_plan(
         target, options, model=setting.model, layout=layout, train=train, gpus_per_node=1
     )
