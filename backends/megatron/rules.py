@@ -139,6 +139,7 @@ EXPERTS = (
         lambda job, tp: (tp == 1) | (not job.model.moe) | options_of(job).sequence_parallel,
         lambda job, tp: f"experts need sequence_parallel with tp {tp}",
         f"{COMMIT} megatron/core/transformer/moe/moe_layer.py:639",
+        stricter="Megatron-LM starts, and its first forward pass refuses it",
     ),
     Predicate(
         "PAR119",

@@ -26,15 +26,15 @@ def _tensor(plan: Plan) -> list[Flag]:
     tp, heads, domain = plan.layout.tp, plan.job.model.heads, plan.job.cluster.domain
     if tp == 1:
         return []
+    divided = bool(sequence_parallel(plan.job, tp))
     link = "stays on the fast link" if tp <= domain else f"leaves the fast link of {domain} GPUs"
     why = f"{heads} heads / {tp} = {heads // tp}; {link}"
-    if not sequence_parallel(plan.job, tp):
-        return [flag("--tensor-model-parallel-size", tp, why=f"{why}; {_whole_sequences(plan)}")]
-    found = [
-        flag("--tensor-model-parallel-size", tp, why=why),
-        flag("--sequence-parallel", why=f"norms and residuals divided by {tp} as well"),
-    ]
-    if overlapped(plan.job):
+    why += "" if divided else f"; {_whole_sequences(plan)}"
+    found = [flag("--tensor-model-parallel-size", tp, why=why)]
+    if divided:
+        why = f"norms and residuals divided by {tp} as well"
+        found.append(flag("--sequence-parallel", why=why))
+    if plan.options.tp_overlap or (divided and overlapped(plan.job)):
         pieces = "traffic in pieces beside the products that need or make it"
         found.append(flag("--tp-comm-overlap", why=pieces))
     return found
