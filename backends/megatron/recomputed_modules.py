@@ -38,12 +38,8 @@ def are_fine(
     """Whether the words of --recompute-modules are those of `recompute = fine`, by what a command says of
     its model: latent attention, experts, their products grouped, dense layers beside them, delayed scaling.
     """
-    wanted = {"mla_up_proj"} if latent else set()
-    wanted |= {"mlp"} if experts and dense else set()
-    if not delayed:
-        wanted |= {"layernorm"} if latent or experts else set()
-        wanted |= {"moe_act"} if experts and grouped else set()
-    return bool(wanted) and wanted == set(words)
+    outputs = _left(_outputs(latent, experts, experts and grouped, experts and dense), delayed)
+    return bool(outputs) and {MODULES[output] for output in outputs} == set(words)
 
 
 def discarded(job: Job) -> tuple[Discardable, ...]:
@@ -54,23 +50,30 @@ def discarded(job: Job) -> tuple[Discardable, ...]:
 def layer_outputs(job: Job) -> tuple[Discardable, ...]:
     """Outputs of the job's layers that some precision and release can discard; none of a dense model without
     latent attention."""
-    found: list[Discardable] = []
-    if job.model.mla:
-        found += ["attention_norm", "up_projections"]
-    if job.model.moe and job.model.dense_layers:
-        found.append("dense_ffn")
-    if job.model.moe:
-        found.append("expert_norm")
-    if grouped(job):
-        # CONFIG:1784
-        found.append("expert_activation")
-    return tuple(found)
+    model = job.model
+    return _outputs(model.mla, model.moe, grouped(job), model.moe and model.dense_layers > 0)
 
 
 def _unquantized(job: Job) -> tuple[Discardable, ...]:
+    return _left(layer_outputs(job), _delayed(job))
+
+
+def _outputs(latent: bool, experts: bool, grouped: bool, dense: bool) -> tuple[Discardable, ...]:
+    """In the order of MODULES. Experts discard what grouped products alone take again (CONFIG:1784)."""
+    has = {
+        "attention_norm": latent,
+        "up_projections": latent,
+        "dense_ffn": dense,
+        "expert_norm": experts,
+        "expert_activation": grouped,
+    }
+    return tuple(output for output in MODULES if has[output])
+
+
+def _left(outputs: tuple[Discardable, ...], delayed: bool) -> tuple[Discardable, ...]:
     """Those that delayed scaling leaves: its products save the inputs that they have quantized once."""
-    left = ("up_projections", "dense_ffn") if _delayed(job) else tuple(MODULES)
-    return tuple(each for each in layer_outputs(job) if each in left)
+    left = ("up_projections", "dense_ffn") if delayed else tuple(MODULES)
+    return tuple(each for each in outputs if each in left)
 
 
 def _delayed(job: Job) -> bool:

@@ -26,7 +26,6 @@ ON_CPU = {
     "fp8_recipe": "delayed",
     "cuda_graph": False,
     "dispatcher": "alltoall",
-    "tp_overlap": False,
     "moment_dtype": "fp32",
 }
 #: How Megatron-LM's index says that ids have 16 bits.

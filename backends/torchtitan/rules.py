@@ -15,7 +15,7 @@ from ...dsl.job import Job
 from .data import evaluates
 from .models import family
 from .options import options_of
-from .releases import release, since
+from .releases import RELEASES, release, since
 
 PACKAGE = "torchtitan 0.2.2"
 TORCH = "torch 2.13.0"
@@ -31,6 +31,11 @@ def expert_mesh_fits(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
     """With etp 1, ep takes all of tp, in 0.2.0 of cp too, and a part of dp_shard * cp."""
     taken = expert_unit(job, tp, cp)
     return (ep == 1) | ((ep % taken == 0) & ((dp_shard * cp * tp) % ep == 0))
+
+
+def divided_in_some(job: Job) -> bool:
+    """Whether any release divides the job's model along sequences."""
+    return any(family(job) in each.divided for each in RELEASES.values())
 
 
 def expert_unit(job: Job, tp: Any, cp: Any) -> Any:
@@ -190,8 +195,10 @@ PIPELINE = (
         "context-model",
         "cp above 1 for a model that torchtitan does not divide along sequences",
         ("cp",),
-        lambda job, cp: (cp == 1) | (family(job) != "gpt_oss"),
-        lambda job, cp: f"cp {cp} is not possible: torchtitan's gpt_oss has no context parallelism",
+        lambda job, cp: (cp == 1) | divided_in_some(job),
+        lambda job, cp: (
+            f"cp {cp} is not possible: torchtitan's {family(job)} has no context parallelism"
+        ),
         f"{PACKAGE} models/gpt_oss/model/args.py:89",
     ),
     Predicate(
@@ -199,7 +206,9 @@ PIPELINE = (
         "context-angles",
         "cp above 1 for a model whose angles the release does not divide",
         ("cp",),
-        lambda job, cp: (cp == 1) | (family(job) in (*release(job).divided, "gpt_oss")),
+        lambda job, cp: (
+            (cp == 1) | (family(job) in release(job).divided) | (not divided_in_some(job))
+        ),
         lambda job, cp: (
             f"cp {cp} is not possible: torchtitan {release(job).name} does not divide the angles of "
             f"{family(job)}; {since(lambda each: family(job) in each.divided, 'does')}"

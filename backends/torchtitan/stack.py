@@ -177,10 +177,9 @@ PREDICATES = (
 
 def divides(job: Job) -> bool:
     """Whether context parallelism knows the kernel: 0.2.2's llama3 alone divides flex, 0.3.0 no varlen."""
-    # gpt_oss is not divided at all, which PAR388 says.
-    divided = (*release(job).flex_divided, "gpt_oss")
-    chosen, undivided = attention(job), family(job) not in divided
-    return chosen != "varlen" and not (chosen == "flex" and undivided)
+    chosen, written = attention(job), release(job)
+    with_others = family(job) in written.divided - written.flex_divided
+    return chosen != "varlen" and not (chosen == "flex" and with_others)
 
 
 def problems(job: Job) -> Iterator[Diagnostic]:

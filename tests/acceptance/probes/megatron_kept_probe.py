@@ -27,7 +27,7 @@ from megatron.training.argument_utils import gpt_config_from_args
 from megatron.training.models.gpt import GPTModelBuilder
 
 
-class OneKernel(torch.autograd.Function):  # type: ignore[misc]
+class OneKernel(torch.autograd.Function):
     """A function of tensors that saves these alone."""
 
     @staticmethod
@@ -44,13 +44,13 @@ class OneKernel(torch.autograd.Function):  # type: ignore[misc]
         return None, *torch.autograd.grad(made, read, gradient)
 
 
-class Norm(torch.nn.RMSNorm):  # type: ignore[misc]
+class Norm(torch.nn.RMSNorm):
     def forward(self, read: Any) -> Any:
         normed = partial(torch.nn.functional.rms_norm, normalized_shape=read.shape[-1:])
         return OneKernel.apply(lambda x, weight: normed(x, weight=weight), read, self.weight)
 
 
-class GroupedProducts(torch.nn.Module):  # type: ignore[misc]
+class GroupedProducts(torch.nn.Module):
     """The products of all experts of a rank, over their tokens in order."""
 
     def __init__(self, groups: int, inputs: int, outputs: int, config: Any, **named: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from parc.backends.megatron import BACKEND
@@ -97,5 +98,6 @@ def test_hardware_flops_count_what_products_repeat() -> None:
     up = 2 * (1536 * 128 * 192 + 512 * 128 * 256)
     dense = 2 * 3 * 7168 * 18432
     wanted = (61 * up + 3 * dense) * case.step_tokens
-    assert recomputed_flops(case, 0.0, FINE) == pytest.approx(wanted)  # type: ignore[arg-type]
-    assert recomputed_flops(case_of(MOE), 0.0, FINE) == 0  # type: ignore[arg-type]
+    none, fine = np.zeros(1), np.array([FINE])
+    assert recomputed_flops(case, none, fine) == pytest.approx(wanted)
+    assert recomputed_flops(case_of(MOE), none, fine) == 0
