@@ -271,13 +271,7 @@ def _model(args: Any, chunk: int | None, first: bool, final: bool) -> Any:
             config, use_transformer_engine=False, normalization=args.normalization, vp_stage=chunk
         )
     else:
-        spec = specs.get_gpt_layer_local_spec(
-            None,
-            False,
-            args.qk_layernorm,
-            args.multi_latent_attention,
-            normalization=args.normalization,
-        )
+        spec = _layer(args)
     for layer in getattr(spec, "layer_specs", [spec]):
         _as_in_transformer_engine(args, layer.submodules.self_attention.submodules)
     with torch.device("meta"), stand_ins.WithoutGpu("meta"):
@@ -296,6 +290,17 @@ def _model(args: Any, chunk: int | None, first: bool, final: bool) -> Any:
         )
 
 
+def _layer(args: Any) -> Any:
+    """A layer by itself, with experts where the model has them."""
+    return specs.get_gpt_layer_local_spec(
+        args.num_experts,
+        bool(args.num_experts and args.moe_grouped_gemm),
+        args.qk_layernorm,
+        args.multi_latent_attention,
+        normalization=args.normalization,
+    )
+
+
 def _as_in_transformer_engine(args: Any, attention: Any) -> None:
     """Latent attention's down-projections are whole on every rank."""
     if args.multi_latent_attention:
@@ -308,7 +313,9 @@ def _prediction(args: Any, config: Any, spec: Any, chunk: int | None) -> Any:
         return None
     last = spec
     if not hasattr(specs, "get_gpt_decoder_layer_specs"):
-        last = spec.layer_specs[-1] if hasattr(spec, "layer_specs") else spec
+        layers = getattr(spec, "layer_specs", [spec])
+        last = layers[-1] if layers else _layer(args)
+        _as_in_transformer_engine(args, last.submodules.self_attention.submodules)
     elif hasattr(spec, "layer_specs"):
         last = specs.get_gpt_decoder_layer_specs(config, False, args.normalization, vp_stage=chunk)[
             -1
