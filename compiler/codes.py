@@ -10,6 +10,7 @@ UNDECIDED = "PAR152"
 TOO_SLOW = "PAR153"
 TOO_LARGE = "PAR154"
 RISKY = "PAR155"
+MEASURED = "PAR156"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -23,6 +24,7 @@ CODES: dict[str, tuple[str, str]] = {
     TOO_SLOW: ("too-slow", "no layout finishes a step within hours"),
     TOO_LARGE: ("search-too-large", "the search of layouts needs more memory than parc may use"),
     RISKY: ("risky", "every layout that fits is likely to run out of memory"),
+    MEASURED: ("measured-layout", "what a site's file says of measured layouts is none"),
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }
 

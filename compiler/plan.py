@@ -166,9 +166,19 @@ class Doubt(Frozen):
     rivals: tuple[Rival, ...]
 
 
+class Measured(Frozen):
+    """What ran on the job's cluster (search/measured_layouts.py): how many of the job's layouts, and by what
+    share the step of the chosen one, and of the one that is predicted best, exceeded the prediction; None for
+    one that never ran."""
+
+    layouts: int
+    chosen: float | None
+    best: float | None
+
+
 class Plan(Frozen):
-    """The answer for one target. `best` is the layout that is predicted best where a simpler one is chosen,
-    as good within `goal.within`."""
+    """The answer for one target. `best` is the layout that is predicted best where another one is chosen: a
+    simpler one, as good within `goal.within`, or one that did better when layouts ran."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -180,6 +190,7 @@ class Plan(Frozen):
     best: Estimate | None = None
     runners_up: tuple[Estimate, ...] = ()
     binding: tuple[str, ...] = ()
+    measured: Measured | None = None
 
     @property
     def layout(self) -> Layout:

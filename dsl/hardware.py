@@ -134,6 +134,10 @@ class Cluster(Frozen):
     cpu_cores: Annotated[Count, Doc("cores of a node")] = 96
     price: Annotated[Price, Doc("of one GPU")] = 0.0
     reserved_power: Annotated[Watts | None, Doc("host, network and cooling, per GPU")] = None
+    measured: Annotated[
+        tuple[str, ...],
+        Doc("layouts that ran here, and their measured over their predicted step time"),
+    ] = ()
 
     @property
     def domain(self) -> int:

@@ -29,9 +29,9 @@ class Options(Observation):
     data_dtype: Annotated[
         Literal["uint16", "uint32"] | None, Doc("type of the ids; from the vocabulary unless given")
     ] = None
-    save: Annotated[str, Doc("folder for checkpoints, which a restart resumes from")] = (
-        "checkpoints"
-    )
+    save: Annotated[
+        str | None, Doc("folder for checkpoints, which a restart resumes from; `none` writes none")
+    ] = "checkpoints"
     accumulate: Annotated[
         Literal["fp32", "compute"],
         Doc("dtype that sums gradients over micro-batches: fp32, or that of the computation"),

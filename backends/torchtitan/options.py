@@ -24,6 +24,7 @@ class Options(Observation):
     hf_assets_path: Annotated[str, Doc("folder of the tokenizer's files")] = "./assets/hf/tokenizer"
     dump_folder: Annotated[str, Doc("where logs and checkpoints go")] = "./outputs"
     checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoint"
+    save: Annotated[bool, Doc("write checkpoints at all")] = True
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "flex", "flex_flash", "varlen"] | None,
         Doc("kernel of attention; cudnn in 0.2 and flex in 0.3 unless given"),

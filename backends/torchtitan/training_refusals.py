@@ -3,6 +3,7 @@
 from ...compiler.target import Refusal
 from ...dsl.job import Job
 from .models import family
+from .options import options_of
 
 CODE, NAME, TITLE = "PAR394", "no-training-feature", "torchtitan lacks what `train` asks for"
 
@@ -33,6 +34,8 @@ def _weights(job: Job) -> str | None:
     model = job.model
     if job.train.weights is None:
         return None
+    if not options_of(job).save:
+        return "torchtitan reads `weights` with what writes checkpoints (`save = false`)"
     if family(job) == "gpt_oss":
         return "torchtitan reads no Hugging Face checkpoint of gpt_oss in 16 bits"
     if family(job) != "qwen3" or not model.moe:
@@ -54,6 +57,6 @@ REFUSALS = (
         TITLE,
         _weights,
         ("train", "weights"),
-        "use the deepspeed or megatron target, or leave `weights` out",
+        "use the deepspeed or megatron target, or leave `weights` or `save = false` out",
     ),
 )

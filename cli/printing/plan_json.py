@@ -57,6 +57,7 @@ def plan_json(plan: Plan) -> JsonObject:
         "proof": rounded(proof),
         "best": plan.best and _summary(plan.best),
         "doubt": plan.doubt and _doubt(plan.doubt),
+        "measured": plan.measured and rounded(plan.measured.model_dump()),
         "binding": list(plan.binding),
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),

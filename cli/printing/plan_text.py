@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from parc.compiler.plan import Estimate, Layout, Plan
+from parc.compiler.plan import Estimate, Layout, Measured, Plan
 from parc.dsl.job import Job
 
 from ..api import Planned
@@ -105,6 +105,8 @@ def _ranking(planned: Planned) -> list[str]:
 
 def _forgone(plan: Plan) -> list[str]:
     """Why the chosen layout is not the one that is predicted best, and what that costs."""
+    if plan.measured is not None:
+        return _measured(plan, plan.measured)
     if plan.best is None:
         return []
     objective = plan.job.goal.objectives[0].quantity if plan.job.goal.objectives else "mfu"
@@ -115,6 +117,23 @@ def _forgone(plan: Plan) -> list[str]:
         f"  choice  {text}, which is predicted {cost}: within {plan.job.goal.within:.0%} "
         "predictions tell nothing apart"
     ]
+
+
+def _measured(plan: Plan, measured: Measured) -> list[str]:
+    """What runs on the cluster say of the choice."""
+    ran = f"{_counted(measured.layouts, 'layout')} of this job ran"
+    lines = [f"  choice  {ran}; this one {_took(measured.chosen)}"]
+    if plan.best is not None:
+        faster = plan.estimate.step_seconds / plan.best.step_seconds - 1
+        fastest = f"{layout_text(plan.best.layout)}, predicted {faster:.1%} faster"
+        lines.append(f"          {fastest}, {_took(measured.best)}")
+    return lines
+
+
+def _took(excess: float | None) -> str:
+    if excess is None:
+        return "never ran"
+    return f"took {abs(excess):.1%} {'more' if excess > 0 else 'less'} than predicted"
 
 
 def _doubt(plan: Plan) -> list[str]:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..algebra import Integers, Variants
 from ..case import Case
 from ..time import step
+from ..variables import ORDER
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,6 +59,14 @@ OVERLAP = 0.21
 DOUBLING = 0.011
 #: Deviation of what a layout costs beyond all these, as a share of a step.
 LAYOUT = 0.022
+#: Deviation of what all layouts with one tp, pp, cp and ep have in common beyond all these: in public sweeps
+#: half of the pairs of such layouts are misjudged by up to 2.5 % of each other, of other pairs by up to 6 %.
+SPLIT = 0.03
+#: Deviation of what all layouts of a job have in common, which ranks none.
+COMMON = 0.1
+#: Deviation of ln(measured / true) of a step's time from one run of a layout to the next: repeats of public
+#: sweeps lie within 1 to 2 % (benchmarks/accuracy/accuracy.py, `repeats`).
+RUN = 0.01
 #: Ways of splitting, each with an error of its own.
 WAYS = ("tp", "pp", "cp", "ep")
 NAMES = (*(each.name for each in MECHANISMS), "overlap", *WAYS)
@@ -95,11 +104,26 @@ def shares(case: Case, columns: Mapping[str, Integers]) -> Floats:
     return np.vstack([longer, overlapped, *(np.log2(columns[name]) for name in WAYS)])
 
 
-def drawn_errors(found: Floats, draws: int) -> Floats:
-    """`draws` of ln(true / predicted time), rows, of layouts whose `shares` are the columns of `found`."""
+def kinship(layouts: Mapping[str, Integers], others: Mapping[str, Integers]) -> Floats:
+    """Covariance of what layouts, rows, and others, columns, cost beyond the mechanisms: whole decisions."""
+    same = _equal(layouts, others, ORDER)
+    split = _equal(layouts, others, WAYS)
+    return np.asarray(COMMON**2 + SPLIT**2 * split + LAYOUT**2 * same)
+
+
+def _equal(
+    layouts: Mapping[str, Integers], others: Mapping[str, Integers], names: Sequence[str]
+) -> npt.NDArray[np.bool_]:
+    found = [np.equal.outer(layouts[name], others[name]) for name in names]
+    return np.asarray(np.logical_and.reduce(found))
+
+
+def drawn_errors(found: Floats, draws: int, own: Floats | float = LAYOUT) -> Floats:
+    """`draws` of ln(true / predicted time), rows, of layouts whose `shares` are the columns of `found`; `own`
+    is the deviation of what each layout costs beyond them."""
     errors, layouts = found.shape
     normal = _normal_numbers(draws * (errors + layouts)).reshape(draws, errors + layouts)
-    return np.asarray((normal[:, :errors] * SPREADS) @ found + LAYOUT * normal[:, errors:])
+    return np.asarray((normal[:, :errors] * SPREADS) @ found + own * normal[:, errors:])
 
 
 @lru_cache(maxsize=1)

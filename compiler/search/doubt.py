@@ -12,8 +12,9 @@ import numpy as np
 
 from ..algebra import Integers
 from ..plan import Doubt, Layout, Rival
-from ..pricing.mechanisms import WAYS, Floats, drawn_errors, shares
-from .sweep import Swept, objectives
+from ..pricing.mechanisms import LAYOUT, RUN, WAYS, Floats, drawn_errors, shares
+from .measured_layouts import corrections, ran
+from .sweep import PER_STEP, Swept, objectives
 
 #: Layouts that may be the best: those of the best predictions.
 CONTENDERS = 128
@@ -21,8 +22,6 @@ CONTENDERS = 128
 DRAWS = 500
 #: Other ways of splitting that are named at most, and the least probability of one.
 RIVALS, LEAST = 3, 0.05
-#: Quantities that rise or fall in proportion to the time of a step.
-TIMED = ("mfu", "hfu", "tokens_per_second", "step_time", "days", "cost", "energy")
 
 
 def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
@@ -30,13 +29,16 @@ def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
     cost does not without a price."""
     case = swept.space.case
     objective = objectives(case)[0]
-    rows = _contenders(swept, chosen)
-    if objective.quantity not in TIMED or not swept.values[objective.quantity][rows].all():
+    rows = contenders(swept, chosen)
+    if objective.quantity not in PER_STEP or not swept.values[objective.quantity][rows].all():
         return None
     columns = {name: column[rows] for name, column in swept.space.layouts.items()}
     value: Floats = np.log(swept.values[objective.quantity][rows])
-    cost = value if objective.direction == "minimize" else -value
-    chances, regret = outcome(cost, shares(case, columns), 0)
+    moved = corrections(swept, rows)
+    cost = (value if objective.direction == "minimize" else -value) + moved
+    chances, regret = outcome(
+        cost, shares(case, columns), 0, np.where(ran(swept, rows), RUN, LAYOUT)
+    )
     splits, split = np.unique([columns[name] for name in WAYS], axis=1, return_inverse=True)
     of_split = np.bincount(np.ravel(split), chances).astype(float)
     return Doubt(
@@ -51,18 +53,21 @@ def doubt(swept: Swept, chosen: Mapping[str, int]) -> Doubt | None:
     )
 
 
-def outcome(cost: Floats, found: Floats, chosen: int) -> tuple[Floats, float]:
+def outcome(
+    cost: Floats, found: Floats, chosen: int, own: Floats | float = LAYOUT
+) -> tuple[Floats, float]:
     """Of layouts with so much ln(predicted cost) and the mechanisms' `shares`: the probability of each to be
     the best, and the share by which the one at the place `chosen` is expected to cost more than the best.
+    `own` is the deviation of what each costs beyond the mechanisms.
     """
-    true = cost + drawn_errors(found, DRAWS)
+    true = cost + drawn_errors(found, DRAWS, own)
     best = np.argmin(true, axis=1)
     chances = np.bincount(best, minlength=len(cost)) / DRAWS
     return chances, float(np.mean(np.expm1(true[:, chosen] - true.min(axis=1))))
 
 
-def _contenders(swept: Swept, chosen: Mapping[str, int]) -> Integers:
-    """The row of the chosen layout, then those of the best other predictions."""
+def contenders(swept: Swept, chosen: Mapping[str, int]) -> Integers:
+    """The row of the chosen layout, then those of the best other predictions that may be better."""
     rows = swept.by_objective
     same = np.ones(len(rows), dtype=bool)
     for name, value in chosen.items():

@@ -11,6 +11,7 @@ from ..pricing.estimate import estimate_layout
 from ..pricing.quantities import value_of
 from ..target import Target
 from ..variables import ORDER
+from . import measured_layouts
 from .complete_layout import complete
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
@@ -59,7 +60,7 @@ def _plan(job: Job, target: Target) -> Steps[Plan]:
     if solution is None:
         raise JobError([no_layout(swept)])
     space = swept.space
-    chosen = {name: solution.layout[name] for name in ORDER}
+    chosen = measured_layouts.chosen(swept) or {name: solution.layout[name] for name in ORDER}
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
     others = [row for row in ranked if row != chosen]
     fastest = ranked[0] if ranked[0] != chosen else None
@@ -72,6 +73,7 @@ def _plan(job: Job, target: Target) -> Steps[Plan]:
         best=estimate_layout(case, fastest, place(case, fastest)) if fastest else None,
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
         binding=binding(swept, int(swept.by_objective[0])),
+        measured=measured_layouts.outcome(case, chosen, fastest or chosen),
     )
 
 

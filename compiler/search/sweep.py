@@ -19,6 +19,8 @@ from .space import Space
 
 #: Slower steps (9.8 hours) are infeasible; the bound keeps products of solver integers from overflowing.
 LONGEST_STEP_NS = 2**45
+#: Quantities that rise or fall in proportion to the time of a step.
+PER_STEP = ("mfu", "hfu", "tokens_per_second", "step_time", "days", "cost", "energy")
 #: Share of host memory for offloaded state; the rest is for the operating system and the data loader.
 HOST_SHARE = 0.9
 

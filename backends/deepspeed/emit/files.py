@@ -71,7 +71,7 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "steps": steps(job.train),
         **launch_data(job),
         "weights": job.train.weights and default_text(job.train.weights),
-        "save": default_text(options.save),
+        "save": options.save and default_text(options.save),
         "save_interval": job.train.checkpoint_interval,
         "tensorboard": options.tensorboard and default_text(options.tensorboard),
         "profile": options.profiled,

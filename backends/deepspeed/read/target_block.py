@@ -24,6 +24,7 @@ _COUNTS = {
 def options(config: LaunchConfig) -> dict[str, Any]:
     """What the block would say beside its defaults."""
     found = known(**{name: text_of(config.option(option)) for name, option in _TEXTS.items()})
+    found |= {} if config.given("--save") else {"save": None}
     found |= counts(config, _COUNTS)
     found |= known(wandb=text_of(config.setting("json", "wandb.project")))
     found |= known(data=_data(config, "--data"), valid_data=_data(config, "--valid-data"))

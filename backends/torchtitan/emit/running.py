@@ -36,7 +36,7 @@ def checkpoint(plan: Plan) -> Section:
     """Without `keep_latest_k` torchtitan would keep ten."""
     train, options = plan.job.train, options_of(plan.job)
     settings: dict[str, Setting] = {
-        "enable": True,
+        "enable": options.save,
         "folder": options.checkpoint,
         "interval": train.checkpoint_interval,
         "keep_latest_k": train.keep_checkpoints,

@@ -28,6 +28,7 @@ def options(config: LaunchConfig) -> dict[str, Any]:
     for name, key in _TEXTS.items():
         found |= known(**{name: text_of(config.setting("toml", key))})
     found |= counts(config, {"log_interval": ("toml", "metrics.log_freq")})
+    found |= {"save": text_of(config.setting("toml", "checkpoint.enable")) == str(True)}
     found |= stack(config)
     defaults = Options.model_fields
     return {name: value for name, value in found.items() if value != defaults[name].default}

@@ -1,0 +1,156 @@
+"""Layouts that ran on the job's cluster -> the choice among the best predictions.
+
+`cluster.measured`, which `parc calibrate` writes, holds by job and layout what a step took over what it is
+predicted to take. That moves the layout itself and, less, those that split the model alike (a Gaussian
+process over pricing/mechanisms.py's `kinship`); what a run tells of all layouts is in the site's fitted figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from ...dsl.expression import VALUES
+from ...dsl.job import Job
+from ..algebra import Integers, Mask
+from ..case import Case
+from ..codes import MEASURED
+from ..plan import Measured
+from ..pricing.mechanisms import RUN, Floats, kinship
+from ..variables import NEUTRAL, ORDER
+from .simplicity import complexity
+from .sweep import PER_STEP, Swept, objectives
+
+#: Settings of `train` that decide how long a step takes.
+TIMED = ("seq_len", "global_batch", "precision", "optimizer", "attention", "compile", "dropout")
+#: Ratios that a step may be off; beyond them something else ran.
+LEAST, MOST = 0.1, 10.0
+#: Layouts, and ln(measured / predicted time of a step) of each.
+Known = list[tuple[dict[str, int], float]]
+#: Hexadecimal digits of a job's digest.
+DIGITS = 12
+
+
+def digest(job: Job) -> str:
+    """What tells the runs of one model and batch from others."""
+    train = job.train.model_dump(mode="json", include=set(TIMED))
+    model = job.model.model_dump(mode="json", exclude={"name"})
+    text = json.dumps([model, train], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def entry(job: Job, target: str, layout: Mapping[str, int], ratio: float) -> str:
+    """How a layout that ran is kept: target, job, decisions other than neutral ones, and the ratio."""
+    words = {name: {each: word for word, each in known.items()} for name, known in VALUES.items()}
+    decided = {name: layout[name] for name in ORDER if layout[name] != NEUTRAL.get(name)}
+    said = (f"{name}={words.get(name, {}).get(value, value)}" for name, value in decided.items())
+    return f"{target} {digest(job)}: {','.join(said)} took {ratio:.4g}"
+
+
+def measured(case: Case) -> Known:
+    """The layouts that ran this job on this target, and ln(measured / predicted time of a step) of each.
+
+    Raises JobError for a text that `entry` does not give.
+    """
+    wanted = f"{case.target.name} {digest(case.job)}"
+    found: Known = []
+    for text in case.cluster.measured:
+        head, _, said = text.partition(":")
+        layout, _, ratio = said.rpartition(" took ")
+        known = (_layout(case, text, layout), _logarithm(case, text, ratio))
+        if head == wanted:
+            found.append(known)
+    return found
+
+
+def _layout(case: Case, text: str, layout: str) -> dict[str, int]:
+    decided: dict[str, int] = {each: NEUTRAL.get(each, 1) for each in ORDER}
+    for part in layout.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        known = VALUES.get(name, {})
+        if name not in decided or not (value.isdecimal() or value in known):
+            raise _wrong(case, f"`{text}` names no layout: `{part.strip()}`", name)
+        decided[name] = known[value] if value in known else int(value)
+    return decided
+
+
+def _logarithm(case: Case, text: str, ratio: str) -> float:
+    try:
+        number = float(ratio)
+    except ValueError:
+        number = math.nan
+    if not LEAST <= number <= MOST:
+        message = f"`{text}` gives no ratio of times from {LEAST:g} to {MOST:g}"
+        raise _wrong(case, message)
+    return math.log(number)
+
+
+def _wrong(case: Case, message: str, name: str = "") -> JobError:
+    help = did_you_mean(name, ORDER) or "`parc calibrate` writes these texts"
+    return JobError(
+        [Diagnostic(MEASURED, message, case.job.span("cluster", "measured"), help=help)]
+    )
+
+
+def corrections(swept: Swept, rows: Integers) -> Floats:
+    """ln of what each of the rows is believed to take over its prediction, given those that ran: of itself,
+    and of the layouts that split the model alike."""
+    known = measured(swept.space.case)
+    if not known:
+        return np.zeros(len(rows))
+    layouts = {name: swept.space.layouts[name][rows] for name in ORDER}
+    ran = {name: np.array([layout[name] for layout, _ in known]) for name in ORDER}
+    ratios = np.array([ratio for _, ratio in known])
+    weights = np.linalg.solve(kinship(ran, ran) + RUN**2 * np.eye(len(known)), ratios)
+    return np.asarray(kinship(layouts, ran) @ weights)
+
+
+def ran(swept: Swept, rows: Integers) -> Mask:
+    """Which of the rows ran."""
+    found = np.zeros(len(rows), dtype=bool)
+    for layout, _ in measured(swept.space.case):
+        columns = [swept.space.layouts[name][rows] == value for name, value in layout.items()]
+        found |= np.logical_and.reduce(columns)
+    return found
+
+
+def chosen(swept: Swept) -> dict[str, int] | None:
+    """The layout that is believed to be the best after what ran, as without runs the simplest within the
+    goal's margin; None where no layout of the job ran, or its time is not what the goal asks for.
+    """
+    rows = swept.by_objective
+    moved = corrections(swept, rows)
+    if not moved.any() or objectives(swept.space.case)[0].quantity not in PER_STEP:
+        return None
+    cost = _cost(swept, rows) + moved
+    near = cost <= cost.min() + math.log1p(swept.space.case.job.goal.within)
+    columns = {name: column[rows] for name, column in swept.space.layouts.items()}
+    effort = np.where(near, complexity(columns), np.iinfo(np.int64).max)
+    return swept.decisions(int(rows[np.lexsort((cost, effort))[0]]))
+
+
+def _cost(swept: Swept, rows: Integers) -> Floats:
+    """ln of the first objective, as a cost."""
+    objective = objectives(swept.space.case)[0]
+    value = np.log(swept.values[objective.quantity][rows].astype(float))
+    return np.asarray(value if objective.direction == "minimize" else -value)
+
+
+def outcome(case: Case, chosen: Mapping[str, int], best: Mapping[str, int]) -> Measured | None:
+    """What the plan says of runs; None where no layout of the job ran."""
+    known = measured(case)
+    if not known:
+        return None
+    return Measured(layouts=len(known), chosen=_excess(known, chosen), best=_excess(known, best))
+
+
+def _excess(known: Known, layout: Mapping[str, int]) -> float | None:
+    for each, ratio in known:
+        if all(layout[name] == value for name, value in each.items()):
+            return math.expm1(ratio)
+    return None
