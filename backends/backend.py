@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..compiler.plan import Plan
 from ..compiler.target import Codes, Target
@@ -26,6 +26,7 @@ class Backend:
     the emitted script that starts the job on one node: it reads NNODES, NODE_RANK, MASTER_ADDR and
     MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable. `smoke` trains a small job
     on this machine. `stack` says of each fact of `stack_facts.FACTS` how a job says it, or what it always is.
+    With the settings of `brief` a run leaves no checkpoint, evaluates nothing and reports every step.
     `package` is the framework's own, whose `read.READER` is `reader`.
     """
 
@@ -35,6 +36,7 @@ class Backend:
     facts: Callable[[Plan], dict[str, Value]]
     entry: str
     smoke: SmokeRun
+    brief: Mapping[str, Any]
     stack: Stack = field(default_factory=dict)
 
     @property

@@ -7,7 +7,14 @@ from .stack import FACTS
 from .target import TARGET
 
 BACKEND = Backend(
-    __name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE, stack=FACTS
+    __name__,
+    target=TARGET,
+    emit=emit,
+    facts=facts,
+    entry=ENTRY,
+    smoke=SMOKE,
+    brief={"save": None, "valid_data": None, "log_interval": 1},
+    stack=FACTS,
 )
 
 __all__ = ["BACKEND"]

@@ -13,6 +13,7 @@ BACKEND = Backend(
     facts=facts,
     entry=ENTRY,
     smoke=SMOKE,
+    brief={"save": False, "eval_iters": 0, "log_interval": 1},
     stack=FACTS,
 )
 

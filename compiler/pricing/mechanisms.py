@@ -122,12 +122,12 @@ def drawn_errors(found: Floats, draws: int, own: Floats | float = LAYOUT) -> Flo
     """`draws` of ln(true / predicted time), rows, of layouts whose `shares` are the columns of `found`; `own`
     is the deviation of what each layout costs beyond them."""
     errors, layouts = found.shape
-    normal = _normal_numbers(draws * (errors + layouts)).reshape(draws, errors + layouts)
+    normal = normal_numbers(draws * (errors + layouts)).reshape(draws, errors + layouts)
     return np.asarray((normal[:, :errors] * SPREADS) @ found + own * normal[:, errors:])
 
 
 @lru_cache(maxsize=1)
-def _normal_numbers(count: int) -> Floats:
+def normal_numbers(count: int) -> Floats:
     """Normally distributed numbers (Box and Muller 1958, Annals of Mathematical Statistics 29), the same ones
     with every release of numpy."""
     bits = np.frombuffer(random.Random(0).randbytes(8 * (count // 2 + 1)), dtype="<u4")

@@ -2,7 +2,7 @@
 
 `cluster.measured`, which `parc calibrate` writes, holds by job and layout what a step took over what it is
 predicted to take. That moves the layout itself and, less, those that split the model alike (a Gaussian
-process over pricing/mechanisms.py's `kinship`); what a run tells of all layouts is in the site's fitted figures.
+process over pricing/mechanisms.py's `kinship`); what a run tells of all is in the site's fitted figures.
 """
 
 from __future__ import annotations
@@ -103,11 +103,30 @@ def corrections(swept: Swept, rows: Integers) -> Floats:
     known = measured(swept.space.case)
     if not known:
         return np.zeros(len(rows))
-    layouts = {name: swept.space.layouts[name][rows] for name in ORDER}
-    ran = {name: np.array([layout[name] for layout, _ in known]) for name in ORDER}
-    ratios = np.array([ratio for _, ratio in known])
-    weights = np.linalg.solve(kinship(ran, ran) + RUN**2 * np.eye(len(known)), ratios)
-    return np.asarray(kinship(layouts, ran) @ weights)
+    _, gains = _gains(known, _columns(swept, rows))
+    return np.asarray(gains @ [ratio for _, ratio in known])
+
+
+def believed(swept: Swept, rows: Integers) -> tuple[Floats, Floats]:
+    """`corrections`, and the covariance that is left of what the rows cost beyond the mechanisms."""
+    known, columns = measured(swept.space.case), _columns(swept, rows)
+    spread = kinship(columns, columns)
+    if known:
+        between, gains = _gains(known, columns)
+        spread = spread - gains @ between.T
+    return corrections(swept, rows), spread
+
+
+def _columns(swept: Swept, rows: Integers) -> dict[str, Integers]:
+    return {name: swept.space.layouts[name][rows] for name in ORDER}
+
+
+def _gains(known: Known, columns: Mapping[str, Integers]) -> tuple[Floats, Floats]:
+    """Covariance of layouts, rows, with those that ran, columns, and what each run moves a layout by."""
+    runs = {name: np.array([layout[name] for layout, _ in known]) for name in ORDER}
+    between = kinship(columns, runs)
+    noisy = kinship(runs, runs) + RUN**2 * np.eye(len(known))
+    return between, np.asarray(np.linalg.solve(noisy, between.T).T)
 
 
 def ran(swept: Swept, rows: Integers) -> Mask:
@@ -127,14 +146,14 @@ def chosen(swept: Swept) -> dict[str, int] | None:
     moved = corrections(swept, rows)
     if not moved.any() or objectives(swept.space.case)[0].quantity not in PER_STEP:
         return None
-    cost = _cost(swept, rows) + moved
+    cost = cost_of(swept, rows) + moved
     near = cost <= cost.min() + math.log1p(swept.space.case.job.goal.within)
     columns = {name: column[rows] for name, column in swept.space.layouts.items()}
     effort = np.where(near, complexity(columns), np.iinfo(np.int64).max)
     return swept.decisions(int(rows[np.lexsort((cost, effort))[0]]))
 
 
-def _cost(swept: Swept, rows: Integers) -> Floats:
+def cost_of(swept: Swept, rows: Integers) -> Floats:
     """ln of the first objective, as a cost."""
     objective = objectives(swept.space.case)[0]
     value = np.log(swept.values[objective.quantity][rows].astype(float))

@@ -259,7 +259,8 @@ def _deepspeed(draw: Draw) -> list[str]:
     found = ["model = hf"] if draw.version == "hf" else _version(draw)
     settings = [
         "accumulate = compute", 'adam = "torch"', 'data = "/data/tokens.bin"', "log_interval = 10",
-        'save = "runs/one"', "save = none", 'valid_data = "/data/valid.bin"; eval_interval = 50', "valid_data = synthetic",
+        'save = "runs/one"', "save = none", "valid_data = synthetic",
+        'valid_data = "/data/valid.bin"; eval_interval = 50',
         'valid_data = { "/v/a" = 0.5; "/v/b c" = 1.5 }; eval_iters = 2',
     ]  # fmt: skip
     found += draw.dice.sample(settings, draw.one(0, 1, 1, 2))

@@ -7,4 +7,6 @@ from tests.support.toy_backend.emit import ENTRY, emit, facts
 from tests.support.toy_backend.smoke import SMOKE
 from tests.support.toy_backend.target import TARGET
 
-BACKEND = Backend(__name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE)
+BACKEND = Backend(
+    __name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE, brief={}
+)
