@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -51,12 +51,15 @@ class Backend:
 class Launcher:
     """A way to start a plan's `entry` on all nodes: `emit(plan, entry)` gives its files.
 
+    `array(plans, folder, log)` gives the file that runs plans of one shape one after another, plan n in
+    `folder`n, where it writes `log`.
     `read(files)` is the inverse of `emit`, and `facts(plan)` what it must give back. `codes` names what
     `emit` complains of, `manual` is the page that says why.
     """
 
     name: str
     emit: Callable[[Plan, str], dict[str, str]]
+    array: Callable[[Sequence[Plan], str, str], dict[str, str]]
     read: Callable[[Mapping[str, str]], LaunchConfig]
     facts: Callable[[Plan], dict[str, Value]]
     codes: Codes

@@ -2,15 +2,15 @@
 
     python benchmarks/trials.py [--data FILE.csv] [--runs 2,3,5] [--json FILE] [--docs]
 
-In each sweep of measured runs with more layouts than trials (benchmarks/accuracy/report/scores.py), the layouts
-that were measured are all that contend. `parc trials`' own choice (calibrate/trials.py) names those to run;
+In each sweep of measured runs with more layouts than trials (benchmarks/accuracy/report/scores.py), those
+measured are all that contend. `parc trials`' own choice (calibrate/trials.py) names those to run;
 their measured times are told, and the layout that is then believed to be the best is taken. Its regret is by
 what share it ran slower than the fastest. Beside it stand the mean over random trials and the best that any
 set of so many trials could do (as far as sets are few enough to try all).
 
 `--json` writes {"by_source": {name: {"sweeps", "before", "after": {"3": {"chosen", "random", "best"}, ...}}},
-"mean": ...}: mean regrets, "mean" over sources. The same file gives the same numbers. Exits 1 when no sweep is
-large enough, 2 when the file or the arguments are unusable.
+"mean": ...}: mean regrets, "mean" over sources. The same file gives the same numbers. Exits 1 when no sweep
+is large enough, 2 when the file or the arguments are unusable.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def short_job(job: Job, target: str) -> Job:
     }
     train: Train = job.train.model_copy(update=changed)
     options = job.options(target).model_copy(update=dict(BACKENDS[target].brief))
-    launch = job.launch and job.launch.model_copy(update={"requeue": 0})
+    launch = job.launch and job.launch.model_copy(update={"requeue": 0, "signal": 0.0})
     spec = TargetSpec(name=target, options=options)
     return job.model_copy(update={"train": train, "targets": (spec,), "launch": launch})
 

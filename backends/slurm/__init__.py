@@ -2,11 +2,18 @@
 
 from ..backend import Launcher
 from . import options
+from .array import array
 from .emit import emit, facts
 from .read import read
 
 LAUNCHER = Launcher(
-    name="slurm", emit=emit, read=read, facts=facts, codes=options.CODES, manual=options.MANUAL
+    name="slurm",
+    emit=emit,
+    array=array,
+    read=read,
+    facts=facts,
+    codes=options.CODES,
+    manual=options.MANUAL,
 )
 
 __all__ = ["LAUNCHER", "emit", "facts", "read"]

@@ -1,0 +1,86 @@
+"""write the few short runs that tell most about which layout is best on this cluster"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
+
+from parc.dsl.diagnostics import JobError
+
+from .job_arguments import add_json, add_overrides, load_job, output_path
+
+if TYPE_CHECKING:
+    from parc.calibrate.trials import Trials
+
+    from ..api import Planned
+
+NAME = "trials"
+#: Trials unless asked for more, and the most.
+FEW, MOST = 3, 16
+
+
+def arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("job", metavar="JOB", help="a job file")
+    help = f"how many, {FEW} unless given"
+    add("-n", "--count", type=_count, default=FEW, metavar="N", help=help)
+    output = "the folder to write them to"
+    add("-o", "--output", required=True, type=output_path, metavar="DIR", help=output)
+    add("--target", metavar="T", help="the target to try; the plan's best unless given")
+    add_overrides(parser)
+    add_json(parser)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise ArgumentTypeError(f"`{text}` is no number from 1 to {MOST}")
+    return int(text)
+
+
+def run(arguments: Namespace) -> int:
+    job = load_job(arguments)
+    from parc.calibrate.trials import trials
+
+    from ..api import plan_targets, target_names
+    from ..printing.terminal import print_json, print_text, progress
+    from ..printing.trials_report import trials_json, trials_text
+    from ..writing.output_folder import changes, write
+
+    changes(arguments.output, {})
+    named = target_names(job, [arguments.target]) if arguments.target else []
+    target = named[0] if named else _best(plan_targets(job, None, progress))
+    with progress(f"{job.name}: trials"):
+        found = trials(job, target, arguments.count)
+    files, scripts = _files(found)
+    wanted = changes(arguments.output, files)
+    write(arguments.output, wanted, scripts)
+    if arguments.json:
+        print_json(trials_json(found, arguments.output))
+    else:
+        print_text(trials_text(job, found, arguments.output))
+    return 0
+
+
+def _best(planned: Planned) -> str:
+    if not planned.plans:
+        raise JobError([complaint for _, complaint in planned.complaints])
+    return planned.plans[0].target
+
+
+def _files(found: Trials) -> tuple[dict[str, str], set[str]]:
+    """All files and scripts; raises JobError where a framework cannot express a trial."""
+    from parc.calibrate.trial_files import FOLDER, SCRIPT, common_files
+
+    from ..api import Planned, emit
+    from ..printing.plan_json import lock
+    from ..writing.output_folder import MANIFEST, manifest
+
+    files, scripts = common_files(found.plans), {SCRIPT}
+    for number, plan in enumerate(found.plans, 1):
+        planned, emitted = emit(Planned(plan.job, (plan,)))
+        if not planned.plans:
+            raise JobError([complaint for _, complaint in planned.complaints])
+        files |= {f"{FOLDER}{number}/{path}": text for path, text in emitted.files.items()}
+        scripts |= {f"{FOLDER}{number}/{path}" for path in emitted.scripts}
+    whole = Planned(found.plan.job, (found.plan,))
+    return {**files, MANIFEST: lock(whole, manifest(files))}, scripts

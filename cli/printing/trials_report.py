@@ -1,0 +1,48 @@
+"""Trials -> text for a person and JSON: what to run, how long it takes, what it is expected to gain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from parc.calibrate.trial_files import FOLDER, SCRIPT
+from parc.calibrate.trials import STEPS, Trials
+from parc.dsl.job import Job
+
+from .plan_json import JsonObject, estimate_json, rounded
+from .plan_text import layout_text
+
+
+def trials_text(job: Job, found: Trials, folder: Path) -> str:
+    lines = [f"{job.name}  {found.plan.target}, {len(found.plans)} trials of {STEPS} steps", ""]
+    for number, plan in enumerate(found.plans, 1):
+        step = f"{plan.estimate.step_seconds:.2f} s"
+        lines.append(f"  {FOLDER}{number}  {layout_text(plan.layout)}  {step} a step predicted")
+    before, after = found.regret_before, found.regret_after
+    lines += [
+        "",
+        f"  gain    the plan is expected to be {before:.1%} from the best now, {after:.1%} after them",
+        f"  time    {found.seconds / 60:.1f} minutes of steps, and what {len(found.plans)} starts take",
+        "",
+        f"{folder}: written; to use them",
+        "",
+        f"  {folder / SCRIPT}"
+        + (f"    or    sbatch {folder / 'trials.sbatch'}" if job.launch else ""),
+        f"  parc calibrate {folder} --job {job.path} -o site.par",
+    ]
+    return "\n".join(lines)
+
+
+def trials_json(found: Trials, folder: Path) -> JsonObject:
+    return {
+        "target": found.plan.target,
+        "folder": str(folder),
+        "steps": STEPS,
+        "trials": [estimate_json(plan.estimate) for plan in found.plans],
+        **rounded(
+            {
+                "seconds": found.seconds,
+                "regret_before": found.regret_before,
+                "regret_after": found.regret_after,
+            }
+        ),
+    }
