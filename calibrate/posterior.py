@@ -21,7 +21,7 @@ from .parameters import Floats, prior_covariance
 FREEDOM = 4.0
 #: Deviation of what the formulas leave open from one layout to the next, and the number of runs for which
 #: this expectation counts when runs tell another.
-LEFT_OPEN, EXPECTED_RUNS = 0.03, 4.0
+LEFT_OPEN, EXPECTED_RUNS = 0.06, 4.0
 #: Half the interval of the central differences, in errors of parameters.
 STEP = 0.05
 ITERATIONS = 30
@@ -70,7 +70,7 @@ class Posterior:
 
     @property
     def std(self) -> Floats:
-        return np.sqrt(np.diag(self.covariance))
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     def spread_of(self, gradient: Floats) -> float:
         """The same for a run whose ln(seconds) has this gradient by the errors."""
@@ -99,7 +99,7 @@ class Problem:
     @cached_property
     def prior(self) -> Floats:
         """Inverse of the prior covariance: shape (parameters, parameters)."""
-        return np.linalg.inv(prior_covariance())
+        return np.asarray(np.linalg.inv(prior_covariance()), dtype=np.float64)
 
     @cached_property
     def measured(self) -> Floats:
@@ -171,7 +171,7 @@ def posterior(runs: Sequence[Observation], bounds: Bounds) -> Posterior:
         at, left_open, before = moved, now, left_open
         if settled and abs(left_open - before) < SETTLED:
             break
-    covariance = np.linalg.inv(problem.precision(at, left_open))
+    covariance = np.asarray(np.linalg.inv(problem.precision(at, left_open)), dtype=np.float64)
     unknown = [_apart(problem, at, left_open, number) for number in range(len(runs))]
     return Posterior(
         errors=at.errors,

@@ -129,7 +129,9 @@ class Cluster(Frozen):
     network_efficiency: Annotated[Share, Doc("share of the network that collectives reach")] = 0.75
     overlap_lost: Annotated[
         PossibleShare,
-        Doc("share of the traffic that a framework overlaps with computation which does not overlap"),
+        Doc(
+            "share of the traffic that a framework overlaps with computation which does not overlap"
+        ),
     ] = 0.0
     host_time: Annotated[
         Factor, Doc("time of the hosts to launch kernels, over what is priced for the framework")

@@ -29,7 +29,8 @@ class OneRow(Arrays):
 
 def varied_parts(case: Case, layout: Mapping[str, int], placement: Split) -> dict[str, Any]:
     """Nanoseconds of a step by part, as `pricing/estimate.py:time_by_part` has them for numbers: arrays of
-    the figures' length, or numbers where no such figure has a part in them. `layout` gives every decision."""
+    the figures' length, or numbers where no such figure has a part in them. `layout` gives every decision.
+    """
     columns = one_row(case, layout)
     one = {name: int(np.ravel(column)[0]) for name, column in columns.items()}
     x = OneRow(case, columns)
