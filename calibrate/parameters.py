@@ -6,7 +6,7 @@ they were fitted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -34,6 +34,8 @@ class Parameter:
     rates: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     share: str = ""
+    needs: str = ""
+    """The rate of the GPU without which there is no such parameter."""
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -43,8 +45,8 @@ class Parameter:
 #: Assumed, but within what measured runs of single sources ask for (benchmarks/transfer.py scores them).
 PARAMETERS = (
     Parameter("products", 0.12, rates=("matmul_efficiency",)),
-    Parameter("fp8 products", 0.12, rates=("fp8_efficiency",)),
-    Parameter("fp4 products", 0.12, rates=("fp4_efficiency",)),
+    Parameter("fp8 products", 0.12, rates=("fp8_efficiency",), needs="fp8"),
+    Parameter("fp4 products", 0.12, rates=("fp4_efficiency",), needs="fp4"),
     Parameter("attention", 0.5, rates=("attention_efficiency",)),
     Parameter("memory", 0.3, rates=("memory_efficiency",)),
     Parameter("link", 0.4, rates=("link_efficiency",), times=("nvlink_latency",)),
@@ -63,6 +65,11 @@ def prior_covariance() -> Floats:
     """Of the errors of PARAMETERS: shape (parameters, parameters)."""
     own = np.diag(np.square([each.prior_std for each in PARAMETERS]))
     return np.asarray(own + COMMON_STD**2 * np.outer(SCALES, SCALES))
+
+
+def prior_std() -> Floats:
+    """Deviations of the errors of PARAMETERS: shape (parameters,)."""
+    return np.asarray(np.sqrt(np.diag(prior_covariance())))
 
 
 def owner_of(setting: str) -> Owner:
@@ -112,7 +119,3 @@ def at(case: Case, errors: Floats) -> Case:
     """A case whose figures are off by `errors`: one set, or columns for several."""
     cluster = with_settings(case.cluster, moved(case.cluster, errors))
     return replace(case, job=case.job.model_copy(update={"cluster": cluster}))
-
-
-def names() -> Iterator[str]:
-    return (each.name for each in PARAMETERS)
