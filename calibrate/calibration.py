@@ -1,31 +1,30 @@
-"""Logs and their job -> fitted parameters, errors before and after, and why the result cannot be trusted."""
+"""Logs and their job -> the fitted site, errors before and after, and what of it is not to be trusted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import hypot
-from statistics import median
 
-from ..dsl.diagnostics import Diagnostic, JobError, Note
+from ..dsl.diagnostics import Diagnostic, JobError
+from ..dsl.hardware import Cluster
 from ..dsl.job import Job
 from .codes import CONTRADICTORY, TOO_FEW
-from .fit import FittedParameter, fit, predicted_seconds
 from .log_files import counted, read_logs
 from .measured_run import MeasuredRun, measured_run
+from .parameters import with_settings
+from .site import FittedSite, fit_site, predicted_seconds
 from .site_file import prior
 
-#: Different runs without which nothing is fitted: one run is met exactly by many values.
-FEWEST_RUNS = 2
 #: Two runs of one layout contradict each other when they differ by more than this share of a step, and by
 #: more than this many of their own standard deviations.
 NOISE, DEVIATIONS = 0.05, 3.0
-#: Residual error of a run, as a share of its step, beyond which it does not belong to the others.
-UNEXPLAINED = 0.15
+#: What a run counts when it is so far off that others outvote it: three times as far as usual.
+OUTVOTED = 0.4
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One run: predicted over measured time, less 1, with the prior parameters and with the fitted ones."""
+    """One run: predicted over measured time, less 1, with the values before and with the fitted ones."""
 
     run: MeasuredRun
     before: float
@@ -34,14 +33,14 @@ class Compared:
 
 @dataclass(frozen=True)
 class Calibration:
-    """`different` counts layouts and batches. With `complaints` nothing should be written, and `parameters`
-    may be empty."""
+    """`different` counts layouts and batches. `warnings` say what of it is less sure than a reader would
+    think."""
 
     job: Job
     compared: tuple[Compared, ...]
     different: int
-    parameters: tuple[FittedParameter, ...]
-    complaints: tuple[Diagnostic, ...]
+    site: FittedSite
+    warnings: tuple[Diagnostic, ...]
 
 
 def calibrate(
@@ -53,17 +52,12 @@ def calibrate(
     unreadable, of another framework or job, without a layout.
     """
     runs = _runs(job, paths, layouts)
-    before = prior(job)
+    before = with_settings(job.cluster, prior(job))
     groups = _groups(runs)
-    complaints = [*_too_few(groups, len(runs)), *_contradicting(groups)]
-    parameters = (
-        tuple(fit([_median_run(group) for group in groups], before)) if not complaints else ()
-    )
-    after = {found.parameter.name: found.value for found in parameters} or before
-    compared = tuple(Compared(run, _error(run, before), _error(run, after)) for run in runs)
-    if parameters:
-        complaints += [*_nothing_identifiable(parameters), *_unexplained(compared)]
-    return Calibration(job, compared, len(groups), parameters, tuple(complaints))
+    site = fit_site(before, groups)
+    compared = tuple(Compared(run, _error(run, before), _error(run, site.cluster)) for run in runs)
+    warnings = (*_few(groups, len(runs)), *_contradicting(groups), *_outvoted(groups, site))
+    return Calibration(job, compared, len(groups), site, warnings)
 
 
 def _runs(
@@ -89,27 +83,19 @@ def _groups(runs: Sequence[MeasuredRun]) -> list[list[MeasuredRun]]:
     return list(groups.values())
 
 
-def _median_run(group: Sequence[MeasuredRun]) -> MeasuredRun:
-    """Several runs of one layout as one, at their median time."""
-    seconds = median(run.steps.seconds for run in group)
-    return replace(group[0], steps=replace(group[0].steps, seconds=seconds))
+def _error(run: MeasuredRun, cluster: Cluster) -> float:
+    return predicted_seconds(run, cluster) / run.steps.seconds - 1
 
 
-def _error(run: MeasuredRun, values: Mapping[str, float]) -> float:
-    return predicted_seconds(run, values) / run.steps.seconds - 1
-
-
-def _too_few(groups: Sequence[object], runs: int) -> list[Diagnostic]:
-    if len(groups) >= FEWEST_RUNS:
+def _few(groups: Sequence[object], runs: int) -> list[Diagnostic]:
+    if len(groups) > 1:
         return []
     what = "1 run" if runs == 1 else f"{runs} runs of one layout and batch"
-    message = (
-        f"{what} cannot tell one parameter from another; {FEWEST_RUNS} different ones are needed"
-    )
+    message = f"{what} cannot tell what is slow from what else is: all of it moves a little"
     help = (
         "measure another layout: other tp, pp or micro-batch, another sequence length or more nodes"
     )
-    return [Diagnostic(TOO_FEW, message, help=help)]
+    return [Diagnostic(TOO_FEW, message, severity="warning", help=help)]
 
 
 def _contradicting(groups: Sequence[Sequence[MeasuredRun]]) -> list[Diagnostic]:
@@ -124,28 +110,19 @@ def _contradicting(groups: Sequence[Sequence[MeasuredRun]]) -> list[Diagnostic]:
                 f"and {other.steps.seconds:.4g} s"
             )
             help = f"find out which is wrong; {noise:.0%} apart would pass for noise"
-            found.append(Diagnostic(CONTRADICTORY, message, help=help))
+            found.append(Diagnostic(CONTRADICTORY, message, severity="warning", help=help))
     return found
 
 
-def _nothing_identifiable(parameters: Sequence[FittedParameter]) -> list[Diagnostic]:
-    if any(found.identifiable for found in parameters):
-        return []
-    message = "the runs tell of no parameter: something else decides their time"
-    help = "measure larger models or micro-batches, and layouts that differ in tp, pp or nodes"
-    return [Diagnostic(TOO_FEW, message, help=help)]
-
-
-def _unexplained(compared: Sequence[Compared]) -> list[Diagnostic]:
-    bad = sorted(
-        (each for each in compared if abs(each.after) > UNEXPLAINED), key=lambda c: -abs(c.after)
-    )
-    if not bad:
-        return []
-    message = f"{len(bad)} of {len(compared)} runs fit no cluster that also ran the others"
-    notes = tuple(
-        Note(f"`{each.run.path}` is predicted {each.after:+.0%} off its time at best")
-        for each in bad
-    )
-    help = "check that the logs are of this job, cluster and layout; leave out those that are not"
-    return [Diagnostic(CONTRADICTORY, message, notes=notes, help=help)]
+def _outvoted(groups: Sequence[Sequence[MeasuredRun]], site: FittedSite) -> list[Diagnostic]:
+    """A warning for each layout that no cluster explains beside the others."""
+    found = []
+    for group, count in zip(groups, site.counts, strict=True):
+        if count < OUTVOTED and len(groups) > 1:
+            error = _error(group[0], site.cluster)
+            message = (
+                f"`{group[0].path}` is {error:+.0%} off at best: it counts {count:.0%} of a run"
+            )
+            help = "check that it is of this job, cluster and layout, or leave it out"
+            found.append(Diagnostic(CONTRADICTORY, message, severity="warning", help=help))
+    return found

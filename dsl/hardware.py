@@ -11,6 +11,7 @@ from .settings import (
     Bytes,
     Count,
     Doc,
+    Factor,
     FlopRate,
     Frozen,
     PossibleShare,
@@ -126,6 +127,15 @@ class Cluster(Frozen):
     network: Annotated[Bandwidth, Doc("per GPU and direction, between domains")]
     network_latency: Annotated[Seconds, Doc("of one message between nodes")] = 8e-6
     network_efficiency: Annotated[Share, Doc("share of the network that collectives reach")] = 0.75
+    overlap_lost: Annotated[
+        PossibleShare,
+        Doc(
+            "share of the traffic that a framework overlaps with computation which does not overlap"
+        ),
+    ] = 0.0
+    host_time: Annotated[
+        Factor, Doc("time of the hosts to launch kernels, over what is priced for the framework")
+    ] = 1.0
     pod_gpus: Annotated[
         Count | None, Doc("GPUs under one full-bandwidth fabric; all unless given")
     ] = None

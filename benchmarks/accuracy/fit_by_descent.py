@@ -18,11 +18,8 @@ from benchmarks.accuracy.setups.layer_placement import placement_of
 from benchmarks.accuracy.setups.prediction import OUTSIDE_LAYERS, with_layers
 from benchmarks.accuracy.setups.setup import Asked, Setup
 from parc.backends import BACKENDS
-from parc.compiler.algebra import Arrays, Integers, Term
 from parc.compiler.case import Case
-from parc.compiler.pipeline.rank_load import placed_load
-from parc.compiler.pricing.estimate import one_row
-from parc.compiler.time import step as speed
+from parc.compiler.pricing.varied import varied_parts
 from parc.compiler.variables import ORDER
 from parc.dsl import std_gpu
 
@@ -87,21 +84,17 @@ class Sample:
 Sources = Mapping[str, Sequence[Sample]]
 
 
-class OneRow(Arrays):
-    """The algebra of one layout at many values of the rates."""
-
-    def _gather(self, term: Term) -> Integers:
-        return term(self.case, self.columns)
-
-
 def seconds_at(sample: Sample, parameters: Sequence[Parameter], points: Floats) -> Floats:
     """Predicted seconds with the concerned parameters at each row of `points`, in steps."""
     values = {
         parameters[number]: points[:, place] * parameters[number].step
         for place, number in enumerate(sample.concerned)
     }
-    setup = sample.setup
-    case = _with(setup.case, values)
+    return seconds_of(sample.setup, with_values(sample.setup.case, values), len(points))
+
+
+def seconds_of(setup: Setup, case: Case, points: int) -> Floats:
+    """Predicted seconds of a run on a case with `points` values of its figures: shape (points,)."""
     if setup.one_layer:
         two, three = (_layers(setup, case, count) for count in (2, 3))
         parts = [two[part] for part in two if part not in OUTSIDE_LAYERS]
@@ -109,7 +102,7 @@ def seconds_at(sample: Sample, parameters: Sequence[Parameter], points: Floats) 
         total: Any = sum(longer) - sum(parts)
     else:
         total = sum(_parts(setup, case).values())
-    return np.broadcast_to(total / 1e9 * setup.share, (len(points),)).astype(float)
+    return np.broadcast_to(total / 1e9 * setup.share, (points,)).astype(float)
 
 
 def _layers(setup: Setup, case: Case, count: int) -> dict[str, Any]:
@@ -117,7 +110,8 @@ def _layers(setup: Setup, case: Case, count: int) -> dict[str, Any]:
     return _parts(fewer, fewer.case)
 
 
-def _with(case: Case, values: Mapping[Parameter, Floats]) -> Case:
+def with_values(case: Case, values: Mapping[Parameter, Any]) -> Case:
+    """A case with other values of fitted parameters, each a number or a column."""
     of_gpu = {it.field: value for it, value in values.items() if it.of_gpu}
     # Arrays stand for the numbers that the fields hold: the cost terms are numpy.
     traits: dict[str, Any] = {it.field: value for it, value in values.items() if not it.of_gpu}
@@ -127,23 +121,9 @@ def _with(case: Case, values: Mapping[Parameter, Floats]) -> Case:
 
 
 def _parts(setup: Setup, case: Case) -> dict[str, Any]:
-    """Nanoseconds of a step by part, as compiler/pricing/estimate.py adds them up, for arrays of rates."""
-    columns = one_row(case, {name: setup.layout[name] for name in ORDER})
-    one = {name: int(np.ravel(column)[0]) for name, column in columns.items()}
-    placement = placement_of(setup, one["vpp"])
-    x = OneRow(case, columns)
-    priced: dict[str, Any] = {}
-    ranks = range(len(placement.chunks))
-    loads = [replace(placed_load(case, one, placement, rank), flight=0) for rank in ranks]
-    for load in loads:
-        if repr(load) not in priced:
-            priced[repr(load)] = speed.slot(x, load)
-    slots = [priced[repr(load)] for load in loads]
-    if len(slots) == 1:
-        return speed.step_parts(x, slots[0], 0)
-    totals = [sum(parts.values()) for parts in slots]
-    slowest = x.largest(*totals)
-    return speed.step_parts(x, {"work": slowest}, sum(totals) - slowest)
+    """Nanoseconds of a step by part, for arrays of rates."""
+    layout = {name: setup.layout[name] for name in ORDER}
+    return varied_parts(case, layout, placement_of(setup, layout["vpp"]))
 
 
 @dataclass(frozen=True)

@@ -50,16 +50,14 @@ def run(arguments: Namespace) -> int:
     layouts = _layouts(arguments)
     with progress("calibrating"):
         result = calibrate(job, arguments.log, layouts)
-    print_diagnostics(result.complaints)
-    changed = False
-    if not result.complaints:
-        text = site_text(job, result.parameters, arguments.output.name, summary(result))
-        changed = replace(arguments.output, text)
+    print_diagnostics(result.warnings)
+    text = site_text(job, result.site, arguments.output.name, summary(result))
+    changed = replace(arguments.output, text)
     if arguments.json:
         print_json(calibration_json(result, str(arguments.output), changed))
     else:
         print_text(calibration_text(result, str(arguments.output), changed))
-    return 1 if result.complaints else 0
+    return 0
 
 
 def _layouts(arguments: Namespace) -> dict[str, dict[str, int]]:

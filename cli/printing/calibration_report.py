@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from parc.calibrate import Calibration, Compared, definition_names
-from parc.calibrate.fit import value_in
+from parc.calibrate.site import FittedParameter, uses
 from parc.compiler.plan import Layout
 from parc.compiler.pricing.estimate import layout_of, one_row
+from parc.compiler.risk import band
 
 from .plan_json import JsonObject, job_json, rounded
 from .plan_text import layout_text
@@ -21,17 +22,25 @@ def calibration_text(result: Calibration, output: str, changed: bool) -> str:
     """Runs with their errors, parameters, and what to do with the file."""
     lines = [_counts(result), "", *_columns([_HEAD, *map(_run_row, result.compared)])]
     lines += [f"  {line}" for line in _filled(result.compared)]
-    if result.parameters:
-        lines += ["", *_columns([("parameter", "before", "fitted"), *_parameter_rows(result)])]
-    end = f"{output} is not written" if result.complaints else _use(result, output, changed)
-    return "\n".join([*lines, "", end])
+    lines += [
+        "",
+        *_columns([("parameter", "setting", "before", "fitted"), *_parameter_rows(result)]),
+    ]
+    untold = [found.parameter.name for found in result.site.parameters if not found.told]
+    if untold:
+        lines += ["", f"  the runs tell nothing of: {', '.join(untold)}"]
+    low, high = band(1.0, result.site.spread)
+    lines += [
+        f"  four of five other runs: {low - 1:+.0%} to {high - 1:+.0%} around their prediction"
+    ]
+    return "\n".join([*lines, "", _use(result, output, changed)])
 
 
 def _use(result: Calibration, output: str, changed: bool) -> str:
     """Whether the file changed, and how to import it where the job does not yet."""
     job = result.job
     state = "written" if changed else "nothing to change"
-    if all(value_in(job, found.parameter) == found.value for found in result.parameters):
+    if uses(job, result.site):
         return f"{output}: {state}; the job uses it"
     cluster, _ = definition_names(job, output)
     path = os.path.relpath(output, os.path.dirname(os.path.abspath(job.path)))
@@ -74,13 +83,12 @@ def _filled(runs: Sequence[Compared]) -> list[str]:
 
 
 def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
-    for found in result.parameters:
-        fitted = f"{found.value:g} ± {100 * found.posterior_std:.0f} %"
-        yield (
-            found.parameter.name,
-            f"{found.prior:g}",
-            fitted if found.identifiable else "kept: the runs do not tell",
-        )
+    """A row for each setting that moved."""
+    for found in result.site.parameters:
+        for name, value in found.after.items():
+            if value != found.before[name]:
+                known = f"{value:.3g} ± {100 * found.std:.0f} %"
+                yield found.parameter.name, name, f"{found.before[name]:.3g}", known
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -113,23 +121,20 @@ def calibration_json(result: Calibration, output: str, changed: bool) -> JsonObj
         "job": job_json(result.job),
         "runs": [_run_json(each) for each in result.compared],
         "different": result.different,
-        "parameters": [
-            rounded(
-                {
-                    "name": found.parameter.name,
-                    "of": found.parameter.owner,
-                    "before": found.prior,
-                    "fitted": found.value,
-                    "unknown": found.posterior_std,
-                    "told": found.identifiable,
-                }
-            )
-            for found in result.parameters
-        ],
-        "complaints": [complaint.to_json() for complaint in result.complaints],
+        "parameters": [_parameter_json(found) for found in result.site.parameters],
+        "step_spread": result.site.spread,
+        "warnings": [warning.to_json() for warning in result.warnings],
         "output": output,
         "written": changed,
     }
+
+
+def _parameter_json(found: FittedParameter) -> JsonObject:
+    settings = {
+        name: {"before": found.before[name], "fitted": value} for name, value in found.after.items()
+    }
+    known = {"unknown": found.std, "left": found.left, "told": found.told}
+    return rounded({"name": found.parameter.name, "settings": settings, **known})
 
 
 def _run_json(compared: Compared) -> JsonObject:

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..algebra import KIBI, MEBI, NANO, Algebra, Column, Value, added, by_stage, term
+from ..algebra import KIBI, MEBI, NANO, Algebra, Column, Value, added, by_stage, term, whole
 from ..case import Case
 from ..pipeline.even_split import ROLES
 from ..pipeline.rank_load import COMMON, EXPERTS, Load
 from . import layers
 from . import parallel_traffic as traffic
+
+#: Denominator of the share of overlapped traffic that does not overlap, kept as an integer.
+LOST_PARTS = 10_000
 
 # --- per parameter: ns per Mi-parameter, so that a rank's Ki-parameters times it stay whole numbers ---
 
@@ -119,8 +122,17 @@ def reduced_traffic(x: Algebra[Value], load: Load[Value]) -> Value:
 
 
 def overlap_cost(x: Algebra[Value], overlapped: Value, work: Value) -> Value:
-    """Nanoseconds that overlapped traffic adds to the work: what outlasts the work, and core contention."""
-    return x.excess(overlapped, work) + core_contention(x, overlapped)
+    """Nanoseconds that overlapped traffic adds to the work: what outlasts the work or does not overlap after
+    all, and core contention."""
+    lost = lost_overlap(x, overlapped)
+    # `lost` is added to the work, not subtracted from `overlapped`: see `Algebra.excess`.
+    return lost + x.excess(overlapped, work + lost) + core_contention(x, overlapped)
+
+
+def lost_overlap(x: Algebra[Value], overlapped: Value) -> Value:
+    """Nanoseconds of overlapped traffic that on this cluster do not overlap."""
+    lost = whole(LOST_PARTS * x.case.cluster.overlap_lost)
+    return x.over(x.times(overlapped, lost), LOST_PARTS) if np.any(lost) else x.number(0)
 
 
 def core_contention(x: Algebra[Value], overlapped: Value) -> Value:
@@ -162,11 +174,12 @@ def _rank_traffic(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Va
 
 def _exposed(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -> Value:
     """Nanoseconds that a step's overlapped traffic adds: its last bucket, at `rate` per Mi-parameter, what
-    outlasts the window, and core contention."""
+    outlasts the window or does not overlap after all, and core contention."""
     bucket = x.over(x.times(rate, traffic.BUCKET_PARAMETERS // KIBI), KIBI)
     last = 0 - x.largest(0 - overlapped, 0 - bucket)
     # `last` is added to the window, not subtracted from `overlapped`: see `Algebra.excess`.
-    return last + x.excess(overlapped, window + last) + core_contention(x, overlapped - last)
+    exposed = last + lost_overlap(x, overlapped - last)
+    return exposed + x.excess(overlapped, window + exposed) + core_contention(x, overlapped - last)
 
 
 def optimizer(x: Algebra[Value]) -> Value:

@@ -49,7 +49,7 @@ def tensor(case: Case, tp: Column, tokens: Column) -> Column:
     if not case.traits.overlap.tensor_parallel:
         return seconds
     products = layers.projections(case, tp, tokens)
-    return np.maximum(seconds / np.asarray(tp), seconds - products)
+    return _overlapped(case, seconds, np.maximum(seconds / np.asarray(tp), seconds - products))
 
 
 def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -> Column:
@@ -68,7 +68,7 @@ def tensor_backward(case: Case, tp: Column, tokens: Column, gradients: Column) -
     once = collectives.ring(case.cluster, message, tp, 1)
     whole = collectives.all_reduce(case.cluster, message, tp, 1)
     overlapped = np.where(case.sequence_parallel(tp), 2.0 * once, whole)
-    exposed = np.maximum(overlapped - gradients, 0.0)
+    exposed = _overlapped(case, overlapped, np.maximum(overlapped - gradients, 0.0))
     added = exposed + overlapped * COMMUNICATION_CORES / case.gpu.sms
     return added + np.where(case.sequence_parallel(tp), once, 0.0)
 
@@ -96,6 +96,7 @@ def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     seconds = collectives.ring(cluster, 2.0 * tokens * cp * keys, cp, tp)
     if case.traits.wire.context == "all_gather":
         return seconds
+    core = layers.attention_core(case, tp, cp, micro_batch)
     hops = np.maximum(cp - 1, 0) * (
         collectives.hop_latency(cluster, np.minimum(cp, 2), tp)
         + RING_KERNELS * case.gpu.kernel_launch
@@ -104,9 +105,15 @@ def context(case: Case, tp: Column, cp: Column, micro_batch: Column) -> Column:
     hops = hops + np.maximum(cp - 1, 0) * kernels.streamed(case, merged)
     return np.where(
         cp > 1,
-        np.maximum(seconds - layers.attention_core(case, tp, cp, micro_batch), 0.0) + hops,
+        _overlapped(case, seconds, np.maximum(seconds - core, 0.0)) + hops,
         0.0,
     )
+
+
+def _overlapped(case: Case, seconds: Column, exposed: Column) -> Column:
+    """Seconds of traffic that add to a step when of `seconds` all but `exposed` should overlap."""
+    lost = case.cluster.overlap_lost
+    return np.maximum(exposed, lost * seconds + (1.0 - lost) * exposed)
 
 
 def experts(case: Case, tp: Column, tokens: Column, ep: Column, etp: Column) -> Column:

@@ -215,8 +215,13 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
         busy = busy + repeated["compute"]
         _add(parts, "recompute", added(x, repeated.values()))
     host = traits.host
-    gaps = launch_time(x, load, _per_layer(host.gap_seconds, host.gap_seconds * EXPERT_HALVES))
-    launched = launch_time(x, load, _per_layer(host.host_seconds, host.expert_host_seconds))
+    slower = x.case.cluster.host_time
+    gap, half, experts = (
+        slower * seconds
+        for seconds in (host.gap_seconds, host.host_seconds, host.expert_host_seconds)
+    )
+    gaps = launch_time(x, load, _per_layer(gap, EXPERT_HALVES * gap))
+    launched = launch_time(x, load, _per_layer(half, experts))
     if host.graphed is not None:
         gaps, launched = (x.times(x.term(launches), time) for time in (gaps, launched))
     _add(parts, "host", gaps)

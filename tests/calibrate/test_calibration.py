@@ -14,7 +14,7 @@ import pytest
 import parc
 from parc.__main__ import main
 from parc.calibrate import is_ours
-from parc.calibrate.fit import PARAMETERS
+from parc.calibrate.parameters import PARAMETERS, owner_of
 from parc.calibrate.setting_text import quantity_text
 from parc.dsl.library import std_entries
 from parc.dsl.schema import setting_types
@@ -35,6 +35,14 @@ class Ran:
 
     def parameter(self, name: str) -> dict[str, Any]:
         return next(each for each in self.json["parameters"] if each["name"] == name)
+
+    def fitted(self, setting: str) -> float:
+        found = [
+            each["settings"][setting]["fitted"]
+            for each in self.json["parameters"]
+            if setting in each["settings"]
+        ]
+        return float(found[0])
 
 
 Calibrate = Callable[..., Ran]
@@ -68,13 +76,11 @@ def record(*names: str, noise: float = 0.01, values: Mapping[str, float] = TRUE)
 def test_the_parameters_come_back(calibrate: Calibrate) -> None:
     found = calibrate(*record(*RUNS), "--json")
     assert found.code == 0
-    assert found.parameter("matmul_efficiency")["fitted"] == pytest.approx(0.53, rel=0.03)
-    assert found.parameter("network_efficiency")["fitted"] == pytest.approx(0.60, rel=0.05)
-    assumed = std_gpu("h100_sxm").attention_efficiency
-    assert found.parameter("attention_efficiency")["fitted"] == pytest.approx(assumed, rel=0.05)
+    assert found.fitted("matmul_efficiency") == pytest.approx(0.53, rel=0.09)
+    assert found.fitted("network_efficiency") == pytest.approx(0.60, rel=0.15)
     runs = found.json["runs"]
     assert max(abs(run["error_before"]) for run in runs) > 0.2
-    assert max(abs(run["error_after"]) for run in runs) < 0.02
+    assert max(abs(run["error_after"]) for run in runs) < 0.03
     assert {run["target"] for run in runs} == {"megatron", "torchtitan", "deepspeed"}
     assert all(run["filled"] == [] for run in runs)
 
@@ -82,17 +88,35 @@ def test_the_parameters_come_back(calibrate: Calibrate) -> None:
 def test_attention_comes_back_where_sequences_are_long(calibrate: Calibrate) -> None:
     values = {**TRUE, "attention_efficiency": 0.5}
     found = calibrate(*record("tp1", "tp2", "long", values=values, noise=0.002), "--json")
-    assert found.parameter("attention_efficiency")["fitted"] == pytest.approx(0.5, rel=0.05)
-    assert found.parameter("matmul_efficiency")["fitted"] == pytest.approx(0.53, rel=0.03)
+    assert found.fitted("attention_efficiency") == pytest.approx(0.5, rel=0.12)
+    assert found.parameter("attention")["told"]
 
 
-def test_two_runs_move_one_parameter_and_leave_what_they_do_not_tell(calibrate: Calibrate) -> None:
-    found = calibrate(*record("tp1", "tp2"), "--json")
+def test_what_runs_do_not_tell_stays_and_is_named(calibrate: Calibrate) -> None:
+    """Runs of one node tell nothing of the network."""
+    logs = record("tp1", "tp2")
+    found = calibrate(*logs, "--json")
     assert found.code == 0
-    told = [each["name"] for each in found.json["parameters"] if each["told"]]
-    assert told == ["matmul_efficiency"]
-    for each in found.json["parameters"]:
-        assert each["told"] or each["fitted"] == each["before"]
+    network = found.parameter("network")
+    assert not network["told"] and network["left"] > 0.95
+    for setting in network["settings"].values():
+        assert setting["fitted"] == pytest.approx(setting["before"], rel=0.1)
+    text = calibrate(*logs).out
+    told_nothing = next(line for line in text.splitlines() if "tell nothing of" in line)
+    names = told_nothing.partition(": ")[2].split(", ")
+    assert "network" in names and "products" not in names
+
+
+def test_one_run_moves_what_is_usual_and_leaves_a_wide_band(calibrate: Calibrate) -> None:
+    logs = record("tp1")
+    Path("again.log").write_bytes(Path("tp1.log").read_bytes())
+    one = calibrate(*logs, "--json")
+    assert one.code == 0 and "PAR795" in one.err and Path("site.par").exists()
+    assert abs(one.json["runs"][0]["error_after"]) < abs(one.json["runs"][0]["error_before"])
+    same = calibrate(*logs, "again.log", "--json")
+    assert same.json["parameters"] == one.json["parameters"]
+    many = calibrate(*record(*RUNS), "--json")
+    assert many.json["step_spread"] < one.json["step_spread"]
 
 
 def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
@@ -102,15 +126,18 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
     first = Path("site.par").read_text()
     Path("new.par").write_text('import "site.par"\n' + JOB.replace("std.h100_pod", "site"))
     job = parc.load("new.par")
-    assert job.cluster.gpu.matmul_efficiency == pytest.approx(0.53, rel=0.03)
-    assert job.cluster.network_efficiency == pytest.approx(0.60, rel=0.05)
+    report = calibrate(*logs, "--json")
     old = parc.load("job.par")
-    same = {"name", "matmul_efficiency", "attention_efficiency"}
+    fitted = {name for each in PARAMETERS for name in each.settings}
+    for name in fitted - {"fp4_efficiency"}:  # a rate that the GPU lacks
+        owner = job.cluster if owner_of(name) == "cluster" else job.cluster.gpu
+        assert getattr(owner, name) == report.fitted(name)
+    same = {"name", "step_spread", *fitted}
     assert job.cluster.gpu.model_dump(exclude=same) == old.cluster.gpu.model_dump(exclude=same)
+    assert job.cluster.gpu.step_spread == report.json["step_spread"]
     again = calibrate(*logs, job="new.par")
     assert again.code == 0 and "nothing to change; the job uses it" in again.out
     assert Path("site.par").read_text() == first
-    ran = RUNS["tp1"]
     layout = {
         "tp": 1,
         "zero": 1,
@@ -119,8 +146,10 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
         "recompute_layers": 0,
         "micro_batch": 1,
     }
-    estimate = parc.estimate(job, layout, ran.target)
-    assert estimate.step_seconds == pytest.approx(true_seconds(ran, Path(), TRUE), rel=0.02)
+    estimate = parc.estimate(job, layout, RUNS["tp1"].target)
+    run = report.json["runs"][0]
+    priced = run["step_seconds"] * (1 + run["error_after"])
+    assert estimate.step_seconds == pytest.approx(priced, rel=1e-5)
 
 
 def test_a_gpu_and_cluster_of_ones_own_are_written_out(calibrate: Calibrate) -> None:
@@ -139,10 +168,11 @@ cluster site { gpu = mine; nodes = 1; gpus_per_node = 8; network = 37 GB/s; pric
     imported = 'import "site.par"\n' + JOB.replace("std.h100_pod", "site_cluster")
     Path("new.par").write_text(imported)
     new, old = parc.load("new.par").cluster, parc.load("own.par").cluster
-    fitted = {"matmul_efficiency", "attention_efficiency", "name"}
+    fitted = {name for each in PARAMETERS for name in each.settings} | {"name", "step_spread"}
     assert new.gpu.model_dump(exclude=fitted) == old.gpu.model_dump(exclude=fitted)
     assert new.gpu.matmul_efficiency != old.gpu.matmul_efficiency
-    assert new.model_dump(exclude={"gpu", "name"}) == old.model_dump(exclude={"gpu", "name"})
+    fitted.add("gpu")
+    assert new.model_dump(exclude=fitted) == old.model_dump(exclude=fitted)
 
 
 def test_every_number_of_the_library_is_written_as_it_is(tmp_path: Path) -> None:
@@ -165,13 +195,10 @@ def read_back(text: str) -> float:
 
 def test_the_page_names_what_is_fitted() -> None:
     page = (ROOT / "docs" / "calibrate.md").read_text()
-    rows = {
-        row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `") and "%" in row
-    }
-    assert list(rows) == [each.name for each in PARAMETERS]
+    rows = [row for row in page.splitlines() if row.startswith("| ") and row.endswith(" |")]
     for each in PARAMETERS:
-        owner = "the GPU" if each.owner == "gpu" else "the cluster"
-        assert rows[each.name].endswith(f"| {owner} | {100 * each.prior_std:.0f} % |")
+        settings = ", ".join(f"`{name}`" for name in each.settings)
+        assert f"| {each.name} | {settings} | {each.prior_std:g} |" in rows
 
 
 def test_mutilated_logs_are_complained_of_or_used(calibrate: Calibrate) -> None:
@@ -187,23 +214,15 @@ def test_mutilated_logs_are_complained_of_or_used(calibrate: Calibrate) -> None:
             assert calibrate("x.log", *whole).code in (0, 1, 2)
 
 
-def test_one_run_is_too_few(calibrate: Calibrate) -> None:
-    logs = record("tp1")
-    Path("again.log").write_bytes(Path("tp1.log").read_bytes())
-    for given in (logs, [*logs, "again.log"]):
-        found = calibrate(*given, "--json")
-        assert found.code == 1 and "PAR795" in found.err and not Path("site.par").exists()
-        assert found.json["parameters"] == [] and found.json["complaints"][0]["code"] == "PAR795"
-
-
-def test_runs_of_one_layout_that_disagree_are_told(calibrate: Calibrate) -> None:
-    logs = record("tp1", "tp2")
-    seconds = 1.3 * true_seconds(RUNS["tp1"], Path(), TRUE)
+def test_runs_of_one_layout_that_disagree_widen_the_band(calibrate: Calibrate) -> None:
+    logs = record("tp1", "tp2", "wide")
+    agreed = calibrate(*logs, "--json")
+    seconds = 1.6 * true_seconds(RUNS["tp1"], Path(), TRUE)
     Path("slow.log").write_text(log_text(RUNS["tp1"], noisy(seconds, 0.01, 7)))
-    found = calibrate(*logs, "slow.log")
-    assert found.code == 1 and "PAR796" in found.err and not Path("site.par").exists()
+    found = calibrate(*logs, "slow.log", "--json")
+    assert found.code == 0 and "PAR796" in found.err and Path("site.par").exists()
     assert "`tp1.log` and `slow.log` ran the same layout" in found.err
-    assert "site.par is not written" in found.out
+    assert found.json["step_spread"] > agreed.json["step_spread"]
 
 
 def test_noise_is_no_contradiction(calibrate: Calibrate) -> None:
@@ -213,14 +232,19 @@ def test_noise_is_no_contradiction(calibrate: Calibrate) -> None:
     assert calibrate(*logs, "again.log").code == 0
 
 
-def test_a_run_that_fits_no_such_cluster_is_told(calibrate: Calibrate) -> None:
-    """tp 2 as fast as promised, tp 1 at half speed: no efficiency explains both."""
-    logs = record("tp2", "stages", "wide")
+def test_a_run_that_fits_no_such_cluster_is_outvoted(calibrate: Calibrate) -> None:
+    """tp 1 takes twice as long as any cluster would that ran the others as fast."""
+    others = ("tp2", "stages", "wide", "fsdp", "zero3")
+    logs = record(*others)
+    without = calibrate(*logs, "--json")
     seconds = 2.0 * true_seconds(RUNS["tp1"], Path(), TRUE)
     Path("odd.log").write_text(log_text(RUNS["tp1"], noisy(seconds, 0.01, 3)))
-    found = calibrate(*logs, "odd.log")
-    assert found.code == 1 and "PAR796" in found.err and "`odd.log`" in found.err
-    assert not Path("site.par").exists() and "before" in found.out
+    found = calibrate(*logs, "odd.log", "--json")
+    assert found.code == 0 and "PAR796" in found.err and "`odd.log`" in found.err
+    assert found.err.count("PAR796") == 1
+    for one, two in zip(without.json["runs"], found.json["runs"], strict=False):
+        assert abs(two["error_after"]) < abs(one["error_before"])
+    assert found.json["step_spread"] > without.json["step_spread"]
 
 
 def test_steps_without_a_steady_state_are_told(calibrate: Calibrate) -> None:
@@ -355,7 +379,7 @@ def test_a_failed_calibration_keeps_the_old_file(calibrate: Calibrate) -> None:
     logs = record("tp1", "tp2")
     assert calibrate(*logs).code == 0
     before = Path("site.par").read_bytes()
-    assert calibrate("tp1.log").code == 1 and Path("site.par").read_bytes() == before
+    assert calibrate(*logs, "none.log").code == 2 and Path("site.par").read_bytes() == before
 
 
 @pytest.mark.parametrize("output", ["nowhere/site.par", "."])

@@ -12,8 +12,9 @@ from pathlib import Path
 import parc
 from parc.backends import BACKENDS
 from parc.backends.deepspeed.emit.files import layout_facts
-from parc.calibrate.fit import predicted_seconds
 from parc.calibrate.measured_run import MeasuredRun
+from parc.calibrate.parameters import with_settings
+from parc.calibrate.site import predicted_seconds
 from parc.calibrate.steady_state import SteadyState
 from parc.commands.estimate import layout
 from parc.compiler.case import Case
@@ -85,9 +86,8 @@ def true_seconds(ran: Ran, folder: Path, values: Mapping[str, float]) -> float:
     even = split(case.model, layout["pp"], layout["vpp"])
     placement = even if ran.target == "megatron" else place(case, layout)
     nothing = SteadyState(1.0, 0.0, 1, 0)
-    return predicted_seconds(
-        MeasuredRun("", job, ran.target, layout, placement, nothing, ()), values
-    )
+    run = MeasuredRun("", job, ran.target, layout, placement, nothing, ())
+    return predicted_seconds(run, with_settings(job.cluster, values))
 
 
 def noisy(seconds: float, noise: float, seed: int, count: int = 30) -> list[float]:
