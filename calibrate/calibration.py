@@ -12,8 +12,9 @@ from .codes import CONTRADICTORY, TOO_FEW
 from .log_files import counted, read_logs
 from .measured_run import MeasuredRun, measured_run
 from .parameters import with_settings
-from .site import FittedSite, fit_site, predicted_seconds
+from .site import FittedSite, fit_site, predicted_seconds, with_measured
 from .site_file import prior
+from .trial_files import logs_of
 
 #: Two runs of one layout contradict each other when they differ by more than this share of a step, and by
 #: more than this many of their own standard deviations.
@@ -48,15 +49,22 @@ def calibrate(
 ) -> Calibration:
     """Fits the parameters of the job's cluster to the logs at `paths`.
 
-    `layouts` gives degrees by log, those of all logs under "". Raises JobError for logs that cannot be used:
+    A path may be a folder of trials (trials.py). `layouts` gives degrees by log, those of all logs under "".
+    Raises JobError for logs that cannot be used:
     unreadable, of another framework or job, without a layout.
     """
-    runs = _runs(job, paths, layouts)
+    read, layouts, left_out = logs_of(paths, layouts)
+    runs = _runs(job, read, layouts)
     before = with_settings(job.cluster, prior(job))
     groups = _groups(runs)
-    site = fit_site(before, groups)
+    site = with_measured(fit_site(before, groups), groups)
     compared = tuple(Compared(run, _error(run, before), _error(run, site.cluster)) for run in runs)
-    warnings = (*_few(groups, len(runs)), *_contradicting(groups), *_outvoted(groups, site))
+    warnings = (
+        *left_out,
+        *_few(groups, len(runs)),
+        *_contradicting(groups),
+        *_outvoted(groups, site),
+    )
     return Calibration(job, compared, len(groups), site, warnings)
 
 

@@ -11,6 +11,8 @@ from .codes import NO_STEPS, OTHER_JOB, UNREADABLE
 
 #: Bytes of the longest log that is read.
 LARGEST = 512 * 2**20
+#: What runs in a folder of a trial wrote: one file, or one for each node.
+LOGS = "run*.log"
 GZIP = b"\x1f\x8b"
 
 
@@ -20,7 +22,7 @@ def read_logs(job: Job, paths: Sequence[str]) -> list[RunLog]:
     complaints: list[Diagnostic] = []
     for path in paths:
         try:
-            logs.append(log_of(job, path, _text(path)))
+            logs.append(log_of(job, path, text_of(path)))
         except JobError as error:
             complaints += error.diagnostics
     if complaints:
@@ -50,8 +52,15 @@ def log_of(job: Job, path: str, text: str) -> RunLog:
     return log
 
 
+def text_of(path: str) -> str:
+    """The text of a file, or of all logs in the folder of a trial; bytes that are no UTF-8 become replacement
+    characters."""
+    if Path(path).is_dir():
+        return "\n".join(map(_text, map(str, sorted(Path(path).glob(LOGS)))))
+    return _text(path)
+
+
 def _text(path: str) -> str:
-    """The text of a file; bytes that are no UTF-8 become replacement characters."""
     try:
         if Path(path).stat().st_size > LARGEST:
             raise _unreadable(path, f"is larger than {LARGEST // 2**20} MiB", "cut it to one run")

@@ -7,7 +7,7 @@ from ..dsl.syntax.quoting import quoted
 from ..dsl.units import UNITS, exact
 
 #: What a setting of a GPU or a cluster may be; numbers in base units.
-SettingValue = bool | str | float | None
+SettingValue = bool | str | float | tuple[str, ...] | None
 #: Units to try for each dimension; the first in which the value has few digits is used.
 UNITS_TO_TRY: dict[str, tuple[str, ...]] = {
     "B": ("GiB", "MiB", "GB", "KiB", "B"),
@@ -27,6 +27,8 @@ def setting_text(field: SettingType, value: SettingValue) -> str:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(quoted, value))}]"
     if isinstance(value, str):
         return quoted(value) if field.kind == "text" else value
     return quantity_text(str(field.dimension), value)

@@ -12,6 +12,7 @@ import numpy as np
 from ..compiler.pricing.estimate import one_row, time_by_part
 from ..compiler.pricing.ranks import Ranks
 from ..compiler.pricing.varied import varied_parts
+from ..compiler.search.measured_layouts import entry
 from ..dsl.hardware import Cluster
 from ..dsl.job import Job
 from .measured_run import MeasuredRun
@@ -137,9 +138,23 @@ def predicted_seconds(run: MeasuredRun, cluster: Cluster) -> float:
     return sum(parts.values()) / 1e9
 
 
+def with_measured(site: FittedSite, groups: Sequence[Sequence[MeasuredRun]]) -> FittedSite:
+    """The site with what the runs took over what it predicts, by layout (search/measured_layouts.py)."""
+    texts = [
+        entry(
+            same[0].job,
+            same[0].target,
+            same[0].layout,
+            median(run.steps.seconds for run in same) / predicted_seconds(same[0], site.cluster),
+        )
+        for same in groups
+    ]
+    return replace(site, cluster=site.cluster.model_copy(update={"measured": tuple(sorted(texts))}))
+
+
 def uses(job: Job, site: FittedSite) -> bool:
     """Whether the job already has every value of the site."""
-    return all(
+    return job.cluster.measured == site.cluster.measured and all(
         figure(job.cluster, name) == value
         for each in site.parameters
         for name, value in each.after.items()

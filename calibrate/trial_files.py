@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..backends import BACKENDS, LAUNCHERS
@@ -20,18 +19,11 @@ from ..backends.render import provenance, render
 from ..compiler.plan import Plan
 from ..compiler.variables import ORDER
 from ..dsl.diagnostics import Diagnostic, JobError
-from .codes import UNREADABLE
+from .codes import NO_STEPS, UNREADABLE
+from .log_files import LOGS, text_of
 
+Layouts = Mapping[str, Mapping[str, int]]
 FOLDER, LISTED, SCRIPT, LOG = "trial-", "trials.json", "run.sh", "run.log"
-
-
-@dataclass(frozen=True)
-class RanTrial:
-    """A trial that ran: its folder, the layout that it was given, and its logs."""
-
-    folder: str
-    layout: Mapping[str, int]
-    logs: tuple[Path, ...]
 
 
 def common_files(plans: Sequence[Plan]) -> dict[str, str]:
@@ -60,29 +52,58 @@ def listed(plans: Sequence[Plan]) -> str:
     return json.dumps({"trials": found}, indent=2) + "\n"
 
 
-def is_trials(path: Path) -> bool:
-    return (path / LISTED).is_file()
+def logs_of(
+    paths: Sequence[str], layouts: Layouts
+) -> tuple[list[str], Layouts, tuple[Diagnostic, ...]]:
+    """The logs at `paths`, where a folder of trials stands for the folders of those that ran; their layouts
+    beside the given ones; and a warning of each trial that reported no step.
+
+    Raises JobError for a folder that `parc trials` did not write, and where none of its trials ran.
+    """
+    found: list[str] = []
+    given = dict(layouts)
+    left_out: list[Diagnostic] = []
+    for path in paths:
+        if not Path(path).is_dir():
+            found.append(path)
+            continue
+        ran = ran_trials(Path(path))
+        good = {folder: layout for folder, layout in ran.items() if _reports(folder)}
+        left_out += [_without_steps(folder) for folder in ran if folder not in good]
+        if not good:
+            raise JobError([*left_out, unusable(Path(path), "has no trial that reported a step")])
+        found += good
+        given |= {folder: {**layout, **layouts.get("", {})} for folder, layout in good.items()}
+    return found, given, tuple(left_out)
 
 
-def ran_trials(path: Path) -> list[RanTrial]:
-    """The trials in a folder that have a log. Raises JobError for a folder that `parc trials` did not write,
-    and where none has run."""
+def _reports(folder: str) -> bool:
+    text = text_of(folder)
+    return any(backend.reader.log(text) for backend in BACKENDS.values())
+
+
+def _without_steps(folder: str) -> Diagnostic:
+    message = f"`{folder}` reported no step, and is left out"
+    help = "see the end of its log: a layout that runs out of memory is no candidate"
+    return Diagnostic(NO_STEPS, message, severity="warning", help=help)
+
+
+def ran_trials(path: Path) -> dict[str, dict[str, int]]:
+    """The folders of trials that have a log, and the layout of each."""
     try:
         known = json.loads((path / LISTED).read_text(encoding="utf-8"))["trials"]
         layouts = [{name: int(each["layout"][name]) for name in ORDER} for each in known]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _unusable(path / LISTED, f"is not what `parc trials` writes: {error}") from None
-    found = []
-    for number, layout in enumerate(layouts, 1):
-        folder = path / f"{FOLDER}{number}"
-        logs = tuple(sorted(folder.glob(f"{Path(LOG).stem}*.log")))
-        if logs:
-            found.append(RanTrial(str(folder), layout, logs))
-    if not found:
-        raise _unusable(path, f"has no {FOLDER}*/{LOG}: none of its trials has run")
-    return found
+        raise JobError(
+            [unusable(path / LISTED, f"is not what `parc trials` writes: {error}")]
+        ) from None
+    folders = {str(path / f"{FOLDER}{number}"): found for number, found in enumerate(layouts, 1)}
+    ran = {folder: found for folder, found in folders.items() if any(Path(folder).glob(LOGS))}
+    if not ran:
+        raise JobError([unusable(path, f"has no {FOLDER}*/{LOG}: none of its trials has run")])
+    return ran
 
 
-def _unusable(path: Path, what: str) -> JobError:
-    help = "write them with `parc trials`, then start run.sh or submit trials.sbatch"
-    return JobError([Diagnostic(UNREADABLE, f"`{path}` {what}", help=help)])
+def unusable(path: Path, what: str) -> Diagnostic:
+    help = "write trials with `parc trials`, then start run.sh or submit trials.sbatch"
+    return Diagnostic(UNREADABLE, f"`{path}` {what}", help=help)

@@ -12,7 +12,9 @@ NAME = "calibrate"
 
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add("log", nargs="+", metavar="LOG", help="what one run printed")
+    add(
+        "log", nargs="+", metavar="LOG", help="what one run printed, or a folder of trials that ran"
+    )
     add("--job", required=True, metavar="JOB", help="the job file that ran")
     output = "the .par file to write"
     add("-o", "--output", required=True, type=output_path, metavar="FILE", help=output)
