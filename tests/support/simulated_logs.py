@@ -106,6 +106,8 @@ def log_text(ran: Ran, times: Sequence[float], model: Mapping[str, int] | None =
     return writers[ran.target](ran, times, {**LLAMA, **(model or {})})
 
 
+#: What Megatron-FSDP shards, by ZeRO stage.
+SHARDED = ("no_shard", "no_shard", "optim_grads", "optim_grads_params")
 LLAMA = {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336}
 
 
@@ -115,6 +117,7 @@ def megatron_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) ->
     arguments = {
         "bf16": True,
         "context_parallel_size": layout.cp,
+        "data_parallel_sharding_strategy": SHARDED[layout.zero],
         "data_parallel_size": layout.dp,
         "expert_model_parallel_size": layout.ep,
         "expert_tensor_parallel_size": layout.tp,
@@ -137,7 +140,7 @@ def megatron_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) ->
         "seq_length": ran.seq_len,
         "tensor_model_parallel_size": layout.tp,
         "use_distributed_optimizer": layout.zero >= 1,
-        "use_megatron_fsdp": False,
+        "use_megatron_fsdp": layout.zero >= 2,
         "virtual_pipeline_model_parallel_size": None if layout.vpp == 1 else layout.vpp,
         "world_size": ran.gpus,
     }
