@@ -1,0 +1,190 @@
+"""parc trials: what is written, what it is expected to tell, and the plan after its runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parc
+from parc.__main__ import main
+from parc.calibrate.trials import STEPS, Prior, after, chosen, short_job, trials
+from parc.compiler.plan import Layout
+from parc.dsl.expression import VALUES
+from tests.support.simulated_logs import Ran, log_text, noisy
+
+JOB = """\
+model llama3_8b from std.llama3_8b {}
+cluster pod from std.h100_pod { nodes = 4 }
+train { seq_len = 4096; global_batch = 128; steps = 1000; weights = "/models/llama" }
+goal { require zero <= 1 }
+target megatron { data = synthetic; eval_interval = 5 }
+launch slurm { time = 1 h; requeue = 3 }
+"""
+RunTrials = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> RunTrials:
+    """Runs the command in a folder with job.par."""
+    monkeypatch.chdir(tmp_path)
+    Path("job.par").write_text(JOB)
+
+    def call(*arguments: str) -> dict[str, Any]:
+        assert main(["trials", "job.par", "-o", "trials", "--json", *arguments]) == 0
+        document: dict[str, Any] = json.loads(capfd.readouterr().out)
+        return document
+
+    return call
+
+
+def ran(number: int, seconds: float) -> None:
+    """A log of the trial, in whose steady state a step takes so long."""
+    layout = json.loads(Path("trials/trials.json").read_text())["trials"][number - 1]["layout"]
+    degrees = ",".join(f"{name}={value}" for name, value in layout.items() if name != "nodes")
+    times = noisy(seconds, 0.002, number, 18)
+    text = log_text(Ran("megatron", degrees, 32), times)
+    Path(f"trials/trial-{number}/run.log").write_text(text)
+
+
+def test_a_trial_is_short_and_leaves_nothing(written: RunTrials) -> None:
+    found = written("-n", "2")
+    assert [each["layout"]["nodes"] for each in found["trials"]] == [4, 4]
+    for number in (1, 2):
+        script = Path(f"trials/trial-{number}/megatron/pretrain.sh").read_text()
+        assert f"--train-iters {STEPS} " in script and "--log-interval 1\n" in script
+        assert "--save " not in script and "--load " not in script
+        assert os.access(f"trials/trial-{number}/megatron/pretrain.sh", os.X_OK)
+        batch = Path(f"trials/trial-{number}/slurm/megatron.sbatch").read_text()
+        assert "#SBATCH --no-requeue" in batch and "--signal" not in batch
+    array = Path("trials/trials.sbatch").read_text()
+    assert "#SBATCH --array=1-2%1" in array and "#SBATCH --nodes=4" in array
+    for script in ("run.sh", "trials.sbatch"):
+        subprocess.run(["bash", "-n", f"trials/{script}"], check=True)
+
+
+@pytest.mark.parametrize("target", ["megatron", "torchtitan", "deepspeed"])
+def test_the_short_job_of_every_target_compiles(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "job.par"
+    path.write_text(JOB.replace("target megatron { data = synthetic; eval_interval = 5 }",
+                                f"target {target} {{ data = synthetic }}"))  # fmt: skip
+    short = short_job(parc.load(path), target)
+    assert short.train.total_steps == STEPS and short.train.weights is None
+    (plan,) = parc.compile(short)
+    assert plan.estimate.layout.zero <= 1
+
+
+def test_the_first_trial_is_the_plan_and_others_differ(tmp_path: Path) -> None:
+    path = tmp_path / "job.par"
+    path.write_text(JOB)
+    found = trials(parc.load(path), "megatron", 4)
+    layouts = [plan.layout for plan in found.plans]
+    assert layouts[0] == found.plan.layout
+    assert len(set(layouts)) == 4
+    assert 0 <= found.regret_after < found.regret_before
+    assert found.seconds == pytest.approx(
+        sum(STEPS * plan.estimate.step_seconds for plan in found.plans)
+    )
+
+
+def test_the_same_job_gives_the_same_trials(tmp_path: Path) -> None:
+    path = tmp_path / "job.par"
+    path.write_text(JOB)
+    one, other = (trials(parc.load(path), "megatron", 3) for _ in range(2))
+    assert [plan.layout for plan in one.plans] == [plan.layout for plan in other.plans]
+
+
+def test_a_run_script_runs_all_and_tells_of_one_that_fails(written: RunTrials) -> None:
+    written("-n", "3")
+    for number in (1, 2, 3):
+        script = Path(f"trials/trial-{number}/megatron/pretrain.sh")
+        script.write_text(f'echo "run $PARC_OUT $1"; exit {int(number == 2)}\n')
+    ended = subprocess.run(["trials/run.sh", "more"], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "trial-2: failed" in ended.stderr and "trial-3: ran" in ended.stdout
+    assert (
+        Path("trials/trial-3/run.log").read_text()
+        == f"run {Path('trials/trial-3').absolute()} more\n"
+    )
+
+
+def test_the_plan_after_the_trials_is_what_ran_best(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = written("-n", "3")
+    predicted = [each["step_seconds"] for each in found["trials"]]
+    for number, slower in ((1, 1.12), (2, 1.0), (3, 1.1)):
+        ran(number, predicted[number - 1] * slower)
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
+    after_them = JOB.replace("from std.h100_pod", "from site")
+    Path("job.par").write_text(f'import "site.par"\n{after_them}')
+    (plan,) = parc.compile(parc.load("job.par"))
+    words = {name: VALUES.get(name, {}).get(value, value)
+             for name, value in found["trials"][1]["layout"].items()}  # fmt: skip
+    assert plan.layout == Layout(**words)
+    assert plan.measured is not None and plan.measured.layouts == 3
+    assert main(["plan", "job.par"]) == 0
+    text = capfd.readouterr().out
+    assert "3 layouts of this job ran; this one took" in text
+
+
+def test_a_trial_that_stopped_is_left_out_by_name(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = written("-n", "3")
+    ran(1, found["trials"][0]["step_seconds"])
+    ran(3, found["trials"][2]["step_seconds"])
+    Path("trials/trial-2/run.log").write_text("torch.OutOfMemoryError: CUDA out of memory.\n")
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
+    captured = capfd.readouterr()
+    assert "trials/trial-2" in captured.err and "reported no step" in captured.err
+    assert "2 runs, 2 different" in captured.out
+
+
+@pytest.mark.parametrize("broken", ["", "{", '{"trials": [{}]}', '{"trials": [{"layout": 1}]}'])
+def test_folders_that_hold_no_trials_are_named(
+    broken: str, written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    written("-n", "2")
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) != 0
+    assert "none of its trials has run" in capfd.readouterr().err
+    Path("trials/trials.json").write_text(broken)
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) != 0
+    assert "is not what `parc trials` writes" in capfd.readouterr().err
+    assert not Path("site.par").exists()
+
+
+def test_nothing_that_someone_else_wrote_is_replaced(written: RunTrials) -> None:
+    Path("trials").mkdir()
+    Path("trials/run.sh").write_text("mine\n")
+    assert main(["trials", "job.par", "-o", "trials"]) != 0
+    assert Path("trials/run.sh").read_text() == "mine\n"
+    assert not Path("trials/trial-1").exists()
+
+
+@pytest.mark.parametrize("count", ["0", "17", "-1", "x", "1.5"])
+def test_a_count_that_is_none_is_refused(count: str, written: RunTrials) -> None:
+    with pytest.raises(SystemExit):
+        written("-n", count)
+    assert not Path("trials").exists()
+
+
+def test_a_run_tells_of_its_kind() -> None:
+    """Two kinds of two layouts each: a slow run of one kind moves the other of its kind, not the others."""
+    kind = np.kron(np.eye(2), np.ones((2, 2)))
+    known = Prior(np.array([0.0, 0.01, 0.02, 0.03]), 0.03**2 * kind + 0.02**2 * np.eye(4))
+    moved = after(known, [0], np.array([0.1])) - known.mean
+    assert moved[0] > moved[1] > 0.03 and moved[2] == moved[3] == 0
+    picked = chosen(known, np.zeros(4, dtype=bool), 4)
+    assert picked.places[0] == 0 and picked.places[1] in (2, 3)
+    assert list(picked.regrets) == sorted(picked.regrets, reverse=True)
+    assert picked.regrets[-1] < 0.002
+    assert 0 not in chosen(known, np.array([True, False, False, False]), 2).places

@@ -1,0 +1,121 @@
+"""What ran decides among the best predictions, and only there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import parc
+from parc.compiler.plan import Plan
+from parc.compiler.search.measured_layouts import entry
+from parc.compiler.variables import ORDER
+from parc.dsl.diagnostics import JobError
+from parc.dsl.job import Job
+
+JOB = """\
+model llama3_8b from std.llama3_8b {{}}
+cluster pod from std.h100_pod {{ nodes = 4; measured = [{measured}] }}
+train {{ seq_len = {seq_len}; global_batch = 128; steps = 1000 }}
+{goal}
+target megatron {{}}
+"""
+
+
+def job(folder: Path, *measured: str, goal: str = "", seq_len: int = 4096) -> Job:
+    path = folder / "job.par"
+    texts = ", ".join(f'"{text}"' for text in measured)
+    path.write_text(JOB.format(measured=texts, goal=goal, seq_len=seq_len))
+    return parc.load(path)
+
+
+def planned(folder: Path, *measured: str, goal: str = "", seq_len: int = 4096) -> Plan:
+    return parc.compile(job(folder, *measured, goal=goal, seq_len=seq_len))[0]
+
+
+def said(folder: Path, plan: Plan, ratio: float) -> str:
+    layout = {name: getattr(plan.layout, name) for name in ORDER}
+    return entry(job(folder), "megatron", layout, ratio)
+
+
+@pytest.fixture
+def best(tmp_path: Path) -> Plan:
+    return planned(tmp_path)
+
+
+@pytest.fixture
+def rival(tmp_path: Path, best: Plan) -> Plan:
+    """The best plan of another tensor-parallel degree."""
+    return planned(tmp_path, goal=f"goal {{ forbid tp == {best.layout.tp} }}")
+
+
+def test_a_layout_that_ran_slower_than_another_is_not_chosen(
+    tmp_path: Path, best: Plan, rival: Plan
+) -> None:
+    assert best.measured is None
+    runs = [said(tmp_path, best, 1.12), said(tmp_path, rival, 0.97)]
+    found = planned(tmp_path, *runs)
+    assert found.layout.tp == rival.layout.tp
+    assert found.measured is not None and found.measured.layouts == 2
+    assert found.best is not None and found.best.layout == best.layout
+    assert found.measured.best == pytest.approx(0.12, abs=1e-3)
+
+
+def test_one_run_that_is_off_says_nothing_of_the_order(tmp_path: Path, best: Plan) -> None:
+    """What a single run takes beyond its prediction may be what all layouts take."""
+    assert planned(tmp_path, said(tmp_path, best, 1.15)).layout == best.layout
+
+
+def test_layouts_that_split_alike_share_what_was_measured(
+    tmp_path: Path, best: Plan, rival: Plan
+) -> None:
+    """A neighbour of a slow layout that never ran is not taken for fast."""
+    runs = [said(tmp_path, best, 1.2), said(tmp_path, rival, 1.0)]
+    assert planned(tmp_path, *runs).layout.tp != best.layout.tp
+
+
+def test_runs_make_the_choice_surer(tmp_path: Path, best: Plan, rival: Plan) -> None:
+    runs = [said(tmp_path, best, 1.0), said(tmp_path, rival, 1.08)]
+    surer = planned(tmp_path, *runs)
+    assert surer.layout == best.layout
+    assert best.doubt is not None and surer.doubt is not None
+    assert surer.doubt.chance > best.doubt.chance and surer.doubt.regret < best.doubt.regret
+
+
+def test_runs_of_another_job_or_for_another_goal_count_nothing(
+    tmp_path: Path, best: Plan, rival: Plan
+) -> None:
+    runs = [said(tmp_path, best, 1.12), said(tmp_path, rival, 0.97)]
+    longer = planned(tmp_path, *runs, seq_len=8192)
+    assert longer.measured is None
+    assert longer.layout == planned(tmp_path, seq_len=8192).layout
+    small = planned(tmp_path, *runs, goal="goal { minimize memory }")
+    assert small.layout == planned(tmp_path, goal="goal { minimize memory }").layout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "megatron 0: tp=2",
+        "megatron 0: tp=2 took fast",
+        "megatron 0: tp=2 took nan",
+        "megatron 0: tp=2 took 0",
+        "megatron 0: tp=2 took 1e9",
+        "megatron 0: tq=2 took 1",
+        "megatron 0: tp=two took 1",
+        "megatron 0: tp=2,, took 1",
+    ],
+)
+def test_a_text_that_is_no_layout_is_named(tmp_path: Path, text: str) -> None:
+    with pytest.raises(JobError) as found:
+        planned(tmp_path, text)
+    (complaint,) = found.value.diagnostics
+    assert complaint.code == "PAR156" and complaint.span is not None
+    assert "measured" in complaint.span.source.line(complaint.span.line)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path, rival: Plan) -> None:
+    found = planned(tmp_path, said(tmp_path, rival, 0.5))
+    assert found.layout == rival.layout or found.measured is not None
+    assert found.measured is not None and found.measured.layouts == 1
