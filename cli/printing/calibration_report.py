@@ -82,6 +82,10 @@ def _filled(runs: Sequence[Compared]) -> list[str]:
             lines.append(
                 f"{run.path} does not say {', '.join(run.filled)}: parc's choice is assumed"
             )
+        if run.steps.early:
+            lines.append(
+                f"{run.path} ran at another pace at first: {run.steps.early} reports are left out"
+            )
         if run.facts is None:
             lines.append(
                 f"{run.path} does not show its settings: kernels and overlap are the job's"

@@ -446,3 +446,27 @@ def test_a_log_without_arguments_says_that_the_job_s_are_assumed(calibrate: Cali
     assert found.code == 0
     assert "bare.log does not show its settings: kernels and overlap are the job's" in found.out
     assert "tp1.log does not show" not in found.out
+
+
+def test_a_slow_first_hour_is_left_out_and_said(calibrate: Calibrate) -> None:
+    seconds = true_seconds(RUNS["tp1"], Path(), TRUE)
+    steady = [seconds * (1 + 0.001 * (step % 3)) for step in range(60)]
+    Path("slow.log").write_text(log_text(RUNS["tp1"], [seconds * 1.4] * 30 + steady))
+    found = calibrate("slow.log", "--json")
+    run = found.json["runs"][0]
+    assert run["step_seconds"] == pytest.approx(seconds * 1.001, rel=0.002)
+    assert "slow.log ran at another pace at first" in calibrate("slow.log").out
+
+
+def test_a_restart_and_a_log_that_was_cut_still_give_the_time(calibrate: Calibrate) -> None:
+    seconds = true_seconds(RUNS["tp2"], Path(), TRUE)
+    whole = log_text(RUNS["tp2"], noisy(seconds, 0.001, 3))
+    Path("again.log").write_text(whole + log_text(RUNS["tp2"], noisy(seconds, 0.001, 4)))
+    Path("cut.log").write_text(whole[: int(len(whole) * 0.7)])
+    found = calibrate("again.log", "cut.log", "--json")
+    assert found.code == 0
+    for run in found.json["runs"]:
+        assert run["step_seconds"] == pytest.approx(seconds, rel=0.003)
+    Path("head.log").write_text(whole[: whole.index("iteration")])
+    refused = calibrate("again.log", "head.log")
+    assert refused.code == 2 and "PAR791" in refused.err and "`head.log`" in refused.err
