@@ -25,8 +25,8 @@ class RunLog:
     """What one log says; a name that it does not give is left out.
 
     `layout` holds variables of `Layout`, `gpus` and `dp`; `train` and `model` hold settings of those
-    blocks.
-    `assumed` is what the framework does unless told otherwise and its log does not show. `clashes` are
+    blocks, `stack` those of the target's block that the run's own arguments state: None where the log lacks
+    them. `assumed` is what the framework does unless told otherwise and its log does not show. `clashes` are
     values that the log gives twice and differently. `uneven` says that layers may be placed unevenly,
     `step_tokens` about how many tokens a step held.
     """
@@ -37,6 +37,7 @@ class RunLog:
     layout: Mapping[str, int] = field(default_factory=dict)
     train: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, int] = field(default_factory=dict)
+    stack: Mapping[str, Any] | None = None
     assumed: Mapping[str, int] = field(default_factory=dict)
     clashes: tuple[str, ...] = ()
     uneven: bool = True

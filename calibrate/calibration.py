@@ -19,8 +19,8 @@ from .trial_files import logs_of
 #: Two runs of one layout contradict each other when they differ by more than this share of a step, and by
 #: more than this many of their own standard deviations.
 NOISE, DEVIATIONS = 0.05, 3.0
-#: What a run counts when it is so far off that others outvote it: three times as far as usual.
-OUTVOTED = 0.4
+#: What a run counts when others outvote it: it is three times as far off as usual.
+OUTVOTED = 0.2
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class MeasuredRun:
     placement: Split
     steps: SteadyState
     filled: tuple[str, ...]
+    facts: Mapping[str, object] | None = None
+    """Settings of the target's block in which the log differs from the job; None where it shows none."""
 
     @property
     def case(self) -> Case:
@@ -53,7 +55,8 @@ class MeasuredRun:
         """Equal for runs of one layout and batch: these should take the same time."""
         train = self.job.train
         batch = (train.seq_len, train.global_batch, train.precision, train.compile)
-        return (self.target, *batch, *sorted(self.layout.items()))
+        facts = sorted((name, str(value)) for name, value in (self.facts or {}).items())
+        return (self.target, *batch, *sorted(self.layout.items()), *facts)
 
 
 def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> MeasuredRun:
@@ -62,6 +65,7 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
     Raises JobError with every reason why the log cannot be used.
     """
     _raise(_clashes(path, log, job, given))
+    job, facts = _with_stack(job, log)
     layout = {**log.assumed, **log.layout, **given}
     ran = _job_that_ran(path, log, job, layout)
     case = Case(ran, BACKENDS[log.target].target)
@@ -78,7 +82,27 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
         placement=place(case, decided) if log.uneven else even,
         steps=_steady_state(path, log, ran),
         filled=tuple(name for name in _open(layout) if len(case.domains.get(name, ())) > 1),
+        facts=facts,
     )
+
+
+def _with_stack(job: Job, log: RunLog) -> tuple[Job, Mapping[str, object] | None]:
+    """The job with the settings of the target's block that the log states, and those of them that differ.
+    A value that the block does not take stays as the job has it."""
+    if log.stack is None:
+        return job, None
+    spec = next(each for each in job.targets if each.name == log.target)
+    options, differ = spec.options, dict[str, object]()
+    for name, value in log.stack.items():
+        try:
+            changed = type(options).model_validate({**dict(options), name: value})
+        except ValidationError:
+            continue
+        if value != getattr(options, name):
+            options, differ[name] = changed, value
+    ran = spec.model_copy(update={"options": options})
+    targets = tuple(ran if each is spec else each for each in job.targets)
+    return job.model_copy(update={"targets": targets}), differ
 
 
 def _open(layout: Mapping[str, int]) -> list[str]:

@@ -35,7 +35,7 @@ def setting_text(field: SettingType, value: SettingValue) -> str:
 
 
 def quantity_text(dimension: str, value: float) -> str:
-    """A number in base units, in the first unit in which it is short and exact; else in base units."""
+    """A number in base units, in the unit in which it is shortest and exact; else in base units."""
     if dimension not in UNITS_TO_TRY:
         return _digits(value)
     texts = [
@@ -45,7 +45,7 @@ def quantity_text(dimension: str, value: float) -> str:
     ]
     good = [pair for pair in texts if len(pair[0]) <= SHORT and _reads(*pair, value)]
     base = (_digits(value), dimension.replace("J/s", "W"))
-    digits, unit = (good or [base])[0]
+    digits, unit = min(good or [base], key=lambda pair: len(pair[0]))
     return f"{digits} {unit}"
 
 

@@ -58,7 +58,7 @@ class FittedParameter:
 @dataclass(frozen=True)
 class FittedSite:
     """What is written of a cluster. `spread` is the deviation of ln(measured / predicted) of a run that was
-    not calibrated on; `counts` what each run counts, 1 where it is as far off as expected."""
+    not calibrated on; `counts` what each run counts, 1 where it is met."""
 
     cluster: Cluster
     parameters: tuple[FittedParameter, ...]

@@ -28,7 +28,7 @@ def calibration_text(result: Calibration, output: str, changed: bool) -> str:
     ]
     untold = [found.parameter.name for found in result.site.parameters if not found.told]
     if untold:
-        lines += ["", f"  the runs tell nothing of: {', '.join(untold)}"]
+        lines += ["", f"  the runs tell little of: {', '.join(untold)}"]
     low, high = band(1.0, result.site.spread)
     lines += [
         f"  four of five other runs: {low - 1:+.0%} to {high - 1:+.0%} around their prediction"
@@ -74,12 +74,30 @@ def _percent(share: float) -> str:
 
 
 def _filled(runs: Sequence[Compared]) -> list[str]:
-    """One line for each run of whose layout parc chose a part, since neither log nor user gave it."""
-    return [
-        f"{each.run.path} does not say {', '.join(each.run.filled)}: parc's choice is assumed"
-        for each in runs
-        if each.run.filled
-    ]
+    """A line for each run of whose layout parc chose a part, since neither log nor user gave it, that shows
+    no arguments, or that ran with other kernels and traffic than the job says."""
+    lines = []
+    for run in (each.run for each in runs):
+        if run.filled:
+            lines.append(
+                f"{run.path} does not say {', '.join(run.filled)}: parc's choice is assumed"
+            )
+        if run.steps.early:
+            lines.append(
+                f"{run.path} ran at another pace at first: {run.steps.early} reports are left out"
+            )
+        if run.facts is None:
+            lines.append(
+                f"{run.path} does not show its settings: kernels and overlap are the job's"
+            )
+        elif run.facts:
+            ran = ", ".join(f"{name} {_word(value)}" for name, value in run.facts.items())
+            lines.append(f"{run.path} ran with {ran}, unlike the job, and is priced so")
+    return lines
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
@@ -145,6 +163,7 @@ def _run_json(compared: Compared) -> JsonObject:
             "target": run.target,
             "layout": layout_that_ran(compared).in_words,
             "filled": list(run.filled),
+            "facts": None if run.facts is None else dict(run.facts),
             "step_seconds": run.steps.seconds,
             "spread": run.steps.spread,
             "reports": run.steps.reports,

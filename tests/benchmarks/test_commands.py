@@ -20,7 +20,7 @@ COMMANDS = (
     "benchmarks/accuracy/accuracy.py", "benchmarks/accuracy/fit.py",
     "benchmarks/accuracy/fit_spreads.py", "benchmarks/accuracy/published.py", "benchmarks/doubt.py",
     "benchmarks/fit_kernels.py", "benchmarks/kernels.py", "benchmarks/lint/lint_failures.py",
-    "benchmarks/lint/lint_score.py", "benchmarks/speed.py",
+    "benchmarks/lint/lint_score.py", "benchmarks/speed.py", "benchmarks/transfer.py",
 )  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def test_what_runs_do_not_tell_stays_and_is_named(calibrate: Calibrate) -> None:
     for setting in network["settings"].values():
         assert setting["fitted"] == pytest.approx(setting["before"], rel=0.1)
     text = calibrate(*logs).out
-    told_nothing = next(line for line in text.splitlines() if "tell nothing of" in line)
+    told_nothing = next(line for line in text.splitlines() if "tell little of" in line)
     names = told_nothing.partition(": ")[2].split(", ")
     assert "network" in names and "products" not in names
 
@@ -396,3 +396,77 @@ def test_a_name_that_is_no_name_still_gives_a_file(calibrate: Calibrate) -> None
         'import "3rd/8 nodes.par"\n' + JOB.replace("std.h100_pod", "site_8_nodes")
     )
     assert parc.load("new.par").cluster.gpu.matmul_efficiency != 0.62
+
+
+def with_arguments(text: str, **arguments: object) -> str:
+    """A log of Megatron-LM whose block of arguments also has these."""
+    end = "-------------------- end of arguments"
+    lines = [f"  {name} {'.' * (48 - len(name))} {value}\n" for name, value in arguments.items()]
+    return text.replace(end, "".join(lines) + end)
+
+
+def test_a_run_is_priced_with_the_kernels_and_overlap_of_its_arguments(
+    calibrate: Calibrate,
+) -> None:
+    """The same times of a run that did not overlap are those of a faster cluster."""
+    logs = record("tp2")
+    text = Path("tp2.log").read_text()
+    as_the_job = calibrate(*logs, "--json").json["runs"][0]
+    assert as_the_job["facts"] == {}
+    stated = with_arguments(
+        text,
+        overlap_grad_reduce=False,
+        tp_comm_overlap=False,
+        grad_reduce_in_bf16=True,
+        attention_backend="AttnBackend.flash",
+        flash_attention_version=2,
+    )
+    Path("tp2.log").write_text(stated)
+    found = calibrate(*logs, "--json")
+    facts = {"grad_dtype": "bf16", "dp_overlap": False, "attention_kernel": "fa2"}
+    assert {**found.json["runs"][0]["facts"], "tp_overlap": False} == {**facts, "tp_overlap": False}
+    assert found.json["runs"][0]["error_before"] > as_the_job["error_before"] + 0.01
+    assert "tp2.log ran with grad_dtype bf16, " in calibrate(*logs).out
+    Path("said.par").write_text(
+        JOB.replace(
+            "target megatron   {",
+            "target megatron   { grad_dtype = bf16; dp_overlap = false; attention_kernel = fa2;"
+            " tp_overlap = false;",
+        )
+    )
+    said = calibrate(*logs, "--json", job="said.par").json["runs"][0]
+    assert said["facts"] == {} and said["error_before"] == found.json["runs"][0]["error_before"]
+
+
+def test_a_log_without_arguments_says_that_the_job_s_are_assumed(calibrate: Calibrate) -> None:
+    logs = record("tp1")
+    Path("bare.log").write_text(bare("tp2"))
+    layout = "bare.log:tp=2,pp=1,zero=1,dp_shard=4,micro_batch=2,recompute=selective,vpp=1"
+    found = calibrate(*logs, "bare.log", "--layout", layout)
+    assert found.code == 0
+    assert "bare.log does not show its settings: kernels and overlap are the job's" in found.out
+    assert "tp1.log does not show" not in found.out
+
+
+def test_a_slow_first_hour_is_left_out_and_said(calibrate: Calibrate) -> None:
+    seconds = true_seconds(RUNS["tp1"], Path(), TRUE)
+    steady = [seconds * (1 + 0.001 * (step % 3)) for step in range(60)]
+    Path("slow.log").write_text(log_text(RUNS["tp1"], [seconds * 1.4] * 30 + steady))
+    found = calibrate("slow.log", "--json")
+    run = found.json["runs"][0]
+    assert run["step_seconds"] == pytest.approx(seconds * 1.001, rel=0.002)
+    assert "slow.log ran at another pace at first" in calibrate("slow.log").out
+
+
+def test_a_restart_and_a_log_that_was_cut_still_give_the_time(calibrate: Calibrate) -> None:
+    seconds = true_seconds(RUNS["tp2"], Path(), TRUE)
+    whole = log_text(RUNS["tp2"], noisy(seconds, 0.001, 3))
+    Path("again.log").write_text(whole + log_text(RUNS["tp2"], noisy(seconds, 0.001, 4)))
+    Path("cut.log").write_text(whole[: int(len(whole) * 0.7)])
+    found = calibrate("again.log", "cut.log", "--json")
+    assert found.code == 0
+    for run in found.json["runs"]:
+        assert run["step_seconds"] == pytest.approx(seconds, rel=0.003)
+    Path("head.log").write_text(whole[: whole.index("iteration")])
+    refused = calibrate("again.log", "head.log")
+    assert refused.code == 2 and "PAR791" in refused.err and "`head.log`" in refused.err

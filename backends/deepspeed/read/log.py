@@ -49,6 +49,7 @@ def read_log(text: str) -> RunLog | None:
         paces=merged(Pace(int(step), number(value)) for step, value in lines),
         layout=_layout(config) | _announced(announced, LAYOUT_NAMES),
         train=_train(config, text) | _announced(announced, ("global_batch", "seq_len")),
+        stack=_stack(config),
         clashes=clashes,
         step_tokens=_product(TOKENS, text, float),
     )
@@ -91,6 +92,20 @@ def _layout(config: Mapping[str, Any]) -> dict[str, int]:
     if config:
         layout |= {"offload": _offload(config)}
     return layout
+
+
+def _stack(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the configuration says of traffic: stage 2 reduces in the open unless told (zero/config.py)."""
+    if not config:
+        return None
+    overlapped, stage = (_at(config, "zero_optimization", key) for key in ("overlap_comm", "stage"))
+    found: dict[str, Any] = {}
+    if isinstance(overlapped, bool) or stage in (2, 3):
+        found["dp_overlap"] = overlapped if isinstance(overlapped, bool) else stage == 3
+    if (dtype := _at(config, "communication_data_type")) in ("fp32", "bf16"):
+        found["grad_dtype"] = dtype
+    tensor = _at(config, "tensor_parallel", "tp_overlap_comm")
+    return found | ({"tp_overlap": tensor} if isinstance(tensor, bool) else {})
 
 
 def _offload(config: Mapping[str, Any]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ....compiler.plan import RECOMPUTE
 from ...log import Pace, RunLog, agreed, merged, number, plain, whole
 from .. import recomputed_modules
+from . import log_stack
 from .spelling import SHARDING
 
 #: training/training.py:2847 and 2851 (Megatron-core 0.19).
@@ -60,13 +61,15 @@ def read_log(text: str) -> RunLog | None:
     if not lines:
         return None
     arguments, clashes = agreed(ARGUMENT.findall(text))
+    layout = _layout(arguments) if arguments else {}
     return RunLog(
         target="megatron",
         unit="seconds",
         paces=_paces(lines),
-        layout=_layout(arguments) if arguments else {},
+        layout=layout,
         train=_train(arguments, lines[-1][3]),
         model=_numbers(arguments, MODEL),
+        stack=log_stack.stack(arguments, layout) if arguments else None,
         clashes=tuple(clash for clash in clashes if clash.split()[0] in READ),
         uneven=any(arguments.get(name, "None") != "None" for name in PLACING),
     )
@@ -139,6 +142,8 @@ def _train(arguments: Mapping[str, str], batch: str) -> dict[str, int | str]:
     train: dict[str, int | str] = {**_numbers(arguments, TRAIN)}
     if batch:
         train["global_batch"] = int(batch)
+    if (unfused := log_stack.unfused(arguments)) is not None:
+        train["attention"] = "unfused" if unfused else "flash"
     if arguments.get("fp4", "None") != "None":
         train["precision"] = "nvfp4"
     elif arguments.get("fp8", "None") != "None":

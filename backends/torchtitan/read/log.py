@@ -48,6 +48,7 @@ def read_log(text: str) -> RunLog | None:
         layout=layout,
         train=_train(text),
         model=_model(json_after(text, MODEL_ARGS)),
+        stack=_stack(json_after(text, CONFIG)),
         assumed=_assumed(layout, json_after(text, CONFIG)),
         clashes=clashes + _several(text),
     )
@@ -98,6 +99,22 @@ def _train(text: str) -> dict[str, Any]:
 def _model(arguments: Mapping[str, Any]) -> dict[str, int]:
     found = {name: arguments.get(argument) for name, argument in SIZES.items()}
     return {name: value for name, value in found.items() if isinstance(value, int)}
+
+
+def _stack(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the whole configuration says of traffic and products; None where the log does not show it."""
+    if not config:
+        return None
+    overlap = _at(config, "parallelism", "enable_async_tensor_parallel")
+    recipe = _at(config, "quantize", "linear", "float8", "recipe_name")
+    found: dict[str, Any] = {"tp_overlap": overlap} if isinstance(overlap, bool) else {}
+    return found | ({"fp8_recipe": recipe} if isinstance(recipe, str) else {})
+
+
+def _at(values: Any, *keys: str) -> Any:
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
 
 
 def _assumed(layout: Mapping[str, int], config: Mapping[str, Any]) -> dict[str, int]:
