@@ -1,5 +1,5 @@
 """The commands, a module each: NAME, `arguments(parser)`, `run(arguments) -> exit code`."""
 
-from . import calibrate, check, compile, estimate, import_, lint, plan, rules, smoke, std
+from . import calibrate, check, compile, estimate, import_, lint, measure, plan, rules, smoke, std
 
-COMMANDS = (compile, plan, estimate, calibrate, check, lint, import_, smoke, std, rules)
+COMMANDS = (compile, plan, estimate, measure, calibrate, check, lint, import_, smoke, std, rules)

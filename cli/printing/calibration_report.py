@@ -19,10 +19,10 @@ def layout_that_ran(compared: Compared) -> Layout:
 
 def calibration_text(result: Calibration, output: str, changed: bool) -> str:
     """Runs with their errors, parameters, and what to do with the file."""
-    lines = [_counts(result), "", *_columns([_HEAD, *map(_run_row, result.compared)])]
+    lines = [_counts(result), "", *columns([_HEAD, *map(_run_row, result.compared)])]
     lines += [f"  {line}" for line in _filled(result.compared)]
     if result.parameters:
-        lines += ["", *_columns([("parameter", "before", "fitted"), *_parameter_rows(result)])]
+        lines += ["", *columns([("parameter", "before", "fitted"), *_parameter_rows(result)])]
     end = f"{output} is not written" if result.complaints else _use(result, output, changed)
     return "\n".join([*lines, "", end])
 
@@ -83,7 +83,7 @@ def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
         )
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  "
@@ -105,7 +105,7 @@ def summary(result: Calibration) -> list[str]:
         )
         for each in result.compared
     ]
-    return ["Errors of the predicted step, before and after:", *_columns(rows)]
+    return ["Errors of the predicted step, before and after:", *columns(rows)]
 
 
 def calibration_json(result: Calibration, output: str, changed: bool) -> JsonObject:
