@@ -15,6 +15,8 @@ from .codes import NOT_RUN
 
 #: What the probe's own lines begin with.
 _OWN = "probe: "
+#: The process that starts the ranks has none itself.
+_STARTER = ", rank -:"
 #: Characters of what the probe printed that are kept.
 _KEPT = 4000
 
@@ -35,8 +37,7 @@ def run_probe(python: str, rows: Path, options: Sequence[str]) -> None:
                 f"`{python}` cannot be started: {(error.strerror or '').lower()}"
             ) from None
     if status:
-        own = [line for line in said.splitlines() if line.startswith(_OWN)]
-        raise _failed("; ".join(line.removeprefix(_OWN) for line in own) or f"status {status}")
+        raise _failed(_reason(said) or f"it ended with status {status}")
 
 
 def _run(command: Sequence[str]) -> tuple[int, str]:
@@ -54,6 +55,12 @@ def _run(command: Sequence[str]) -> tuple[int, str]:
     return done.returncode, done.stderr.decode(errors="replace")[-_KEPT:]
 
 
+def _reason(said: str) -> str:
+    """What the first rank says, else what the process that started the ranks says of them."""
+    own = [line.removeprefix(_OWN) for line in said.splitlines() if line.startswith(_OWN)]
+    return min(own, key=lambda line: _STARTER in line, default="")
+
+
 def _failed(why: str) -> JobError:
     help = "--python names a Python with PyTorch, --cpu tries without GPUs; rows so far are kept"
-    return JobError([Diagnostic(NOT_RUN, f"the probe has not run: {why}", help=help)])
+    return JobError([Diagnostic(NOT_RUN, f"the probe did not run to its end: {why}", help=help)])

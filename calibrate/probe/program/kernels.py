@@ -9,14 +9,17 @@ from .cases import Case
 from .ranks import Ranks
 
 Run = Callable[[], Any]
+#: PyTorch's name of a precision of 16 bits.
+HALF = {"bf16": "bfloat16", "fp16": "float16"}
 
 
 class Kernels:
     """A case -> a function that runs it once, on data of its own."""
 
-    def __init__(self, ranks: Ranks):
+    def __init__(self, ranks: Ranks, half: str):
         self.torch, self.ranks = ranks.torch, ranks
         self.device = f"cuda:{ranks.local}" if ranks.device == "cuda" else "cpu"
+        self.half = getattr(ranks.torch, HALF[half])
 
     def run_of(self, case: Case) -> Run | None:
         """None where this rank has no part in the case."""
@@ -25,16 +28,15 @@ class Kernels:
     def product(self, case: Case) -> Run:
         rows, columns, inner = case["rows"], case["columns"], case["inner"]
         if case["dtype"] != "fp8":
-            dtype = {"bf16": self.torch.bfloat16, "fp16": self.torch.float16}[case["dtype"]]
-            left, right = self._random(rows, inner, dtype=dtype), self._random(
-                inner, columns, dtype=dtype
-            )
+            left, right = self._random(rows, inner), self._random(inner, columns)
             return lambda: left @ right
+        # Sums in fp32, as both products of the backward pass (torchao 0.16, float8/config.py); forward ones
+        # may sum in fewer bits, which on Hopper is faster.
         fp8 = self.torch.float8_e4m3fn
         small, large = (self._random(n, inner).to(fp8) for n in (rows, columns))
         scale = self.torch.ones((), device=self.device)
         return lambda: self.torch._scaled_mm(
-            small, large.t(), scale_a=scale, scale_b=scale, out_dtype=self.torch.bfloat16
+            small, large.t(), scale_a=scale, scale_b=scale, out_dtype=self.half
         )
 
     def attention(self, case: Case) -> Run:
@@ -98,7 +100,7 @@ class Kernels:
         return lambda: self.torch.add(made[1], made[2], out=made[0])
 
     def copy(self, case: Case) -> Run:
-        host = self.torch.empty(case["bytes"] // 2, dtype=self.torch.bfloat16, pin_memory=True)
+        host = self.torch.empty(case["bytes"] // 2, dtype=self.half, pin_memory=True)
         near = self._empty(case["bytes"] // 2)
         source, target = (host, near) if case["to"] == "gpu" else (near, host)
         return lambda: target.copy_(source, non_blocking=True)
@@ -123,11 +125,11 @@ class Kernels:
             "all_to_all": lambda: distributed.all_to_all_single(other, whole, group=group),
         }[case["op"]]
 
-    def _random(self, *size: int, dtype: Any = None) -> Any:
-        return self.torch.randn(*size, dtype=dtype or self.torch.bfloat16, device=self.device)
+    def _random(self, *size: int) -> Any:
+        return self.torch.randn(*size, dtype=self.half, device=self.device)
 
     def _empty(self, elements: int) -> Any:
-        return self.torch.zeros(elements, dtype=self.torch.bfloat16, device=self.device)
+        return self.torch.zeros(elements, dtype=self.half, device=self.device)
 
 
 def _first(value: Any) -> Any:

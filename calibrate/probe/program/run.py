@@ -39,7 +39,7 @@ def earlier(path: str, now: Case) -> set[str]:
     try:
         found = [json.loads(line) for line in whole.splitlines()]
         before = [case for case in found if case["kind"] == "machine"]
-        same = ("format", "name", "memory", "ranks", "per_node")
+        same = ("format", "name", "ranks", "per_node", "memory")
         other = [
             (name, case[name], now[name])
             for case in before
@@ -67,9 +67,10 @@ def probe(arguments: argparse.Namespace) -> None:
     if device == "cuda":
         _wake(torch)
     ranks = Ranks(torch, device)
-    kernels = Kernels(ranks)
     about = machine(torch, ranks)
-    planned = cases(device, *available(torch, device), ranks.count, ranks.on_node)
+    dtypes, attentions = available(torch, device)
+    kernels = Kernels(ranks, dtypes[0])
+    planned = cases(device, dtypes, attentions, ranks.count, ranks.on_node)
     done, why = _on_first(ranks, lambda: earlier(arguments.rows, about))
     if why:
         raise Failed(why)
