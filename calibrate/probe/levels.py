@@ -8,7 +8,7 @@ are taken in turns until none moves.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
@@ -38,26 +38,35 @@ MAD_TO_STD = 1.4826
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the cost model that the probe can tell, and the kinds of rows that may."""
+    """A number of the cost model that the probe can tell, and the rows that may."""
 
     name: str
     owner: Literal["gpu", "cluster"]
-    kinds: tuple[type, ...]
+    told_by: Callable[[Row], bool]
     bounds: tuple[float, float]
 
 
+def _of(kind: type) -> Callable[[Row], bool]:
+    return lambda row: isinstance(row, kind)
+
+
+def _of_launches(row: Row) -> bool:
+    """Products in 8 bits start another kernel than the compiler's price counts."""
+    return isinstance(row, Launch) or (isinstance(row, Product) and row.dtype != "fp8")
+
+
 NUMBERS = (
-    Number("memory_efficiency", "gpu", (Stream,), SHARES),
-    Number("kernel_launch", "gpu", (Product, Launch), LATENCIES),
-    Number("matmul_efficiency", "gpu", (Product,), SHARES),
-    Number("fp8_efficiency", "gpu", (Product,), SHARES),
-    Number("attention_efficiency", "gpu", (Attention,), SHARES),
-    Number("pcie", "gpu", (Copy,), RATES),
-    Number("nvlink_latency", "gpu", (Collective,), LATENCIES),
-    Number("link_efficiency", "gpu", (Collective,), SHARES),
-    Number("switch_sums", "gpu", (Collective,), SHARES),
-    Number("network_latency", "cluster", (Collective,), LATENCIES),
-    Number("network_efficiency", "cluster", (Collective,), SHARES),
+    Number("memory_efficiency", "gpu", _of(Stream), SHARES),
+    Number("kernel_launch", "gpu", _of_launches, LATENCIES),
+    Number("matmul_efficiency", "gpu", _of(Product), SHARES),
+    Number("fp8_efficiency", "gpu", _of(Product), SHARES),
+    Number("attention_efficiency", "gpu", _of(Attention), SHARES),
+    Number("pcie", "gpu", _of(Copy), RATES),
+    Number("nvlink_latency", "gpu", _of(Collective), LATENCIES),
+    Number("link_efficiency", "gpu", _of(Collective), SHARES),
+    Number("switch_sums", "gpu", _of(Collective), SHARES),
+    Number("network_latency", "cluster", _of(Collective), LATENCIES),
+    Number("network_efficiency", "cluster", _of(Collective), SHARES),
 )
 
 
@@ -105,7 +114,7 @@ def with_value(cluster: Cluster, number: Number, value: float) -> Cluster:
 
 def _level(number: Number, rows: Sequence[Row], cluster: Cluster) -> Level | None:
     """None where no row tells of the number."""
-    told = [row for row in rows if isinstance(row, number.kinds) and row.times]
+    told = [row for row in rows if number.told_by(row) and row.times]
     leading = [row for row in told if _share(number, row, cluster) >= LEADING]
     logs = [math.log(value) for row in leading if (value := _inverted(number, row, cluster))]
     if not logs:

@@ -14,8 +14,8 @@ from .rows import Attention, Collective, Copy, Launch, Machine, Probe, Product, 
 SLOW = 1.1
 #: The same of a group's exchanges, which vary more; a decision, not measured.
 SLOW_EXCHANGE = 1.25
-#: Rows that must say so, in the median.
-ENOUGH = 2
+#: Rows that must say so, in the median, and how many times the spread of a rank's own batches it must be.
+ENOUGH, DEVIATIONS = 2, 3.0
 #: What a GPU does on its own, by what it is called in a warning.
 WORK: Mapping[str, type] = {
     "matrix products": Product,
@@ -26,6 +26,8 @@ WORK: Mapping[str, type] = {
 }
 #: Host and number of a GPU there: starts of the probe may give hosts other ranks.
 Place = tuple[str, int]
+#: Time over that of peers, and the spread of batches.
+Seen = tuple[float, float]
 
 
 def outliers(probe: Probe) -> list[Diagnostic]:
@@ -34,18 +36,21 @@ def outliers(probe: Probe) -> list[Diagnostic]:
 
 def _slow_ranks(probe: Probe) -> Iterator[Diagnostic]:
     for what, kind in WORK.items():
-        ratios: dict[Place, list[float]] = {}
+        seen: dict[Place, list[Seen]] = {}
         for row, machine in probe.rows:
             if isinstance(row, kind):
                 for place, ratio in _against_peers(row, machine).items():
-                    ratios.setdefault(place, []).append(ratio)
-        for (host, local), found in sorted(ratios.items()):
-            if (ratio := median(found)) >= SLOW and len(found) >= min(ENOUGH, _rows(probe, kind)):
+                    seen.setdefault(place, []).append((ratio, row.spread))
+        for (host, local), found in sorted(seen.items()):
+            if ratio := _sure(found, SLOW, 1 if kind is Launch else ENOUGH):
                 yield _slow_rank(what, host, local, ratio)
 
 
-def _rows(probe: Probe, kind: type) -> int:
-    return sum(isinstance(row, kind) for row in probe.finished)
+def _sure(found: Sequence[Seen], threshold: float, enough: int) -> float:
+    """The median ratio where it counts as slow, else 0."""
+    ratio = median(each for each, _ in found)
+    noise = DEVIATIONS * median(spread for _, spread in found)
+    return ratio if len(found) >= enough and ratio >= threshold and ratio - 1 >= noise else 0.0
 
 
 def _slow_rank(what: str, host: str, local: int, ratio: float) -> Diagnostic:
@@ -73,21 +78,22 @@ def _against_peers(row: Row, machine: Machine) -> dict[Place, float]:
 def _slow_links(probe: Probe) -> Iterator[Diagnostic]:
     """Small groups first: of a larger one that holds a slow one nothing new is said."""
     named: list[frozenset[Place]] = []
-    for members, ratio in sorted(_exchanges(probe).items(), key=lambda each: len(each[0])):
+    for members, found in sorted(_exchanges(probe).items(), key=lambda each: len(each[0])):
         places = frozenset(members)
-        if ratio >= SLOW_EXCHANGE and not any(known <= places for known in named):
+        ratio = _sure(found, SLOW_EXCHANGE, ENOUGH)
+        if ratio and not any(known <= places for known in named):
             named.append(places)
             yield _slow_link(members, ratio)
 
 
-def _exchanges(probe: Probe) -> dict[tuple[Place, ...], float]:
-    """Each group's time over the median of the other groups' of its shape, in the median over its rows."""
-    ratios: dict[tuple[Place, ...], list[float]] = {}
+def _exchanges(probe: Probe) -> dict[tuple[Place, ...], list[Seen]]:
+    """Each group's times over the median of the other groups' of its shape."""
+    seen: dict[tuple[Place, ...], list[Seen]] = {}
     for row, machine in probe.rows:
         if isinstance(row, Collective) and row.times:
             for members, ratio in _groups_against_peers(row, machine):
-                ratios.setdefault(members, []).append(ratio)
-    return {members: median(found) for members, found in ratios.items() if len(found) >= ENOUGH}
+                seen.setdefault(members, []).append((ratio, row.spread))
+    return seen
 
 
 def _groups_against_peers(

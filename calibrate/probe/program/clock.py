@@ -10,8 +10,13 @@ from .cases import Case
 from .kernels import Kernels, Run
 from .ranks import Ranks
 
-#: Batches of a case, and seconds of one on a GPU and on a CPU: long enough for clocks to settle.
+#: Batches of a case that are timed, and seconds of one on a GPU and on a CPU.
 SAMPLES, BATCH_SECONDS = 5, {"cuda": 0.08, "cpu": 0.02}
+#: Batches before these of what heats a GPU. At first its clocks are higher than power lets them be in
+#: training: products for fractions of a second reach 0.83 of an H100's peak (what levels.py makes of
+#: benchmarks/data/kernels_public.csv), and 0.73 in the long run (SemiAnalysis, MI300X vs H100 vs H200
+#: Benchmark Part 1: Training, 2024).
+HEATING, HEATED = 12, ("product", "attention")
 
 
 def timed(case: Case, kernels: Kernels) -> Case:
@@ -43,7 +48,9 @@ def timed(case: Case, kernels: Kernels) -> Case:
         return {**case, "failed": failures[0]}
     longest = max(seconds for seconds, _ in told)
     count = max(1, min(10_000, int(BATCH_SECONDS[ranks.device] / max(longest, 1e-7))))
-    batches = [_batch(run, ranks, count) for _ in range(SAMPLES)] if run else []
+    heating = HEATING if ranks.device == "cuda" and case["kind"] in HEATED else 0
+    batches = [_batch(run, ranks, count) for _ in range(heating + SAMPLES)] if run else []
+    batches = batches[heating:]
     found = ranks.agree((statistics.median(batches), _spread(batches)) if batches else (None, None))
     spreads = [spread for _, spread in found if spread is not None]
     return {

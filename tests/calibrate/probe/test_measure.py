@@ -170,6 +170,18 @@ def test_a_slow_link_is_named_once(measure: Measure) -> None:
     assert "GPUs 4 of `n1`, 5 of `n1` exchange 2.0" in ran.err
 
 
+def test_what_noise_would_do_is_not_called_slow(measure: Measure) -> None:
+    """Batches of one rank that differ as much as ranks do tell nothing."""
+    cluster = dgx(**TRUE)
+    noisy = [
+        {**row, "spread": 0.2} for row in rows(cluster, 1, lambda case, rank: 1 + 0.3 * (rank == 3))
+    ]
+    write(Path("rows.jsonl"), [machine(cluster, 1), *noisy])
+    assert measure("--rows", "rows.jsonl").err == ""
+    write(Path("rows.jsonl"), [machine(cluster, 1), *({**row, "spread": 0.05} for row in noisy)])
+    assert "GPU 3 of `n1` takes 1.3" in measure("--rows", "rows.jsonl").err
+
+
 BROKEN = {
     "missing": (None, "PAR780"),
     "empty": ("", "PAR780"),
