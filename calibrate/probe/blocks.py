@@ -16,6 +16,8 @@ from .measured import Measured
 
 #: Settings that are stated even where they are the library's: what the probe was asked for.
 _HOST = {"node_memory", "cpu_cores"}
+#: A cluster must state its network; one node tells nothing of it.
+NO_NETWORK = "  # not measured: as inside a node; say your own before you plan for several"
 
 
 def block_names(output: str) -> tuple[str, str]:
@@ -29,12 +31,13 @@ def blocks_text(found: Measured, output: str) -> str:
     cluster_name, gpu_name = block_names(output)
     comment = "\n".join(f"# {line}" for line in summary(found))
     gpu = _block("gpu", gpu_name, found.gpu_entry, found.cluster.gpu, found.levels, {})
-    extra = {"gpu": gpu_name}
+    extra, unmeasured = {"gpu": gpu_name}, dict[str, str]()
     if found.cluster_entry is None:
-        extra["nodes"] = str(found.probe.machine.nodes)
-    cluster = _block(
-        "cluster", cluster_name, found.cluster_entry, found.cluster, found.levels, extra
-    )
+        nodes = found.probe.machine.nodes
+        extra["nodes"] = str(nodes)
+        unmeasured = {"network": NO_NETWORK} if nodes == 1 else {}
+    given = (found.cluster_entry, found.cluster, found.levels, extra, unmeasured)
+    cluster = _block("cluster", cluster_name, *given)
     return signed("measure", f"{comment}\n\n{gpu}\n\n{cluster}\n")
 
 
@@ -68,6 +71,7 @@ def _block(
     value: BaseModel,
     levels: Mapping[str, Level],
     extra: Mapping[str, str],
+    unmeasured: Mapping[str, str] = {},
 ) -> str:
     """One definition: what differs from its entry of the library, or from the language's defaults."""
     types = setting_types(type(value))
@@ -76,7 +80,8 @@ def _block(
         key: setting_text(types[key], changed[key]) for key in types if key in changed
     }
     width = max(map(len, settings))
-    lines = [f"  {key:<{width}} = {text}{_note(levels.get(key))}" for key, text in settings.items()]
+    notes = {key: _note(levels.get(key)) for key in settings} | dict(unmeasured)
+    lines = [f"  {key:<{width}} = {text}{notes[key]}" for key, text in settings.items()]
     origin = f" from std.{entry}" if entry else ""
     return "\n".join([f"{kind} {name}{origin} {{", *lines, "}"])
 

@@ -13,7 +13,7 @@ from ...dsl.standard import std_cluster, std_gpu
 from .rows import Collective, Copy, Machine, Probe, Product, Row, Stream
 
 Kind = TypeVar("Kind", bound=Row)
-GIB = 2**30
+MIB, GIB = 2**20, 2**30
 #: How far memory that the driver reports may be from an entry's: what driver releases keep differs.
 SAME_MEMORY = 0.03
 #: Words of a name such as `A100-SXM4-80GB`: a100, sxm4, 80, gb.
@@ -84,7 +84,7 @@ def _unknown_gpu(machine: Machine, rows: Iterable[Row]) -> Gpu:
         {
             "vendor": machine.vendor,
             "arch": machine.arch,
-            "memory": machine.memory,
+            "memory": machine.memory // MIB * MIB,
             "sms": machine.sms,
             "memory_bandwidth": streams or UNMEASURED,
             "nvlink": links or streams or UNMEASURED,

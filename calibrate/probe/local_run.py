@@ -42,17 +42,16 @@ def run_probe(python: str, rows: Path, options: Sequence[str]) -> None:
 
 def _run(command: Sequence[str]) -> tuple[int, str]:
     """The exit status, and what was printed where no person reads along."""
-    if sys.stderr.isatty():
-        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode, ""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    seen = sys.stderr.isatty()
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=environment,
+        stderr=None if seen else subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PROBE_PARENT": str(os.getpid())},
     )
-    return done.returncode, done.stderr.decode(errors="replace")[-_KEPT:]
+    said = "" if seen else done.stderr.decode(errors="replace")
+    return done.returncode, said[-_KEPT:]
 
 
 def _reason(said: str) -> str:

@@ -108,6 +108,43 @@ def test_a_rank_that_dies_is_named_and_rows_are_kept(tmp_path: Path) -> None:
     assert len(timed(rows)) >= 3
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_ends_parc_ends_its_probe(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C reaches the whole group; of a kill the probe learns by itself."""
+    words = ["measure", "--cpu", "--procs", "2", "--python", python(), "-o", "site.par"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "parc", *words],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    rows = tmp_path / "site.rows.jsonl"
+    wait_for_rows(rows, 2)
+    end = os.killpg if number == signal.SIGINT else os.kill
+    end(process.pid, number)
+    process.wait(LIMIT_SECONDS)
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    limit = time.monotonic() + LIMIT_SECONDS
+    while working_on(rows):
+        assert time.monotonic() < limit, "the probe outlives parc"
+        time.sleep(0.2)
+    assert not (tmp_path / "site.par").exists() and timed(rows)
+
+
+def working_on(rows: Path) -> list[str]:
+    """Processes of a probe that writes to `rows`; their folder is its."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace")
+            place = os.readlink(process / "cwd")
+        except OSError:
+            continue
+        if rows.name in words and place == str(rows.parent):
+            found.append(words)
+    return found
+
+
 def wait_for_rows(path: Path, count: int) -> None:
     limit = time.monotonic() + LIMIT_SECONDS
     while not (path.exists() and path.read_text().count("\n") > count):

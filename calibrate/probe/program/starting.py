@@ -40,7 +40,10 @@ def start(arguments: argparse.Namespace, words: Sequence[str]) -> int:
 
 
 def _watch(running: dict[int, Any], first: int) -> int:
+    parent = os.environ.get("PROBE_PARENT")
     while True:
+        if parent and os.getppid() != int(parent):
+            raise Failed("what started it has ended")
         ended = {local: process.poll() for local, process in running.items()}
         for local, status in ended.items():
             if status:

@@ -133,6 +133,18 @@ def test_a_gpu_that_the_library_lacks_is_written_whole(measure: Measure) -> None
     assert main(["plan", "job.par"]) == 0
 
 
+def test_of_one_node_the_network_is_marked_as_not_measured(measure: Measure) -> None:
+    cluster = dgx(**TRUE)
+    unknown = machine(cluster, 1, name="NVIDIA X9", arch="sm190")
+    write(Path("rows.jsonl"), [unknown, *rows(cluster, 1)])
+    assert measure("--rows", "rows.jsonl").code == 0
+    (line,) = (
+        line for line in Path("site.par").read_text().splitlines() if line.startswith("  network ")
+    )
+    assert "not measured" in line
+    assert measure("--rows", "rows.jsonl").out.count("One node was probed") == 1
+
+
 def test_more_than_the_published_peak_is_written_as_a_higher_one(measure: Measure) -> None:
     cluster = dgx(**{**TRUE, "memory_efficiency": 1.25})
     write(Path("rows.jsonl"), [machine(cluster, 1), *rows(cluster, 1)])
