@@ -43,6 +43,7 @@ def quantity_text(dimension: str, value: float) -> str:
         for unit in UNITS_TO_TRY[dimension]
         if (number := _in(unit, value))
     ]
+    texts.sort(key=lambda pair: float(pair[0]) < 1)
     good = [pair for pair in texts if len(pair[0]) <= SHORT and _reads(*pair, value)]
     base = (_digits(value), dimension.replace("J/s", "W"))
     digits, unit = min(good or [base], key=lambda pair: len(pair[0]))

@@ -12,6 +12,7 @@ NO_FILES = "PAR095"
 NO_RULE = "PAR096"
 LOST = "PAR080"
 OWN_FILES = "PAR098"
+USAGE = "PAR099"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -29,5 +30,6 @@ CODES: dict[str, tuple[str, str]] = {
     NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
     LOST: ("import-lost", "a job cannot say what launch files say"),
     OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),
+    USAGE: ("measure-options", "options of `parc measure` that do not go together"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

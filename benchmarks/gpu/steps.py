@@ -181,7 +181,7 @@ def row(
     size = step.size
     stated: dict[str, object] = {
         "id": f"own-{gpu.lower()}-{number:04}", "source": f"own {PROGRAMS[step.program]} {gpu}",
-        "where": f"benchmarks/gpu/measure_gpu.py, {about}", "year": year, "model": size.name,
+        "where": f"benchmarks/gpu/measure_steps.py, {about}", "year": year, "model": size.name,
         "layers": size.layers, "hidden": size.hidden, "heads": size.heads, "kv_heads": size.kv_heads,
         "ffn_hidden": size.ffn, "gated_mlp": 1, "vocab": size.vocab, "seq_len": step.seq_len,
         "gpu": gpu, "gpus": 1, "gpus_per_node": 1, "tp": 1, "sp": 0, "pp": 1, "cp": 1, "dp": 1,

@@ -1,6 +1,6 @@
-"""PyTorch's side of measure_gpu.py: kernels on a clock, and a program that trains a Llama on one GPU.
+"""PyTorch's side of measure_steps.py: a program that trains a Llama on one GPU.
 
-As a program: torch_program.py LAYERS HIDDEN HEADS KV_HEADS FFN VOCAB SEQ_LEN MICRO_BATCH MICROBATCHES STEPS
+torch_program.py LAYERS HIDDEN HEADS KV_HEADS FFN VOCAB SEQ_LEN MICRO_BATCH MICROBATCHES STEPS
 RECOMPUTE prints a line for each step, in the form of parc's train.py. fp32 weights under bf16
 autocast, AdamW.
 """
@@ -9,71 +9,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
-
-from benchmarks.gpu.shapes import Attention, Product
-
-REPEATS = 20
-
-
-class TorchClock:
-    """Times kernels by CUDA events, after a warm-up; by the machine's clock where there is no GPU."""
-
-    def __init__(self, device: str = "cuda", repeats: int = REPEATS):
-        self.device, self.repeats = device, repeats
-
-    def product(self, shape: Product) -> float:
-        left, right = self._random(shape.rows, shape.inner), self._random(
-            shape.inner, shape.columns
-        )
-        return self._seconds(lambda: left @ right)
-
-    def attention(self, shape: Attention) -> float:
-        size = (shape.batch, shape.heads, shape.seq_len, shape.head_dim)
-        query, key, value = (self._random(*size) for _ in range(3))
-        return self._seconds(
-            lambda: F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        )
-
-    def copy(self, moved_bytes: int) -> float:
-        source = torch.empty(moved_bytes // 2, dtype=torch.bfloat16, device=self.device)
-        target = torch.empty_like(source)
-        return self._seconds(lambda: target.copy_(source))
-
-    def launch(self) -> float:
-        """One of many small kernels in a row: what the host needs to start it."""
-        small = torch.zeros(1, device=self.device)
-        return self._seconds(lambda: small.add_(1.0), 50 * self.repeats)
-
-    def _random(self, *size: int) -> torch.Tensor:
-        return torch.randn(*size, dtype=torch.bfloat16, device=self.device)
-
-    def _seconds(self, kernel: Callable[[], object], repeats: int | None = None) -> float:
-        count = repeats or self.repeats
-        for _ in range(3):
-            kernel()
-        self._wait()
-        begin = time.perf_counter()
-        if self.device != "cuda":
-            for _ in range(count):
-                kernel()
-            return (time.perf_counter() - begin) / count
-        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        first.record()
-        for _ in range(count):
-            kernel()
-        last.record()
-        self._wait()
-        return float(first.elapsed_time(last)) / 1e3 / count
-
-    def _wait(self) -> None:
-        if self.device == "cuda":
-            torch.cuda.synchronize()
 
 
 def rotated(x: torch.Tensor) -> torch.Tensor:

@@ -121,6 +121,7 @@ def all_rules() -> Iterator[ListedRule]:
     """Every complaint that parc can make, once for each origin, in no order."""
     from parc.backends import BACKENDS, LAUNCHERS
     from parc.calibrate.codes import CODES as CALIBRATION
+    from parc.calibrate.probe.codes import CODES as PROBE
     from parc.compiler.codes import CODES as COMPILER
     from parc.compiler.rules.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
@@ -129,6 +130,7 @@ def all_rules() -> Iterator[ListedRule]:
     yield from _listed(LANGUAGE, "language", "docs/language.md")
     yield from _listed(codes.CODES, "commands")
     yield from _listed(CALIBRATION, "calibrate", "docs/calibrate.md")
+    yield from _listed(PROBE, "measure", "docs/measure.md")
     yield from _listed(COMPILER, "compiler")
     yield from _enforced(GENERAL, "all targets")
     for name, backend in BACKENDS.items():

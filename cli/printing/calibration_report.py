@@ -20,11 +20,11 @@ def layout_that_ran(compared: Compared) -> Layout:
 
 def calibration_text(result: Calibration, output: str, changed: bool) -> str:
     """Runs with their errors, parameters, and what to do with the file."""
-    lines = [_counts(result), "", *_columns([_HEAD, *map(_run_row, result.compared)])]
+    lines = [_counts(result), "", *columns([_HEAD, *map(_run_row, result.compared)])]
     lines += [f"  {line}" for line in _filled(result.compared)]
     lines += [
         "",
-        *_columns([("parameter", "setting", "before", "fitted"), *_parameter_rows(result)]),
+        *columns([("parameter", "setting", "before", "fitted"), *_parameter_rows(result)]),
     ]
     untold = [found.parameter.name for found in result.site.parameters if not found.told]
     if untold:
@@ -109,7 +109,7 @@ def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
                 yield found.parameter.name, name, f"{found.before[name]:.3g}", known
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  "
@@ -131,7 +131,7 @@ def summary(result: Calibration) -> list[str]:
         )
         for each in result.compared
     ]
-    return ["Errors of the predicted step, before and after:", *_columns(rows)]
+    return ["Errors of the predicted step, before and after:", *columns(rows)]
 
 
 def calibration_json(result: Calibration, output: str, changed: bool) -> JsonObject:

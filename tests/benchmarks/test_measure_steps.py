@@ -1,4 +1,4 @@
-"""measure_gpu.py without a GPU: what it would time, and what it makes of times, output and failures."""
+"""measure_steps.py without a GPU: what it would run, and what it makes of output and failures."""
 
 from __future__ import annotations
 
@@ -11,85 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import parc
 from benchmarks.accuracy import accuracy
-from benchmarks.gpu import measure_gpu
-from benchmarks.gpu.shapes import (
-    ATTENTIONS,
-    COPIES,
-    PRODUCTS,
-    Attention,
-    Measured,
-    Product,
-    fitted,
-    measure,
-)
+from benchmarks.gpu import measure_steps
 from benchmarks.gpu.steps import COUNT, STEPS, Outcome, Step, job_of, outcome, row, run_step
-from parc.dsl import std_gpu
 from tests.support.paths import ROOT
 
-H200 = std_gpu("h200")
 DATA = ROOT / "benchmarks" / "data" / "measured_public.csv"
-
-
-class FakeClock:
-    """A GPU of known efficiencies: a kernel takes its share of peak, and never less than a launch."""
-
-    def __init__(self, measured: Measured):
-        self.measured = measured
-
-    def product(self, shape: Product) -> float:
-        assert H200.bf16
-        return self.measured.kernel_launch + shape.flops / (
-            H200.bf16 * self.measured.matmul_efficiency
-        )
-
-    def attention(self, shape: Attention) -> float:
-        assert H200.bf16
-        return shape.flops / (H200.bf16 * self.measured.attention_efficiency)
-
-    def copy(self, moved_bytes: int) -> float:
-        return 2 * moved_bytes / (H200.memory_bandwidth * self.measured.memory_efficiency)
-
-    def launch(self) -> float:
-        return self.measured.kernel_launch
-
-
-TRUE = Measured(0.71, 0.55, 0.88, 3.5e-6)
-
-
-def test_the_fake_gpu_comes_back_as_a_block_that_a_job_takes(tmp_path: Path) -> None:
-    text = measure_gpu.block(measure(FakeClock(TRUE)), "H200", "a fake, 2026-11-20")
-    (tmp_path / "gpu.par").write_text(text)
-    (tmp_path / "job.par").write_text(
-        'import "gpu.par"\nmodel m from std.llama3_8b {}\n'
-        "cluster c from std.dgx_h200 { gpu = h200_measured }\n"
-        "train { seq_len = 4096; global_batch = 64; steps = 10 }\ntarget megatron {}\n"
-    )
-    gpu = parc.load(tmp_path / "job.par").cluster.gpu
-    assert gpu.matmul_efficiency == pytest.approx(TRUE.matmul_efficiency, rel=0.02)
-    assert gpu.attention_efficiency == pytest.approx(TRUE.attention_efficiency, rel=0.01)
-    assert gpu.memory_efficiency == pytest.approx(TRUE.memory_efficiency, rel=0.01)
-    assert gpu.kernel_launch == pytest.approx(TRUE.kernel_launch, rel=0.01)
-    assert gpu.memory == H200.memory and "a fake" in text
-
-
-def test_a_gpu_faster_than_its_name_is_refused() -> None:
-    assert H200.bf16
-    timed = measure(FakeClock(TRUE))
-    with pytest.raises(ValueError, match="matmul_efficiency would be 1.4"):
-        fitted(timed, H200.bf16 / 2, H200.memory_bandwidth)
-    with pytest.raises(ValueError, match="nothing large enough was measured of: copy"):
-        fitted([each for each in timed if each.what != "copy"], H200.bf16, H200.memory_bandwidth)
-
-
-def test_what_is_measured_covers_small_and_large() -> None:
-    timed = measure(FakeClock(TRUE))
-    for what, shapes in (("product", PRODUCTS), ("attention", ATTENTIONS), ("copy", COPIES)):
-        of = [each for each in timed if each.what == what]
-        assert len(of) == len(shapes) and len({each.shape for each in of}) == len(of)
-        assert {each.large for each in of} == {True, False}
-    assert "product" in measure_gpu.report(timed)
 
 
 def step_of(program: str, recompute: str = "none") -> Step:
@@ -144,7 +71,7 @@ def test_rows_have_the_form_of_the_public_ones_and_are_priced(tmp_path: Path) ->
         return Outcome(seconds=0.5, peak_bytes=12 * 2**30)
 
     file = io.StringIO()
-    assert measure_gpu.write_rows(file, "H200", "fake", date(2026, 11, 20), steps, run) == []
+    assert measure_steps.write_rows(file, "H200", "fake", date(2026, 11, 20), steps, run) == []
     path = tmp_path / "measured_own.csv"
     path.write_text(file.getvalue())
     header = DATA.open().readline().strip()
@@ -161,7 +88,7 @@ def test_rows_have_the_form_of_the_public_ones_and_are_priced(tmp_path: Path) ->
 
 def test_failures_are_told_and_leave_no_row() -> None:
     file = io.StringIO()
-    failed = measure_gpu.write_rows(
+    failed = measure_steps.write_rows(
         file, "H200", "fake", date(2026, 1, 2), STEPS[:2], lambda *_: Outcome(failure="broken")
     )
     assert len(failed) == 2 and "broken" in failed[0] and len(file.getvalue().splitlines()) == 1
@@ -177,7 +104,7 @@ def test_without_a_gpu_it_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert measure_gpu.main([]) == 2
+    assert measure_steps.main(["rows.csv"]) == 2
     assert "no CUDA GPU: PyTorch is not installed" in capsys.readouterr().err
 
 
@@ -191,21 +118,16 @@ def test_a_torch_without_a_gpu_or_with_an_unknown_one(
                 return False
 
     monkeypatch.setitem(sys.modules, "torch", NoCuda)
-    assert measure_gpu.main([]) == 2
+    assert measure_steps.main(["rows.csv"]) == 2
     assert "no CUDA GPU: PyTorch finds none" in capsys.readouterr().err
-    monkeypatch.setattr(measure_gpu, "cuda", lambda: ("NVIDIA GeForce RTX 4090", "PyTorch 2"))
-    assert measure_gpu.main([]) == 2 and "RTX 4090" in capsys.readouterr().err
+    monkeypatch.setattr(measure_steps, "cuda", lambda: ("NVIDIA GeForce RTX 4090", "PyTorch 2"))
+    assert measure_steps.main(["rows.csv"]) == 2 and "RTX 4090" in capsys.readouterr().err
 
 
-def test_with_a_gpu_it_writes_both_files(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(measure_gpu, "cuda", lambda: ("NVIDIA H200", "PyTorch 2.9, CUDA 12.8"))
-    monkeypatch.setattr(measure_gpu, "clock", lambda: FakeClock(TRUE))
-    monkeypatch.setattr(measure_gpu, "STEPS", STEPS[:1])
-    monkeypatch.setattr(measure_gpu, "run_step", lambda *_: Outcome(seconds=0.5))
-    block, rows = tmp_path / "gpu.par", tmp_path / "rows.csv"
-    assert measure_gpu.main(["--block", str(block), "--rows", str(rows)]) == 0
-    assert "gpu h200_measured from std.h200" in block.read_text()
+def test_with_a_gpu_it_writes_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(measure_steps, "cuda", lambda: ("NVIDIA H200", "PyTorch 2.9, CUDA 12.8"))
+    monkeypatch.setattr(measure_steps, "STEPS", STEPS[:1])
+    monkeypatch.setattr(measure_steps, "run_step", lambda *_: Outcome(seconds=0.5))
+    rows = tmp_path / "rows.csv"
+    assert measure_steps.main([str(rows)]) == 0
     assert len(rows.read_text().splitlines()) == 2
-    assert "matmul_efficiency" in capsys.readouterr().out

@@ -1,0 +1,1 @@
+"""The probe as it runs on a cluster: modules that need PyTorch alone, and that `bundle.py` joins."""

@@ -1,0 +1,76 @@
+"""A node -> a process of the probe for each of its GPUs; all end when one fails."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from .ranks import Failed
+
+
+def start(arguments: argparse.Namespace, words: Sequence[str]) -> int:
+    """Starts a process for each GPU of this node, and ends them all when one fails."""
+    here = _processes(arguments)
+    nodes = int(os.environ.get("SLURM_NNODES") or os.environ.get("NNODES") or 1)
+    node = int(os.environ.get("SLURM_NODEID") or os.environ.get("NODE_RANK") or 0)
+    common = {"WORLD_SIZE": str(nodes * here), "LOCAL_WORLD_SIZE": str(here)}
+    if "MASTER_ADDR" not in os.environ:
+        common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    command = [sys.executable, os.path.abspath(__file__), *words]
+    running = {
+        local: subprocess.Popen(
+            command,
+            env={"OMP_NUM_THREADS": "1", **os.environ, **common}
+            | {"RANK": str(node * here + local), "LOCAL_RANK": str(local)},
+        )
+        for local in range(here)
+    }
+    try:
+        return _watch(running, node * here)
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
+
+
+def _watch(running: dict[int, Any], first: int) -> int:
+    parent = os.environ.get("PROBE_PARENT")
+    while True:
+        if parent and os.getppid() != int(parent):
+            raise Failed("what started it has ended")
+        ended = {local: process.poll() for local, process in running.items()}
+        for local, status in ended.items():
+            if status:
+                raise Failed(
+                    f"rank {first + local} ended with status {status}; started again, it goes on"
+                )
+        if all(status == 0 for status in ended.values()):
+            return 0
+        time.sleep(0.2)
+
+
+def _processes(arguments: argparse.Namespace) -> int:
+    if arguments.cpu:
+        return int(arguments.procs or 1)
+    import torch
+
+    here = torch.cuda.device_count()
+    if not here:
+        raise Failed("PyTorch finds no GPU; --cpu tries the probe without")
+    if arguments.procs and here != arguments.procs:
+        raise Failed(
+            f"{arguments.procs} GPUs are expected and PyTorch finds {here}: nvidia-smi may say which is dead"
+        )
+    return int(here)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,221 @@
+"""The rows that the probe wrote -> `Probe`: what it ran on, and what each case took."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ...dsl.diagnostics import Diagnostic, JobError, Source, Span
+from .codes import NO_ROWS, ROWS_BROKEN, ROWS_MIXED
+from .program.machine import FORMAT
+
+Positive = Annotated[int, Field(ge=1, le=2**62)]
+Seconds = Annotated[float, Field(gt=0, lt=1e6)]
+#: Bytes of a file of rows at most: 100,000 rows of 1,000 ranks have fewer.
+MOST_BYTES = 2**31
+
+
+class Line(BaseModel):
+    """A line of JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Machine(Line):
+    """What one start of the probe ran on; `hosts` by rank, `per_node` ranks on each."""
+
+    kind: Literal["machine"]
+    format: int
+    device: Literal["cuda", "cpu"]
+    name: str
+    vendor: Literal["nvidia", "amd"]
+    arch: str
+    sms: Positive
+    memory: Positive
+    node_memory: Positive
+    cpu_cores: Positive
+    ranks: Positive
+    per_node: Positive
+    torch: str
+    cuda: str = ""
+    hosts: tuple[str, ...]
+    cases: Positive
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What rows must share to tell of one machine."""
+        return (self.format, self.name, self.memory, self.ranks, self.per_node)
+
+    @property
+    def nodes(self) -> int:
+        return max(1, self.ranks // self.per_node)
+
+
+class Timed(Line):
+    """A case: seconds by rank, None for ranks without a part, and the spread of its batches as a share; or
+    why it failed."""
+
+    seconds: tuple[Seconds | None, ...] = ()
+    spread: float = 0.0
+    failed: str = ""
+
+    @property
+    def times(self) -> list[float]:
+        return sorted(seconds for seconds in self.seconds if seconds is not None)
+
+
+class Product(Timed):
+    """rows x inner by inner x columns."""
+
+    kind: Literal["product"]
+    dtype: Literal["bf16", "fp16", "fp8"]
+    rows: Positive
+    columns: Positive
+    inner: Positive
+
+    @property
+    def flops(self) -> float:
+        return 2.0 * self.rows * self.columns * self.inner
+
+
+class Attention(Timed):
+    """Fused causal attention, in bf16; `kernel` is `library:name`, named as in the compiler's PACE."""
+
+    kind: Literal["attention"]
+    kernel: str
+    direction: Literal["forward", "backward"]
+    batch: Positive
+    heads: Positive
+    seq_len: Positive
+    head_dim: Positive
+
+
+class Launch(Timed):
+    """One of many small kernels in a row."""
+
+    kind: Literal["launch"]
+
+
+class Stream(Timed):
+    """An elementwise kernel that moves `bytes` in all."""
+
+    kind: Literal["stream"]
+    operands: Positive
+    bytes: Positive
+
+
+class Copy(Timed):
+    """`bytes` between a GPU and pinned memory of its host."""
+
+    kind: Literal["copy"]
+    to: Literal["gpu", "host"]
+    bytes: Positive
+
+
+class Collective(Timed):
+    """A collective in all groups of `size` ranks, `stride` apart, at once."""
+
+    kind: Literal["collective"]
+    op: Literal["all_gather", "reduce_scatter", "all_reduce", "all_to_all", "send"]
+    bytes: Positive
+    size: Positive
+    stride: Positive
+
+
+Row = Product | Attention | Launch | Stream | Copy | Collective
+_LINE: TypeAdapter[Machine | Row] = TypeAdapter(
+    Annotated[Machine | Row, Field(discriminator="kind")]
+)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """`rows` each with the machine that it ran on: other starts may have had other hosts."""
+
+    machine: Machine
+    rows: tuple[tuple[Row, Machine], ...]
+
+    @property
+    def finished(self) -> list[Row]:
+        return [row for row, _ in self.rows if row.times]
+
+    @property
+    def failed(self) -> list[Row]:
+        return [row for row, _ in self.rows if row.failed]
+
+
+def read_probe(path: Path) -> Probe:
+    """A last line without an end was cut and is left out. Raises JobError, naming the line."""
+    source = Source(str(path), _text(path))
+    machine: Machine | None = None
+    rows: list[tuple[Row, Machine]] = []
+    for line, span in _lines(source):
+        read = _read(line, span)
+        if isinstance(read, Machine):
+            _same(machine, read, span)
+            machine = read
+        elif machine is None:
+            raise _broken(span, "a row stands before the line of its machine")
+        else:
+            rows.append((read, machine))
+    if machine is None:
+        help = "the probe has not begun, or this is another file"
+        raise JobError([Diagnostic(NO_ROWS, f"`{path}` holds no rows", help=help)])
+    return Probe(machine, tuple(rows))
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise JobError([Diagnostic(NO_ROWS, f"`{path}` is too large for rows of a probe")])
+        return path.read_text("utf-8", errors="replace")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        help = "the probe writes it beside its script: submit that first"
+        raise JobError(
+            [Diagnostic(NO_ROWS, f"cannot read `{path}`: {reason}", help=help)]
+        ) from None
+
+
+def _lines(source: Source) -> Iterator[tuple[str, Span]]:
+    start = 0
+    for line in source.text.splitlines(keepends=True):
+        if line.endswith("\n") and line.strip():
+            yield line, Span(source, start, start + len(line.rstrip()))
+        start += len(line)
+
+
+def _read(line: str, span: Span) -> Machine | Row:
+    try:
+        return _LINE.validate_python(json.loads(line))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(each) for each in first["loc"])
+        raise _broken(span, f"{place}: {first['msg']}".lstrip(": ")) from None
+    except (ValueError, RecursionError):
+        raise _broken(span, "this is no line of JSON") from None
+
+
+def _broken(span: Span, why: str) -> JobError:
+    help = "take the line out: the probe, started again, runs its case once more"
+    return JobError([Diagnostic(ROWS_BROKEN, f"no row of the probe: {why}", span, help=help)])
+
+
+def _same(before: Machine | None, now: Machine, span: Span) -> None:
+    if now.format != FORMAT:
+        message = f"rows of format {now.format}, and this parc reads {FORMAT}"
+        raise JobError([Diagnostic(ROWS_MIXED, message, span, help="run its own probe again")])
+    if len(now.hosts) != now.ranks:
+        raise _broken(span, f"{len(now.hosts)} hosts for {now.ranks} ranks")
+    if before is not None and before.shape != now.shape:
+        message = f"rows of two machines: {_said(before)}, and {_said(now)}"
+        raise JobError([Diagnostic(ROWS_MIXED, message, span, help="give each its own file")])
+
+
+def _said(machine: Machine) -> str:
+    return f"{machine.ranks} x {machine.name}, {machine.per_node} on a node"

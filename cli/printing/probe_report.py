@@ -1,0 +1,68 @@
+"""What a probe measured, or the files that will -> text for a person, and JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parc.calibrate.probe import Measured, block_names, summary
+
+from .calibration_report import columns
+from .plan_json import JsonObject, rounded
+
+if TYPE_CHECKING:
+    from parc.calibrate.probe.batch import Names
+
+
+def probe_text(found: Measured, output: Path, changed: bool) -> str:
+    """What ran, each number with its spread, and how a job takes the file."""
+    rows = [("number", "measured", "cases")]
+    rows += [
+        (name, f"{level.value:.3g} ± {100 * level.spread:.0f} %", str(level.rows))
+        for name, level in found.levels.items()
+    ]
+    cluster, _ = block_names(output.name)
+    state = "written" if changed else "nothing to change"
+    use = f'  import "{output}"\n  cluster NAME from {cluster} {{ nodes = ... }}'
+    end = f"{output}: {state}; to use it, write in a job\n\n{use}"
+    return "\n".join([*summary(found), "", *columns(rows), "", end])
+
+
+def probe_json(found: Measured, output: Path, changed: bool) -> JsonObject:
+    machine = found.probe.machine
+    return {
+        "gpu": {"name": machine.name, "entry": found.gpu_entry},
+        "cluster": {"entry": found.cluster_entry, "ranks": machine.ranks, "nodes": machine.nodes},
+        "cases": {
+            "planned": machine.cases,
+            "timed": len(found.probe.finished),
+            "failed": len(found.probe.failed),
+        },
+        "numbers": [
+            {
+                "name": name,
+                "of": level.number.owner,
+                **rounded({"value": level.value, "spread": level.spread}),
+                "cases": level.rows,
+            }
+            for name, level in found.levels.items()
+        ],
+        "untold": found.untold,
+        "attention": rounded(dict(found.paces)),
+        "warnings": [warning.to_json() for warning in found.warnings],
+        "output": str(output),
+        "written": changed,
+    }
+
+
+def batch_text(names: Names) -> str:
+    """What to do with the files."""
+    return (
+        f"{names.script} and {names.program}: written; in their folder, run\n\n"
+        f"  sbatch {names.script.name}\n"
+        f"  parc measure --rows {names.rows.name} -o {names.output.name}"
+    )
+
+
+def batch_json(names: Names) -> JsonObject:
+    return {"script": str(names.script), "probe": str(names.program), "rows": str(names.rows)}

@@ -1,0 +1,385 @@
+"""parc measure without a cluster: known numbers come back out of rows, and what is broken is named."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import parc
+from parc.__main__ import main
+from parc.calibrate.probe.bundle import MODULES, bundled
+from parc.calibrate.probe.levels import IN_TRAINING
+from parc.calibrate.probe.outliers import group_members
+from parc.calibrate.probe.program.cases import cases, group_shapes, key
+from parc.calibrate.probe.program.machine import FORMAT
+from parc.calibrate.probe.program.ranks import Failed
+from parc.calibrate.probe.program.run import earlier
+from parc.dsl import std_cluster, std_gpu
+from tests.support import simulated_probe
+from tests.support.simulated_probe import TRUE, dgx, machine, record, rows, write
+
+JOB = """
+import "site.par"
+model m from std.llama3_8b {}
+cluster c from site { nodes = 4 }
+train { seq_len = 4096; global_batch = 256; steps = 100 }
+target megatron { data = synthetic }
+"""
+
+
+class Ran:
+    def __init__(self, code: int, out: str, err: str):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self.out)
+        return document
+
+
+Measure = Callable[..., Ran]
+
+
+@pytest.fixture
+def measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Measure:
+    """Runs the command in an empty folder; -o is site.par."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, output: str = "site.par") -> Ran:
+        try:
+            code = main(["measure", *arguments, "-o", output])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.err
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+def test_known_numbers_come_back_and_a_job_takes_them(measure: Measure) -> None:
+    record(Path("rows.jsonl"))
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 0, ran.err
+    Path("job.par").write_text(JOB)
+    cluster = parc.load("job.par").cluster
+    found = {name: getattr(cluster.gpu, name, None) or getattr(cluster, name) for name in TRUE}
+    expected = {**TRUE, "matmul_efficiency": IN_TRAINING * TRUE["matmul_efficiency"]}
+    assert found == pytest.approx(expected, rel=0.02)
+    assert cluster.gpu.memory == std_gpu("h100_sxm").memory, "the rest is the library's"
+    assert (cluster.node_memory, cluster.cpu_cores) == (2**41, 112)
+    assert main(["plan", "job.par"]) == 0
+
+
+def test_the_report_counts_cases_and_says_what_is_not_told(measure: Measure) -> None:
+    record(Path("rows.jsonl"), nodes=1)
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 0 and "16" not in ran.out.splitlines()[0]
+    assert (
+        "One node was probed" in ran.out and "One node was probed" in Path("site.par").read_text()
+    )
+    assert "network_efficiency" in ran.out.split("left as they were: ")[1].splitlines()[0]
+    site = json.loads(measure("--rows", "rows.jsonl", "--json").out)
+    assert site["cluster"]["entry"] == "dgx_h100" and not site["written"]
+    assert {"network_efficiency", "network_latency"} <= set(site["untold"])
+    told = {each["name"]: each for each in site["numbers"]}
+    assert (
+        told["matmul_efficiency"]["cases"] > 20 and 0 < told["matmul_efficiency"]["spread"] < 0.05
+    )
+
+
+def test_half_of_the_cases_tell_nearly_the_same(measure: Measure) -> None:
+    cluster = dgx(**TRUE)
+    all_rows = rows(cluster, 2)
+    write(Path("rows.jsonl"), [machine(cluster, 2), *all_rows[: len(all_rows) // 3]])
+    ran = measure("--rows", "rows.jsonl", "--json")
+    found = {each["name"]: each["value"] for each in ran.json["numbers"]}
+    expected = {**TRUE, "matmul_efficiency": IN_TRAINING * TRUE["matmul_efficiency"]}
+    assert {name: found[name] for name in TRUE} == pytest.approx(expected, rel=0.05)
+
+
+def test_the_fastest_kernel_of_attention_is_the_level(measure: Measure) -> None:
+    """FlashAttention-2 is 0.41 of the fastest on an H100 (the compiler's table)."""
+    record(Path("rows.jsonl"), nodes=1)
+    paces = measure("--rows", "rows.jsonl", "--json").json["attention"]
+    assert paces["torch:cudnn"] == pytest.approx(1.0, rel=0.02)
+    assert paces["torch:fa2"] > 1.7
+
+
+def test_a_gpu_that_the_library_lacks_is_written_whole(measure: Measure) -> None:
+    cluster = dgx(**TRUE)
+    unknown = machine(cluster, 2, name="NVIDIA X9", arch="sm190", sms=200)
+    write(Path("rows.jsonl"), [unknown, *rows(cluster, 2)])
+    assert measure("--rows", "rows.jsonl").code == 0
+    text = Path("site.par").read_text()
+    assert "from std." not in text
+    Path("job.par").write_text(JOB)
+    gpu = parc.load("job.par").cluster.gpu
+    assert gpu.bf16 and cluster.gpu.bf16
+    reached = IN_TRAINING * TRUE["matmul_efficiency"] * cluster.gpu.bf16
+    assert gpu.bf16 * gpu.matmul_efficiency == pytest.approx(reached, rel=0.05)
+    streamed = TRUE["memory_efficiency"] * cluster.gpu.memory_bandwidth
+    assert gpu.memory_bandwidth * gpu.memory_efficiency == pytest.approx(streamed, rel=0.05)
+    assert main(["plan", "job.par"]) == 0
+
+
+def test_of_one_node_the_network_is_marked_as_not_measured(measure: Measure) -> None:
+    cluster = dgx(**TRUE)
+    unknown = machine(cluster, 1, name="NVIDIA X9", arch="sm190")
+    write(Path("rows.jsonl"), [unknown, *rows(cluster, 1)])
+    assert measure("--rows", "rows.jsonl").code == 0
+    (line,) = (
+        line for line in Path("site.par").read_text().splitlines() if line.startswith("  network ")
+    )
+    assert "not measured" in line
+    assert measure("--rows", "rows.jsonl").out.count("One node was probed") == 1
+
+
+def test_more_than_the_published_peak_is_written_as_a_higher_one(measure: Measure) -> None:
+    cluster = dgx(**{**TRUE, "memory_efficiency": 1.25})
+    write(Path("rows.jsonl"), [machine(cluster, 1), *rows(cluster, 1)])
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 1 and "PAR787" in ran.err and "memory_efficiency" in ran.err
+    Path("job.par").write_text(JOB)
+    gpu = parc.load("job.par").cluster.gpu
+    assert gpu.memory_efficiency == 1
+    assert gpu.memory_bandwidth == pytest.approx(1.25 * cluster.gpu.memory_bandwidth, rel=0.02)
+
+
+def test_a_slow_gpu_is_named(measure: Measure) -> None:
+    def slower(case: dict[str, Any], rank: int) -> float:
+        return 1.3 if rank == 11 and case["kind"] == "product" else 1.0
+
+    record(Path("rows.jsonl"), slower=slower)
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 1 and ran.err.count("warning") == 1
+    assert "GPU 3 of `n2` takes 1.30 times as long as its peers for matrix products" in ran.err
+    assert Path("site.par").exists()
+
+
+def test_a_slow_link_is_named_once(measure: Measure) -> None:
+    """The pair of GPUs 4 and 5 of n1, and every larger group that holds both."""
+
+    def slower(case: dict[str, Any], rank: int) -> float:
+        if case["kind"] != "collective":
+            return 1.0
+        groups = group_members(16, case["size"], case["stride"])
+        return 2.0 if any({4, 5} <= set(each) and rank in each for each in groups) else 1.0
+
+    record(Path("rows.jsonl"), slower=slower)
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 1 and ran.err.count("warning") == 1
+    assert "GPUs 4 of `n1`, 5 of `n1` exchange 2.0" in ran.err
+
+
+def test_what_noise_would_do_is_not_called_slow(measure: Measure) -> None:
+    """Batches of one rank that differ as much as ranks do tell nothing."""
+    cluster = dgx(**TRUE)
+    noisy = [
+        {**row, "spread": 0.2} for row in rows(cluster, 1, lambda case, rank: 1 + 0.3 * (rank == 3))
+    ]
+    write(Path("rows.jsonl"), [machine(cluster, 1), *noisy])
+    assert measure("--rows", "rows.jsonl").err == ""
+    write(Path("rows.jsonl"), [machine(cluster, 1), *({**row, "spread": 0.05} for row in noisy)])
+    assert "GPU 3 of `n1` takes 1.3" in measure("--rows", "rows.jsonl").err
+
+
+BROKEN = {
+    "missing": (None, "PAR780"),
+    "empty": ("", "PAR780"),
+    "no JSON": ("hello\n", "PAR781"),
+    "no object": ("[1]\n", "PAR781"),
+    "no machine": ('{"kind": "launch", "seconds": [1e-6]}\n', "PAR781"),
+    "unknown kind": ('{"kind": "other"}\n', "PAR781"),
+    "not a number": ('{"kind": "launch", "seconds": ["x"]}\n', "PAR781"),
+    "NaN": ('{"kind": "launch", "seconds": [NaN]}\n', "PAR781"),
+    "negative": ('{"kind": "launch", "seconds": [-1.0]}\n', "PAR781"),
+    "deep": ("[" * 100_000 + "\n", "PAR781"),
+    "binary": ("\x00\ufffd\n", "PAR781"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_rows_that_cannot_be_used_are_named(measure: Measure, what: str) -> None:
+    text, code = BROKEN[what]
+    if text is not None:
+        Path("rows.jsonl").write_text(text)
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 2 and code in ran.err and "rows.jsonl" in ran.err and "help" in ran.err
+    assert not Path("site.par").exists()
+
+
+def test_a_line_that_was_cut_is_left_out_and_one_in_the_middle_is_named(measure: Measure) -> None:
+    record(Path("rows.jsonl"), nodes=1)
+    text = Path("rows.jsonl").read_text()
+    Path("rows.jsonl").write_text(text[:-40])
+    assert measure("--rows", "rows.jsonl").code == 0
+    lines = text.splitlines(keepends=True)
+    lines[3] = lines[3][:30] + "\n"
+    Path("rows.jsonl").write_text("".join(lines))
+    before = Path("site.par").read_text()
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 2 and "rows.jsonl:4:1" in ran.err and "take the line out" in ran.err
+    assert Path("site.par").read_text() == before
+
+
+def test_rows_of_another_machine_or_release_are_refused(measure: Measure) -> None:
+    cluster = dgx(**TRUE)
+    one, other = machine(cluster, 1), machine(cluster, 2)
+    write(Path("rows.jsonl"), [one, *rows(cluster, 1)[:9], other])
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 2 and "PAR782" in ran.err and "8 x NVIDIA H100" in ran.err
+    write(Path("rows.jsonl"), [{**one, "format": FORMAT + 1}])
+    assert "PAR782" in measure("--rows", "rows.jsonl").err
+
+
+def test_rows_that_tell_nothing_write_nothing(measure: Measure) -> None:
+    failed = {"kind": "launch", "failed": "rank 0: out of memory"}
+    write(Path("rows.jsonl"), [machine(dgx(), 1), failed])
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 2 and "PAR784" in ran.err and "out of memory" in ran.err
+    assert not Path("site.par").exists()
+
+
+def test_a_file_of_someone_else_is_kept(measure: Measure) -> None:
+    record(Path("rows.jsonl"), nodes=1)
+    Path("site.par").write_text("gpu mine {}\n")
+    assert measure("--rows", "rows.jsonl").code == 2
+    assert Path("site.par").read_text() == "gpu mine {}\n"
+    assert measure("--rows", "rows.jsonl", "--force").code == 0
+    assert measure("--rows", "rows.jsonl").code == 0, "what parc wrote it may replace"
+    Path("site.sbatch").write_text("#!/bin/sh\n")
+    ran = measure("--nodes", "2", "--gpus-per-node", "8")
+    assert ran.code == 2 and "site.sbatch" in ran.err and not Path("site.probe.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--nodes", "2"], "--gpus-per-node"),
+        (["--gpus-per-node", "8"], "--nodes"),
+        (["--procs", "2"], "--cpu"),
+        (["--rows", "a", "--python", "b"], "--python"),
+        (["--rows", "a", "--nodes", "2"], "not allowed"),
+        (["--minutes", "0"], "minutes"),
+        (["--minutes", "nan"], "minutes"),
+        (["--nodes", "0"], "whole number"),
+    ],
+)
+def test_options_that_do_not_go_together(measure: Measure, arguments: list[str], says: str) -> None:
+    ran = measure(*arguments)
+    assert ran.code == 2 and says in ran.err
+    assert not list(Path().iterdir())
+
+
+def test_a_python_without_pytorch_is_named(measure: Measure, tmp_path: Path) -> None:
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
+    bare.chmod(0o755)
+    ran = measure("--cpu", "--python", str(bare))
+    assert ran.code == 2 and "PAR783" in ran.err and "no PyTorch" in ran.err
+    ran = measure("--cpu", "--python", "./nowhere")
+    assert ran.code == 2 and "`./nowhere` cannot be started" in ran.err
+    assert not Path("site.par").exists()
+
+
+def test_the_batch_files_stand_alone(measure: Measure) -> None:
+    ran = measure("--nodes", "3", "--gpus-per-node", "4", "--minutes", "2", output="my site.par")
+    assert ran.code == 0 and "sbatch" in ran.out
+    script, program = Path("my site.sbatch"), Path("my site.probe.py")
+    assert subprocess.run(["bash", "-n", script]).returncode == 0
+    text = script.read_text()
+    assert "#SBATCH --nodes=3\n" in text and "#SBATCH --gpus-per-node=4\n" in text
+    assert "#SBATCH --time=0-00:12:00\n" in text and "'my site.probe.py'" in text
+    told = subprocess.run([sys.executable, "-I", program, "-h"], capture_output=True, text=True)
+    assert told.returncode == 0 and "--minutes" in told.stdout
+    first = measure("--nodes", "3", "--gpus-per-node", "4", "--minutes", "2", output="my site.par")
+    assert first.code == 0 and script.read_text() == text
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not on the path")
+def test_the_batch_script_passes_shellcheck(measure: Measure) -> None:
+    measure("--nodes", "2", "--gpus-per-node", "8")
+    told = subprocess.run(["shellcheck", "site.sbatch"], capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout
+
+
+def test_the_program_imports_the_standard_library_and_pytorch_alone() -> None:
+    imported = set[str]()
+    tree = ast.parse(bundled())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            imported.add((node.module or "").partition(".")[0])
+    attention = {"torch", "flash_attn", "flash_attn_interface", "transformer_engine"}
+    assert imported - set(sys.stdlib_module_names) == attention
+
+
+def test_modules_of_the_program_share_no_names() -> None:
+    """They are joined to one file."""
+    tree = ast.parse(bundled())
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    names = [node.name for node in tree.body if isinstance(node, kinds)]
+    assert len(names) == len(set(names)) > 20
+    assert len(MODULES) == len(set(MODULES))
+
+
+def test_any_beginning_of_the_cases_has_all_kinds() -> None:
+    planned = cases("cuda", ("bf16", "fp8"), simulated_probe.KERNELS, 16, 8)
+    assert len({key(case) for case in planned}) == len(planned)
+    kinds = {case["kind"] for case in planned}
+    assert kinds == {"product", "attention", "launch", "stream", "copy", "collective"}
+    shapes = {(c["size"], c["stride"]) for c in planned if c["kind"] == "collective"}
+    assert shapes == set(group_shapes(16, 8)) == {(2, 1), (4, 1), (8, 1), (2, 8), (16, 1)}
+    begun = planned[: len(planned) // 4]
+    assert {(c["size"], c["stride"]) for c in begun if c["kind"] == "collective"} == shapes
+    assert {c["kind"] for c in begun} == kinds
+
+
+def test_the_probe_goes_on_where_it_ended(tmp_path: Path) -> None:
+    path, cluster = tmp_path / "rows.jsonl", dgx()
+    now = machine(cluster, 1)
+    assert earlier(str(path), now) == set()
+    made = rows(cluster, 1)[:5]
+    write(path, [now, *made])
+    whole = path.read_text()
+    path.write_text(whole + '{"kind": "laun')
+    assert {key(case) for case in made} < earlier(str(path), now)
+    assert path.read_text() == whole, "a cut line is taken off"
+    with pytest.raises(Failed, match="another machine .ranks 8, here 16"):
+        earlier(str(path), machine(cluster, 2))
+    path.write_text("hello\n")
+    with pytest.raises(Failed, match="something else"):
+        earlier(str(path), now)
+    assert path.read_text() == "hello\n"
+
+
+def test_a_cluster_of_the_library_is_found_by_what_the_driver_says(measure: Measure) -> None:
+    names = {
+        "h100_sxm": "NVIDIA H100 80GB HBM3",
+        "a100_80": "NVIDIA A100-SXM4-80GB",
+        "a100_pcie_80": "NVIDIA A100 80GB PCIe",
+        "a800": "NVIDIA A800-SXM4-80GB",
+        "h200": "NVIDIA H200",
+        "h800": "NVIDIA H800",
+        "b200": "NVIDIA B200",
+        "gb200": "NVIDIA GB200",
+        "mi300x": "AMD Instinct MI300X OAM",
+    }
+    for entry, name in names.items():
+        cluster = std_cluster("dgx_h100").model_copy(update={"gpu": std_gpu(entry)})
+        launch = {"kind": "launch", "seconds": [5e-6] * 8}
+        write(Path("rows.jsonl"), [machine(cluster, 1, name=name), launch])
+        assert measure("--rows", "rows.jsonl", "--json").json["gpu"]["entry"] == entry
