@@ -74,7 +74,7 @@ def test_regret_of_the_simplest() -> None:
 #: refused, all but one of them Megatron-Bridge's, of which most keep activations in host memory
 #: (cpu_offloading_num_layers), one in nvfp4; and at least so many that did not are called.
 MEMORY = {"median_ape": 0.04, "p90_ape": 0.14}
-REFUSED, CALLED = 22, 180
+REFUSED, CALLED = 22, 228
 
 
 def test_memory_is_held(public: dict[str, Any]) -> None:
@@ -83,8 +83,8 @@ def test_memory_is_held(public: dict[str, Any]) -> None:
     assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= CALLED
 
 
-#: Reached: 79 % of the runs in their band; log loss 0.17 of all runs and 0.30 of the sweep that ran out most.
-IN_BAND, LOG_LOSS, OF_A_SWEEP = (0.75, 0.88), 0.2, 0.35
+#: Reached: 79 % of the runs in their band; log loss 0.163 of all runs and 0.232 of Hagemann's sweep.
+IN_BAND, LOG_LOSS, OF_A_SWEEP = (0.75, 0.88), 0.18, 0.26
 
 
 def test_bands_and_risks_are_held(public: dict[str, Any]) -> None:

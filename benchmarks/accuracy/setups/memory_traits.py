@@ -111,7 +111,8 @@ def buffered_logits(pp: Any) -> Any:
 
 
 #: Its head gathers logits over tp (ColumnParallelLinear without parallel_output), and torch's loss holds them
-#: in 16 bits, their log-softmax and two gradients in fp32 (transformer/model/losses/cross_entropy.py).
+#: in 16 bits, their log-softmax and two gradients in fp32 (transformer/model/losses/cross_entropy.py). With
+#: sequence parallelism norms gather what they return, and products keep it (core/nn/norm/rms_norm.py).
 ALEPH_ALPHA: Traits = (
     ("state", scaling),
     ("reduce_bytes", 2.0),
@@ -119,6 +120,7 @@ ALEPH_ALPHA: Traits = (
     ("logit_bytes", 14.0),
     ("output_logit_bytes", buffered_logits),
     ("keeps_outputs", True),
+    ("keeps_gathered", True),
 )
 
 

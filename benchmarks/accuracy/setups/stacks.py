@@ -277,7 +277,7 @@ STACKS = (
         attention="fa2",
         pieces=False,
         traits=(*OF_2022, *IN_THE_OPEN, *memory_traits.ALEPH_ALPHA, ("fused", False)),
-        memory_spread=0.083,
+        memory_spread=0.072,
     ),
     # docs/source/performance: tp_comm_overlap with user buffers.
     Stack(
