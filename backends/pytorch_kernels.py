@@ -10,6 +10,10 @@ from ..dsl.job import Job
 #: (8), averaged (4), scaled (8) and narrowed with its weight (6), of which some stay in cache. Pairs of runs
 #: of the A100 sweep that differ in their norm alone say 30.
 EAGER_NORM_BYTES = 30.0
+#: Bytes per element that it keeps for its backward pass beyond input and output: its input is kept in fp32
+#: and not in 16 bits, and its result before the weight is kept too (torch.autograd.graph.saved_tensors_hooks
+#: around transformers' LlamaRMSNorm and a linear layer: 8 with the output).
+EAGER_NORM_KEPT = 4.0
 #: The loss under torch.compile, bytes per logit. AOTAutograd saves the 16-bit logits and two numbers a row
 #: of F.cross_entropy in fp32; the forward kernel reads the logits once (online_softmax), the backward kernel
 #: reads them and writes their 16-bit gradient. A vocabulary that tp divides is left as it is without.

@@ -15,6 +15,7 @@ from ..dsl.hardware import Cluster, Gpu
 from ..dsl.job import Constraint, Job, Train
 from ..dsl.model import Model
 from .algebra import Column, Mask, by_stage
+from .familiarity import Familiarity, familiarity
 from .model import flops, parameters
 from .target import Target
 from .time import attention_kernels
@@ -65,6 +66,11 @@ class Case:
     def traits(self) -> Traits:
         """The target's, with what the job's own settings of kernels and traffic change."""
         return self.target.traits.replaced(**self.target.stack(self.job))
+
+    @property
+    def familiarity(self) -> Familiarity:
+        """How well runs of the target on the job's GPU are known."""
+        return familiarity(self.target.measured, self.gpu)
 
     @cached_property
     def conditions(self) -> tuple[Constraint, ...]:

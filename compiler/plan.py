@@ -104,6 +104,8 @@ class Estimate(Frozen):
     energy_joules: float
     bubble: float
     step_spread: float
+    familiarity: str
+    memory_spread: float
 
     @property
     def split(self) -> tuple[int, ...]:
@@ -128,7 +130,7 @@ class Estimate(Frozen):
     @property
     def out_of_memory(self) -> float:
         """Probability that the run needs more memory than the GPU has."""
-        return out_of_memory(self.memory_bytes, self.capacity_bytes)
+        return out_of_memory(self.memory_bytes, self.capacity_bytes, self.memory_spread)
 
 
 class Proof(Frozen):

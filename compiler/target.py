@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
 from .algebra import Column
+from .risk import SPREAD
 from .traits import Traits
 
 #: Integer columns, one per decision variable; scalars and arrays both work.
@@ -78,6 +79,10 @@ class Target:
     """`stack(job)`: traits, by name, that the job's settings of kernels and traffic change."""
     settings: Callable[[Job], Iterable[Diagnostic]] = field(default=lambda job: ())
     codes: Codes = field(default_factory=dict)
+    measured: bool = False
+    """Whether timed training runs of the framework as of today are in the table of measured runs."""
+    memory_spread: float = SPREAD
+    """Scale of ln(measured / predicted bytes) of its runs (`risk.py`)."""
 
     def refuses(self, job: Job) -> list[Diagnostic]:
         """Diagnostics that hold for every layout of a job: lacking features and invalid settings."""

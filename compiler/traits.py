@@ -63,6 +63,9 @@ class MemoryTraits:
     """Bytes held per logit at the loss where tp divides the vocabulary; None where equal to `logit_bytes`."""
     cap_logit_bytes: float = 0.0
     """Further bytes per logit where the model caps its logits."""
+    norm_kept_bytes: float = 0.0
+    """Bytes per element that a norm of several kernels keeps for its backward pass, beyond its input and
+    output in 16 bits."""
     repeats_keys: Callable[[Job], bool] = lambda job: False
     """Attention copies keys and values for every query head, and keeps the copies for the backward pass."""
     live_parameters: float | None = None

@@ -67,10 +67,16 @@ class Gpu(Frozen):
         Doc("share of the fast link at which its switch sums an all-reduce, 0 where it does not"),
     ] = 0.0
     kernel_launch: Annotated[Seconds, Doc("time to start one kernel")] = 4e-6
+    measured: Annotated[
+        bool, Doc("its efficiencies are fitted to measured training runs on GPUs of its kind")
+    ] = False
     step_spread: Annotated[
-        Share,
-        Doc("how far measured step times lie from predicted ones: the deviation of their ratio"),
-    ] = 0.2
+        Share | None,
+        Doc(
+            "how far a site's step times lie from predicted ones, the deviation of their ratio; by how "
+            "well the GPU and the stack are known where it is not given"
+        ),
+    ] = None
     reserve: Annotated[Bytes, Doc("memory that driver context, NCCL and the allocator keep")] = (
         2 * 2**30
     )

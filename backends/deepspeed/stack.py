@@ -7,7 +7,7 @@ from typing import Any
 from ...compiler.time.attention_kernels import runs_on
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
-from ..pytorch_kernels import COMPILED_LOSS, EAGER_NORM_BYTES, chosen_attention
+from ..pytorch_kernels import COMPILED_LOSS, EAGER_NORM_BYTES, EAGER_NORM_KEPT, chosen_attention
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, runs_elsewhere, said_in_extra
 from .options import hugging_face, masked, options_of, wide_gradients
@@ -50,7 +50,7 @@ def traits(job: Job) -> Mapping[str, Any]:
     if runs_on(kernel, job.cluster.gpu.arch):
         found["attention_kernel"] = kernel
     if not fused_norms(job):
-        found["norm_bytes"] = EAGER_NORM_BYTES
+        found |= {"norm_bytes": EAGER_NORM_BYTES, "norm_kept_bytes": EAGER_NORM_KEPT}
     if fused_loss(job):
         found |= {**COMPILED_LOSS, "cap_logit_bytes": 0.0}
     if wide_gradients(job):

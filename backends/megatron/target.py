@@ -175,6 +175,8 @@ TARGET = Target(
     refusals=REFUSALS,
     traits=TRAITS,
     stack=stack.traits,
+    # benchmarks/data/measured_public.csv: Megatron-LM of 2024 and later, NeMo and Megatron-Bridge.
+    measured=True,
     cautions=(
         cautions.made_up_data("megatron", data.says_data),
         cautions.UNBALANCED,

@@ -152,6 +152,8 @@ TARGET = Target(
     predicates=PREDICATES + stack.PREDICATES,
     refusals=REFUSALS + TRAINING_REFUSALS,
     traits=TRAITS,
+    # benchmarks/data/measured_public.csv: torchtitan's own benchmarks of December 2024 on.
+    measured=True,
     cautions=(
         cautions.made_up_data("torchtitan"),
         cautions.UNBALANCED,

@@ -2,7 +2,7 @@
 
 Reads any file in the form of data/measured_public.csv and reports the error of the predicted step
 time by source, GPU and framework, rank correlation and regret over layouts of one job, memory,
-out-of-memory, and why rows were left out.
+out-of-memory, how true bands and risks are, and why rows were left out.
 Exit codes: 0 something was scored, 1 nothing was, 2 the file or the arguments are unusable.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.accuracy.report import document_tables, scores, torchtitan_memory
+from benchmarks.accuracy.report import document_tables, doubt_scores, scores, torchtitan_memory
 from benchmarks.accuracy.report.plain_text import text
 from benchmarks.accuracy.report.scores import Scored
 from benchmarks.accuracy.rows.csv_rows import (
@@ -117,6 +117,7 @@ def report(result: Score) -> dict[str, Any]:
             "median_of_sources": scores.median_of(sourced.values()),
             "measured": scores.errors(runs),
             "open": scores.ranges(ran),
+            "in_band": doubt_scores.in_band(runs),
         },
         "by_source": sourced,
         "by_kind": scores.errors_by(runs, lambda run: run.kind),
@@ -130,6 +131,7 @@ def report(result: Score) -> dict[str, Any]:
         "memory": scores.memory(runs),
         "torchtitan_memory": torchtitan_memory.score(),
         "oom": scores.out_of_memory(runs),
+        "risk": doubt_scores.risk(runs),
         "inexpressible": dict(Counter(limit for run in runs for limit in limits_of(run.setup))),
         "skipped": _reasons(result),
         "coverage": _coverage(len(result.runs), result.skipped),

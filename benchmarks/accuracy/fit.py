@@ -54,7 +54,6 @@ BLACKWELL = ("b200",)
 GRACE = ("gb200",)
 ULTRA = ("b300", "gb300")
 SM100 = BLACKWELL + GRACE + ULTRA
-GENERATIONS = {"Volta": VOLTA, "Ampere": AMPERE, "Hopper": HOPPER, "Blackwell": SM100}
 
 
 def efficiency(
@@ -159,9 +158,6 @@ def left_out(fit: Fit, sources: Sources, fitted: Point) -> dict[str, Point]:
 def report(fit: Fit, sources: Sources, fitted: Point) -> str:
     others = left_out(fit, sources, fitted)
     lines = [*_of_parameters(fitted, others), "", *_of_sources(fit, sources, fitted, others)]
-    lines.append(f"\n{'step_spread of left-out sources':52}{'sources':>8}")
-    for label, found in sorted(spreads(fit, sources, others).items()):
-        lines.append(f"{label:52}{len(found):8}{float(np.median(found)):9.3f}")
     return "\n".join(lines)
 
 
@@ -198,18 +194,6 @@ def _of_sources(
 
 def _percent(values: Sequence[float]) -> str:
     return "".join(f"{100 * each:8.1f} %" for each in values)
-
-
-def spreads(fit: Fit, sources: Sources, others: Mapping[str, Point]) -> dict[str, list[float]]:
-    """By generation of GPUs, for every source left out the root mean square of log(predicted / measured)."""
-    found: dict[str, list[float]] = {}
-    for name, members in sources.items():
-        for label, gpus in GENERATIONS.items():
-            of_them = [it for it in members if it.setup.asked.cluster.gpu.name in gpus]
-            if of_them:
-                errors = fit.errors(of_them, others[name])
-                found.setdefault(label, []).append(float(np.sqrt(np.mean(np.square(errors)))))
-    return found
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -5,9 +5,10 @@
 For each source in turn, entries of the table of stacks that no other source uses are taken away, so that its
 framework falls back to an older entry or to the plain one; facts of kernels that it alone tells (`WITHOUT`)
 go back to what others published; and the efficiencies are fitted to the other sources. Prints its errors
-beside those of the fit to all, and how many of its runs lie in their band. The same file gives the same
-numbers. Exit codes: 0 something was scored, 1 nothing could be left out, 2 the file or the arguments are
-unusable.
+beside those of the fit to all, and how many of its runs lie in their band, whose spread comes from the other
+sources too (`familiar_bands.py`); then the spreads that all sources give, which compiler/familiarity.py
+holds. The same file gives the same numbers. Exit codes: 0 something was scored, 1 nothing could be left out,
+2 the file or the arguments are unusable.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
 from benchmarks.accuracy import accuracy, fit
+from benchmarks.accuracy.familiar_bands import Unseen, kind_of, nested, spreads, strange_point
 from benchmarks.accuracy.fit_by_descent import Fit, Floats, Point, Sample
 from benchmarks.accuracy.report import document_tables
 from benchmarks.accuracy.report.plain_text import percent, table
@@ -31,6 +33,7 @@ from benchmarks.accuracy.rows.csv_rows import Row, Unreadable
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.setup import Setup, case_of
 from benchmarks.accuracy.setups.stacks import PLAIN, STACKS, Stack, stack_of
+from parc.compiler.familiarity import FAMILIARITIES
 from parc.compiler.risk import FOUR_OF_FIVE
 from parc.compiler.time.attention_kernels import PACE
 
@@ -83,7 +86,7 @@ def samples(setups: Sequence[Setup]) -> list[Sample]:
     return [each for setup in setups if (each := fit.sample(setup)) is not None]
 
 
-def scores(errors: Floats, spreads: Floats) -> Report:
+def scores(errors: Floats, of_runs: Floats) -> Report:
     """Median, 90th percentile and signed median of predicted / measured - 1, and the share of runs in their
     80 % band, from errors as log(predicted / measured)."""
     if not len(errors):
@@ -94,13 +97,8 @@ def scores(errors: Floats, spreads: Floats) -> Report:
         "median_ape": float(np.median(size)),
         "p90_ape": float(np.percentile(size, 90)),
         "bias": float(np.median(np.expm1(errors))),
-        "in_band": float(np.mean(np.abs(errors) <= FOUR_OF_FIVE * spreads)),
+        "in_band": float(np.mean(np.abs(errors) <= FOUR_OF_FIVE * of_runs)),
     }
-
-
-def of_source(descent: Fit, found: Sequence[Sample], point: Point) -> Report:
-    spreads = np.array([each.setup.asked.cluster.gpu.step_spread for each in found])
-    return scores(descent.errors(found, point), spreads)
 
 
 def report(path: Path) -> Report:
@@ -111,20 +109,40 @@ def report(path: Path) -> Report:
         return {"by_source": {}}
     fitted = descent.descend(sources, descent.priors)
     points = fit.left_out(descent, sources, fitted)
+    unseen, fell_back = {}, {}
+    for name in sources:
+        stacks = shared_stacks(found, name)
+        apart = [
+            as_left_out(setup, WITHOUT.get(name, Without()))
+            for setup in fit.setups(found[name], stacks)
+        ]
+        others = {kind_of(it.setup) for other in sources if other != name for it in sources[other]}
+        unseen[name] = _unseen(descent, samples(apart), points[name], others)
+        fell_back[name] = _fell_back(fit.setups(found[name]), stacks)
+    of_others = nested(unseen)
     by_source = {}
     for name in sources:
-        known = fit.setups(found[name])
-        stacks = shared_stacks(found, name)
-        unknown = fit.setups(found[name], stacks)
-        without = WITHOUT.get(name, Without())
-        apart = samples([as_left_out(setup, without) for setup in unknown])
+        known = samples(fit.setups(found[name]))
+        used = np.array([case_of(it.setup.asked).familiarity.step_spread for it in known])
         by_source[name] = {
-            "fitted": of_source(descent, samples(known), fitted),
-            "left_out": of_source(descent, apart, points[name]),
-            "stack": _fell_back(known, stacks),
+            "fitted": scores(descent.errors(known, fitted), used),
+            "left_out": scores(unseen[name].errors, of_others[name]),
+            "stack": fell_back[name],
         }
     middle = {kind: _middle(by_source, kind) for kind in ("fitted", "left_out")}
-    return {"by_source": by_source, "median_of_sources": middle}
+    spread = {FAMILIARITIES[known].words: each for known, each in spreads(unseen.values()).items()}
+    return {"by_source": by_source, "median_of_sources": middle, "step_spread": spread}
+
+
+def _unseen(
+    descent: Fit, found: Sequence[Sample], point: Point, others: Collection[tuple[str, float]]
+) -> Unseen:
+    """Runs of a source left out, where `others` are the kinds of GPUs that other sources ran."""
+    strange = strange_point(descent.parameters, descent.priors, point)
+    known = (
+        (it.setup.stack is stack_of(it.setup.row), kind_of(it.setup) in others) for it in found
+    )
+    return Unseen(tuple(known), descent.errors(found, point), descent.errors(found, strange))
 
 
 def _fell_back(known: Sequence[Setup], stacks: Sequence[Stack]) -> str:
@@ -167,7 +185,8 @@ def text(document: Report) -> str:
     known, unknown = (document["median_of_sources"][kind] for kind in ("fitted", "left_out"))
     inside = percent(unknown["in_band"])
     last = ("median of sources", "", *_two(known), *_two(unknown), "", inside, "")
-    return "\n".join(table(head, [*lines, last]))
+    found = [(words, f"{each:.3f}") for words, each in document["step_spread"].items()]
+    return "\n".join([*table(head, [*lines, last]), *table(("step_spread", ""), found)])
 
 
 def _two(each: Report) -> tuple[str, str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import exp
 from typing import TYPE_CHECKING
 
 from parc.compiler.plan import Estimate, Layout, Measured, Plan
+from parc.compiler.risk import FOUR_OF_FIVE
 from parc.dsl.job import Job
 
 from ..api import Planned
@@ -71,6 +73,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
         f"  memory  {used:<{USED}} {_bar(sum(memory.values()), ceiling)}  {_terms(memory)}",
         f"  step    {step:<{USED}} {_shares(estimate.time)}  {_terms(estimate.time)}",
         f"          {' · '.join(_outcome(job, estimate))}",
+        f"  band    {_band(estimate)}",
     ]
 
 
@@ -216,6 +219,13 @@ def _mfu(estimate: Estimate) -> str:
     """The predicted MFU and the whole percents between which four of five runs lie."""
     low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
     return f"{estimate.mfu:.1%} ({low}–{high})"
+
+
+def _band(estimate: Estimate) -> str:
+    """How far four of five measured MFU lie from a predicted one at most, and what is known of such runs."""
+    return f"±{exp(FOUR_OF_FIVE * estimate.step_spread) - 1:.0%}: {estimate.familiarity}".replace(
+        "%", " %"
+    )
 
 
 def _risk(chance: float) -> str:

@@ -66,11 +66,12 @@ def _ffn_bytes(case: Case, tp: Column, tokens: Column, width: Column) -> Column:
 
 
 def _residual_bytes(case: Case, tp: Column, tokens: Column) -> Column:
-    """Bytes of a half-layer's norm input and output and dropout mask; the output is whole where the framework
-    keeps what tp gathers."""
+    """Bytes of a half-layer's norm input and output, what the norm keeps beside them, and dropout mask; the
+    output is whole where the framework keeps what tp gathers."""
     ways = case.stream_ways(tp)
     output = case.input_bytes / _gathered_ways(case, tp)
-    return tokens * case.model.hidden * ((2 + (1 if case.train.dropout else 0)) / ways + output)
+    inside = 2 + case.traits.memory.norm_kept_bytes + (1 if case.train.dropout else 0)
+    return tokens * case.model.hidden * (inside / ways + output)
 
 
 def _gathered_ways(case: Case, tp: Column) -> Column:

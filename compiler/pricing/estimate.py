@@ -31,19 +31,20 @@ def layout_of(columns: Mapping[str, Integers]) -> Layout:
 
 def ceiling_bytes(case: Case) -> int:
     """Memory limit of a rank: the GPU's, or the lowest upper bound that a constraint of the goal sets."""
-    bounds = [memory_bound(constraint, case.gpu.memory) for constraint in case.conditions]
+    bounds = [memory_bound(constraint, case) for constraint in case.conditions]
     return min([case.gpu.memory, *(bound for bound in bounds if bound is not None)])
 
 
-def memory_bound(constraint: Constraint, found_bytes: float) -> int | None:
-    """The bytes of `found_bytes` to which a constraint limits every rank; None where it is no upper bound on
-    memory or risk alone."""
+def memory_bound(constraint: Constraint, case: Case) -> int | None:
+    """The bytes of a GPU to which a constraint limits every rank; None where it is no upper bound on memory
+    or risk alone."""
     match constraint.kind, constraint.expression:
         case ("require", Call("<=" | "<", (Name("risk"), Const(value)))) | (
             "forbid",
             Call(">" | ">=", (Name("risk"), Const(value))),
         ):
-            return int(min(risk.bytes_at(value, found_bytes), found_bytes))
+            found = case.gpu.memory
+            return int(min(risk.bytes_at(value, found, case.target.memory_spread), found))
         case ("require", Call("<=", (Name("memory"), Const(value)))) | (
             "forbid",
             Call(">", (Name("memory"), Const(value))),
@@ -84,7 +85,9 @@ def estimate_layout(
         cost=values["cost"],
         energy_joules=values["energy"],
         bubble=values["bubble"],
-        step_spread=case.gpu.step_spread,
+        step_spread=case.familiarity.step_spread,
+        familiarity=case.familiarity.words,
+        memory_spread=case.target.memory_spread,
     )
 
 

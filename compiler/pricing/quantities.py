@@ -89,7 +89,7 @@ def quantities(case: Case, columns: Mapping[str, Integers], prices: Prices) -> d
     """Every quantity of `dsl.expression.QUANTITIES` in base units, for columns of layouts."""
     follow = time_quantities(case, columns, prices.step_ns, prices.bubble_ns)
     memory = np.asarray(prices.memory_kib * 1024, dtype=np.float64)
-    chance = risk.out_of_memory_each(memory, case.gpu.memory)
+    chance = risk.out_of_memory_each(memory, case.gpu.memory, case.target.memory_spread)
     return {"memory": prices.memory_kib * 1024, "risk": chance, **follow}
 
 

@@ -158,8 +158,10 @@ class GoalConstraints:
         if name == "memory":
             return self.totals.memory_kib, _Integer((), lambda limit, _: limit / 1024, False)
         if name == "risk":
-            found = self.case.gpu.memory
-            within = np.vectorize(lambda limit: risk.bytes_at(limit, found) / 1024, otypes=[float])
+            found, spread = self.case.gpu.memory, self.case.target.memory_spread
+            within = np.vectorize(
+                lambda limit: risk.bytes_at(limit, found, spread) / 1024, otypes=[float]
+            )
             return self.totals.memory_kib, _Integer((), lambda limit, _: within(limit), False)
         if name == "bubble":
             share = bubble_share(self.solver, self.totals)

@@ -57,7 +57,7 @@ def _most_bytes(case: Case, even_bytes: int) -> int:
     """The limit on a rank's memory: what the goal leaves, or that of the even placement where a constraint
     contains memory and is no plain upper bound on it."""
     speaking = [each for each in case.hard if {"memory", "risk"} & names(each.expression)]
-    if any(memory_bound(each, case.gpu.memory) is None for each in speaking):
+    if any(memory_bound(each, case) is None for each in speaking):
         return even_bytes
     return max(ceiling_bytes(case), even_bytes)
 

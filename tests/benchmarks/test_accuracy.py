@@ -17,7 +17,6 @@ from benchmarks.accuracy.report.scores import ranks, regret, simplest_regret, sp
 from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import setup_of
 from docs.tables import filled
-from parc.compiler import risk
 from tests.support.measured_rows import GOOD, row, write
 
 #: Errors that the cost model may not exceed, and coverage and ranking that it may not fall below.
@@ -75,7 +74,7 @@ def test_regret_of_the_simplest() -> None:
 #: refused, all but one of them Megatron-Bridge's, of which most keep activations in host memory
 #: (cpu_offloading_num_layers), one in nvfp4; and at least so many that did not are called.
 MEMORY = {"median_ape": 0.04, "p90_ape": 0.14}
-REFUSED, CALLED = 22, 180
+REFUSED, CALLED = 22, 228
 
 
 def test_memory_is_held(public: dict[str, Any]) -> None:
@@ -84,12 +83,18 @@ def test_memory_is_held(public: dict[str, Any]) -> None:
     assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= CALLED
 
 
-def test_the_spread_of_memory_is_the_measured_one(public: dict[str, Any]) -> None:
-    """compiler/risk.py, no narrower and a little wider; as it would be without any one source, too."""
-    spreads = [each["spread"] for each in public["memory"]["by_source"].values()]
-    without = [np.median(spreads[:left] + spreads[left + 1 :]) for left in range(len(spreads))]
-    assert risk.SPREAD - 0.02 <= public["memory"]["spread"] <= risk.SPREAD
-    assert all(each == pytest.approx(risk.SPREAD, abs=0.02) for each in without)
+#: Reached: 79 % of the runs in their band; log loss 0.163 of all runs and 0.232 of Hagemann's sweep.
+IN_BAND, LOG_LOSS, OF_A_SWEEP = (0.75, 0.88), 0.18, 0.26
+
+
+def test_bands_and_risks_are_held(public: dict[str, Any]) -> None:
+    assert IN_BAND[0] <= public["overall"]["in_band"] <= IN_BAND[1]
+    found = public["risk"]
+    assert found["log_loss"] <= LOG_LOSS and found["brier"] <= 0.05
+    assert found["by_source"]["Hagemann 2311.05610 sweep"]["log_loss"] <= OF_A_SWEEP
+    for each in found["reliability"]:
+        if each["n"] >= 50:
+            assert each["observed"] == pytest.approx(each["predicted"], abs=0.15)
 
 
 def test_documents_show_it(public: dict[str, Any], update: bool) -> None:

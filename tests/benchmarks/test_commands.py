@@ -18,7 +18,8 @@ FRAMEWORKS = {"megatron", "deepspeed", "torchtitan"}
 MODULES = {path.stem for path in BENCHMARKS.rglob("*.py")} - {"__init__"} - FRAMEWORKS
 COMMANDS = (
     "benchmarks/accuracy/accuracy.py", "benchmarks/accuracy/fit.py",
-    "benchmarks/accuracy/fit_spreads.py", "benchmarks/accuracy/published.py", "benchmarks/doubt.py",
+    "benchmarks/accuracy/fit_memory.py", "benchmarks/accuracy/fit_spreads.py",
+    "benchmarks/accuracy/left_out.py", "benchmarks/accuracy/published.py", "benchmarks/doubt.py",
     "benchmarks/fit_kernels.py", "benchmarks/kernels.py", "benchmarks/lint/lint_failures.py",
     "benchmarks/lint/lint_score.py", "benchmarks/speed.py", "benchmarks/transfer.py",
 )  # fmt: skip

@@ -239,6 +239,8 @@ def sample_estimate(
         energy_joules=1e12,
         bubble=0.045,
         step_spread=0.1,
+        familiarity="a known stack on a known GPU",
+        memory_spread=0.08,
     )
 
 

@@ -17,6 +17,8 @@ CALIBRATE = ROOT / "docs" / "calibrate.md"
 SOURCE_HEAD = ("source", "runs", "signed", "median", "90th percentile")
 GROUP_HEAD = ("layouts of one job", "jobs", "Spearman", "regret, mean", "largest")
 
+RISK_HEAD = ("predicted risk", "runs", "mean", "ran out of memory")
+
 LEFT_OUT_HEAD = (
     "source",
     "runs",
@@ -32,7 +34,11 @@ Report = Mapping[str, Any]
 
 def cost_model_tables(report: Report) -> dict[str, str]:
     """Errors by source, and how well layouts of one job are ranked."""
-    return {"accuracy": markdown(SOURCE_HEAD, _errors(report)), "ranking": _ranking(report)}
+    return {
+        "accuracy": markdown(SOURCE_HEAD, _errors(report)),
+        "ranking": _ranking(report),
+        "risk": markdown(RISK_HEAD, _risks(report)),
+    }
 
 
 def readme_tables(report: Report) -> dict[str, str]:
@@ -156,6 +162,18 @@ def _ranking(report: Report) -> str:
         for name, each in grouped(report).items()
     ]
     return markdown(GROUP_HEAD, body)
+
+
+def _risks(report: Report) -> list[Sequence[str]]:
+    return [
+        (
+            f"{100 * each['from']:.0f} to {100 * each['to']:.0f} %",
+            f"{each['n']:,}",
+            _share(each["predicted"]),
+            _share(each["observed"]),
+        )
+        for each in report["risk"]["reliability"]
+    ]
 
 
 def _lines(report: Report) -> list[str]:

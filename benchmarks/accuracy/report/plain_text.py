@@ -137,6 +137,26 @@ def memory(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+def risks(document: Mapping[str, Any]) -> Iterator[str]:
+    """How often runs of a predicted risk ran out of memory."""
+    found = document["risk"]
+    if not found["n"]:
+        return
+    yield f"risk  log loss {found['log_loss']:.3f}, Brier score {found['brier']:.3f}"
+    for name, each in found["by_source"].items():
+        yield f"      {name}: log loss {each['log_loss']:.3f} of {each['n']} rows"
+    lines = [
+        (
+            f"{percent(each['from'])} to {percent(each['to'])}",
+            str(each["n"]),
+            percent(each["predicted"]),
+            percent(each["observed"]),
+        )
+        for each in found["reliability"]
+    ]
+    yield from table(("predicted risk", "rows", "its mean", "ran out"), lines)
+
+
 def counts(
     title: str, found: Mapping[str, int], examples: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
@@ -179,7 +199,7 @@ def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> 
     lines = [
         *errors({"rows": overall["rows"]}, "overall"),
         f"median of sources  median |e| {middle['median_ape']}, p90 |e| {middle['p90_ape']}, "
-        f"coverage {percent(document['coverage'])}",
+        f"coverage {percent(document['coverage'])}, in their band {percent(overall['in_band'])}",
         "",
         *errors(kinds(document), "source"),
         *errors(document["by_kind"], "kind of model"),
@@ -190,6 +210,7 @@ def text(document: Mapping[str, Any], examples: Mapping[str, Sequence[str]]) -> 
         *ranking(document),
         *repeated(document),
         *memory(document),
+        *risks(document),
         *counts("said by rows, not expressed by the model", document["inexpressible"], {}),
         *counts("priced as the nearest plain stack: framework", document["unfamiliar"], {}),
         *counts("left out", document["skipped"], examples),

@@ -98,6 +98,32 @@ def gradients_in_16_bits(job: Job, zero: int) -> StateBytes:
 IN_16_BITS: Traits = (("state", gradients_in_16_bits), ("reduce_bytes", 2.0))
 
 
+def scaling(job: Job, zero: int) -> StateBytes:
+    """Aleph Alpha's trainer: 16-bit gradients, whole until the step, and their fp32 part for the update
+    (Aleph-Alpha/scaling, core/optimizer/parameter_group.py, step_prequel)."""
+    return replace(gradients_in_16_bits(job, zero), step=4.0)
+
+
+def buffered_logits(pp: Any) -> Any:
+    """Its pipeline, of one stage too, keeps the 16-bit logits of the micro-batch before
+    (core/nn/pipeline_schedule/train.py, required_buffer_count)."""
+    return 2.0 + 0.0 * pp
+
+
+#: Its head gathers logits over tp (ColumnParallelLinear without parallel_output), and torch's loss holds them
+#: in 16 bits, their log-softmax and two gradients in fp32 (transformer/model/losses/cross_entropy.py). With
+#: sequence parallelism norms gather what they return, and products keep it (core/nn/norm/rms_norm.py).
+ALEPH_ALPHA: Traits = (
+    ("state", scaling),
+    ("reduce_bytes", 2.0),
+    ("gathers_logits", True),
+    ("logit_bytes", 14.0),
+    ("output_logit_bytes", buffered_logits),
+    ("keeps_outputs", True),
+    ("keeps_gathered", True),
+)
+
+
 def no_bucket(job: Job) -> int:
     """A pipeline of DeepSpeed reduces after the step's last backward pass, in what activations leave free
     (runtime/pipe/engine.py, _exec_reduce_grads)."""

@@ -16,6 +16,7 @@ from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups import memory_traits
 from benchmarks.accuracy.setups.memory_traits import Traits
 from parc.compiler.model.parameters import dense_layer
+from parc.compiler.risk import SPREAD
 from parc.dsl.job import Job
 
 
@@ -31,7 +32,8 @@ class Stack:
     where the framework's own configuration sets one. `blocks` is true where selective
     recompute repeats whole blocks, `saves_ends` where a
     full recompute repeats neither a block's first nor its last product, `whole_experts` where tp does not
-    divide experts unless a row says so, `torch` where the kernels are PyTorch's.
+    divide experts unless a row says so, `torch` where the kernels are PyTorch's. `memory_spread` is the scale
+    of ln(measured / predicted bytes), from `fit_memory.py`.
     """
 
     framework: str
@@ -49,6 +51,7 @@ class Stack:
     torch: bool = True
     traits: Traits = ()
     memory: Callable[[Row], Traits] = memory_traits.of_the_target
+    memory_spread: float = SPREAD
 
 
 def in_16_bits(job: Job, zero: int) -> float:
@@ -273,7 +276,8 @@ STACKS = (
         "megatron",
         attention="fa2",
         pieces=False,
-        traits=(*OF_2022, *IN_THE_OPEN, *memory_traits.IN_16_BITS, ("fused", False)),
+        traits=(*OF_2022, *IN_THE_OPEN, *memory_traits.ALEPH_ALPHA, ("fused", False)),
+        memory_spread=0.072,
     ),
     # docs/source/performance: tp_comm_overlap with user buffers.
     Stack(

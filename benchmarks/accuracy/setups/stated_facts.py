@@ -9,7 +9,7 @@ from benchmarks.accuracy.rows.csv_rows import Row, Unusable
 from benchmarks.accuracy.setups.memory_traits import Traits
 from benchmarks.accuracy.setups.recipes import GRAPHED, recipe_of
 from benchmarks.accuracy.setups.stacks import Stack, month_of
-from parc.backends.pytorch_kernels import EAGER_NORM_BYTES
+from parc.backends.pytorch_kernels import EAGER_NORM_BYTES, EAGER_NORM_KEPT
 from parc.compiler.time.attention_kernels import PACE, ROWWISE, runs_on
 from parc.dsl.hardware import Gpu
 
@@ -111,7 +111,9 @@ def _stated(row: Row, stack: Stack) -> Iterator[tuple[str, object]]:
     if row.attention_kernel == "unfused" and stack.torch:
         yield from EAGER_SOFTMAX
     if row.norm_kernel:
-        yield "norm_bytes", NORM_BYTES[_known("norm_kernel", row.norm_kernel, NORM_BYTES)]
+        norm = _known("norm_kernel", row.norm_kernel, NORM_BYTES)
+        yield "norm_bytes", NORM_BYTES[norm]
+        yield "norm_kept_bytes", EAGER_NORM_KEPT if norm == "eager" else 0.0
     if row.tp_overlap is not None:
         yield from _tensor_overlap(bool(row.tp_overlap), stack)
     if row.dp_overlap is not None:

@@ -1,0 +1,80 @@
+"""Spreads by familiarity and scales of memory: planted ones come back, and a source does not set its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import fit_memory
+from benchmarks.accuracy.familiar_bands import Unseen, nested, reach, spreads
+from benchmarks.accuracy.fit_memory import Told
+from parc.compiler.familiarity import FAMILIARITIES
+from parc.compiler.risk import FOUR_OF_FIVE, SPREAD
+
+#: A spread of each familiarity, and of runs whose GPU is forgotten.
+PLANTED = {(True, True): 0.05, (False, True): 0.15, (True, False): 0.08, (False, False): 0.3}
+
+
+def planted(sources: int = 40, runs: int = 60) -> dict[str, Unseen]:
+    """Sources of normal errors, half of them with a known stack, all on GPUs that others ran."""
+    random, found = np.random.default_rng(3), {}
+    for number in range(sources):
+        stack = number % 2 == 0
+        normal, strange = random.normal(size=(2, runs))
+        found[f"source {number}"] = Unseen(
+            ((stack, True),) * runs,
+            normal * PLANTED[stack, True],
+            strange * PLANTED[stack, False],
+        )
+    return found
+
+
+def test_planted_spreads_come_back() -> None:
+    assert spreads(planted().values()) == pytest.approx(PLANTED, rel=0.06)
+
+
+def test_four_of_five_unseen_runs_lie_in_the_band_of_the_others() -> None:
+    found = planted()
+    of_others = nested(found)
+    inside = [
+        np.mean(np.abs(each.errors) <= FOUR_OF_FIVE * of_others[name])
+        for name, each in found.items()
+    ]
+    assert np.mean(inside) == pytest.approx(0.8, abs=0.02)
+
+
+def test_a_source_does_not_widen_its_own_band() -> None:
+    found = planted()
+    wild = Unseen(((True, True),) * 5, np.full(5, 3.0), np.full(5, 3.0))
+    of_others = nested({**found, "wild": wild})
+    assert of_others["wild"] == pytest.approx(PLANTED[True, True], rel=0.1)
+
+
+def test_sources_weigh_the_same_and_none_is_the_spread_in_use() -> None:
+    many, one = np.linspace(0.01, 0.1, 1000), np.array([0.5])
+    assert reach([many, many, many, many, one]) == pytest.approx(0.1)
+    assert reach([many, one]) == pytest.approx(0.5)
+    assert spreads(()) == {known: each.step_spread for known, each in FAMILIARITIES.items()}
+
+
+def test_a_planted_scale_of_memory_comes_back_between_own_and_others() -> None:
+    random = np.random.default_rng(5)
+    nothing = np.array([])
+    found = {
+        "one": Told("wide", 0.3 * random.standard_t(2, 4000), nothing, nothing),
+        "two": Told("usual", 0.1 * random.standard_t(2, 4000), nothing, nothing),
+        "three": Told("narrow", 0.012 * random.standard_t(2, 4000), nothing, nothing),
+    }
+    tables = fit_memory.likelihoods(found, 2)
+    assert fit_memory.likeliest([tables["one"]]) == pytest.approx(0.3, rel=0.06)
+    assert fit_memory.likeliest([tables["two"]]) == pytest.approx(0.1, rel=0.06)
+    shared = fit_memory.by_framework(found, tables)
+    assert 0.1 < shared["wide"] < 0.3 and shared["narrow"] == SPREAD
+
+
+def test_rows_that_ran_and_ran_out_tell_the_scale_too() -> None:
+    """A fifth of the runs that were predicted to need half of the GPU ran out: 1.06 scales."""
+    filled = np.full(400, np.log(0.5))
+    found = {"census": Told("one", np.array([]), filled, filled[:100])}
+    scale = fit_memory.likeliest(fit_memory.likelihoods(found, 2).values())
+    assert scale == pytest.approx(np.log(2) / 1.0607, rel=0.3) and scale > 0.4
