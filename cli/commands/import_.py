@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
+from parc.dsl.documents import json_value
 
 from .. import codes
 from .job_arguments import output_path
@@ -93,7 +93,7 @@ def _not_one(jobs: Sequence[object], texts: Mapping[str, str]) -> Diagnostic:
 def hugging_face_model(text: str) -> str | None:
     """The architecture or type of the model whose config.json this is; None for any other text."""
     try:
-        read = json.loads(text)
+        read = json_value(text)
     except ValueError:
         return None
     if not isinstance(read, dict):

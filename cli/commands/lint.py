@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from parc.dsl.files import current_folder
+from parc.lint.levels import LEVELS
 
 from .. import codes
 from ..printing.terminal import print_text
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 NAME = "lint"
 FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
-LEVELS = ("info", "warning", "error", "never")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -85,7 +86,7 @@ def run(arguments: Namespace) -> int:
         raise JobError([Diagnostic(codes.NO_FILES, "no launch file is named", help="parc lint .")])
     from parc.lint.project_settings import load_project_settings
 
-    config = load_project_settings(Path.cwd())
+    config = load_project_settings(current_folder())
     judged = _judged(arguments, config)
     if arguments.fix or arguments.diff:
         judged = _fix(arguments, config, judged)
