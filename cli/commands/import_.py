@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -107,11 +108,10 @@ def _write(arguments: Namespace, text: str) -> None:
     if path is None:
         print(text, end="")
         return
-    if path.exists() and not arguments.force:
+    if not arguments.force and os.path.lexists(path):
         message = f"`{path}` is there already"
         raise JobError([Diagnostic(codes.FOREIGN, message, help="another name, or --force")])
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise JobError([Diagnostic(codes.UNWRITABLE, f"cannot write `{path}`: {reason}")]) from None
+    from ..writing.single_file import refuse, replace
+
+    refuse(path, lambda text: False, arguments.force)
+    replace(path, text)
