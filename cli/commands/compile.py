@@ -58,12 +58,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from ..writing.folder_swap import recover
     from ..writing.output_folder import changes
 
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
-    recover(arguments.output)
     changes(arguments.output, {})
     result = _compile(jobs, arguments.target)
     stopped = result.failed and not arguments.keep_going

@@ -60,11 +60,15 @@ def swap(folder: Path, edits: Sequence[Edit], scripts: frozenset[str]) -> None:
         raise
 
 
-def recover(folder: Path) -> None:
-    """Ends what a run that was killed has begun: its changes, or what it left. Raises `JobError`."""
-    if folder.is_dir() and any(folder.glob(f"{PREFIX}*")):
-        with _holding(folder) as alone:
-            _finish(folder, alone)
+@contextmanager
+def recovered(folder: Path) -> Iterator[None]:
+    """The folder at rest: what a killed run has begun is ended, and nobody writes. Raises `JobError`."""
+    if not folder.is_dir():
+        yield
+        return
+    with _holding(folder) as alone:
+        _finish(folder, alone)
+        yield
 
 
 @contextmanager

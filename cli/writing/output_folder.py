@@ -6,7 +6,7 @@ writes, leaves the rest alone, and knows which files somebody has edited.
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.files import bytes_of, reason_of
 
 from .. import codes
-from .folder_swap import MOST_BYTES, content, digest, is_executable, is_inside, swap
+from .folder_swap import MOST_BYTES, content, digest, is_executable, is_inside, recovered, swap
 
 MANIFEST = "plan.json"
 
@@ -71,17 +71,21 @@ def changes(
     """
     try:
         _refuse_file(folder)
-        owned = {path: known for part in parts for path, known in _owned(folder, part).items()}
-        found = [
-            _change(folder, path, text.encode(), owned, path in frozenset(scripts))
-            for path, text in sorted(files.items())
-        ]
-        found += [
-            _removal(folder, path, owned[path]) for path in sorted(owned.keys() - files.keys())
-        ]
+        with recovered(folder):
+            found = list(_found(folder, files, parts, frozenset(scripts)))
     except (OSError, ValueError) as error:
         raise JobError([_unwritable(folder, error)]) from error
     return [change for change in found if change is not None]
+
+
+def _found(
+    folder: Path, files: Mapping[str, str], parts: Iterable[str], scripts: frozenset[str]
+) -> Iterator[Change | None]:
+    owned = {path: known for part in parts for path, known in _owned(folder, part).items()}
+    for path, text in sorted(files.items()):
+        yield _change(folder, path, text.encode(), owned, path in scripts)
+    for path in sorted(owned.keys() - files.keys()):
+        yield _removal(folder, path, owned[path])
 
 
 def write(

@@ -14,12 +14,27 @@ import pytest
 
 from parc.dsl.diagnostics import JobError
 from parc.writing import durable
-from parc.writing.folder_swap import recover
+from parc.writing.folder_swap import recovered
 from parc.writing.output_folder import MANIFEST, changes, manifest, write
-from tests.support.interrupted_calls import DONE, RAISED, WENT_ON, child, failures, kill, kills
+from tests.support.interrupted_calls import (
+    DONE,
+    RAISED,
+    WENT_ON,
+    child,
+    ended,
+    failures,
+    kill,
+    kills,
+    started,
+)
 
 OLD = {"a.sh": "one\n", "b/b.json": "{}\n", "b/c.txt": "c\n"}
 NEW = {"a.sh": "two\n", "b/b.json": "{}\n", "d/d.txt": "d\n"}
+
+
+def recover(folder: Path) -> None:
+    with recovered(folder):
+        pass
 
 
 @pytest.fixture(autouse=True)
@@ -264,6 +279,15 @@ def test_a_second_writer_waits_and_then_says_so(
         put(tmp_path, OLD)
     put(tmp_path, OLD)
     assert tree(tmp_path) == with_manifest(OLD)
+
+
+def test_concurrent_writers_leave_one_of_their_folders(tmp_path: Path) -> None:
+    """200 processes, two jobs: each ends, or is told that another one writes."""
+    wanted, out = [OLD, NEW], tmp_path / "out"
+    alive = [started(partial(put, out, wanted[n % 2]), kill, at=10**9) for n in range(200)]
+    codes = [ended(pid) for pid in alive]
+    assert set(codes) <= {DONE, RAISED} and DONE in codes
+    assert tree(out) in [with_manifest(files) for files in wanted]
 
 
 def test_several_jobs_own_their_subfolders(tmp_path: Path) -> None:

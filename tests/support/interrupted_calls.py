@@ -21,9 +21,19 @@ DONE, RAISED, WENT_ON = 0, 17, 18
 
 def child(action: Callable[[], object], strike: Callable[[], None], at: int, after: bool) -> int:
     """Runs `action` in a forked process that calls `strike` before (or after) its call number `at`."""
-    pid = os.fork()
-    if pid:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return ended(started(action, strike, at, after))
+
+
+def ended(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def started(
+    action: Callable[[], object], strike: Callable[[], None], at: int, after: bool = False
+) -> int:
+    """The number of the forked process."""
+    if pid := os.fork():
+        return pid
     code = 1
     try:
         count = iter(range(1, 1_000_000))
