@@ -1,11 +1,11 @@
 """Paths of logs -> `RunLog`s, each read by a framework that knows its lines, those of the job first."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..backends import BACKENDS
 from ..backends.log import RunLog
 from ..dsl.diagnostics import Diagnostic, JobError
+from ..dsl.files import TooLarge, bytes_of, reason_of
 from ..dsl.job import Job
 from .codes import NO_STEPS, OTHER_JOB, UNREADABLE
 
@@ -62,12 +62,13 @@ def text_of(path: str) -> str:
 
 def _text(path: str) -> str:
     try:
-        if Path(path).stat().st_size > LARGEST:
-            raise _unreadable(path, f"is larger than {LARGEST // 2**20} MiB", "cut it to one run")
-        content = Path(path).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise _unreadable(path, f"cannot be read: {reason}", None) from None
+        content = bytes_of(path, LARGEST)
+    except TooLarge:
+        raise _unreadable(
+            path, f"is larger than {LARGEST // 2**20} MiB", "cut it to one run"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, f"cannot be read: {reason_of(error)}", None) from None
     if not content.strip():
         raise _unreadable(path, "is empty", None)
     if b"\0" in content or content.startswith(GZIP):

@@ -1,15 +1,17 @@
-"""The command line: arguments -> one command -> exit code (0 fine, 1 findings, 2 wrong usage or input)."""
+"""The command line: arguments -> one command -> exit code.
+
+0 fine, 1 findings, 2 wrong usage or input, 3 a fault of parc, 130 interrupted.
+"""
 
 import argparse
 import gc
-import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-FINE, FINDINGS, WRONG, INTERRUPTED = 0, 1, 2, 130
+FINE, FINDINGS, WRONG, FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 #: New objects between two garbage collections. With Python's default of 700, collections take a tenth of the
 #: time of a command, most of it over modules, which stay. The largest example makes fewer than this.
 OBJECTS = 500_000
@@ -27,16 +29,18 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     from parc.commands import COMMANDS
+    from parc.dsl.docstrings import docstring
 
     root = argparse.ArgumentParser(
         prog="parc",
         description="Compile a training job into its best parallel layout, and into the files that run it.",
-        epilog="exit codes: 0 fine, 1 findings or no feasible layout, 2 wrong usage or unreadable input",
+        epilog="exit codes: 0 fine, 1 findings or no feasible layout, 2 wrong usage or unreadable input, "
+        "3 a fault of parc",
     )
     root.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
-        summary = (command.__doc__ or "").strip().splitlines()[0]
+        summary = docstring(command).splitlines()[0]
         sub = subparsers.add_parser(command.NAME, help=summary, description=summary)
         command.arguments(sub)
         sub.set_defaults(run=command.run)
@@ -46,18 +50,28 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse itself exits with 2 on wrong usage."""
     signals: list[int] = []
+    arguments = sys.argv[1:] if argv is None else argv
     try:
         with _interruptions(signals):
-            return _run(argv)
-    except BrokenPipeError:
-        # The reader of a pipe has closed it, as in `parc std | head`: flushing at exit must not fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
+            return _run(arguments)
+    except SystemExit:
+        raise
     except BaseException as error:
-        if not signals and not isinstance(error, KeyboardInterrupt):
-            raise
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        if signals or isinstance(error, KeyboardInterrupt):
+            print("interrupted", file=sys.stderr)
+            return INTERRUPTED
+        return _fault(error, arguments)
+
+
+def _fault(error: BaseException, arguments: Sequence[str]) -> int:
+    """What nothing expects is our mistake: it is told as such, and a report is left."""
+    from parc.fault import told
+    from parc.printing.streams import tolerant_streams
+    from parc.printing.terminal import print_diagnostics
+
+    with tolerant_streams():
+        print_diagnostics([told(error, arguments)])
+    return FAULT
 
 
 @contextmanager
@@ -88,23 +102,25 @@ def _split(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return argv[:index], argv[index + 1 :]
 
 
-def _run(argv: Sequence[str] | None) -> int:
+def _run(argv: Sequence[str]) -> int:
     """Parses and runs; imports here, not at the top, since loading takes long enough to be interrupted."""
     gc.set_threshold(OBJECTS)
     from parc.dsl.diagnostics import JobError
+    from parc.printing.streams import tolerant_streams
 
-    own, script = _split(sys.argv[1:] if argv is None else argv)
-    arguments = parser().parse_args(own)
-    arguments.script = script
-    try:
-        code = int(arguments.run(arguments))
-        sys.stdout.flush()
-        return code
-    except JobError as error:
-        from parc.printing.terminal import print_diagnostics
+    own, script = _split(argv)
+    with tolerant_streams():
+        try:
+            arguments = parser().parse_args(own)
+            arguments.script = script
+            code = int(arguments.run(arguments))
+            sys.stdout.flush()
+            return code
+        except JobError as error:
+            from parc.printing.terminal import print_diagnostics
 
-        print_diagnostics(error.diagnostics)
-        return WRONG
+            print_diagnostics(error.diagnostics)
+            return WRONG
 
 
 if __name__ == "__main__":

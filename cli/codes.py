@@ -9,6 +9,9 @@ NO_FRAMEWORK = "PAR087"
 NO_SMOKE = "PAR088"
 FOLDER_IN_USE = "PAR089"
 NO_FILES = "PAR095"
+EDITED = "PAR084"
+OUTPUT_IN_USE = "PAR085"
+FAULT = "PAR086"
 NO_RULE = "PAR096"
 LOST = "PAR080"
 OWN_FILES = "PAR098"
@@ -27,6 +30,9 @@ CODES: dict[str, tuple[str, str]] = {
     NO_FRAMEWORK: ("smoke-framework", "no Python at hand has what a target needs to be trained"),
     NO_SMOKE: ("smoke-layout", "no part of the layout fits the processes of a smoke run"),
     FOLDER_IN_USE: ("smoke-folder", "the folder that is to keep a smoke run's files holds others"),
+    EDITED: ("output-edited", "a file that parc wrote has been edited since"),
+    OUTPUT_IN_USE: ("output-in-use", "another process is writing to the output folder"),
+    FAULT: ("fault", "something that parc itself does wrong: exit code 3"),
     NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
     LOST: ("import-lost", "a job cannot say what launch files say"),
     OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),

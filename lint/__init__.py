@@ -19,13 +19,13 @@ class _Callable(ModuleType):
 
     def __call__(
         self,
-        paths: Iterable[str | PathLike[str]],
+        paths: str | PathLike[str] | Iterable[str | PathLike[str]],
         job: Job | None = None,
         *,
         environment: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
     ) -> list[Diagnostic]:
-        """What is wrong with the launch files at these paths, and with `job`, where they drift from it.
+        """What is wrong with the launch files at one path or several; with `job`, also where they drift.
 
         Folders are searched for launch files. Raises `JobError` for a path that cannot be read.
         """

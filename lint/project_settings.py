@@ -1,13 +1,15 @@
 """`[tool.parc]` of pyproject.toml, or parc.toml, above the current folder -> settings of `parc lint`."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..dsl.codes import SYNTAX, UNKNOWN_NAME, WRONG_KIND
+from ..dsl.codes import NOT_UTF8, SYNTAX, UNKNOWN_NAME, WRONG_KIND
 from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from ..dsl.documents import LONGEST_TOML, toml_table
+from ..dsl.files import bytes_of, reason_of
+from .levels import LEVELS
 
 _LISTS = ("select", "ignore")
 _TEXTS = ("fail-on", "cluster", "spec")
@@ -36,17 +38,21 @@ def load_project_settings(folder: Path) -> ProjectSettings:
             return _settings(own, _parsed(own))
         project = place / "pyproject.toml"
         if project.is_file():
-            table = _parsed(project).get("tool", {}).get("parc")
-            if table is not None:
-                return _settings(project, table)
+            tools = _parsed(project).get("tool")
+            if isinstance(tools, dict) and "parc" in tools:
+                return _settings(project, tools["parc"])
     return ProjectSettings()
 
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise JobError([Diagnostic(SYNTAX, f"`{path}`: {error}")]) from None
+        return toml_table(bytes_of(path, LONGEST_TOML).decode())
+    except UnicodeDecodeError as error:
+        raise JobError(
+            [Diagnostic(NOT_UTF8, f"`{path}` is not UTF-8 text: {error.reason}")]
+        ) from None
+    except (OSError, ValueError) as error:
+        raise JobError([Diagnostic(SYNTAX, f"`{path}`: {reason_of(error)}")]) from None
 
 
 def _settings(path: Path, table: Any) -> ProjectSettings:
@@ -76,6 +82,9 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no list of texts")
     if key in _TEXTS and not isinstance(value, str):
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no text")
+    if key == "fail-on" and value not in LEVELS:
+        help_text = did_you_mean(value, LEVELS) or f"one of {', '.join(LEVELS)}"
+        return Diagnostic(WRONG_KIND, f"`{path}`: `fail-on` is no level: `{value}`", help=help_text)
     if key in _TABLES and not _table(key, value):
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no table of the right kind")
     return None

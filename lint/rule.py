@@ -1,12 +1,12 @@
 """A rule: a module of `rules/` with these names; its docstring is its page (What, Why, Bad, Good)."""
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
 from ..dsl.diagnostics import Severity
+from ..dsl.docstrings import docstring
 from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Skipped
 
@@ -42,7 +42,7 @@ class Rule:
     @property
     def page(self) -> dict[str, str]:
         """The texts under What, Why, Bad and Good."""
-        first, *rest = _HEADING.split(inspect.cleandoc(self.module.__doc__ or ""))
+        first, *rest = _HEADING.split(docstring(self.module))
         texts = dict(zip(rest[::2], rest[1::2], strict=True))
         return {"What": first.strip()} | {name: text.strip("\n") for name, text in texts.items()}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
+from ..dsl.files import current_folder
 from ..reading.facts import LaunchConfig, Unread
 from ..reading.files import NamedFolders
 from .files import read_texts
@@ -14,13 +15,13 @@ from .judging import Judged, LintOptions, judge
 
 
 def lint_paths(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     options: LintOptions,
     environment: Mapping[str, str],
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
-    """Raises `JobError` for paths that cannot be read."""
-    texts = read_texts(paths)
+    """The jobs at one path or at several. Raises `JobError` for paths that cannot be read."""
+    texts = read_texts([paths] if isinstance(paths, str | os.PathLike) else paths)
     if texts.unreadable:
         raise JobError(texts.unreadable)
     return lint_texts(texts.texts, options, environment, arguments)
@@ -41,7 +42,7 @@ def read_configs(
     texts: Mapping[str, str], environment: Mapping[str, str], arguments: Sequence[str] = ()
 ) -> list[LaunchConfig]:
     """The jobs in these files, each with the text of every file that a fact comes from."""
-    folder = NamedFolders(Path.cwd(), named_folders(texts))
+    folder = NamedFolders(current_folder(), named_folders(texts))
     configs = read_jobs(texts, environment=environment, arguments=arguments, folder=folder)
     refused = tuple(Unread(reason, path, 1) for path, reason in folder.refused.items())
     return [_completed(config, texts, refused) for config in configs]
@@ -56,6 +57,6 @@ def _completed(
 
 def named_folders(paths: Iterable[str]) -> list[Path]:
     """Where files may be followed to: the current folder for files below it, else the file's own."""
-    here = Path.cwd()
+    here = current_folder()
     whole = [here / path for path in paths]
     return list(dict.fromkeys(here if here in path.parents else path.parent for path in whole))

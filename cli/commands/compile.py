@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -51,26 +51,42 @@ def arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="write the other targets when one has no layout or refuses the job; exit 1 all the same",
     )
+    add("--force", action="store_true", help="replace files that were edited since parc wrote them")
     add_targets(parser)
     add_overrides(parser)
     add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    from ..writing.output_folder import changes, write
+    from ..writing.output_folder import changes
 
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
     result = _compile(jobs, arguments.target)
     stopped = result.failed and not arguments.keep_going
-    wanted = [] if stopped else changes(arguments.output, result.files, result.parts)
+    wanted = (
+        [] if stopped else changes(arguments.output, result.files, result.parts, result.scripts)
+    )
     written = not (stopped or arguments.check or arguments.diff)
     if written:
-        write(arguments.output, wanted, result.scripts)
+        _write(arguments, wanted, result.scripts)
     if arguments.json or not stopped:
         _report(arguments, result.planned, wanted, written)
     return 1 if result.failed or (arguments.check and wanted) else 0
+
+
+def _write(arguments: Namespace, wanted: Sequence[Change], scripts: Collection[str]) -> None:
+    """Writes what is wanted, or prints the edits that would be lost and raises `JobError`."""
+    from ..writing.output_folder import write
+
+    try:
+        write(arguments.output, wanted, scripts, arguments.force)
+    except JobError:
+        if not arguments.json:
+            edited = (each for each in wanted if each.edited and not each.stays)
+            sys.stdout.write("".join(each.diff() for each in edited))
+        raise
 
 
 def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
@@ -115,7 +131,9 @@ def _report(
     from ..printing.plan_text import plans_text
 
     if arguments.json:
-        changed = [{"path": change.path, "kind": change.kind} for change in wanted]
+        changed = [
+            {"path": change.path, "kind": change.kind, "edited": change.edited} for change in wanted
+        ]
         print_json(
             {"jobs": [planned_json(one) for one in planned], "written": written, "changes": changed}
         )
@@ -134,6 +152,9 @@ def _report(
     )
     names = dict(zip(("add", "change", "remove"), verbs, strict=True))
     for change in wanted:
-        print_text(f"{names[change.kind]} {arguments.output / change.path}")
+        kept = change.stays and not arguments.force
+        verb = ("kept" if written else "would keep") if kept else names[change.kind]
+        edited = ": edited by hand" if change.edited else ""
+        print_text(f"{verb} {arguments.output / change.path}{edited}")
     if not wanted:
         print_text(f"{arguments.output}: nothing to change")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
+from parc.dsl.documents import json_value
 
 from .. import codes
 from .job_arguments import output_path
@@ -93,7 +94,7 @@ def _not_one(jobs: Sequence[object], texts: Mapping[str, str]) -> Diagnostic:
 def hugging_face_model(text: str) -> str | None:
     """The architecture or type of the model whose config.json this is; None for any other text."""
     try:
-        read = json.loads(text)
+        read = json_value(text)
     except ValueError:
         return None
     if not isinstance(read, dict):
@@ -107,11 +108,10 @@ def _write(arguments: Namespace, text: str) -> None:
     if path is None:
         print(text, end="")
         return
-    if path.exists() and not arguments.force:
+    if not arguments.force and os.path.lexists(path):
         message = f"`{path}` is there already"
         raise JobError([Diagnostic(codes.FOREIGN, message, help="another name, or --force")])
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise JobError([Diagnostic(codes.UNWRITABLE, f"cannot write `{path}`: {reason}")]) from None
+    from ..writing.single_file import refuse, replace
+
+    refuse(path, lambda text: False, arguments.force)
+    replace(path, text)

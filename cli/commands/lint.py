@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from parc.dsl.files import current_folder, first_bytes
+from parc.lint.levels import LEVELS
 
 from .. import codes
 from ..printing.terminal import print_text
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
 NAME = "lint"
 FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
-LEVELS = ("info", "warning", "error", "never")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -85,7 +87,7 @@ def run(arguments: Namespace) -> int:
         raise JobError([Diagnostic(codes.NO_FILES, "no launch file is named", help="parc lint .")])
     from parc.lint.project_settings import load_project_settings
 
-    config = load_project_settings(Path.cwd())
+    config = load_project_settings(current_folder())
     judged = _judged(arguments, config)
     if arguments.fix or arguments.diff:
         judged = _fix(arguments, config, judged)
@@ -179,34 +181,31 @@ def _fix(arguments: Namespace, config: ProjectSettings, judged: list[Judged]) ->
 
     from ..writing.output_folder import Change
 
-    changed = fixes(judged)
+    changed = list({os.path.realpath(fixed.path): fixed for fixed in fixes(judged)}.values())
+    complaints: list[Diagnostic] = []
     for fixed in changed:
         change = Change(fixed.path, fixed.before.encode(), fixed.after.encode())
         if arguments.diff:
             sys.stdout.write(change.diff())
-        else:
+            continue
+        try:
             _write(fixed.path, fixed.before, fixed.after)
+        except JobError as error:
+            complaints += error.diagnostics
+        else:
             print(f"fixed {fixed.path}: {fixed.findings}", file=sys.stderr)
+    if complaints:
+        raise JobError(complaints)
     return judged if arguments.diff or not changed else _judged(arguments, config)
 
 
 def _write(path: str, before: str, after: str) -> None:
-    """Replace a file's text through a temporary file; its byte order mark, mode and newlines stay."""
-    place = Path(path)
-    data = place.read_bytes()
-    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    if data != mark + before.encode():
-        message = f"`{path}` is not UTF-8, or has changed meanwhile: it is left as it is"
-        raise JobError([Diagnostic(codes.UNWRITABLE, message)])
-    temporary = place.with_name(f".{place.name}.parc")
-    try:
-        temporary.write_bytes(mark + after.encode())
-        temporary.chmod(place.stat().st_mode & 0o7777)
-        os.replace(temporary, place)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        reason = (error.strerror or str(error)).lower()
-        raise JobError([Diagnostic(codes.UNWRITABLE, f"cannot write `{path}`: {reason}")]) from None
+    """Replace a file's text; its byte order mark, mode and newlines stay."""
+    from ..writing.single_file import rewrite
+
+    has_mark = first_bytes(path, len(BOM_UTF8)) == BOM_UTF8
+    mark = BOM_UTF8 if has_mark else b""
+    rewrite(Path(path), mark + before.encode(), mark + after.encode())
 
 
 def _exit_code(judged: list[Judged], fail_on: str) -> int:

@@ -1,40 +1,45 @@
 """An output folder and its new files -> the changes, made all at once or not at all.
 
 `plan.json` lists each file that parc wrote with its sha256, so parc removes what it no longer
-writes and leaves the rest alone.
+writes, leaves the rest alone, and knows which files somebody has edited.
 """
 
 import difflib
-import hashlib
 import json
-import shutil
-import signal
-import tempfile
-import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.files import bytes_of, reason_of
 
 from .. import codes
+from .folder_swap import MOST_BYTES, content, digest, is_executable, is_inside, recovered, swap
 
 MANIFEST = "plan.json"
 
 
 @dataclass(frozen=True)
 class Change:
-    """One file that writing would touch; `before` is None for a new file, `after` for one that goes."""
+    """One file that writing would touch; `before` is None for a new file, `after` for one that goes.
+
+    `edited` is whether somebody has changed it since parc wrote it.
+    """
 
     path: str
     before: bytes | None
     after: bytes | None
+    edited: bool = False
 
     @property
     def kind(self) -> Literal["add", "change", "remove"]:
         return "add" if self.before is None else "change" if self.after is not None else "remove"
+
+    @property
+    def stays(self) -> bool:
+        """Whether somebody's edit keeps a file of which parc has no more to write."""
+        return self.edited and self.after is None
 
     def diff(self) -> str:
         """The change as a unified diff."""
@@ -49,40 +54,70 @@ class Change:
 
 def manifest(files: Mapping[str, str]) -> dict[str, str]:
     """sha256 of each file, for `plan.json`."""
-    return {path: _sha256(text.encode()) for path, text in sorted(files.items())}
+    return {path: str(digest(text.encode())) for path, text in sorted(files.items())}
 
 
-def changes(folder: Path, files: Mapping[str, str], parts: Iterable[str] = ("",)) -> list[Change]:
+def changes(
+    folder: Path,
+    files: Mapping[str, str],
+    parts: Iterable[str] = ("",),
+    scripts: Iterable[str] = (),
+) -> list[Change]:
     """What writing `files` into `folder` would change; each of `parts`, such as "job/", has a `plan.json`.
+
+    A script that is not executable is a change too.
 
     Raises `JobError` where the folder cannot be read, or holds a file of someone else under a needed name.
     """
     try:
         _refuse_file(folder)
-        owned = {path: digest for part in parts for path, digest in _owned(folder, part).items()}
-        found = [
-            _change(folder, path, text.encode(), owned) for path, text in sorted(files.items())
-        ]
-        found += [
-            _removal(folder, path, owned[path]) for path in sorted(owned.keys() - files.keys())
-        ]
-    except OSError as error:
+        with recovered(folder):
+            found = list(_found(folder, files, parts, frozenset(scripts)))
+    except (OSError, ValueError) as error:
         raise JobError([_unwritable(folder, error)]) from error
     return [change for change in found if change is not None]
 
 
-def write(folder: Path, wanted: Iterable[Change], scripts: Iterable[str] = ()) -> None:
-    """Make the changes: all of them, or after any error or Ctrl-C none."""
-    changes_to_make = list(wanted)
+def _found(
+    folder: Path, files: Mapping[str, str], parts: Iterable[str], scripts: frozenset[str]
+) -> Iterator[Change | None]:
+    owned = {path: known for part in parts for path, known in _owned(folder, part).items()}
+    for path, text in sorted(files.items()):
+        yield _change(folder, path, text.encode(), owned, path in scripts)
+    for path in sorted(owned.keys() - files.keys()):
+        yield _removal(folder, path, owned[path])
+
+
+def write(
+    folder: Path, wanted: Iterable[Change], scripts: Iterable[str] = (), force: bool = False
+) -> None:
+    """Make the changes: all of them, or after any error or Ctrl-C none.
+
+    What somebody has edited is replaced or removed with `force` alone. Raises `JobError`.
+    """
+    changes_to_make = [change for change in wanted if force or not change.stays]
+    if not force:
+        _refuse_edited(folder, changes_to_make)
     if not changes_to_make:
         return
     try:
-        with _staging(folder) as staging:
-            _stage(staging, changes_to_make, frozenset(scripts))
-            with _uninterrupted():
-                _swap(folder, staging, changes_to_make)
-    except OSError as error:
+        swap(folder, changes_to_make, frozenset(scripts))
+    except (OSError, ValueError) as error:
         raise JobError([_unwritable(folder, error)]) from error
+
+
+def _refuse_edited(folder: Path, wanted: Iterable[Change]) -> None:
+    complaints = [
+        Diagnostic(
+            codes.EDITED,
+            f"`{folder / change.path}` has been edited since parc wrote it",
+            help="say it in the job, or replace it with --force; --diff shows what would change",
+        )
+        for change in wanted
+        if change.edited
+    ]
+    if complaints:
+        raise JobError(complaints)
 
 
 def _refuse_file(folder: Path) -> None:
@@ -100,41 +135,40 @@ def _owned(folder: Path, part: str) -> dict[str, str]:
     if not path.exists():
         return {}
     try:
-        listed = json.loads(path.read_bytes())["files"]
-        owned = {f"{part}{name}": str(digest) for name, digest in listed.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+        listed = json.loads(bytes_of(path, MOST_BYTES))["files"]
+        owned = {f"{part}{name}": str(known) for name, known in listed.items()}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return {}
-    inside = {name: digest for name, digest in owned.items() if _is_inside(name)}
+    inside = {name: known for name, known in owned.items() if is_inside(name)}
     return {**inside, f"{part}{MANIFEST}": ""}
 
 
-def _is_inside(name: str) -> bool:
-    return not name.startswith("/") and ".." not in Path(name).parts
-
-
-def _change(folder: Path, path: str, after: bytes, owned: Mapping[str, str]) -> Change | None:
+def _change(
+    folder: Path, path: str, after: bytes, owned: Mapping[str, str], script: bool
+) -> Change | None:
     place = folder / path
-    blocked = next(
-        (p for p in place.parents if p != folder and p.exists() and not p.is_dir()), None
-    )
-    if blocked is not None or place.is_dir():
-        raise JobError([_foreign(blocked or place)])
-    if not place.exists():
+    parents = [place, *(parent for parent in place.parents if folder in parent.parents)]
+    linked = next((each for each in parents if each.is_symlink()), None)
+    blocked = next((each for each in parents[1:] if each.exists() and not each.is_dir()), None)
+    if linked or blocked or place.is_dir():
+        raise JobError([_foreign(linked or blocked or place)])
+    before = content(place)
+    if before is None:
         return Change(path, None, after)
-    before = place.read_bytes()
     if before == after:
-        return None
+        return Change(path, before, after) if script and not is_executable(place) else None
     if path not in owned:
         raise JobError([_foreign(place)])
-    return Change(path, before, after)
+    return Change(path, before, after, owned[path] not in ("", digest(before)))
 
 
-def _removal(folder: Path, path: str, digest: str) -> Change | None:
-    """The removal of a file of an earlier run, unless someone has edited it since."""
+def _removal(folder: Path, path: str, known: str) -> Change | None:
+    """The removal of a file of an earlier run; no link is followed."""
     place = folder / path
-    if not place.is_file() or _sha256(before := place.read_bytes()) != digest:
+    if place.is_symlink() or not place.is_file():
         return None
-    return Change(path, before, None)
+    before = content(place)
+    return Change(path, before, None, digest(before) != known)
 
 
 def _foreign(place: Path) -> Diagnostic:
@@ -145,93 +179,10 @@ def _foreign(place: Path) -> Diagnostic:
     )
 
 
-def _unwritable(folder: Path, error: OSError) -> Diagnostic:
-    reason = (error.strerror or str(error)).lower()
-    message = f"cannot write the output folder `{folder}`: {reason}"
+def _unwritable(folder: Path, error: OSError | ValueError) -> Diagnostic:
+    message = f"cannot write the output folder `{folder}`: {reason_of(error)}"
     return Diagnostic(codes.UNWRITABLE, message, help="what was in it is unchanged")
-
-
-@contextmanager
-def _staging(folder: Path) -> Iterator[Path]:
-    """A temporary folder inside `folder`, thus on its file system; removed after, with new empty folders."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        staging = Path(tempfile.mkdtemp(prefix=".parc-", dir=folder))
-        try:
-            yield staging
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    finally:
-        _remove_empty(missing)
-
-
-def _stage(staging: Path, wanted: Iterable[Change], scripts: frozenset[str]) -> None:
-    for change in wanted:
-        if change.after is None:
-            continue
-        place = staging / "new" / change.path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(change.after)
-        if change.path in scripts:
-            place.chmod(place.stat().st_mode | 0o111)
-
-
-def _swap(folder: Path, staging: Path, wanted: Iterable[Change]) -> None:
-    """Rename old files out and new ones in; undo it all when one rename fails."""
-    made: list[tuple[Path, Path]] = []
-    try:
-        for change in wanted:
-            place, old = folder / change.path, staging / "old" / change.path
-            if change.before is not None:
-                old.parent.mkdir(parents=True, exist_ok=True)
-                _rename(place, old, made)
-            if change.after is not None:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                _rename(staging / "new" / change.path, place, made)
-    except BaseException:
-        for source, target in reversed(made):
-            target.rename(source)
-        raise
-    finally:
-        _remove_empty(parent for change in wanted for parent in _parents_below(folder, change.path))
-
-
-def _rename(source: Path, target: Path, made: list[tuple[Path, Path]]) -> None:
-    source.rename(target)
-    made.append((source, target))
-
-
-def _parents_below(folder: Path, path: str) -> list[Path]:
-    return [folder / parent for parent in Path(path).parents if str(parent) != "."]
-
-
-def _remove_empty(folders: Iterable[Path]) -> None:
-    """Remove those of the folders, deepest first, in which nothing is left."""
-    for folder in sorted(set(folders), key=lambda path: -len(path.parts)):
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Delays Ctrl-C until the renames are done; only the main thread may set signal handlers."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
 
 
 def _lines(content: bytes | None) -> list[str]:
     return [] if content is None else content.decode(errors="replace").splitlines(keepends=True)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -1,14 +1,20 @@
 """A path and a text -> the file, written whole or not at all; a file that parc did not write is refused."""
 
-import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.files import bytes_of, reason_of
 
 from .. import codes
+from .durable import PREFIX, new_file, sync_folder, try_lock
+
+#: Bytes of the longest file that is compared or replaced.
+MOST_BYTES = 64 * 2**20
+SUFFIX = ".tmp"
 
 
 def refuse(path: Path, is_ours: Callable[[str], bool], force: bool) -> None:
@@ -16,53 +22,77 @@ def refuse(path: Path, is_ours: Callable[[str], bool], force: bool) -> None:
     try:
         if path.exists() and not path.is_file():
             raise JobError([_unwritable(path, "it is no plain file")])
-        if not path.absolute().parent.is_dir():
+        if not Path(os.path.realpath(path)).parent.is_dir():
             raise JobError([_unwritable(path, "its folder does not exist")])
-        if path.exists() and not force and not is_ours(path.read_bytes().decode(errors="replace")):
-            message = f"`{path}` was not written by parc, or has been changed since"
-            help = "choose another file with -o, or replace it with --force"
-            raise JobError([Diagnostic(codes.FOREIGN, message, help=help)])
-    except OSError as error:
-        raise JobError([_unwritable(path, _reason(error))]) from None
+        if path.exists() and not force:
+            text = bytes_of(path, MOST_BYTES).decode(errors="replace")
+            if not is_ours(text):
+                message = f"`{path}` was not written by parc, or has been changed since"
+                help = "choose another file with -o, or replace it with --force"
+                raise JobError([Diagnostic(codes.FOREIGN, message, help=help)])
+    except (OSError, ValueError) as error:
+        raise JobError([_unwritable(path, reason_of(error))]) from None
 
 
 def replace(path: Path, text: str) -> bool:
     """Makes `text` the content of a file; False if it already is. Raises JobError and keeps the old file."""
-    place = Path(os.path.realpath(path))
+    content = text.encode(errors="replace")
     try:
-        if place.exists() and place.read_bytes() == text.encode():
+        place = Path(os.path.realpath(path))
+        if place.exists() and bytes_of(place, MOST_BYTES) == content:
             return False
-        _swap(place, text)
-    except OSError as error:
-        raise JobError([_unwritable(path, _reason(error))]) from None
+        _swap(place, content)
+    except (OSError, ValueError) as error:
+        raise JobError([_unwritable(path, reason_of(error))]) from None
     return True
 
 
-def _swap(place: Path, text: str) -> None:
-    """Writes a temporary file in the same folder and renames it to `place`; its mode is kept."""
-    number, name = tempfile.mkstemp(prefix=".parc-", dir=place.parent)
+def rewrite(path: Path, before: bytes, after: bytes) -> None:
+    """Changes a file of somebody else, where a link leads to it, if it still holds `before`.
+
+    Raises `JobError`, also for a file with a second name (a hard link), which would keep the old content.
+    """
     try:
-        with os.fdopen(number, "wb") as file:
-            file.write(text.encode())
-        os.chmod(name, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_mask())
-        os.replace(name, place)
+        place = Path(os.path.realpath(path))
+        if bytes_of(place, MOST_BYTES) != before:
+            raise JobError([_left(path, "is not UTF-8, or has changed meanwhile")])
+        if place.stat().st_nlink > 1:
+            raise JobError([_left(path, "has another name, which would keep the old text")])
+        _swap(place, after)
+    except (OSError, ValueError) as error:
+        raise JobError([_unwritable(path, reason_of(error), help=None)]) from None
+
+
+def _left(path: Path, reason: str) -> Diagnostic:
+    return Diagnostic(codes.UNWRITABLE, f"`{path}` {reason}: it is left as it is")
+
+
+def _swap(place: Path, content: bytes) -> None:
+    """Writes a temporary file in the same folder and renames it to `place`; its mode is kept."""
+    _remove_left(place.parent)
+    temporary = place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+    mode = place.stat().st_mode & 0o7777 if place.exists() else None
+    try:
+        with new_file(temporary, content, mode):
+            os.replace(temporary, place)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
+        with suppress(OSError):
+            os.unlink(temporary)
         raise
+    sync_folder(place.parent)
 
 
-def _mask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def _remove_left(folder: Path) -> None:
+    """Temporary files of writers that were killed; one that is alive holds a lock on its own."""
+    for path in folder.glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(OSError):
+            number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                if os.fstat(number).st_uid == os.geteuid() and try_lock(number):
+                    os.unlink(path)
+            finally:
+                os.close(number)
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
-def _unwritable(path: Path, reason: str) -> Diagnostic:
-    return Diagnostic(
-        codes.UNWRITABLE, f"cannot write `{path}`: {reason}", help="choose another with -o"
-    )
+def _unwritable(path: Path, reason: str, help: str | None = "choose another with -o") -> Diagnostic:
+    return Diagnostic(codes.UNWRITABLE, f"cannot write `{path}`: {reason}", help=help)

@@ -2,7 +2,9 @@
 
 #: What follows a backslash in a quoted text -> the character that it means.
 ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
-_ESCAPED = str.maketrans({meant: f"\\{letter}" for letter, meant in ESCAPES.items()})
+#: A half of a pair of UTF-16, which JSON and Python may spell and UTF-8 cannot hold.
+_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+_ESCAPED = _SURROGATES | {ord(meant): f"\\{letter}" for letter, meant in ESCAPES.items()}
 
 
 def quoted(text: str) -> str:

@@ -5,6 +5,7 @@ import re
 
 from .. import codes
 from ..diagnostics import Source, Span
+from ..files import NotReadable, TooLarge, bytes_of, reason_of
 from ..report import wrong
 
 #: Larger files are refused: a job takes a few kilobytes.
@@ -16,19 +17,19 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
     try:
         if os.path.isdir(path):
             raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
-        if span is not None and os.path.exists(path) and not os.path.isfile(path):
-            raise wrong(codes.UNREADABLE, f"`{name}` is no regular file", span)
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-            size = max(os.fstat(stream.fileno()).st_size, len(data))
+        data = bytes_of(path, MAX_BYTES)
     except FileNotFoundError:
         raise wrong(codes.UNREADABLE, f"there is no file `{name}`", span) from None
+    except TooLarge as error:
+        message = f"`{name}`{str(error).removeprefix('it')}"
+        raise wrong(
+            codes.TOO_LARGE, message, span, "a job file is a few kilobytes of text"
+        ) from None
+    except NotReadable as error:
+        raise wrong(codes.UNREADABLE, f"`{name}`{str(error).removeprefix('it')}", span) from None
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise wrong(codes.UNREADABLE, f"cannot read `{name}`: {reason}", span) from None
-    if len(data) > MAX_BYTES:
-        message = f"`{name}` has {size:,} bytes, at most {MAX_BYTES:,} are read"
-        raise wrong(codes.TOO_LARGE, message, span, "a job file is a few kilobytes of text")
+        message = f"cannot read `{name}`: {reason_of(error)}"
+        raise wrong(codes.UNREADABLE, message, span) from None
     return Source(name, decode(data, name, span)), data
 
 

@@ -39,7 +39,29 @@ def test_compile_check_and_diff(run: Parc) -> None:
     assert script.read_text() == edited, "--diff writes nothing"
     ran = run("compile", "job.par", "-o", "out", "--check", "--json")
     assert ran.code == 1
-    assert json.loads(ran.out)["changes"] == [{"path": "slurm/megatron.sbatch", "kind": "change"}]
+    change = {"path": "slurm/megatron.sbatch", "kind": "change", "edited": True}
+    assert json.loads(ran.out)["changes"] == [change]
+
+
+def test_an_edit_stops_a_compile_and_is_told_from_a_changed_job(run: Parc) -> None:
+    run("compile", "job.par", "-o", "out")
+    script = Path("out/slurm/megatron.sbatch")
+    edited = script.read_text().replace("--time=0-01:00:00", "--time=0-02:00:00")
+    script.write_text(edited)
+    ran = run("compile", "job.par", "-o", "out", "--check")
+    assert ran.out == "would change out/slurm/megatron.sbatch: edited by hand\n"
+    ran = run("compile", "job.par", "-o", "out")
+    assert ran.code == 2 and script.read_text() == edited
+    assert "error[PAR084]: `out/slurm/megatron.sbatch` has been edited" in ran.err
+    assert "\n-#SBATCH --time=0-02:00:00\n+#SBATCH --time=0-01:00:00\n" in ran.out
+    ran = run("compile", "job.par", "-o", "out", "--target", "torchtitan")
+    assert "kept out/slurm/megatron.sbatch: edited by hand" in ran.out
+    assert ran.code == 0 and script.read_text() == edited
+    script.unlink()
+    run("compile", "job.par", "-o", "out")
+    script.write_text(edited)
+    assert run("compile", "job.par", "-o", "out", "--force").code == 0
+    assert run("compile", "job.par", "-o", "out", "--check").code == 0
 
 
 def test_a_target_that_goes_takes_its_files_along(run: Parc) -> None:

@@ -5,16 +5,41 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from parc.dsl.diagnostics import JobError
+from parc.writing import durable
+from parc.writing.folder_swap import recovered
 from parc.writing.output_folder import MANIFEST, changes, manifest, write
+from tests.support.interrupted_calls import (
+    DONE,
+    RAISED,
+    WENT_ON,
+    child,
+    ended,
+    failures,
+    kill,
+    kills,
+    started,
+)
 
 OLD = {"a.sh": "one\n", "b/b.json": "{}\n", "b/c.txt": "c\n"}
 NEW = {"a.sh": "two\n", "b/b.json": "{}\n", "d/d.txt": "d\n"}
+
+
+def recover(folder: Path) -> None:
+    with recovered(folder):
+        pass
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda number: None)
 
 
 def with_manifest(files: dict[str, str]) -> dict[str, str]:
@@ -104,79 +129,165 @@ def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
     assert out.read_text() == "a file"
 
 
-class Failing:
-    """Makes the n-th call of a method fail, once."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, name: str, call: int, error: BaseException):
-        self.calls, self.call, self.error = 0, call, error
-        original = getattr(Path, name)
-
-        def wrapper(path: Path, *args: object, **kwargs: object) -> object:
-            self.calls += 1
-            if self.calls == self.call:
-                raise self.error
-            return original(path, *args, **kwargs)
-
-        patch.setattr(Path, name, wrapper)
-
-
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("call", [1, 2, 3])
-@pytest.mark.parametrize("name", ["write_bytes", "rename", "mkdir"])
-def test_a_full_disk_leaves_the_old_output_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: int
+def whole(folder: Path) -> bool:
+    """Whether the folder, once recovered, is as before or as wanted, and holds nothing else."""
+    recover(folder)
+    return tree(folder) in (with_manifest(OLD), with_manifest(NEW))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [({}, False), (OLD, False), (OLD, True)], ids=["new", "before", "after"]
+)
+def test_a_kill_at_any_call_leaves_old_or_new(
+    tmp_path: Path, before: dict[str, str], after: bool
 ) -> None:
+    """Once the next run has looked at the folder; and that run succeeds."""
+    states = [with_manifest(before) if before else {}, with_manifest(NEW)]
+    seen, out = [], tmp_path / "out"
+    if before:
+        put(out, before)
+    for _ in kills(lambda: put(out, NEW), after):
+        recover(out)
+        seen.append(states.index(tree(out)))
+        put(out, NEW)
+        assert tree(out) == with_manifest(NEW)
+        assert os.access(out / "a.sh", os.X_OK)
+        shutil.rmtree(out)
+        if before:
+            put(out, before)
+    assert len(seen) > 40 and seen == sorted(seen) and set(seen) == {0, 1}
+
+
+def test_a_kill_while_recovering_is_recovered(tmp_path: Path) -> None:
+    half = half_written(tmp_path / "half")
+    for at in range(1, 100):
+        out = tmp_path / str(at)
+        shutil.copytree(half, out)
+        code = child(partial(recover, out), kill, at, False)
+        recover(out)
+        assert tree(out) == with_manifest(NEW)
+        if code == DONE:
+            break
+    assert code == DONE and at > 10
+
+
+def half_written(out: Path) -> Path:
+    """One of the files is new, and a journal says that all should be."""
+    for at in range(30, 100):
+        shutil.rmtree(out, ignore_errors=True)
+        put(out, OLD)
+        child(lambda: put(out, NEW), kill, at, True)
+        if (out / "a.sh").read_text() == "two\n":
+            break
+    assert [*out.glob(".parc-*/commit")]
+    return out
+
+
+@pytest.mark.parametrize("error", [errno.EDQUOT, errno.EACCES])
+def test_an_error_of_any_call_leaves_old_or_new(tmp_path: Path, error: int) -> None:
     out = tmp_path / "out"
     put(out, OLD)
-    with monkeypatch.context() as patch:
-        failing = Failing(patch, name, call, FULL)
-        with pytest.raises(JobError, match="no space left on device") as caught:
-            put(out, NEW)
-    assert failing.calls >= call
-    assert caught.value.diagnostics[0].code == "PAR090"
-    assert tree(out) == with_manifest(OLD)
-    assert {path.name for path in out.iterdir()} == {"a.sh", "b", MANIFEST}
+    codes = []
+    for code in failures(lambda: put(out, NEW), OSError(error, os.strerror(error))):
+        codes.append(code)
+        recover(out)
+        assert tree(out) == with_manifest(OLD if code == RAISED else NEW), len(codes)
+        put(out, OLD)
+    assert set(codes) == {RAISED, WENT_ON, DONE} and codes.count(RAISED) > 20
 
 
-@pytest.mark.parametrize("name", ["write_bytes", "rename"])
-def test_a_failure_in_a_new_place_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    with monkeypatch.context() as patch:
-        Failing(patch, name, 2, FULL)
-        with pytest.raises(JobError):
-            put(tmp_path / "deep" / "out", OLD)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_ctrl_c_while_staging_leaves_the_old_output_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(tmp_path, OLD)
-    with monkeypatch.context() as patch:
-        Failing(patch, "write_bytes", 2, KeyboardInterrupt())
-        with pytest.raises(KeyboardInterrupt):
-            put(tmp_path, NEW)
-    assert tree(tmp_path) == with_manifest(OLD)
+def test_a_failure_in_a_new_place_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    for code in failures(lambda: put(out, OLD), FULL):
+        if code != RAISED:
+            break
+        assert list(tmp_path.iterdir()) == []
+    assert code == WENT_ON and tree(out) == with_manifest(OLD)
 
 
 def test_ctrl_c_while_renaming_waits_until_all_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path, OLD)
-    rename = Path.rename
+    replace = os.replace
 
-    def pressed(path: Path, target: Path) -> Path:
+    def pressed(source: Path, target: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        return rename(path, target)
+        replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", pressed)
+        patch.setattr(os, "replace", pressed)
         with pytest.raises(KeyboardInterrupt):
             put(tmp_path, NEW)
     assert tree(tmp_path) == with_manifest(NEW)
+
+
+def test_an_edited_file_is_not_replaced(tmp_path: Path) -> None:
+    put(tmp_path, OLD)
+    (tmp_path / "a.sh").write_text("edited by hand")
+    with pytest.raises(JobError, match="has been edited since parc wrote it") as caught:
+        put(tmp_path, NEW)
+    assert caught.value.diagnostics[0].code == "PAR084"
+    edited = {change.path: change.edited for change in changes(tmp_path, with_manifest(NEW))}
+    assert edited == {"a.sh": True, "b/c.txt": False, "d/d.txt": False, MANIFEST: False}
+    write(tmp_path, changes(tmp_path, with_manifest(NEW)), ["a.sh"], force=True)
+    assert tree(tmp_path) == with_manifest(NEW)
+
+
+def test_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "b.json").write_text("mine")
+    for link, target in (("b", victim), ("a.sh", victim / "b.json")):
+        out = tmp_path / f"out-{link}"
+        out.mkdir()
+        (out / link).symlink_to(target)
+        with pytest.raises(JobError, match="PAR091"):
+            put(out, OLD)
+    assert tree(victim) == {"b.json": "mine"}
+
+
+def test_a_planted_journal_reaches_nothing_outside(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("mine")
+    digest = manifest({"x": "mine"})["x"]
+    journal = tmp_path / "out" / ".parc-planted" / "commit"
+    journal.parent.mkdir(parents=True)
+    journal.write_text(json.dumps({"../victim": {"old": digest, "new": None}}))
+    recover(tmp_path / "out")
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_script_that_lost_its_mode_is_mended(tmp_path: Path) -> None:
+    put(tmp_path, OLD)
+    (tmp_path / "a.sh").chmod(0o640)
+    found = changes(tmp_path, with_manifest(OLD), scripts=["a.sh"])
+    assert [change.path for change in found] == ["a.sh"]
+    write(tmp_path, found, ["a.sh"])
+    assert (tmp_path / "a.sh").stat().st_mode & 0o777 == 0o751
+    assert changes(tmp_path, with_manifest(OLD), scripts=["a.sh"]) == []
+
+
+def test_a_second_writer_waits_and_then_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable, "PATIENCE", 0.2)
+    with durable.locked(tmp_path), pytest.raises(JobError, match="PAR085"):
+        put(tmp_path, OLD)
+    put(tmp_path, OLD)
+    assert tree(tmp_path) == with_manifest(OLD)
+
+
+def test_concurrent_writers_leave_one_of_their_folders(tmp_path: Path) -> None:
+    """200 processes, two jobs: each ends, or is told that another one writes."""
+    wanted, out = [OLD, NEW], tmp_path / "out"
+    alive = [started(partial(put, out, wanted[n % 2]), kill, at=10**9) for n in range(200)]
+    codes = [ended(pid) for pid in alive]
+    assert set(codes) <= {DONE, RAISED} and DONE in codes
+    assert tree(out) in [with_manifest(files) for files in wanted]
 
 
 def test_several_jobs_own_their_subfolders(tmp_path: Path) -> None:

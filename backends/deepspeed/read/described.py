@@ -1,8 +1,8 @@
 """A DeepSpeed config and parc's own train.py and model.json -> values of the `model` and `train` blocks."""
 
-import json
 from typing import Any
 
+from ....dsl.documents import json_value
 from ....dsl.job import Train
 from ....dsl.model import Model
 from ....reading.facts import LaunchConfig, text_of, texts_of
@@ -36,7 +36,7 @@ def _sizes(config: LaunchConfig) -> dict[str, Any]:
         if not path.endswith(".json"):
             continue
         try:
-            values = json.loads(text)
+            values = json_value(text)
         except ValueError:
             continue
         if isinstance(values, dict) and {"layers", "hidden", "heads"} <= values.keys():

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ....compiler.plan import OFFLOAD
+from ....dsl.documents import python_module
 from ....reading.facts import Fact, Unknown
 from . import settings
 from .document import Table
@@ -60,7 +61,7 @@ _RECOMPUTED = {
 
 def _parsed(text: str) -> ast.Module:
     try:
-        return ast.parse(text)
+        return python_module(text)
     except SyntaxError as error:
         raise ValueError(f"line {error.lineno}: {error.msg}") from None
 

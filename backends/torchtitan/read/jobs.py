@@ -1,7 +1,6 @@
 """A launched torchtitan command, a TOML file or a Python config alone -> its job."""
 
 import ast
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,7 +23,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     """A TOML file that no command here names."""
     try:
         settings = settings_of(path, text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except ValueError as error:
         unread = (Unread(f"it is no TOML: {error}", path, 1),)
         yield LaunchConfig("torchtitan-toml", (), unread, texts={path: text})
         return
@@ -44,7 +43,7 @@ def alone_in_python(path: str, text: str, texts: Mapping[str, str]) -> Iterator[
         return
     try:
         found = python_config.configs(path, text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError) as error:
         unread = (Unread(f"it is no Python: {error}", path, 1),)
         yield LaunchConfig("torchtitan-python", (), unread, texts={path: text})
         return
@@ -58,7 +57,7 @@ def _models(texts: Mapping[str, str]) -> dict[str, Registered]:
         if path.endswith(".py") and ("ModelArgs" in text or "Trainer.Config" in text):
             try:
                 found |= registered(path, text) | python_sources.models(path, text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+            except (SyntaxError, ValueError):
                 continue
     return found
 
@@ -194,7 +193,7 @@ def _settings(
     try:
         text = there.text if there.text is not None else there.source.text
         return settings_of(there.path, text), {there.path: text} if there.text is not None else {}
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except ValueError as error:
         return Unread(f"it is no TOML: {error}", there.path, 1)
 
 
@@ -218,7 +217,7 @@ def _module(
         if there is not None and there.text is not None:
             try:
                 found = python_config.configs(there.path, there.text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            except (SyntaxError, ValueError) as error:
                 return Unread(f"it is no Python: {error}", there.path, 1)
             if function in found:
                 return found[function], {there.path: there.text}

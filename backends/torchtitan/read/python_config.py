@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....dsl.documents import python_module
 from ....reading.facts import Unknown
 from .python_sources import FLAVOR, builds_its_model
 from .sources import Place, Settings
@@ -39,7 +40,7 @@ def configs(path: str, text: str) -> dict[str, Settings]:
     """Settings of every function that returns a Trainer.Config. Raises SyntaxError or ValueError."""
     if len(text) > LONGEST:
         raise ValueError("it is too long")
-    module = ast.parse(text)
+    module = python_module(text)
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     family = re.search(r"models/(\w+)/", path)
     reader = _Reader(path, functions, family[1] if family else "")

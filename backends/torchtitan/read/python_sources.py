@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from ....dsl.documents import python_module
 from .sources import Place, Registered
 
 #: Constants of the module by what models call these sizes.
@@ -44,7 +45,7 @@ def builds_its_model(module: ast.Module) -> bool:
 
 def models(path: str, text: str) -> dict[str, Registered]:
     """The model that such a module builds, under `FLAVOR`; raises SyntaxError for what is no Python."""
-    module = ast.parse(text)
+    module = python_module(text)
     if not builds_its_model(module):
         return {}
     lines = dict(_constants(module))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ....dsl.documents import python_module, toml_table
 from ....reading.facts import Unknown
 from .spelling import KEYS
 
@@ -92,7 +92,7 @@ _KEY = re.compile(r"\s*([\w.\-]+)\s*=")
 
 
 def settings_of(path: str, text: str) -> Settings:
-    """Raises TOMLDecodeError for what is no TOML."""
+    """Raises ValueError for what is no TOML."""
     places: dict[str, Place] = {}
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -102,7 +102,7 @@ def settings_of(path: str, text: str) -> Settings:
         elif key := _KEY.match(line):
             name = f"{section}.{key[1]}" if section else key[1]
             places.setdefault(name, Place(path, number, key.start(1) + 1))
-    written = _flat(tomllib.loads(text))
+    written = _flat(toml_table(text))
     values: dict[str, Any] = {}
     names: dict[str, str] = {}
     for name, value in written.items():
@@ -170,7 +170,7 @@ class Registered:
 def registered(path: str, text: str) -> dict[str, Registered]:
     """Models by flavor; raises SyntaxError for what is no Python."""
     found: dict[str, Registered] = {}
-    tree = ast.parse(text)
+    tree = python_module(text)
     constants = dict(_constants(tree)) | {"balancing": BALANCING in text}
     for statement in tree.body:
         match statement:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from ....dsl.documents import python_module
 from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
 from ...described import known
 from . import python_sources
@@ -73,9 +74,9 @@ def _attention(config: LaunchConfig) -> str | None:
         if not path.endswith(".py"):
             continue
         try:
-            tree = ast.parse(text)
+            tree = python_module(text)
             models = {**registered(path, text), **python_sources.models(path, text)}
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except (SyntaxError, ValueError):
             continue
         if "FLASH_ATTENTION" in _first_backend(tree):
             return "fa2"

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from ....dsl.documents import python_module
 from ....reading.facts import LaunchConfig, Setting, text_of
 from .models import COMMON, DEFAULTS, EXPERTS, SCALED_ALWAYS, SCALING
 
@@ -37,8 +38,8 @@ def unread(config: LaunchConfig) -> Iterator[Setting]:
 
 def _registered_calls(text: str, flavor: str | None) -> Iterator[ast.Call]:
     try:
-        statements = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        statements = python_module(text).body
+    except (SyntaxError, ValueError):
         return
     for statement in statements:
         match statement:

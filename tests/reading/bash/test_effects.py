@@ -51,7 +51,8 @@ torchrun --nproc_per_node $A train.py --num-layers 4 --hidden-size 8 \\
 GUARDED = """
 import os, sys
 from pathlib import Path
-from parc.reading.files import NamedFolders, text_of
+from parc.dsl.files import text_of
+from parc.reading.files import NamedFolders
 from parc.backends.launch_files import read_jobs
 
 folder = Path(sys.argv[1])

@@ -1,0 +1,86 @@
+"""Each file that a command takes may be a pipe, a device, a file of the kernel, or of any content."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import parc
+from parc.__main__ import main
+
+SCRIPT = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8\n"
+COMMANDS = (
+    ("check", "{}"),
+    ("plan", "{}"),
+    ("lint", "{}"),
+    ("lint", "--spec", "{}", "train.sh"),
+    ("import", "{}"),
+    ("calibrate", "--job", "job.par", "-o", "site.par", "{}"),
+    ("calibrate", "--job", "{}", "-o", "site.par", "run.log"),
+)
+SETTINGS = {
+    "x = " + "[" * 50_000: "nested more than 32 levels",
+    ".".join("a" * 30_000) + " = 1": "nested more than 32 levels",
+    "x = " + "9" * 5_000: "more than 100 digits",
+    'fail-on = "eror"': "did you mean `error`?",
+    "fail-on = 3": "`fail-on` is no text",
+    "x = '\udcff'": "is not UTF-8 text",
+    "x = ": "invalid value",
+}
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What a command says that refuses its input, within ten seconds."""
+    signal.alarm(10)
+    try:
+        assert main(arguments) == 2, arguments
+    finally:
+        signal.alarm(0)
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.sh").write_text(SCRIPT)
+    (tmp_path / "job.par").write_text(
+        (Path(__file__).parents[2] / "examples/gpt_125m.par").read_text()
+    )
+    (tmp_path / "run.log").write_text("nothing\n")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/proc/kmsg")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_only_regular_files_are_opened(
+    command: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in ("pipe", "link", "/dev/zero", "/proc/self/environ"):
+        text = said(capsys, *(word.format(path) for word in command))
+        assert f"`{path}`" in text
+        assert "regular file" in text or "the kernel" in text
+
+
+@pytest.mark.parametrize("text", SETTINGS, ids=lambda text: text[:12])
+@pytest.mark.parametrize("name", ["parc.toml", "pyproject.toml"])
+def test_odd_settings_are_told(
+    name: str, text: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "[tool.parc]\n" if name == "pyproject.toml" else ""
+    (folder / name).write_text(head + text, errors="surrogateescape")
+    complaint = said(capsys, "lint", "train.sh")
+    assert f"{name}`" in complaint and SETTINGS[text] in complaint
+
+
+def test_a_pyproject_whose_tool_is_no_table_has_no_settings_of_ours(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("tool = 3\n")
+    assert main(["lint", "train.sh"]) == 0
+
+
+def test_one_path_is_no_list_of_letters(folder: Path) -> None:
+    path = folder / "train.sh"
+    assert parc.lint(str(path)) == parc.lint(path) == parc.lint([path])
