@@ -65,7 +65,7 @@ class Run:
 
     @property
     def spread(self) -> float:
-        return self.setup.case.gpu.step_spread
+        return self.setup.case.familiarity.step_spread
 
     @cached_property
     def scored(self) -> scores.Scored:

@@ -1,6 +1,7 @@
 """Paths of logs -> `RunLog`s, each read by a framework that knows its lines, those of the job first."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..backends import BACKENDS
 from ..backends.log import RunLog

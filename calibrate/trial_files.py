@@ -19,6 +19,8 @@ from ..backends.render import provenance, render
 from ..compiler.plan import Plan
 from ..compiler.variables import ORDER
 from ..dsl.diagnostics import Diagnostic, JobError
+from ..dsl.documents import json_value
+from ..dsl.files import text_of as file_text
 from .codes import NO_STEPS, UNREADABLE
 from .log_files import LOGS, text_of
 
@@ -91,9 +93,9 @@ def _without_steps(folder: str) -> Diagnostic:
 def ran_trials(path: Path) -> dict[str, dict[str, int]]:
     """The folders of trials that have a log, and the layout of each."""
     try:
-        known = json.loads((path / LISTED).read_text(encoding="utf-8"))["trials"]
+        known = json_value(file_text(path / LISTED))["trials"]
         layouts = [{name: int(each["layout"][name]) for name in ORDER} for each in known]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise JobError(
             [unusable(path / LISTED, f"is not what `parc trials` writes: {error}")]
         ) from None
