@@ -3,6 +3,7 @@
 #   make demo        compile an example for every backend and print its plan
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions and choices on published runs
+#   make fuzz        give the readers of launch files 100,000 hostile texts
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make clean       remove .venv, caches and out/
@@ -13,7 +14,7 @@ READY := .venv/ready
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check bench acceptance docs clean
+.PHONY: demo test check bench fuzz acceptance docs clean
 
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
@@ -34,6 +35,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/accuracy/published.py --docs
 	$(BIN)/python benchmarks/doubt.py --docs
 	$(BIN)/python benchmarks/published_scripts/compare.py --docs
+
+# The same inputs each time; a quarter of them of each kind of file.
+fuzz: $(READY)
+	PARC_FUZZ_INPUTS=25000 $(BIN)/python -m pytest --numprocesses auto tests/lint/test_fuzz_readers.py
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..backends import BACKENDS
 from ..backends.log import RunLog
 from ..dsl.diagnostics import Diagnostic, JobError
-from ..dsl.files import TooLarge, bytes_of, reason_of
+from ..dsl.inputs.files import TooLarge, bytes_of, reason_of
 from ..dsl.job import Job
 from .codes import NO_STEPS, OTHER_JOB, UNREADABLE
 

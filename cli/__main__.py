@@ -29,7 +29,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     from parc.commands import COMMANDS
-    from parc.dsl.docstrings import docstring
+    from parc.dsl.inputs.docstrings import docstring
 
     root = argparse.ArgumentParser(
         prog="parc",

@@ -11,7 +11,7 @@ from ..backends.launch_files import config_files
 from ..backends.reader import ConfigFile
 from ..dsl.codes import NOT_UTF8, TOO_LARGE, UNREADABLE
 from ..dsl.diagnostics import Diagnostic, JobError
-from ..dsl.files import Binary, NotReadable, TooLarge, first_bytes, reason_of, text_of
+from ..dsl.inputs.files import Binary, NotReadable, TooLarge, first_bytes, reason_of, text_of
 
 #: Bytes of a file in a folder by which it is recognised as a launch file.
 _SNIFFED_BYTES = 256 * 1024

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from ..dsl.diagnostics import Diagnostic, Severity, Span
 from ..reading.facts import Fact, Setting
 
+#: The levels of a finding, the lowest first, as `--fail-on` and a project's `fail-on` name them.
+LEVELS = ("info", "warning", "error", "never")
+
 
 @dataclass(frozen=True)
 class Place:

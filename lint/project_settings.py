@@ -7,9 +7,9 @@ from typing import Any
 
 from ..dsl.codes import NOT_UTF8, SYNTAX, UNKNOWN_NAME, WRONG_KIND
 from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
-from ..dsl.documents import LONGEST_TOML, toml_table
-from ..dsl.files import bytes_of, reason_of
-from .levels import LEVELS
+from ..dsl.inputs.documents import LONGEST_TOML, toml_table
+from ..dsl.inputs.files import bytes_of, reason_of
+from .finding import LEVELS
 
 _LISTS = ("select", "ignore")
 _TEXTS = ("fail-on", "cluster", "spec")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from ..dsl.diagnostics import Severity
-from ..dsl.docstrings import docstring
+from ..dsl.inputs.docstrings import docstring
 from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Skipped
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..backends.launch_files import read_jobs
 from ..dsl.diagnostics import JobError
-from ..dsl.files import current_folder
+from ..dsl.inputs.files import current_folder
 from ..reading.facts import LaunchConfig, Unread
 from ..reading.files import NamedFolders
 from .files import read_texts

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..dsl.files import reason_of, text_of
+from ..dsl.inputs.files import reason_of, text_of
 
 
 @dataclass

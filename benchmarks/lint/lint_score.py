@@ -25,7 +25,7 @@ from benchmarks.lint.score_defects import Defects, defects_of
 from benchmarks.lint.score_defects import summary as defect_summary
 from benchmarks.lint.score_defects import wanted as wanted_defects
 from parc.backends.launch_files import read_jobs
-from parc.dsl.files import text_of
+from parc.dsl.inputs.files import text_of
 from parc.reading.facts import LaunchConfig, Unknown
 from parc.reading.files import NamedFolders
 

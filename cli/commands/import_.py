@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
-from parc.dsl.documents import json_value
+from parc.dsl.inputs.documents import json_value
 
 from .. import codes
 from .job_arguments import output_path

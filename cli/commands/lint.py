@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
-from parc.dsl.files import current_folder, first_bytes
-from parc.lint.levels import LEVELS
+from parc.dsl.inputs.files import current_folder, first_bytes
+from parc.lint.finding import LEVELS
 
 from .. import codes
 from ..printing.terminal import print_text

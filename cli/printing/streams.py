@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.files import reason_of
+from parc.dsl.inputs.files import reason_of
 
 from .. import codes
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Protocol
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.files import bytes_of
+from parc.dsl.inputs.files import bytes_of
 
 from .. import codes
 from .durable import PREFIX, InUse, locked, new_file, sync_folder

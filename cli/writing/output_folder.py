@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.files import bytes_of, reason_of
+from parc.dsl.inputs.files import bytes_of, reason_of
 
 from .. import codes
 from .folder_swap import MOST_BYTES, content, digest, is_executable, is_inside, recovered, swap

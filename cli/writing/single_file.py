@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.files import bytes_of, reason_of
+from parc.dsl.inputs.files import bytes_of, reason_of
 
 from .. import codes
 from .durable import PREFIX, new_file, sync_folder, try_lock

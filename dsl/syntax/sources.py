@@ -5,7 +5,7 @@ import re
 
 from .. import codes
 from ..diagnostics import Source, Span
-from ..files import NotReadable, TooLarge, bytes_of, reason_of
+from ..inputs.files import NotReadable, TooLarge, bytes_of, reason_of
 from ..report import wrong
 
 #: Larger files are refused: a job takes a few kilobytes.

@@ -171,7 +171,7 @@ def test_an_output_that_cannot_be_written_stays_whole(
         raise OSError(error, os.strerror(error))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", fail)
+        patch.setattr(os, "fsync", fail)
         ran = run("compile", "job.par", "-o", "out", "--set", "train.seq_len=2048")
     assert ran.code == 2 and os.strerror(error).lower() in ran.err
     assert tree(Path("out")) == before
@@ -185,7 +185,7 @@ def test_ctrl_c_leaves_the_output_whole(run: Parc, monkeypatch: pytest.MonkeyPat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", press)
+        patch.setattr(os, "fsync", press)
         ran = run("compile", "job.par", "-o", "out", "--set", "train.seq_len=2048")
     assert ran.code == 130 and ran.err == "interrupted\n"
     assert tree(Path("out")) == before

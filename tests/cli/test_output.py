@@ -16,7 +16,7 @@ from parc.dsl.diagnostics import JobError
 from parc.writing import durable
 from parc.writing.folder_swap import recovered
 from parc.writing.output_folder import MANIFEST, changes, manifest, write
-from tests.support.interrupted_calls import (
+from tests.cli.interrupted_calls import (
     DONE,
     RAISED,
     WENT_ON,

@@ -12,7 +12,7 @@ import pytest
 from parc.__main__ import main
 from parc.dsl.diagnostics import JobError
 from parc.writing.single_file import replace, rewrite
-from tests.support.interrupted_calls import RAISED, failures, kills
+from tests.cli.interrupted_calls import RAISED, failures, kills
 
 BAD = "#!/bin/bash\n#SBATCH --time=01:00:00\nset -e\n#SBATCH --nodes=2\nsrun hostname\n"
 FIXED = "#!/bin/bash\n#SBATCH --time=01:00:00\n#SBATCH --nodes=2\nset -e\nsrun hostname\n"

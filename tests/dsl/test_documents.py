@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from parc.dsl.documents import DEEPEST, json_value, python_module, toml_table
+from parc.dsl.inputs.documents import DEEPEST, json_value, python_module, toml_table
 
 #: What made a reader hang, take gigabytes or end with a traceback, by reader.
 HOSTILE: list[tuple[Callable[[str], object], str, str]] = [

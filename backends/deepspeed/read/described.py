@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ....dsl.documents import json_value
+from ....dsl.inputs.documents import json_value
 from ....dsl.job import Train
 from ....dsl.model import Model
 from ....reading.facts import LaunchConfig, text_of, texts_of

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ....compiler.plan import OFFLOAD
-from ....dsl.documents import python_module
+from ....dsl.inputs.documents import python_module
 from ....reading.facts import Fact, Unknown
 from . import settings
 from .document import Table

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....dsl.documents import python_module
+from ....dsl.inputs.documents import python_module
 from ....reading.facts import Unknown
 from .python_sources import FLAVOR, builds_its_model
 from .sources import Place, Settings

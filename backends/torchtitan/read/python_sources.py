@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ....dsl.documents import python_module
+from ....dsl.inputs.documents import python_module
 from .sources import Place, Registered
 
 #: Constants of the module by what models call these sizes.

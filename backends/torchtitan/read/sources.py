@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....dsl.documents import python_module, toml_table
+from ....dsl.inputs.documents import python_module, toml_table
 from ....reading.facts import Unknown
 from .spelling import KEYS
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ....dsl.documents import python_module
+from ....dsl.inputs.documents import python_module
 from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
 from ...described import known
 from . import python_sources

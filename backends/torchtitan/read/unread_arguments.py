@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from ....dsl.documents import python_module
+from ....dsl.inputs.documents import python_module
 from ....reading.facts import LaunchConfig, Setting, text_of
 from .models import COMMON, DEFAULTS, EXPERTS, SCALED_ALWAYS, SCALING
 

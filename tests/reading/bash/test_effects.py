@@ -51,7 +51,7 @@ torchrun --nproc_per_node $A train.py --num-layers 4 --hidden-size 8 \\
 GUARDED = """
 import os, sys
 from pathlib import Path
-from parc.dsl.files import text_of
+from parc.dsl.inputs.files import text_of
 from parc.reading.files import NamedFolders
 from parc.backends.launch_files import read_jobs
 

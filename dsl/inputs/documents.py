@@ -8,6 +8,7 @@ import ast
 import json
 import re
 import tomllib
+import warnings
 from itertools import accumulate
 from typing import Any
 
@@ -58,7 +59,9 @@ def json_value(text: str) -> Any:
 def python_module(text: str) -> ast.Module:
     """The syntax tree of a Python text. Raises `SyntaxError` for what is none, or is nested too deep."""
     try:
-        module = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = ast.parse(text)
     except (ValueError, RecursionError, MemoryError) as error:
         raise SyntaxError(str(error) or "it is nested too deep") from None
     level: list[ast.AST] = [module]

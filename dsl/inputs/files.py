@@ -7,8 +7,8 @@ import os
 import stat
 from pathlib import Path
 
-from .codes import UNREADABLE
-from .diagnostics import Diagnostic, JobError
+from ..codes import UNREADABLE
+from ..diagnostics import Diagnostic, JobError
 
 #: Launch files take a few kilobytes; larger ones are data.
 MOST_BYTES = 4 * 1024 * 1024
