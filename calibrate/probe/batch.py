@@ -63,6 +63,7 @@ def batch_files(
         "rows": shlex.quote(names.rows.name),
         "python": shlex.quote(python),
         "minutes": f"{minutes:g}",
+        "nodes": nodes,
         "gpus_per_node": gpus_per_node,
     }
     script = _SHEBANG + signed("measure", render("slurm/probe.sbatch.j2", values))

@@ -15,6 +15,8 @@ from .codes import NOT_RUN
 
 #: What the probe's own lines begin with.
 _OWN = "probe: "
+#: With it in the environment the probe is one rank, as torchrun starts it.
+_OF_A_RANK = "RANK"
 #: The process that starts the ranks has none itself.
 _STARTER = ", rank -:"
 #: Characters of what the probe printed that are kept.
@@ -43,12 +45,13 @@ def run_probe(python: str, rows: Path, options: Sequence[str]) -> None:
 def _run(command: Sequence[str]) -> tuple[int, str]:
     """The exit status, and what was printed where no person reads along."""
     seen = sys.stderr.isatty()
+    kept = {name: value for name, value in os.environ.items() if name != _OF_A_RANK}
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=None if seen else subprocess.PIPE,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PROBE_PARENT": str(os.getpid())},
+        env={**kept, "PYTHONIOENCODING": "utf-8", "PROBE_PARENT": str(os.getpid())},
     )
     said = "" if seen else done.stderr.decode(errors="replace")
     return done.returncode, said[-_KEPT:]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import timedelta
 from typing import Any
 
 #: A rank that answers nothing for so long is taken for dead.
 PATIENCE_SECONDS = 180.0
+#: How long rank 0 stays after the others have answered for the last time.
+LINGER_SECONDS = 1.0
 
 
 class Failed(Exception):
@@ -51,6 +54,12 @@ class Ranks:
                     own = (made, members) if self.rank in members else own
             self.groups[size, stride] = own
         return self.groups[size, stride]
+
+    def leave(self) -> None:
+        """Rank 0, through which the others meet, goes last."""
+        self.agree(None)
+        if self.rank == 0 and self.count > 1:
+            time.sleep(LINGER_SECONDS)
 
     def wait(self) -> None:
         if self.device == "cuda":

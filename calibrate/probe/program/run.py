@@ -32,13 +32,14 @@ def earlier(path: str, now: Case) -> set[str]:
     """
     if not os.path.exists(path):
         return set()
-    with open(path, "r+b") as file:
+    with open(path, "rb") as file:
         whole = file.read()
-        whole = whole[: whole.rfind(b"\n") + 1]
-        file.truncate(len(whole))
+    whole = whole[: whole.rfind(b"\n") + 1]
     try:
         found = [json.loads(line) for line in whole.splitlines()]
         before = [case for case in found if case["kind"] == "machine"]
+        if found and found[0]["kind"] != "machine":
+            raise ValueError
         same = ("format", "name", "ranks", "per_node", "memory")
         other = [
             (name, case[name], now[name])
@@ -55,6 +56,10 @@ def earlier(path: str, now: Case) -> set[str]:
         raise Failed(
             f"`{path}` is of another machine ({name} {old}, here {new}): name another file"
         )
+    if found:
+        os.truncate(path, len(whole))
+    elif os.path.getsize(path):
+        raise Failed(f"`{path}` holds something else than rows of this probe: name another file")
     return {key(case) for case in found}
 
 
@@ -73,6 +78,7 @@ def probe(arguments: argparse.Namespace) -> None:
     planned = cases(device, dtypes, attentions, ranks.count, ranks.on_node)
     done, why = _on_first(ranks, lambda: earlier(arguments.rows, about))
     if why:
+        ranks.leave()
         raise Failed(why)
     begun = time.monotonic()
     if ranks.rank == 0:
@@ -86,6 +92,7 @@ def probe(arguments: argparse.Namespace) -> None:
         if ranks.rank == 0:
             _append(arguments.rows, row)
             _draw(number + 1, len(planned), begun)
+    ranks.leave()
 
 
 def _on_first(ranks: Ranks, ask: Callable[[], set[str]]) -> tuple[set[str], str]:
@@ -128,6 +135,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("rows", help="file to append to")
     parser.add_argument("--minutes", type=float, default=5.0, help="stop after; 5 unless given")
     parser.add_argument("--cpu", action="store_true", help="leave GPUs alone: small sizes, gloo")
+    parser.add_argument("--nodes", type=int, default=1, help="nodes on each of which it is started")
     parser.add_argument(
         "--procs", type=int, help="GPUs that each node must have; with --cpu, processes"
     )
@@ -150,4 +158,6 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(status)  # PyTorch's threads may abort a process that takes itself down in order

@@ -15,12 +15,17 @@ from .ranks import Failed
 
 
 def start(arguments: argparse.Namespace, words: Sequence[str]) -> int:
-    """Starts a process for each GPU of this node, and ends them all when one fails."""
+    """Starts a process for each GPU of this node, and ends them all when one fails.
+
+    Of several nodes SLURM_NODEID or NODE_RANK is the number of this one, and MASTER_ADDR and MASTER_PORT are
+    those of the first.
+    """
     here = _processes(arguments)
-    nodes = int(os.environ.get("SLURM_NNODES") or os.environ.get("NNODES") or 1)
-    node = int(os.environ.get("SLURM_NODEID") or os.environ.get("NODE_RANK") or 0)
-    common = {"WORLD_SIZE": str(nodes * here), "LOCAL_WORLD_SIZE": str(here)}
-    if "MASTER_ADDR" not in os.environ:
+    node = 0
+    common = {"WORLD_SIZE": str(arguments.nodes * here), "LOCAL_WORLD_SIZE": str(here)}
+    if arguments.nodes > 1:
+        node = int(os.environ.get("SLURM_NODEID") or os.environ.get("NODE_RANK") or 0)
+    else:
         common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
     command = [sys.executable, os.path.abspath(__file__), *words]
     running = {

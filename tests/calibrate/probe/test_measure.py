@@ -360,10 +360,11 @@ def test_the_probe_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert path.read_text() == whole, "a cut line is taken off"
     with pytest.raises(Failed, match="another machine .ranks 8, here 16"):
         earlier(str(path), machine(cluster, 2))
-    path.write_text("hello\n")
-    with pytest.raises(Failed, match="something else"):
-        earlier(str(path), now)
-    assert path.read_text() == "hello\n"
+    for text in ("hello\n", "hello", "[1]\nhello", '{"kind": "other"}\nmore'):
+        path.write_text(text)
+        with pytest.raises(Failed, match="something else"):
+            earlier(str(path), now)
+        assert path.read_text() == text, "a file of someone else is left as it is"
 
 
 def test_a_cluster_of_the_library_is_found_by_what_the_driver_says(measure: Measure) -> None:
