@@ -40,7 +40,7 @@ def _kernels(arguments: Arguments) -> dict[str, Any]:
     said = (backend, int(version) if version in ("2", "3") else None)
     fused = _switch(arguments, "cross_entropy_loss_fusion")
     own = arguments.get("cross_entropy_fusion_impl", "native") == "native"
-    found = {
+    found: dict[str, Any] = {
         "attention_kernel": next((name for name, has in ATTENTION.items() if has == said), None),
         "loss_kernel": (
             {True: "fused", False: "eager"}[fused] if fused is not None and own else None
