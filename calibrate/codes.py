@@ -15,9 +15,9 @@ CODES: dict[str, tuple[str, str]] = {
     OTHER_JOB: ("log-of-another-job", "a log is of another job than the one it is given with"),
     LAYOUT: ("log-layout", "the layout that ran is left open, or said twice and differently"),
     UNSTEADY: ("log-unsteady", "a log has no steady steps to take a time from"),
-    TOO_FEW: ("too-few-runs", "the runs are too few, or too alike, to calibrate from"),
+    TOO_FEW: ("too-few-runs", "one run, or runs of one layout, tell little of a cluster"),
     CONTRADICTORY: (
         "contradictory-runs",
-        "no parameters of one cluster explain the times of all runs",
+        "no cluster explains the times of all runs",
     ),
 }

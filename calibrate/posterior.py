@@ -17,8 +17,9 @@ import numpy as np
 
 from .parameters import Floats, prior_covariance
 
-#: Degrees of freedom of the errors of runs. Few: logs of one site are of machines in several states. From six
-#: logs the 90th percentile of errors is 14.0 % with 2, 14.9 % with 4 (benchmarks/transfer.py, median of 17).
+#: Degrees of freedom of the errors of runs. Few: logs of one site are of machines in several states. After
+#: six logs the 90th percentile of errors is 14.0 % with 2 and 14.9 % with 4, the median of the 17 sites of
+#: benchmarks/transfer.py, with the changes of time along each parameter added up.
 FREEDOM = 2.0
 #: Deviation of what the formulas leave open from one layout to the next, with which four fifths of the runs
 #: that were no logs lie in their band (benchmarks/transfer.py), and for how many runs it counts when these

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import sqrt
 from statistics import median
 
 import numpy as np
 
+from ..compiler.case import Case
+from ..compiler.pipeline.even_split import Split
 from ..compiler.pricing.estimate import one_row, time_by_part
 from ..compiler.pricing.ranks import Ranks
 from ..compiler.pricing.varied import varied_parts
@@ -110,18 +113,21 @@ def _parameters(
     ]
 
 
+def log_seconds(case: Case, layout: Mapping[str, int], placement: Split, errors: Floats) -> Floats:
+    """ln(seconds) of a step of a layout with the case's figures off by each row of `errors`, shaped (points,
+    parameters): shape (points,). `layout` gives every decision."""
+    parts = varied_parts(at(case, errors), layout, placement)
+    return np.asarray(np.log(np.broadcast_to(sum(parts.values()) / 1e9, (len(errors),))))
+
+
 def observation(cluster: Cluster, same: Sequence[MeasuredRun]) -> Observation:
     """Runs of one layout as one: their median time, and its noise, theirs or that between them."""
     run, seconds = same[0], [each.steps.seconds for each in same]
     case = on_site(run, cluster).case
-
-    def log_seconds(errors: Floats) -> Floats:
-        parts = varied_parts(at(case, errors), run.layout, run.placement)
-        return np.asarray(np.log(np.broadcast_to(sum(parts.values()) / 1e9, (len(errors),))))
-
     steps = median(each.steps.spread / sqrt(each.steps.reports) for each in same)
     apart = float(np.std(np.log(seconds))) if len(same) > 1 else 0.0
-    return Observation(log_seconds, median(seconds), max(steps, apart))
+    price = partial(log_seconds, case, run.layout, run.placement)
+    return Observation(price, median(seconds), max(steps, apart))
 
 
 def on_site(run: MeasuredRun, cluster: Cluster) -> MeasuredRun:

@@ -5,10 +5,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from parc.calibrate import Calibration, Compared, definition_names
+from parc.calibrate.parameters import owner_of
+from parc.calibrate.setting_text import setting_text
 from parc.calibrate.site import FittedParameter, uses
 from parc.compiler.plan import Layout
 from parc.compiler.pricing.estimate import layout_of, one_row
 from parc.compiler.risk import band
+from parc.dsl.hardware import Cluster, Gpu
+from parc.dsl.schema import setting_types
 
 from .plan_json import JsonObject, job_json, rounded
 from .plan_text import layout_text
@@ -105,8 +109,14 @@ def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
     for found in result.site.parameters:
         for name, value in found.after.items():
             if value != found.before[name]:
-                known = f"{value:.3g} ± {100 * found.std:.0f} %"
-                yield found.parameter.name, name, f"{found.before[name]:.3g}", known
+                known = f"{_setting(name, value)} ± {100 * found.std:.0f} %"
+                yield found.parameter.name, name, _setting(name, found.before[name]), known
+
+
+def _setting(name: str, value: float) -> str:
+    """A setting as a job would say it."""
+    types = setting_types(Cluster if owner_of(name) == "cluster" else Gpu)
+    return setting_text(types[name], value)
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
