@@ -19,8 +19,8 @@ from ..backends.render import provenance, render
 from ..compiler.plan import Plan
 from ..compiler.variables import ORDER
 from ..dsl.diagnostics import Diagnostic, JobError
-from ..dsl.documents import json_value
-from ..dsl.files import text_of as file_text
+from ..dsl.inputs.documents import json_value
+from ..dsl.inputs.files import text_of as file_text
 from .codes import NO_STEPS, UNREADABLE
 from .log_files import LOGS, text_of
 
