@@ -56,9 +56,8 @@ def log_of(job: Job, path: str, text: str) -> RunLog:
 def text_of(path: str) -> str:
     """The text of a file, or of all logs in the folder of a trial; bytes that are no UTF-8 become replacement
     characters."""
-    if Path(path).is_dir():
-        return "\n".join(map(_text, map(str, sorted(Path(path).glob(LOGS)))))
-    return _text(path)
+    logs = sorted(Path(path).glob(LOGS)) if Path(path).is_dir() else []
+    return "\n".join(map(_text, map(str, logs))) if logs else _text(path)
 
 
 def _text(path: str) -> str:

@@ -66,7 +66,7 @@ def logs_of(
     given = dict(layouts)
     left_out: list[Diagnostic] = []
     for path in paths:
-        if not Path(path).is_dir():
+        if not (Path(path) / LISTED).is_file():
             found.append(path)
             continue
         ran = ran_trials(Path(path))

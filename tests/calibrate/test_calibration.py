@@ -168,7 +168,8 @@ cluster site { gpu = mine; nodes = 1; gpus_per_node = 8; network = 37 GB/s; pric
     imported = 'import "site.par"\n' + JOB.replace("std.h100_pod", "site_cluster")
     Path("new.par").write_text(imported)
     new, old = parc.load("new.par").cluster, parc.load("own.par").cluster
-    fitted = {name for each in PARAMETERS for name in each.settings} | {"name", "step_spread"}
+    fitted = {name for each in PARAMETERS for name in each.settings}
+    fitted |= {"name", "step_spread", "measured"}
     assert new.gpu.model_dump(exclude=fitted) == old.gpu.model_dump(exclude=fitted)
     assert new.gpu.matmul_efficiency != old.gpu.matmul_efficiency
     fitted.add("gpu")
@@ -462,9 +463,12 @@ def test_a_restart_and_a_log_that_was_cut_still_give_the_time(calibrate: Calibra
     seconds = true_seconds(RUNS["tp2"], Path(), TRUE)
     whole = log_text(RUNS["tp2"], noisy(seconds, 0.001, 3))
     Path("again.log").write_text(whole + log_text(RUNS["tp2"], noisy(seconds, 0.001, 4)))
-    Path("cut.log").write_text(whole[: int(len(whole) * 0.7)])
-    found = calibrate("again.log", "cut.log", "--json")
-    assert found.code == 0
+    inside = [whole.rindex(word) + len(word) + 2 for word in ("(ms): ", "batch", "iteration ")]
+    cuts = [int(len(whole) * 0.7), *inside]
+    for number, cut in enumerate(cuts):
+        Path(f"cut{number}.log").write_text(whole[:cut])
+    found = calibrate("again.log", *(f"cut{number}.log" for number in range(len(cuts))), "--json")
+    assert found.code == 0, found.err
     for run in found.json["runs"]:
         assert run["step_seconds"] == pytest.approx(seconds, rel=0.003)
     Path("head.log").write_text(whole[: whole.index("iteration")])

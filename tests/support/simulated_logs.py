@@ -135,8 +135,8 @@ def megatron_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) ->
         "pipeline_model_parallel_layout": None,
         "pipeline_model_parallel_size": layout.pp,
         "recompute_granularity": None if not layout.recompute else layout.recompute_name,
-        "recompute_method": "uniform" if layout.recompute == 2 else None,
-        "recompute_num_layers": 1 if layout.recompute == 2 else None,
+        "recompute_method": _recomputed(layout, "block", "uniform"),
+        "recompute_num_layers": _recomputed(layout, layout.recompute_layers, 1),
         "seq_length": ran.seq_len,
         "tensor_model_parallel_size": layout.tp,
         "use_distributed_optimizer": layout.zero >= 1,
@@ -161,6 +161,13 @@ def megatron_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) ->
             f" grad norm: 1.234 | number of skipped iterations:   0 | number of nan iterations:   0 |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _recomputed(layout: Layout, some: object, every: object) -> object:
+    """What a log says of full recomputation: of some layers of a chunk, or of all."""
+    if layout.recompute_name != "full":
+        return None
+    return some if layout.recompute_layers else every
 
 
 def torchtitan_text(ran: Ran, times: Sequence[float], model: Mapping[str, int]) -> str:

@@ -1,7 +1,7 @@
 """Megatron-LM's standard output -> `RunLog`: its arguments block, and its line for each log interval."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ....compiler.plan import RECOMPUTE
 from ...log import Pace, RunLog, agreed, merged, number, plain, whole
@@ -11,12 +11,14 @@ from .spelling import SHARDING
 
 #: training/training.py:2847 and 2851 (Megatron-core 0.19).
 LINE = re.compile(
-    r"iteration\s+(\d{1,15})/\s*\d+ \|.{0,400}?elapsed time per iteration \((ms|s)\): (\d+(?:\.\d+)?)"
+    r"iteration\s+(\d{1,15})/\s*\d+ \|.{0,400}?elapsed time per iteration \((ms|s)\): (\d+(?:\.\d+)?)(?= )"
     r"(?:.{0,400}?global batch size:\s+(\d{1,9}) )?"
 )
 #: training/arguments.py:1909 pads a name with dots to 48 characters.
 ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*?)[^\S\n]*$", re.MULTILINE)
 
+#: Step, unit, elapsed time, batch size.
+Line = tuple[str, str, str, str]
 LAYOUT = {
     "tp": "tensor_model_parallel_size",
     "pp": "pipeline_model_parallel_size",
@@ -61,13 +63,14 @@ def read_log(text: str) -> RunLog | None:
     if not lines:
         return None
     arguments, clashes = agreed(ARGUMENT.findall(text))
+    batch = _batch(lines)
     layout = _layout(arguments) if arguments else {}
     return RunLog(
         target="megatron",
         unit="seconds",
-        paces=_paces(lines),
+        paces=_paces(lines, batch),
         layout=layout,
-        train=_train(arguments, lines[-1][3]),
+        train=_train(arguments, batch),
         model=_numbers(arguments, MODEL),
         stack=log_stack.stack(arguments, layout) if arguments else None,
         clashes=tuple(clash for clash in clashes if clash.split()[0] in READ),
@@ -75,9 +78,13 @@ def read_log(text: str) -> RunLog | None:
     )
 
 
-def _paces(lines: list[tuple[str, str, str, str]]) -> tuple[Pace, ...]:
-    """Those with the last batch size: a ramp-up of the batch comes before it."""
-    batch = lines[-1][3]
+def _batch(lines: Sequence[Line]) -> str:
+    """The last batch size, "" where none is given: a ramp-up comes before it. A log may end within a line."""
+    return next((size for *_, size in reversed(lines) if size), "")
+
+
+def _paces(lines: Sequence[Line], batch: str) -> tuple[Pace, ...]:
+    """Those of steps with this batch size."""
     scale = {"ms": 1e-3, "s": 1.0}
     return merged(
         Pace(int(step), number(elapsed) * scale[unit])
