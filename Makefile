@@ -35,6 +35,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/accuracy/published.py --docs
 	$(BIN)/python benchmarks/doubt.py --docs
 	$(BIN)/python benchmarks/published_scripts/compare.py --docs
+	$(BIN)/python benchmarks/trials.py --docs
 
 # The same inputs each time; a quarter of them of each kind of file.
 fuzz: $(READY)

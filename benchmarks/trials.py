@@ -169,7 +169,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=accuracy.DATA, help="CSV of measured runs")
     parser.add_argument("--runs", type=_counts, default=RUNS, help="numbers of trials: 2,3,5")
     parser.add_argument("--json", type=Path, help="also write the report here")
-    parser.add_argument("--docs", action="store_true", help="renew the table of docs/calibrate.md")
+    parser.add_argument("--docs", action="store_true", help="renew the table of docs/site.md")
     asked = parser.parse_args(given)
     try:
         document = report(asked.data, asked.runs)

@@ -13,7 +13,7 @@ from docs.tables import markdown, renew
 
 ROOT = Path(__file__).resolve().parents[3]
 COST_MODEL, README = ROOT / "docs" / "cost-model.md", ROOT / "README.md"
-CALIBRATE = ROOT / "docs" / "calibrate.md"
+SITE = ROOT / "docs" / "site.md"
 SOURCE_HEAD = ("source", "runs", "signed", "median", "90th percentile")
 GROUP_HEAD = ("layouts of one job", "jobs", "Spearman", "regret, mean", "largest")
 
@@ -65,7 +65,7 @@ def write_doubt(report: Report) -> None:
 
 def write_trials(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     """Renew the table of regrets after trials (benchmarks/trials.py)."""
-    renew(CALIBRATE, {"trials": markdown(head, lines)})
+    renew(SITE, {"trials": markdown(head, lines)})
 
 
 def doubt_table(report: Report) -> str:

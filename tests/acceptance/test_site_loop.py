@@ -1,0 +1,119 @@
+"""docs/site.md as a person follows it, on CPUs: measure, plan, trials, calibrate, plan."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parc.calibrate.trials import STEPS
+from tests.acceptance.support import slurm_tools
+from tests.acceptance.support.environments import environment
+from tests.acceptance.support.slurm_cluster import ENDED, Cluster, cluster
+
+JOB = """
+import "{site}.par"
+model tiny {{ layers = 4; hidden = 256; heads = 4; ffn = 1024; vocab = 2_048 }}
+cluster here from {site} {{ nodes = 1 }}
+train {{ seq_len = 256; global_batch = 16; steps = 1000 }}
+goal {{ require pp == 1 and offload == none }}
+target deepspeed {{ data = synthetic; adam = "torch" }}
+{launch}
+"""
+#: For a machine several times slower than the one that needs a tenth of it.
+LIMIT_SECONDS = 900
+#: Nodes as SLURM emulates them have two GPUs.
+NODE = """
+gpu cpu {
+  arch = "cpu"; memory = 40 GiB; memory_bandwidth = 20 GB/s
+  bf16 = 0.2 TFLOP/s; nvlink = 2 GB/s; nvlink_latency = 50 us
+}
+cluster site {
+  gpu = cpu; nodes = 1; gpus_per_node = 2; network = 1 GB/s; node_memory = 16 GiB; cpu_cores = 2
+}
+"""
+
+
+def parc(folder: Path, *words: str) -> dict[str, Any]:
+    ran = subprocess.run(
+        [sys.executable, "-m", "parc", *words, "--json"],
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        timeout=LIMIT_SECONDS,
+    )
+    assert ran.returncode in (0, 1) and ran.stdout, ran.stderr
+    assert "Traceback" not in ran.stderr
+    document: dict[str, Any] = json.loads(ran.stdout)
+    return document
+
+
+def write_job(folder: Path, site: str, launch: str = "") -> None:
+    (folder / "job.par").write_text(JOB.format(site=site, launch=launch))
+
+
+def test_measure_plan_trials_calibrate_plan(tmp_path: Path) -> None:
+    made = environment("deepspeed")
+    words = ("--cpu", "--procs", "2", "--minutes", "2", "--python", str(made.python))
+    assert parc(tmp_path, "measure", *words, "-o", "site.par")["written"]
+    write_job(tmp_path, "site")
+    (first,) = parc(tmp_path, "plan", "job.par")["plans"]
+    assert first["measured"] is None
+    found = parc(tmp_path, "trials", "job.par", "-n", "3", "-o", "trials")
+    assert len(found["trials"]) == 3 and found["steps"] == STEPS
+    assert found["trials"][0]["layout"] == first["layout"]
+
+    ran = subprocess.run(
+        ["trials/run.sh"],
+        cwd=tmp_path,
+        env=made.variables(DS_ACCELERATOR="cpu", ANY_RELEASE="1"),
+        text=True,
+        capture_output=True,
+        timeout=LIMIT_SECONDS,
+    )
+    logs = [(tmp_path / f"trials/trial-{number}/run.log").read_text() for number in (1, 2, 3)]
+    assert ran.returncode == 0, "\n".join([ran.stderr, *(log[-2000:] for log in logs)])
+    assert all(f"step {STEPS}/{STEPS} " in log for log in logs)
+    assert not list(tmp_path.rglob("checkpoints"))
+
+    calibrated = parc(tmp_path, "calibrate", "trials", "--job", "job.par", "-o", "mine.par")
+    assert calibrated["written"] and len(calibrated["runs"]) == 3
+    before = [abs(run["error_before"]) for run in calibrated["runs"]]
+    after = [abs(run["error_after"]) for run in calibrated["runs"]]
+    assert sum(after) <= sum(before)
+    write_job(tmp_path, "mine")
+    (last,) = parc(tmp_path, "plan", "job.par")["plans"]
+    assert last["measured"]["layouts"] == 3
+    assert (
+        parc(tmp_path, "calibrate", "trials", "--job", "job.par", "-o", "mine.par")["written"]
+        is False
+    )
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    slurm_tools.needs_root()
+    slurm_tools.install()
+    with cluster(tmp_path_factory.mktemp("cluster") / "c", nodes=1, gpus=2, cores=2) as made:
+        yield made
+
+
+def test_the_array_runs_a_trial_in_its_folder(emulated: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "site.par").write_text(NODE)
+    write_job(
+        tmp_path, "site", 'launch slurm { time = 30 min; exclusive = false; partition = "train" }'
+    )
+    parc(tmp_path, "trials", "job.par", "-n", "2", "-o", "trials")
+    variables = environment("deepspeed").variables(DS_ACCELERATOR="cpu", ANY_RELEASE="1")
+    kept = {name: value for name, value in variables.items() if not name.startswith("SLURM")}
+    run = emulated.submit(tmp_path / "trials/trials.sbatch", tmp_path, "--array=2", **kept)
+    ended = run.wait_for(ENDED, LIMIT_SECONDS)
+    log = tmp_path / "trials/trial-2/run.log"
+    assert ended == "COMPLETED", run.log + (log.read_text() if log.exists() else "")
+    assert f"step {STEPS}/{STEPS} " in log.read_text()
+    assert not (tmp_path / "trials/trial-1/run.log").exists()
