@@ -271,7 +271,7 @@ def why(each: Choice) -> str:
         text = f"{percent(each.gain)} less time, faster with {chance(each.faster)}"
     else:
         text = f"{percent(-each.gain)} more time, faster with {chance(each.faster)}"
-    return f"{text}: {', '.join(signed)}{memory}"
+    return f"{text}{': ' if signed else ''}{', '.join(signed)}{memory}"
 
 
 def chance(value: float) -> str:

@@ -284,6 +284,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "dispatch": ("dispatch and combine send a token's", _word),
     "dispatch_bytes": ("bytes per value that dispatch sends", _plain),
     "norm_bytes": ("bytes per element that a norm moves", _plain),
+    "norm_kept_bytes": ("bytes per element that a norm keeps beside its input", _plain),
     "attention_kernel": ("fused attention's kernel", _or_fastest),
     "fp8_pace": ("what fp8 products reach of those scaled by tensor", _plain),
     "softmax_bytes": ("bytes per score that an unfused softmax moves", _plain),

@@ -27,6 +27,7 @@ def test_tables_are_up_to_date(update: bool) -> None:
         *tables,
         "accuracy",
         "ranking",
+        "risk",
         "left_out",
         "doubt",
         "rules",

@@ -7,7 +7,7 @@ Somebody changed one and not the other. The files train something else than was 
 Bad:
 --- job.par
 model small from std.llama2_7b {}
-cluster node from std.dgx_h100 { nodes = 1 }
+cluster node from std.dgx_h200 { nodes = 1 }
 train { seq_len = 4096; global_batch = 64; steps = 1000 }
 target megatron {}
 --- train.sh

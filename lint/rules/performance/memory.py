@@ -8,7 +8,7 @@ change that fits and costs the least time.
 Bad:
 --- job.par
 model small from std.llama2_7b {}
-cluster node from std.dgx_h100 { nodes = 1 }
+cluster node from std.dgx_h200 { nodes = 1 }
 train { seq_len = 4096; global_batch = 64; steps = 1000 }
 target megatron {}
 --- train.sh

@@ -6,7 +6,7 @@ The difference is paid for on every step. The message names both layouts and wha
 Bad:
 --- job.par
 model small from std.llama2_7b {}
-cluster node from std.dgx_h100 { nodes = 1 }
+cluster node from std.dgx_h200 { nodes = 1 }
 train { seq_len = 4096; global_batch = 64; steps = 1000 }
 goal { maximize mfu; require zero == 1; require micro_batch == 1 }
 target megatron {}
