@@ -23,7 +23,7 @@ LITTLE, KEPT = 0.01, 0.1
 
 ENVIRONMENTS = {"deepspeed": "deepspeed", "torchtitan": "torchtitan-0.2.2"}
 LAYOUTS = {
-    "deepspeed": "pp == 1, cp == 1, hpz == 1, offload == none, recompute == none",
+    "deepspeed": "pp == 1, cp == 1, hpz == 1, offload == none, recompute == none, risk <= 20%",
     "torchtitan": "dp_shard == 8, tp == 1",
 }
 CASES = [

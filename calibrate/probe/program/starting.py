@@ -50,11 +50,12 @@ def _watch(running: dict[int, Any], first: int) -> int:
         if parent and os.getppid() != int(parent):
             raise Failed("what started it has ended")
         ended = {local: process.poll() for local, process in running.items()}
-        for local, status in ended.items():
-            if status:
-                raise Failed(
-                    f"rank {first + local} ended with status {status}; started again, it goes on"
-                )
+        failed = {local: status for local, status in ended.items() if status}
+        if failed:
+            # One that was killed takes the others' connections with it, which then fail too.
+            local = min(failed, key=lambda each: (failed[each] > 0, each))
+            message = f"rank {first + local} ended with status {failed[local]}"
+            raise Failed(f"{message}; started again, it goes on")
         if all(status == 0 for status in ended.values()):
             return 0
         time.sleep(0.2)
