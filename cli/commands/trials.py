@@ -26,6 +26,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("-n", "--count", type=_count, default=FEW, metavar="N", help=help)
     output = "the folder to write them to"
     add("-o", "--output", required=True, type=output_path, metavar="DIR", help=output)
+    add("--force", action="store_true", help="replace files that were edited since parc wrote them")
     add("--target", metavar="T", help="the target to try; the plan's best unless given")
     add_overrides(parser)
     add_json(parser)
@@ -52,8 +53,8 @@ def run(arguments: Namespace) -> int:
     with progress(f"{job.name}: trials"):
         found = trials(job, target, arguments.count)
     files, scripts = _files(found)
-    wanted = changes(arguments.output, files)
-    write(arguments.output, wanted, scripts)
+    wanted = changes(arguments.output, files, scripts=scripts)
+    write(arguments.output, wanted, scripts, arguments.force)
     if arguments.json:
         print_json(trials_json(found, arguments.output))
     else:

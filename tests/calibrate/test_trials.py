@@ -170,6 +170,19 @@ def test_nothing_that_someone_else_wrote_is_replaced(written: RunTrials) -> None
     assert not Path("trials/trial-1").exists()
 
 
+def test_what_somebody_edited_is_replaced_by_force_alone(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    written("-n", "2")
+    script = Path("trials/trial-1/megatron/pretrain.sh")
+    before = script.read_text()
+    script.write_text(f"{before}# mine\n")
+    assert main(["trials", "job.par", "-n", "2", "-o", "trials"]) == 2
+    assert "--force" in capfd.readouterr().err and script.read_text().endswith("# mine\n")
+    written("-n", "2", "--force")
+    assert script.read_text() == before
+
+
 @pytest.mark.parametrize("count", ["0", "17", "-1", "x", "1.5"])
 def test_a_count_that_is_none_is_refused(count: str, written: RunTrials) -> None:
     with pytest.raises(SystemExit):
