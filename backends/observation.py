@@ -39,6 +39,17 @@ class Observation(Frozen):
         return self.profile_start, self.profile_stop or self.profile_start + 2
 
 
+#: Settings of a run that reports every step and does nothing beside its steps.
+QUIET = {
+    "log_interval": 1,
+    "eval_iters": 0,
+    "tensorboard": None,
+    "wandb": None,
+    "profile_start": None,
+    "profile_stop": None,
+}
+
+
 def problems(job: Job, target: str) -> Iterator[Diagnostic]:
     """Profiled steps that the run does not have; a trace is written in a step after its last."""
     options = job.options(target)

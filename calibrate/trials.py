@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import compiler
 from ..backends import BACKENDS
 from ..compiler.algebra import Integers
 from ..compiler.case import Case
@@ -54,19 +53,15 @@ class Trials:
         return sum(STEPS * plan.estimate.step_seconds for plan in self.plans)
 
 
-def trials(job: Job, target: str, count: int) -> Trials:
-    """`count` trials at most; fewer where fewer layouts may be the best.
-
-    All run on the nodes of the plan. Raises JobError where the job has no plan on the target.
-    """
-    plan = compiler.plan(job, BACKENDS[target].target)
-    case = Case(job, BACKENDS[target].target)
+def trials(plan: Plan, count: int) -> Trials:
+    """`count` trials of the plan's job on its target and nodes; fewer where fewer layouts may be the best."""
+    case = Case(plan.job, BACKENDS[plan.target].target)
     decided = {name: getattr(plan.layout, name) for name in ORDER}
     swept = _swept(case)
     rows = contenders(swept, decided)
     rows = rows[swept.space.layouts["nodes"][rows] == plan.layout.nodes]
     found = chosen(prior(swept, rows), ran(swept, rows), count)
-    short = short_job(job, target)
+    short = short_job(plan.job, plan.target)
     layouts = [swept.decisions(int(rows[place])) for place in found.places]
     return Trials(
         plan=plan,

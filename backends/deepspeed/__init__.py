@@ -1,6 +1,7 @@
 """DeepSpeed: `Plan` -> `ds_config.json`, `model.json`, `train.py` and `launch.sh`, and back."""
 
 from ..backend import Backend
+from ..observation import QUIET
 from .emit.files import ENTRY, emit, facts
 from .smoke import SMOKE
 from .stack import FACTS
@@ -13,7 +14,7 @@ BACKEND = Backend(
     facts=facts,
     entry=ENTRY,
     smoke=SMOKE,
-    brief={"save": None, "valid_data": None, "log_interval": 1},
+    brief={**QUIET, "save": None, "valid_data": None},
     stack=FACTS,
 )
 

@@ -1,6 +1,7 @@
 """Megatron-LM: one bash script that starts torchrun with grouped, reasoned options."""
 
 from ..backend import Backend
+from ..observation import QUIET
 from .emit.files import ENTRY, emit, facts
 from .smoke import SMOKE
 from .stack import FACTS
@@ -13,7 +14,7 @@ BACKEND = Backend(
     facts=facts,
     entry=ENTRY,
     smoke=SMOKE,
-    brief={"save": False, "eval_iters": 0, "log_interval": 1},
+    brief={**QUIET, "save": False},
     stack=FACTS,
 )
 

@@ -1,6 +1,7 @@
 """torchtitan: `Plan` -> train.toml, parc_model.py and launch.sh, and such files -> `LaunchConfig`."""
 
 from ..backend import Backend
+from ..observation import QUIET
 from .emit.files import ENTRY, emit, facts
 from .smoke import SMOKE
 from .stack import FACTS
@@ -13,7 +14,7 @@ BACKEND = Backend(
     facts=facts,
     entry=ENTRY,
     smoke=SMOKE,
-    brief={"save": False, "validation": None, "log_interval": 1},
+    brief={**QUIET, "save": False, "validation": None},
     stack=FACTS,
 )
 

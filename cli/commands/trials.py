@@ -11,6 +11,7 @@ from .job_arguments import add_json, add_overrides, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.calibrate.trials import Trials
+    from parc.compiler.plan import Plan
 
     from ..api import Planned
 
@@ -42,16 +43,16 @@ def run(arguments: Namespace) -> int:
     job = load_job(arguments)
     from parc.calibrate.trials import trials
 
-    from ..api import plan_targets, target_names
+    from ..api import plan_targets
     from ..printing.terminal import print_json, print_text, progress
     from ..printing.trials_report import trials_json, trials_text
     from ..writing.output_folder import changes, write
 
     changes(arguments.output, {})
-    named = target_names(job, [arguments.target]) if arguments.target else []
-    target = named[0] if named else _best(plan_targets(job, None, progress))
+    named = [arguments.target] if arguments.target else None
+    plan = _best(plan_targets(job, named, progress))
     with progress(f"{job.name}: trials"):
-        found = trials(job, target, arguments.count)
+        found = trials(plan, arguments.count)
     files, scripts = _files(found)
     wanted = changes(arguments.output, files, scripts=scripts)
     write(arguments.output, wanted, scripts, arguments.force)
@@ -62,10 +63,10 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _best(planned: Planned) -> str:
+def _best(planned: Planned) -> Plan:
     if not planned.plans:
         raise JobError([complaint for _, complaint in planned.complaints])
-    return planned.plans[0].target
+    return planned.plans[0]
 
 
 def _files(found: Trials) -> tuple[dict[str, str], set[str]]:

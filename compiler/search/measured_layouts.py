@@ -23,7 +23,6 @@ from ..codes import MEASURED
 from ..plan import Measured
 from ..pricing.mechanisms import RUN, Floats, kinship
 from ..variables import NEUTRAL, ORDER
-from .simplicity import complexity
 from .sweep import PER_STEP, Swept, objectives
 
 #: Settings of `train` that decide how long a step takes.
@@ -139,8 +138,8 @@ def ran(swept: Swept, rows: Integers) -> Mask:
 
 
 def chosen(swept: Swept) -> dict[str, int] | None:
-    """The layout that is believed to be the best after what ran, as without runs the simplest within the
-    goal's margin; None where no layout of the job ran, or its time is not what the goal asks for.
+    """The layout that is believed to be the best after what ran, as without runs the preferred and simplest
+    within the goal's margin; None where no layout of the job ran, or its time is not what the goal asks for.
     """
     rows = swept.by_objective
     moved = corrections(swept, rows)
@@ -148,8 +147,7 @@ def chosen(swept: Swept) -> dict[str, int] | None:
         return None
     cost = cost_of(swept, rows) + moved
     near = cost <= cost.min() + math.log1p(swept.space.case.job.goal.within)
-    columns = {name: column[rows] for name, column in swept.space.layouts.items()}
-    effort = np.where(near, complexity(columns), np.iinfo(np.int64).max)
+    effort = np.where(near, swept.effort(rows), np.iinfo(np.int64).max)
     return swept.decisions(int(rows[np.lexsort((cost, effort))[0]]))
 
 

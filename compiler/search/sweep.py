@@ -57,10 +57,14 @@ class Swept:
             return rows
         first = score(objectives(self.space.case)[0], self)[rows]
         near = first <= first[0] + slack(self.space.case, int(first[0]))
+        effort = np.where(near, self.effort(rows), 0)
+        return rows[np.lexsort([np.arange(len(rows)), effort, ~near])]
+
+    def effort(self, rows: Integers) -> Integers:
+        """What decides among rows that are about equally good: unmet preferences, then complexity."""
         columns = {name: column[rows] for name, column in self.space.layouts.items()}
         unmet = sum(np.where(met[rows], 0, UNMET) for met in self._preferred())
-        effort = complexity(columns) + unmet
-        return rows[np.lexsort([np.arange(len(rows)), np.where(near, effort, 0), ~near])]
+        return np.asarray(complexity(columns) + unmet)
 
     @cached_property
     def by_objective(self) -> Integers:

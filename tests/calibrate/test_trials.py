@@ -24,7 +24,7 @@ model llama3_8b from std.llama3_8b {}
 cluster pod from std.h100_pod { nodes = 4 }
 train { seq_len = 4096; global_batch = 128; steps = 1000; weights = "/models/llama" }
 goal { require zero <= 1 }
-target megatron { data = synthetic; eval_interval = 5 }
+target megatron { data = synthetic; eval_interval = 5; wandb = "llm"; profile_start = 100 }
 launch slurm { time = 1 h; requeue = 3 }
 """
 RunTrials = Callable[..., dict[str, Any]]
@@ -62,6 +62,7 @@ def test_a_trial_is_short_and_leaves_nothing(written: RunTrials) -> None:
         script = Path(f"trials/trial-{number}/megatron/pretrain.sh").read_text()
         assert f"--train-iters {STEPS} " in script and "--log-interval 1\n" in script
         assert "--save " not in script and "--load " not in script
+        assert "--wandb" not in script and "--profile" not in script
         assert os.access(f"trials/trial-{number}/megatron/pretrain.sh", os.X_OK)
         batch = Path(f"trials/trial-{number}/slurm/megatron.sbatch").read_text()
         assert "#SBATCH --no-requeue" in batch and "--signal" not in batch
@@ -74,8 +75,7 @@ def test_a_trial_is_short_and_leaves_nothing(written: RunTrials) -> None:
 @pytest.mark.parametrize("target", ["megatron", "torchtitan", "deepspeed"])
 def test_the_short_job_of_every_target_compiles(target: str, tmp_path: Path) -> None:
     path = tmp_path / "job.par"
-    path.write_text(JOB.replace("target megatron { data = synthetic; eval_interval = 5 }",
-                                f"target {target} {{ data = synthetic }}"))  # fmt: skip
+    path.write_text(JOB.replace("target megatron", f"target {target}"))
     short = short_job(parc.load(path), target)
     assert short.train.total_steps == STEPS and short.train.weights is None
     (plan,) = parc.compile(short)
@@ -85,7 +85,7 @@ def test_the_short_job_of_every_target_compiles(target: str, tmp_path: Path) -> 
 def test_the_first_trial_is_the_plan_and_others_differ(tmp_path: Path) -> None:
     path = tmp_path / "job.par"
     path.write_text(JOB)
-    found = trials(parc.load(path), "megatron", 4)
+    found = trials(parc.compile(parc.load(path))[0], 4)
     layouts = [plan.layout for plan in found.plans]
     assert layouts[0] == found.plan.layout
     assert len(set(layouts)) == 4
@@ -98,7 +98,7 @@ def test_the_first_trial_is_the_plan_and_others_differ(tmp_path: Path) -> None:
 def test_the_same_job_gives_the_same_trials(tmp_path: Path) -> None:
     path = tmp_path / "job.par"
     path.write_text(JOB)
-    one, other = (trials(parc.load(path), "megatron", 3) for _ in range(2))
+    one, other = (trials(parc.compile(parc.load(path))[0], 3) for _ in range(2))
     assert [plan.layout for plan in one.plans] == [plan.layout for plan in other.plans]
 
 

@@ -23,7 +23,8 @@ class Kernels:
 
     def run_of(self, case: Case) -> Run | None:
         """None where this rank has no part in the case."""
-        return getattr(self, case["kind"])(case)  # type: ignore[no-any-return]
+        found: Run | None = getattr(self, case["kind"])(case)
+        return found
 
     def product(self, case: Case) -> Run:
         rows, columns, inner = case["rows"], case["columns"], case["inner"]
@@ -54,15 +55,15 @@ class Kernels:
 
     def _attention_kernel(self, kernel: str, heads: int, head_dim: int) -> Callable[..., Any]:
         if kernel == "flash_attn:fa2":
-            from flash_attn import flash_attn_func  # type: ignore[import-not-found]
+            from flash_attn import flash_attn_func
 
             return lambda *operands: flash_attn_func(*operands, causal=True)
         if kernel == "flash_attn:fa3":
-            from flash_attn_interface import flash_attn_func as newer  # type: ignore[import-not-found]
+            from flash_attn_interface import flash_attn_func as newer
 
             return lambda *operands: _first(newer(*operands, causal=True))
         if kernel == "transformer_engine:te":
-            from transformer_engine.pytorch import DotProductAttention  # type: ignore[import-not-found]
+            from transformer_engine.pytorch import DotProductAttention
 
             module = DotProductAttention(
                 heads, head_dim, qkv_format="bshd", attn_mask_type="causal"

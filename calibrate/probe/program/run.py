@@ -103,7 +103,8 @@ def _on_first(ranks: Ranks, ask: Callable[[], set[str]]) -> tuple[set[str], str]
             answer = (ask(), "")
         except (Failed, OSError) as error:
             answer = (set(), str(error))
-    return ranks.agree(answer)[0]  # type: ignore[no-any-return]
+    of_first: tuple[set[str], str] = ranks.agree(answer)[0]
+    return of_first
 
 
 def _wake(torch: Any) -> None:

@@ -82,6 +82,13 @@ def test_runs_make_the_choice_surer(tmp_path: Path, best: Plan, rival: Plan) -> 
     assert surer.doubt.chance > best.doubt.chance and surer.doubt.regret < best.doubt.regret
 
 
+def test_a_preference_counts_beside_runs(tmp_path: Path, best: Plan) -> None:
+    """Within the margin the preferred layout wins, as it does without runs."""
+    goal = "goal { within = 20%; prefer pp == 2 }"
+    assert planned(tmp_path, goal=goal).layout.pp == 2
+    assert planned(tmp_path, said(tmp_path, best, 1.0), goal=goal).layout.pp == 2
+
+
 def test_runs_of_another_job_or_for_another_goal_count_nothing(
     tmp_path: Path, best: Plan, rival: Plan
 ) -> None:
