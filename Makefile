@@ -6,15 +6,19 @@
 #   make fuzz        give the readers of launch files 100,000 hostile texts
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
+#   make matrix      make test on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
+#   make dist        a wheel, an sdist and a bill of materials in dist/; the same bytes wherever a commit is built
 #   make clean       remove .venv, caches and out/
 
 SHELL := /bin/bash
-BIN := .venv/bin
-READY := .venv/ready
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+PYTHONS := 3.11 3.12 3.13 3.14
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check bench fuzz acceptance docs clean
+.PHONY: demo test check bench fuzz acceptance docs matrix dist clean
 
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
@@ -48,16 +52,34 @@ acceptance: $(READY)
 docs: $(READY)
 	$(BIN)/parc rules --pages docs/rules
 
+matrix:
+	@set -e; for version in $(PYTHONS); do \
+	    if python$$version -c 'import venv, ensurepip' 2>/dev/null; \
+	    then $(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON=python$$version; \
+	    else echo "python$$version is not installed: left out"; fi; \
+	done
+
+# Times in archives are the commit's. The bill lists what an installation of the wheel brings along.
+dist: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct)
+dist: $(READY)
+	rm -rf dist build
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	umask 022; $(BIN)/python -m build --outdir dist
+	$(BIN)/python -m venv --without-pip build/installed
+	$(BIN)/python -m pip --python build/installed install --quiet dist/*.whl
+	$(BIN)/cyclonedx-py environment build/installed --pyproject pyproject.toml --output-reproducible \
+	    --output-file dist/parc-compiler.cdx.json
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build out *.egg-info
+	rm -rf .venv .venv-3.* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist out *.egg-info
 
 # A candidate may be there and still fail, as a pyenv shim without its version does; so each is asked to run.
 $(READY): pyproject.toml
 	@set -e; \
 	for python in $(or $(PYTHON),$(CANDIDATES)); do \
 	    "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
-	    echo "setting up .venv with $$("$$python" --version)"; \
-	    "$$python" -m venv --clear .venv; \
+	    echo "setting up $(VENV) with $$("$$python" --version)"; \
+	    "$$python" -m venv --clear $(VENV); \
 	    $(BIN)/python -m pip install --quiet --editable '.[test]'; \
 	    touch $@; exit 0; \
 	done; \
