@@ -3,7 +3,7 @@
 #   make demo        compile an example for every backend and print its plan
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions and choices on published runs
-#   make fuzz        give the readers of launch files 100,000 hostile texts
+#   make fuzz        give the readers of launch files 100,000 hostile texts, and kill writers at each of their system calls
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make matrix      make test on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
@@ -43,6 +43,7 @@ bench: $(READY)
 
 # The same inputs each time; a quarter of them of each kind of file.
 fuzz: $(READY)
+	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
 	PARC_FUZZ_INPUTS=25000 $(BIN)/python -m pytest --numprocesses auto tests/lint/test_fuzz_readers.py
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.

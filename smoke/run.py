@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -102,7 +103,10 @@ class Prepared:
 
 
 def smoke(plan: Plan, request: Request) -> Outcome:
-    """Shrinks, emits and trains a plan. Raises JobError where the emitter refuses what the solver chose."""
+    """Shrinks, emits and trains a plan.
+
+    Raises JobError where the emitter refuses what the solver chose, OSError where files cannot be written.
+    """
     mark = new_mark()
     with terminable(), _folder(request.keep, mark) as folder:
         ready = prepare(plan, request, folder)
@@ -158,7 +162,8 @@ def _environment(framework: SmokeRun, job: Job, request: Request, folder: Path) 
         (folder / kind).mkdir(exist_ok=True)
     for name, module in (("torchrun", "-m torch.distributed.run "), ("python", "")):
         command = folder / "commands" / name
-        command.write_text(f'#!/bin/sh\nexec "{request.interpreter.path}" {module}"$@"\n')
+        path = shlex.quote(request.interpreter.path)
+        command.write_text(f'#!/bin/sh\nexec {path} {module}"$@"\n')
         command.chmod(0o755)
     given = {
         "PATH": _path(request.interpreter, folder / "commands", inherited.get("PATH", os.defpath)),

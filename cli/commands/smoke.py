@@ -6,9 +6,11 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
+from parc.dsl.inputs.files import reason_of
 
 from .. import codes
 from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
@@ -101,8 +103,11 @@ def _smoked(plan: Plan, request: Request) -> Outcome:
 
     from ..printing.terminal import progress
 
-    with progress(f"{plan.target}: training"):
-        return smoke(plan, request)
+    try:
+        with progress(f"{plan.target}: training"):
+            return smoke(plan, request)
+    except OSError as error:
+        raise JobError([_unusable(request.keep or Path(gettempdir()), error)]) from None
 
 
 def _refuse_used(folder: Path | None) -> None:
@@ -112,14 +117,17 @@ def _refuse_used(folder: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         used = any(folder.iterdir())
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        message = f"cannot use the folder `{folder}`: {reason}"
-        raise JobError([Diagnostic(codes.FOLDER_IN_USE, message)]) from error
+        raise JobError([_unusable(folder, error)]) from error
     if used:
         message = f"the folder `{folder}` is not empty"
         raise JobError(
             [Diagnostic(codes.FOLDER_IN_USE, message, help="name a new folder with --keep")]
         )
+
+
+def _unusable(folder: Path, error: OSError) -> Diagnostic:
+    message = f"cannot use the folder `{folder}`: {reason_of(error)}"
+    return Diagnostic(codes.FOLDER_IN_USE, message)
 
 
 def _interpreters(paths: list[str], gpus: bool) -> list[Interpreter]:

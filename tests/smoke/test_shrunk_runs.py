@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -62,7 +63,7 @@ def fake_python(folder: Path, steps: int, slope: float, end: str) -> Interpreter
     program = folder / "launcher.py"
     program.write_text(LAUNCHER.format(steps=steps, slope=slope, end=textwrap.dedent(end)))
     python = folder / "python"
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{program}" "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" {shlex.quote(str(program))} "$@"\n')
     python.chmod(0o755)
     return Interpreter(str(python), HERE.packages, 0)
 
@@ -244,3 +245,37 @@ def test_the_report_as_json_and_the_files_that_are_kept(
     assert (kept / "deepspeed" / "deepspeed" / "train.py").exists()
     assert not (kept / "deepspeed" / "scratch").is_symlink()
     assert re.search(r"loss falls from 5\.900", made["verdict"])
+
+
+def test_the_path_of_a_python_is_no_code(tmp_path: Path) -> None:
+    odd = tmp_path / 'it\'s "$(touch pwned)" `touch pwned`'
+    odd.mkdir()
+    outcome = trained(odd, keep=tmp_path / "kept")
+    assert [step.number for step in outcome.steps] == [1, 2, 3, 4]
+    assert not [*tmp_path.rglob("pwned")]
+
+
+def test_a_disk_that_takes_no_file_is_said(tmp_path: Path) -> None:
+    """No file of this process may have more than a thousand bytes."""
+    words = [
+        "smoke",
+        "examples/gpt_125m.par",
+        "--target",
+        "deepspeed",
+        "--keep",
+        str(tmp_path / "kept"),
+    ]
+    program = f"""
+import resource, sys
+import parc.smoke
+from parc.__main__ import main
+from parc.smoke import Interpreter
+parc.smoke.look_into = lambda path, gpus: Interpreter(path, {dict(HERE.packages)}, 0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+sys.exit(main({words!r}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 2 and "PAR089" in done.stderr and "file too large" in done.stderr
+    assert "Traceback" not in done.stderr

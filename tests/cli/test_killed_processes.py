@@ -1,0 +1,131 @@
+"""`parc compile` and `parc lint --fix` are killed by strace at system calls that change files.
+
+A sample of the calls here; `make fuzz` takes every one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from parc.__main__ import main
+from parc.writing.folder_swap import recovered
+from tests.cli.test_single_file import BAD, FIXED
+
+#: Calls that change a file or a folder, or promise that it has been changed.
+CALLS = (
+    "openat,write,pwrite64,ftruncate,truncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,"
+    "mkdir,mkdirat,rmdir,chmod,fchmod,fchmodat,fsync,fdatasync,flock"
+)
+SAMPLE = None if os.environ.get("PARC_KILLS") == "all" else 6
+KILLED = -9
+JOB = """
+model gpt_125m from std.gpt_125m {}
+cluster desk from std.dgx_a100 { gpus_per_node = 2 }
+train { seq_len = 2048; global_batch = 256; steps = STEPS }
+target megatron { data = synthetic }
+"""
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("strace") or subprocess.run(["strace", "-qq", "true"]).returncode != 0,
+    reason="strace is not installed, or may not trace here",
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """The n-th call of its name."""
+
+    name: str
+    number: int
+
+
+def traced(arguments: list[str], *options: str) -> int:
+    """`parc` under strace: its exit code, negative where a signal ended it."""
+    command = ["strace", "-qq", "-y", "-e", f"trace={CALLS}", *options]
+    program = [sys.executable, "-m", "parc", *arguments]
+    return subprocess.run([*command, *program], capture_output=True).returncode
+
+
+def calls_at(place: Path, arguments: list[str], log: Path) -> list[Call]:
+    """The calls of a run that name `place` or an open file below it and may change something."""
+    assert traced(arguments, "-o", str(log)) in (0, 1)
+    numbers: Counter[str] = Counter()
+    found = []
+    for line in log.read_text(errors="replace").splitlines():
+        name, _, rest = line.partition("(")
+        numbers[name] += 1
+        reads = name == "openat" and not re.search("O_CREAT|O_WRONLY|O_RDWR", rest)
+        if str(place) in rest and not reads:
+            found.append(Call(name, numbers[name]))
+    return found
+
+
+def killed(arguments: list[str], calls: list[Call], log: Path, seed: int) -> Iterator[Call]:
+    """Runs the command once for each call, or for a sample, killed as it makes it."""
+    chosen = calls if SAMPLE is None else random.Random(seed).sample(calls, SAMPLE)
+    for call in chosen:
+        strike = f"inject={call.name}:signal=KILL:when={call.number}"
+        if traced(arguments, "-o", str(log), "-e", strike) == KILLED:
+            yield call
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_killed_compile_leaves_old_or_new(tmp_path: Path) -> None:
+    job, out, old = tmp_path / "job.par", tmp_path / "out", tmp_path / "old"
+    log = tmp_path / "log"
+    compiling = ["compile", str(job), "-o", str(out)]
+    job.write_text(JOB.replace("STEPS", "100"))
+    assert main(compiling) == 0
+    shutil.copytree(out, old)
+    job.write_text(JOB.replace("STEPS", "200"))
+    calls = calls_at(out, compiling, log)
+    new = tree(out)
+    assert len(calls) > 30 and {"fsync", "unlinkat"} <= {call.name for call in calls}
+    struck = 0
+    shutil.rmtree(out)
+    shutil.copytree(old, out)
+    for call in killed(compiling, calls, log, 5):
+        with recovered(out):
+            pass
+        assert tree(out) in (tree(old), new), call
+        struck += 1
+        shutil.rmtree(out)
+        shutil.copytree(old, out)
+    assert struck > (len(calls) if SAMPLE is None else SAMPLE) // 2
+    assert main(compiling) == 0 and tree(out) == new
+
+
+def test_a_killed_fix_leaves_old_or_new(tmp_path: Path) -> None:
+    script, log = tmp_path / "scripts" / "a.sh", tmp_path / "log"
+    script.parent.mkdir()
+    fixing = ["lint", "--fix", str(script)]
+    script.write_text(BAD)
+    calls = calls_at(script.parent, fixing, log)
+    assert script.read_text() == FIXED and len(calls) >= 4
+    script.write_text(BAD)
+    struck = 0
+    for call in killed(fixing, calls, log, 6):
+        assert script.read_text() in (BAD, FIXED), call
+        main(fixing)
+        assert tree(script.parent) == {"a.sh": FIXED.encode()}
+        script.write_text(BAD)
+        struck += 1
+    assert struck >= 3
