@@ -1,6 +1,5 @@
 """How launch files of a framework are recognised, read and described: what `Backend.reader` declares."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -48,13 +47,13 @@ def nothing(config: LaunchConfig) -> Values:
 class ConfigFile:
     """A kind of configuration file that is a job even where no command names it.
 
-    `jobs(path, text, texts)` reads one such file among all `texts`. `telling` finds it by its text when a
-    folder is searched; without it only files that the user names are read.
+    `jobs(path, text, texts)` reads one such file among all `texts`. When a folder is searched, `tells` says
+    of a text whether it is one; without it only files that the user names are read.
     """
 
     suffix: str
     jobs: Callable[[str, str, Mapping[str, str]], Iterator[LaunchConfig]]
-    telling: re.Pattern[str] | None = None
+    tells: Callable[[str], bool] | None = None
 
 
 @dataclass(frozen=True)

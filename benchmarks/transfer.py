@@ -128,8 +128,8 @@ def split(site: Site, count: int, seed: int) -> tuple[Site, Site]:
 
 def calibrated(logs: Site, site: Site) -> Posterior:
     """What `parc calibrate` finds from the logs, within what is possible on all clusters of the site."""
-    low = np.max([run.bounds[0] for run in site], axis=0)
-    high = np.min([run.bounds[1] for run in site], axis=0)
+    low = np.stack([run.bounds[0] for run in site]).max(axis=0)
+    high = np.stack([run.bounds[1] for run in site]).min(axis=0)
     return posterior([run.observation for run in logs], (low, high))
 
 

@@ -77,5 +77,11 @@ class Finding:
         return self.diagnostic.code
 
     @property
+    def file(self) -> str:
+        """The name of the file that it is about."""
+        span = self.diagnostic.span
+        return span.source.name if span else self.path
+
+    @property
     def severity(self) -> Severity:
         return self.diagnostic.severity

@@ -1,6 +1,7 @@
 """`LaunchConfig`s -> findings: every rule over every job, less what is suppressed or not selected."""
 
 import fnmatch
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,9 +11,10 @@ from ..dsl.diagnostics import Diagnostic, Note, Severity
 from ..dsl.hardware import Cluster
 from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
+from .accepted.exceptions import Excused
+from .accepted.ignore_comments import Ignore, Ignores
 from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Finding, Skipped
-from .ignore_comments import Ignore, Ignores
 from .rule import Rule
 from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
 
@@ -25,6 +27,8 @@ class LintOptions:
 
     `job` and `cluster` are those that the files are meant for. `select`, `ignore` and the values of
     `per_file` (file pattern -> rules to ignore there) are codes, names, or starts of codes (`PAR6`).
+    `severities`: code, name or start of a code -> its level here. `rules`: the newest dated set of rules that
+    speaks, such as 2026-11. `exceptions` and `baseline` (how often a fingerprint was there) are accepted.
     `versions`: framework -> the release to judge for. `arguments` are those of the script.
     """
 
@@ -33,6 +37,10 @@ class LintOptions:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    rules: str | None = None
+    exceptions: tuple[Excused, ...] = ()
+    baseline: Counter[str] | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     require_complete: bool = False
     arguments: tuple[str, ...] = ()
@@ -74,12 +82,12 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
             if isinstance(outcome, Skipped):
                 skipped[rule.code] = skipped.get(rule.code, frozenset()) | outcome.facts
                 continue
-            found = _finding(launch, rule, outcome)
+            found = _finding(launch, rule, outcome, options)
             if not ignores.hide(found) and not _ignored_in_file(rule, found, options):
                 kept.append(found)
     if _wanted(UNUSED_IGNORE, options):
         unused = (each for each in ignores.unused() if not _unselected(each, options))
-        kept += [_finding(launch, UNUSED_IGNORE, each.complaint()) for each in unused]
+        kept += [_finding(launch, UNUSED_IGNORE, each.complaint(), options) for each in unused]
     return Judged(config, tuple(sorted(dict.fromkeys(kept), key=_order)), skipped)
 
 
@@ -90,11 +98,17 @@ def _written(config: LaunchConfig) -> dict[str, str]:
 
 
 def _wanted(rule: Rule, options: LintOptions) -> bool:
-    if _named(rule, options.ignore):
+    if _named(rule, options.ignore) or (options.rules and rule.since > options.rules):
         return False
     if rule.asked and not (options.require_complete and rule is UNKNOWN_FACT):
         return any(current(name) in (rule.code, rule.name) for name in options.select)
     return not options.select or _named(rule, options.select)
+
+
+def _level(rule: Rule, options: LintOptions) -> Severity | None:
+    """The project's level of a rule; the longest name that fits decides."""
+    fitting = [name for name in options.severities if _named(rule, [name])]
+    return options.severities[max(fitting, key=len)] if fitting else None
 
 
 def _named(rule: Rule, names: Iterable[str]) -> bool:
@@ -111,17 +125,17 @@ def _unselected(ignore: Ignore, options: LintOptions) -> bool:
 
 
 def _ignored_in_file(rule: Rule, found: Finding, options: LintOptions) -> bool:
-    span = found.diagnostic.span
-    path = span.source.name if span else found.path
     return any(
-        fnmatch.fnmatch(path, pattern) and _named(rule, names)
+        fnmatch.fnmatch(found.file, pattern) and _named(rule, names)
         for pattern, names in options.per_file.items()
     )
 
 
-def _finding(launch: LaunchedJob, rule: Rule, complaint: Complaint) -> Finding:
+def _finding(
+    launch: LaunchedJob, rule: Rule, complaint: Complaint, options: LintOptions
+) -> Finding:
     notes = tuple(Note(each.message, launch.span(each.at)) for each in complaint.related)
-    severity = complaint.severity or rule.severity
+    severity = _level(rule, options) or complaint.severity or rule.severity
     span = launch.span(complaint.at)
     diagnostic = Diagnostic(rule.code, complaint.message, span, severity, notes, complaint.help)
     path = span.source.name if span else launch.path

@@ -1,31 +1,44 @@
 """`[tool.parc]` of pyproject.toml, or parc.toml, above the current folder -> settings of `parc lint`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..dsl.codes import NOT_UTF8, SYNTAX, UNKNOWN_NAME, WRONG_KIND
-from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from ..dsl.diagnostics import Diagnostic, JobError, Severity, did_you_mean
 from ..dsl.inputs.documents import LONGEST_TOML, toml_table
 from ..dsl.inputs.files import bytes_of, reason_of
 from .finding import LEVELS
+from .rule import FIRST
 
-_LISTS = ("select", "ignore")
-_TEXTS = ("fail-on", "cluster", "spec")
-_TABLES = ("per-file-ignores", "framework-version", "env")
+_LISTS = ("select", "ignore", "exclude")
+_TEXTS = ("fail-on", "cluster", "spec", "rules", "baseline", "exceptions")
+_TABLES = ("per-file-ignores", "severity", "framework-version", "env")
+_SEVERITIES = LEVELS[:-1]
+_DATED = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True)
 class ProjectSettings:
-    """A project's settings; the command line overrides them."""
+    """A project's settings; the command line overrides them. Paths in them are below `folder`.
 
+    `rules` is a dated set, such as 2026-11: rules that came later do not speak.
+    """
+
+    folder: Path = field(default_factory=Path)
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     fail_on: str | None = None
     cluster: str | None = None
     spec: str | None = None
+    rules: str | None = None
+    baseline: Path | None = None
+    exceptions: Path | None = None
     per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,13 +74,22 @@ def _settings(path: Path, table: Any) -> ProjectSettings:
     problems = [problem for key, value in table.items() if (problem := _problem(path, key, value))]
     if problems:
         raise JobError(problems)
+    files = {
+        name: path.parent / table[name] for name in ("baseline", "exceptions") if name in table
+    }
     return ProjectSettings(
+        folder=path.parent,
         select=tuple(table.get("select", ())),
         ignore=tuple(table.get("ignore", ())),
+        exclude=tuple(table.get("exclude", ())),
         fail_on=table.get("fail-on"),
         cluster=table.get("cluster"),
         spec=table.get("spec"),
+        rules=table.get("rules"),
+        baseline=files.get("baseline"),
+        exceptions=files.get("exceptions"),
         per_file=table.get("per-file-ignores", {}),
+        severities=table.get("severity", {}),
         versions=table.get("framework-version", {}),
         environment=table.get("env", {}),
     )
@@ -85,9 +107,21 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
     if key == "fail-on" and value not in LEVELS:
         help_text = did_you_mean(value, LEVELS) or f"one of {', '.join(LEVELS)}"
         return Diagnostic(WRONG_KIND, f"`{path}`: `fail-on` is no level: `{value}`", help=help_text)
+    if key == "rules" and not _DATED.fullmatch(value):
+        message = f"`{path}`: `rules` is no year and month: `{value}`"
+        return Diagnostic(WRONG_KIND, message, help=f'such as rules = "{FIRST}"')
+    if key == "severity" and (wrong := _no_level(value)):
+        help_text = did_you_mean(wrong, _SEVERITIES) or f"one of {', '.join(_SEVERITIES)}"
+        message = f"`{path}`: `severity` has no level `{wrong}`"
+        return Diagnostic(WRONG_KIND, message, help=help_text)
     if key in _TABLES and not _table(key, value):
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no table of the right kind")
     return None
+
+
+def _no_level(table: Any) -> str | None:
+    levels = table.values() if isinstance(table, dict) else ()
+    return next((str(level) for level in levels if level not in _SEVERITIES), None)
 
 
 def _texts(value: Any) -> bool:

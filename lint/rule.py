@@ -12,6 +12,8 @@ from .finding import Complaint, Skipped
 
 Check = Callable[[LaunchedJob], Iterator[Complaint | Skipped]]
 
+#: The first dated set of rules.
+FIRST = "2026-11"
 #: The headings of a page, in order; What is the text before the first of them.
 HEADINGS = ("Why", "Bad", "Good")
 #: A file of an example that is the job, not one of the launch files.
@@ -25,7 +27,7 @@ class Rule:
     """`file` is the name of the example's file, where the example does not name its files itself.
 
     `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
-    they are selected by name.
+    they are selected by name. `since` is the dated set of rules in which it first spoke, a year and a month.
     """
 
     code: str
@@ -38,6 +40,7 @@ class Rule:
     file: str
     options: tuple[str, ...] = ()
     asked: bool = False
+    since: str = FIRST
 
     @property
     def page(self) -> dict[str, str]:
@@ -75,4 +78,5 @@ def rule_of(module: ModuleType) -> Rule:
         file=getattr(module, "FILE", "train.sh"),
         options=getattr(module, "OPTIONS", ()),
         asked=getattr(module, "ASKED", False),
+        since=getattr(module, "SINCE", FIRST),
     )

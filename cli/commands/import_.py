@@ -14,7 +14,7 @@ from parc.dsl.inputs.documents import json_value
 
 from .. import codes
 from .job_arguments import output_path
-from .lint import pair
+from .lint_arguments import pair
 
 if TYPE_CHECKING:
     from parc.reading.facts import Setting

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Namespace
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
-from parc.dsl.inputs.files import current_folder, first_bytes
+from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.inputs.files import MOST_BYTES, current_folder, first_bytes
 from parc.lint.finding import LEVELS
 
 from .. import codes
 from ..printing.terminal import print_text
+from .lint_arguments import arguments as arguments
 from .rules import explained, no_rule
 
 if TYPE_CHECKING:
@@ -25,58 +26,7 @@ if TYPE_CHECKING:
     from parc.lint.project_settings import ProjectSettings
 
 NAME = "lint"
-FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
-
-
-def arguments(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    add("paths", nargs="*", metavar="FILE", help="a launch file, or a folder to search")
-    add("--spec", metavar="JOB", help="the job that the files should run: says where they drift")
-    add("--cluster", metavar="NAME", help="where they run, such as std.h100_pod: checks memory")
-    for name, what in (("select", "only these rules"), ("ignore", "not these rules")):
-        add(f"--{name}", action="append", default=[], type=names, metavar="RULES", help=what)
-    add("--fail-on", choices=LEVELS, help="exit 1 from this level on; error unless given")
-    add("--format", choices=FORMATS, default="text", help="how to print; text unless given")
-    add("--facts", action="store_true", help="print what was read of every job")
-    add("--fix", action="store_true", help="change the files where there is one safe cure")
-    add("--diff", action="store_true", help="with --fix: print the changes, write nothing")
-    add("--skip-others", action="store_true", help="leave out named files that are no launch files")
-    add("--require-complete", action="store_true", help="an unknown fact is an error")
-    add(
-        "--framework-version",
-        action="append",
-        default=[],
-        type=version,
-        metavar="NAME=VERSION",
-        help="the release to judge for, such as megatron=0.19",
-    )
-    add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")
-    add("--explain", metavar="RULE", help="print the page of a rule")
-    parser.epilog = "arguments behind -- are those of the script"
-
-
-def names(text: str) -> list[str]:
-    return [name for name in text.replace(",", " ").split() if name]
-
-
-def pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise ArgumentTypeError(f"`{text}` is not NAME=VALUE")
-    return name, value
-
-
-def version(text: str) -> tuple[str, str]:
-    from parc.backends import BACKENDS
-    from parc.lint.facts.versions import is_version
-
-    name, value = pair(text)
-    if name not in BACKENDS:
-        help_text = did_you_mean(name, BACKENDS) or ", ".join(BACKENDS)
-        raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
-    if not is_version(value):
-        raise ArgumentTypeError(f"`{value}` is no version such as 0.19")
-    return name, value
+STANDARD_INPUT = "-"
 
 
 def run(arguments: Namespace) -> int:
@@ -89,6 +39,8 @@ def run(arguments: Namespace) -> int:
 
     config = load_project_settings(current_folder())
     judged = _judged(arguments, config)
+    if arguments.write_baseline:
+        return _write_baseline(arguments.write_baseline, judged)
     if arguments.fix or arguments.diff:
         judged = _fix(arguments, config, judged)
     _print(arguments, judged)
@@ -96,35 +48,64 @@ def run(arguments: Namespace) -> int:
 
 
 def _judged(arguments: Namespace, config: ProjectSettings) -> list[Judged]:
-    from parc.lint.files import read_texts
+    from parc.lint.accepted.said import said
     from parc.lint.run import lint_texts
 
     options = _options(arguments, config)
-    found = read_texts(arguments.paths, arguments.skip_others)
-    if found.unreadable:
-        raise JobError(found.unreadable)
-    if not found.texts and not arguments.skip_others:
+    texts = _texts(arguments, config)
+    if not texts and not arguments.skip_others:
         message = f"no launch file in {', '.join(f'`{path}`' for path in arguments.paths)}"
         help_text = "name the files; folders are searched for what starts or configures training"
         raise JobError([Diagnostic(codes.NO_FILES, message, help=help_text)])
     environment = {**config.environment, **dict(arguments.env)}
-    return lint_texts(found.texts, options, environment, tuple(arguments.script))
+    return said(lint_texts(texts, options, environment, tuple(arguments.script)), options)
+
+
+def _texts(arguments: Namespace, config: ProjectSettings) -> dict[str, str]:
+    """What is to be judged, by name: files, those in folders, and standard input, where it is - ."""
+    from parc.lint.discovery import Left
+    from parc.lint.files import read_texts
+
+    given = Left(patterns=tuple(arguments.exclude))
+    left = Left(config.folder, config.exclude) if not arguments.exclude else given
+    paths = [path for path in arguments.paths if path != STANDARD_INPUT]
+    found = read_texts(paths, arguments.skip_others, left)
+    if found.unreadable:
+        raise JobError(found.unreadable)
+    if paths != arguments.paths:
+        found.texts[arguments.stdin_filename] = _standard_input()
+    return found.texts
+
+
+def _standard_input() -> str:
+    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES or b"\0" in data:
+        message = f"standard input is no launch file: over {MOST_BYTES:,} bytes, or binary"
+        raise JobError([Diagnostic(codes.NO_FILES, message)])
+    return data.decode("utf-8-sig", errors="replace")
 
 
 def _options(arguments: Namespace, config: ProjectSettings) -> LintOptions:
+    from parc.lint.accepted.baseline import load_baseline
+    from parc.lint.accepted.exceptions import load_exceptions
     from parc.lint.judging import LintOptions
 
+    baseline = None if arguments.write_baseline else arguments.baseline or config.baseline
     select, ignore = (
         tuple(name for given in lists for name in given)
         for lists in (arguments.select, arguments.ignore)
     )
-    _refuse_unknown((*select, *ignore, *config.select, *config.ignore))
+    _refuse_unknown((*select, *ignore, *config.select, *config.ignore, *config.severities))
     return LintOptions(
         job=_spec(arguments.spec or config.spec),
         cluster=_cluster(arguments.cluster or config.cluster),
         select=select or tuple(config.select),
         ignore=(*ignore, *config.ignore),
         per_file=config.per_file,
+        severities=config.severities,
+        rules=config.rules,
+        exceptions=load_exceptions(config.exceptions) if config.exceptions else (),
+        baseline=None if baseline is None else load_baseline(baseline),
         versions={**config.versions, **dict(arguments.framework_version)},
         require_complete=arguments.require_complete,
     )
@@ -167,12 +148,32 @@ def _cluster(name: str | None) -> Cluster | None:
 def _print(arguments: Namespace, judged: list[Judged]) -> None:
     from parc.lint.formats import FORMATS as PRINTERS
     from parc.lint.formats.facts import facts_text
+    from parc.lint.formats.statistics import statistics, statistics_json
 
     if arguments.diff:
+        return
+    if arguments.statistics:
+        print(statistics_json(judged) if arguments.format == "json" else statistics(judged))
         return
     if arguments.facts and arguments.format in ("text", "concise"):
         print(facts_text(judged))
     print(PRINTERS[arguments.format](judged))
+
+
+def _write_baseline(path: Path, judged: list[Judged]) -> int:
+    from parc.lint.accepted.baseline import baseline_text, is_baseline
+    from parc.lint.accepted.said import unique
+    from parc.lint.formats.text import counted
+
+    from ..writing.single_file import refuse, replace
+
+    found = unique(judged)
+    refuse(path, is_baseline, force=False)
+    replace(path, baseline_text(found))
+    print_text(
+        f"{path}: {counted(len(found), 'finding')}, which --baseline {path} does not say again"
+    )
+    return 0
 
 
 def _fix(arguments: Namespace, config: ProjectSettings, judged: list[Judged]) -> list[Judged]:

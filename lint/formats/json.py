@@ -6,15 +6,16 @@ from typing import Any
 
 from ...dsl.diagnostics import Note
 from ...reading.facts import Fact, Unknown
+from ..accepted.said import unique
 from ..finding import Finding
 from ..judging import Judged
-from .text import findings, position
+from .text import position
 
 
 def as_json(judged: Sequence[Judged]) -> str:
     value = {
         "files": [_file(each) for each in judged],
-        "findings": [_finding(found) for found in findings(judged)],
+        "findings": [_finding(found) for found in unique(judged)],
     }
     return json.dumps(value, indent=2, ensure_ascii=False)
 

@@ -3,25 +3,29 @@
 import json
 import os
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
 from ...dsl.diagnostics import Note, Span
 from ...reading.facts import Unknown
+from ..accepted.baseline import fingerprint
+from ..accepted.said import unique
 from ..finding import Finding
 from ..judging import Judged
+from ..rule_page import page
 from ..rules import RULES
-from .text import findings, position
+from .text import position
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def sarif(judged: Sequence[Judged]) -> str:
-    found = findings(judged)
+    found = unique(judged)
     codes = sorted({each.code for each in found})
     run = {
-        "tool": {"driver": {"name": "parc", "rules": [_rule(code) for code in codes]}},
+        "tool": {"driver": _driver(codes)},
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, codes) for each in found],
         "invocations": [
@@ -31,6 +35,16 @@ def sarif(judged: Sequence[Judged]) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
+def _driver(codes: Sequence[str]) -> dict[str, Any]:
+    release = version("parc-compiler")
+    return {
+        "name": "parc",
+        "version": release,
+        "semanticVersion": release,
+        "rules": [_rule(code) for code in codes],
+    }
+
+
 def _rule(code: str) -> dict[str, Any]:
     rule = next(rule for rule in RULES if rule.code == code)
     return {
@@ -38,7 +52,7 @@ def _rule(code: str) -> dict[str, Any]:
         "name": rule.name,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.page["What"]},
-        "help": {"text": rule.page["Why"]},
+        "help": {"text": rule.page["Why"], "markdown": page(rule)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 
@@ -54,6 +68,7 @@ def _result(found: Finding, codes: Sequence[str]) -> dict[str, Any]:
         "message": {"text": diagnostic.message + help_text},
         "locations": [_location(diagnostic.span, *position(found))],
         "relatedLocations": [_related(note) for note in related],
+        "partialFingerprints": {"parcFinding/v1": fingerprint(found)},
     }
 
 

@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+import parc
 from parc.__main__ import main
 from parc.lint.rule_page import page
 from parc.lint.rules import RULES
-from tests.support.linted import GOOD, Captured, findings, lint
+from tests.support.linted import BAD, GOOD, Captured, findings, lint
 
 
 def test_the_message_has_numbers_places_and_help(capsys: Captured) -> None:
@@ -56,6 +57,29 @@ def test_formats_for_machines_are_well_formed(capsys: Captured) -> None:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
         region = result["locations"][0]["physicalLocation"]["region"]
         assert region["startLine"] >= 1 and region["endColumn"] > region["startColumn"]
+        assert len(result["partialFingerprints"]["parcFinding/v1"]) == 64
+    assert run["tool"]["driver"]["version"] == parc.__version__
+
+
+def test_code_scanning_knows_a_finding_that_has_moved(capsys: Captured) -> None:
+    def fingerprints(text: str) -> list[str]:
+        Path("one.sh").write_text(text)
+        lint("one.sh", "--format", "sarif", "--select", "PAR101")
+        (run,) = json.loads(capsys.readouterr().out)["runs"]
+        return [each["partialFingerprints"]["parcFinding/v1"] for each in run["results"]]
+
+    (before,) = fingerprints(BAD)
+    assert fingerprints(BAD.replace("torchrun", "set -e\ntorchrun", 1)) == [before]
+    assert fingerprints(BAD.replace("--nproc-per-node 8", "--nproc-per-node 4")) != [before]
+
+
+def test_many_findings_end_with_their_causes(capsys: Captured) -> None:
+    for number in range(12):
+        Path(f"{number}.sh").write_text(BAD)
+    lint(*(f"{number}.sh" for number in range(12)), "--format", "concise", "--select", "PAR101")
+    assert "most often: 12 × PAR101 world-size\n12 errors" in capsys.readouterr().out
+    lint("0.sh", "--format", "concise", "--select", "PAR101")
+    assert "most often" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["PAR101", "world-size"])

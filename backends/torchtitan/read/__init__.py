@@ -1,22 +1,20 @@
 """torchtitan's TOML files, Python configurations, commands and logs -> facts in the compiler's words."""
 
-import re
-
 from ...reader import ConfigFile, Reader
 from .described import model, train
+from .discovered import is_config
 from .expressed import unexpressed
 from .jobs import alone, alone_in_python, job
 from .log import read_log
 from .target_block import options
 
-SECTIONS = "training|parallelism|experimental|activation_checkpoint"
 #: What the emitted scripts set.
 VARIABLES = frozenset({"PYTORCH_ALLOC_CONF", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"})
 READER = Reader(
     recognise=job,
     log=read_log,
     configs=(
-        ConfigFile("toml", alone, re.compile(rf"(?m)^\s*\[(?:{SECTIONS})\]")),
+        ConfigFile("toml", alone, is_config),
         ConfigFile("py", alone_in_python),
     ),
     model=model,

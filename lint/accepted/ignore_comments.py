@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..compiler.codes import RETIRED, change, current
-from .finding import Complaint, Finding, Place
+from ...compiler.codes import RETIRED, change, current
+from ..finding import Complaint, Finding, Place
 
 _COMMENT = re.compile(r"(?:^|\s)#\s*parc:\s*ignore\[(?P<codes>[^\]\n]*)\]")
 

@@ -1,0 +1,138 @@
+"""Folders -> their launch files: what starts or configures training, less what is left out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..backends import BACKENDS
+from ..backends.launch_files import config_files
+from ..backends.reader import ConfigFile
+from ..dsl.inputs.files import first_bytes, text_of
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+#: Bytes of a file in a folder by which it is recognised as a launch file.
+_SNIFFED_BYTES = 256 * 1024
+_SKIPPED_FOLDERS = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox"}
+_SCRIPTS = {
+    "", ".sh", ".bash", ".zsh", ".ksh", ".slurm", ".sbatch", ".sl", ".sub", ".job", ".batch", ".pbs", ".qsub",
+    ".lsf",
+}  # fmt: skip
+#: Directives of batch systems, launchers, and programs whose name says that they train, behind an interpreter
+#: or a launcher of one's own.
+_LAUNCHES = (
+    r"^#SBATCH\s+-|^#PBS\s+-|^#BSUB\s+-"
+    r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:-|\S+\.py)|\baccelerate\s+launch\b"
+    r"|\b(?:llamafactory-cli|axolotl|swift|xtuner|tune)\s+(?:train|pt|sft|rlhf|run)\b"
+    r"|\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b[^\n#]*"
+    r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w+)?(?:\.py\b|\s|$)"
+)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a search leaves out: `patterns` are those of .gitignore, below `root`."""
+
+    root: Path = field(default_factory=Path)
+    patterns: tuple[str, ...] = ()
+
+    def out(self, path: str) -> bool:
+        """Whether a pattern names this file, or a folder that it is in; a folder's path ends with /."""
+        return bool(self.patterns) and _says(_spec(self.patterns), self.root, path) is True
+
+
+def within(folder: str, left: Left) -> Iterator[str]:
+    """The launch files below a folder, in order of their names; links to folders are not followed."""
+    ignores = _above(Path(folder).absolute())
+    for root, folders, names in os.walk(folder):
+        here = [*(each for each in ignores if _below(root, each.root)), *_own(Path(root))]
+        ignores = [*(each for each in ignores if each not in here), *here]
+        kept = (name for name in folders if name not in _SKIPPED_FOLDERS)
+        folders[:] = sorted(
+            each for each in kept if not _out(os.path.join(root, each, ""), here, left)
+        )
+        for name in sorted(names):
+            path = os.path.normpath(os.path.join(root, name))
+            if os.path.isfile(path) and not _out(path, here, left) and is_launch_file(path):
+                yield path
+
+
+def _out(path: str, ignores: Iterable[Left], left: Left) -> bool:
+    """The file nearest to the path decides, and in it the last pattern, as in git."""
+    if left.out(path):
+        return True
+    said = [_says(_spec(each.patterns), each.root, path) for each in ignores]
+    return next((one for one in reversed(said) if one is not None), False)
+
+
+def _says(spec: GitIgnoreSpec, root: Path, path: str) -> bool | None:
+    """Whether patterns below `root` ignore a path; None where none of them names it."""
+    relative = os.path.relpath(path, root)
+    if relative.startswith(os.pardir) or relative == os.curdir:
+        return None
+    name = relative.replace(os.sep, "/") + ("/" if path.endswith(os.sep) else "")
+    return spec.check_file(name).include
+
+
+@cache
+def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(patterns)
+
+
+def _above(folder: Path) -> list[Left]:
+    """The .gitignore files of the folders above, from the root of the repository down."""
+    found: list[Left] = []
+    if (folder / ".git").exists():
+        return found
+    for place in folder.parents:
+        found = [*_own(place), *found]
+        if (place / ".git").exists():
+            return found
+    return []
+
+
+def _own(folder: Path) -> list[Left]:
+    try:
+        lines = text_of(folder / ".gitignore").splitlines()
+    except (OSError, ValueError):
+        return []
+    return [Left(folder.absolute(), tuple(lines))]
+
+
+def _below(path: str, root: Path) -> bool:
+    return Path(path).absolute().is_relative_to(root)
+
+
+def is_launch_file(path: str) -> bool:
+    """Whether a file starts training or configures it, by its first part."""
+    kind = Path(path).suffix.lower()
+    if kind not in _SCRIPTS and not any(each.tells for each in _config_kinds(kind)):
+        return False
+    try:
+        data = first_bytes(path, _SNIFFED_BYTES + 1)
+    except (OSError, ValueError):
+        return False
+    if b"\0" in data or (_config_kinds(kind) and len(data) > _SNIFFED_BYTES):
+        return False
+    return looks_like_launch(path, data.decode("utf-8", errors="replace"))
+
+
+def looks_like_launch(path: str, text: str) -> bool:
+    """Whether a script starts something, or a configuration file has what its framework's have."""
+    if kinds := _config_kinds(Path(path).suffix.lower()):
+        return any(kind.tells and kind.tells(text) for kind in kinds)
+    own = (backend.reader.telling for backend in BACKENDS.values() if backend.reader.telling)
+    return re.search("|".join([_LAUNCHES, *own]), text, re.MULTILINE) is not None
+
+
+def _config_kinds(suffix: str) -> list[ConfigFile]:
+    return config_files().get(suffix.removeprefix("."), [])
