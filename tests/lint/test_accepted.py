@@ -11,6 +11,9 @@ import pytest
 
 from parc.lint import judging
 from parc.lint.accepted.exceptions import excused, load_exceptions
+from parc.lint.finding import Finding
+from parc.lint.judging import LintOptions
+from parc.lint.rules import RULES
 from tests.support.linted import BAD, Captured, codes, findings, lint
 
 WORLD = "PAR101"
@@ -58,11 +61,11 @@ def test_exceptions_hide_end_and_idle(capsys: Captured, monkeypatch: pytest.Monk
     )
 
 
-def judging_findings(path: str) -> list[judging.Finding]:
+def judging_findings(path: str) -> list[Finding]:
     from parc.lint.accepted.said import unique
     from parc.lint.run import lint_paths
 
-    return unique(lint_paths(path, judging.LintOptions(select=(WORLD,)), {}))
+    return unique(lint_paths(path, LintOptions(select=(WORLD,)), {}))
 
 
 def test_exceptions_of_the_settings_are_read_beside_them(capsys: Captured) -> None:
@@ -106,9 +109,7 @@ def test_a_baseline_is_no_other_file(capsys: Captured) -> None:
 def test_rules_of_a_later_set_do_not_speak(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    later = [
-        replace(rule, since="2027-02") if rule.code == WORLD else rule for rule in judging.RULES
-    ]
+    later = [replace(rule, since="2027-02") if rule.code == WORLD else rule for rule in RULES]
     monkeypatch.setattr(judging, "RULES", later)
     assert WORLD in codes(capsys, "bad.sh")
     Path("parc.toml").write_text('rules = "2026-12"\n')
