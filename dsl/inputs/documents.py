@@ -1,21 +1,29 @@
-"""Texts of TOML, JSON and Python -> values and syntax trees, with bounded depth, time and memory.
+"""Texts of TOML, JSON, YAML and Python -> values and syntax trees, with bounded depth, time and memory.
 
 The libraries that read them are recursive, and tomllib's time and memory grow with the square of the parts of
 a dotted key; so what nobody writes by hand is refused before it is parsed.
 """
+
+from __future__ import annotations
 
 import ast
 import json
 import re
 import tomllib
 import warnings
+from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .files import TooLarge
 
+if TYPE_CHECKING:
+    import yaml
+
 #: Characters of the longest TOML; a configuration takes a few kilobytes.
 LONGEST_TOML = 256 * 1024
+#: Characters of the longest YAML; the reader in Python takes a second for it.
+LONGEST_YAML = 256 * 1024
 #: Lists in lists, tables in tables, and parts of one dotted key.
 DEEPEST = 32
 #: Expressions in expressions of Python.
@@ -54,6 +62,38 @@ def json_value(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def yaml_node(text: str) -> yaml.Node | None:
+    """The first document of a YAML text as nodes with their places, None for an empty one; nothing is built
+    of it, and an alias stands for its anchor without a copy. Raises `ValueError`."""
+    import yaml
+
+    if len(text) > LONGEST_YAML:
+        raise TooLarge(len(text), LONGEST_YAML)
+    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        if _yaml_depth(yaml.parse(text, Loader=kind)) > DEEPEST:
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep")
+        return next(iter(yaml.compose_all(text, Loader=kind)), None)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}: " if mark else ""
+        raise ValueError(f"{place}{getattr(error, 'problem', None) or error}") from None
+
+
+def _yaml_depth(events: Iterable[yaml.Event]) -> int:
+    """How deep collections are nested, up to one more than is read: libyaml's composer has no bound."""
+    import yaml
+
+    depth = deepest = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        deepest = max(deepest, depth)
+        if deepest > DEEPEST:
+            break
+    return deepest
 
 
 def python_module(text: str) -> ast.Module:

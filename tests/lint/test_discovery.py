@@ -23,6 +23,7 @@ LAUNCH = {
     "zero.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}',
     "plain.json": '{"train_batch_size": 8, "fp16": {"enabled": true}}',
     "broken.json": '{\n  "zero_optimization": {"stage": 2},,\n}',
+    "acc.yaml": "distributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 8\n",
     "titan.toml": "[model]\nname = 'llama3'\n[training]\nsteps = 5\n",
 }
 OTHERS = {
@@ -33,6 +34,7 @@ OTHERS = {
     "hf.json": '{"hidden_size": 4096, "train_batch_size": 8}',
     "list.json": '["zero_optimization"]',
     "project.toml": "[project]\nname = 'x'\n[build-system]\n[tool.black]\n[training]\nx = 1\n",
+    "values.yaml": "image: x\nargs: [torchrun, train.py]\ndistributed_type_of: x\n",
     "note.txt": "torchrun train.py\n",
 }
 

@@ -1,6 +1,7 @@
 """DeepSpeed configs, the commands that name them, parc's own train.py, and its log -> facts."""
 
 from ...reader import ConfigFile, Reader
+from . import accelerate
 from .described import model, train
 from .discovered import is_config
 from .expressed import unexpressed
@@ -13,7 +14,11 @@ VARIABLES = frozenset({"PYTORCH_CUDA_ALLOC_CONF", "TORCH_ELASTIC_SHUTDOWN_TIMEOU
 READER = Reader(
     recognise=job,
     log=read_log,
-    configs=(ConfigFile("json", alone, is_config),),
+    configs=(
+        ConfigFile("json", alone, is_config),
+        ConfigFile("yaml", accelerate.alone, accelerate.is_config),
+        ConfigFile("yml", accelerate.alone, accelerate.is_config),
+    ),
     model=model,
     train=train,
     options=options,

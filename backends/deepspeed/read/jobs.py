@@ -9,8 +9,9 @@ from ....reading.bash.values import Word
 from ....reading.command_options import CommandOptions, spelled
 from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
-from ....reading.named_files import named_file
+from ....reading.named_files import NamedFile, named_file
 from . import settings
+from .accelerate import Accelerate, accelerate, shape, stated
 from .document import NotADocument, Table, document
 from .files import model_facts, offload, script_facts, together
 
@@ -42,43 +43,69 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
 
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
+    """A command whose options, launcher or accelerate configuration name DeepSpeed."""
     plain = launch.options()
     given = spelled(plain)
-    name = next((name for name in CONFIGS if given.given(name)), None)
-    if name is None:
+    configured = accelerate(launch, texts, folder)
+    place = _config_place(launch, given, configured)
+    asked = launch.given.given("--use-deepspeed") or configured.uses_deepspeed
+    if place is None and not asked and not any(given.given(name) for name in CONFIGS):
         return None
-    found = [_fact(name, value, place) for name, (value, place) in launch.shape.items()]
-    told = list(plain.settings("argument"))
-    if not given.values[name].values:
-        found += _trainer(given)
-        return LaunchConfig("deepspeed-bash", tuple(found), (), tuple(told), "deepspeed")
-    place = given.place(name)
-    there = named_file(launch, place.pieces, texts, folder)
-    reason = "the DeepSpeed config is not here to be read"
-    unread = [Unread(reason, place.path, place.line, place.column)]
-    files: dict[str, str] = {}
-    if there is not None:
-        unread = []
-        if there.text is not None:
+    found, told = list(shape(launch, configured)), list(plain.settings("argument"))
+    files, unread = dict(configured.files), list(configured.unread)
+    if place is None:
+        found += [*stated(launch, configured), *_trainer(given)]
+    else:
+        there = named_file(launch, place.pieces, texts, folder)
+        table = _table(there, place, unread)
+        if there is not None and there.text is not None:
             files[there.path] = there.text
-        try:
-            table = document(there.source)
-        except NotADocument as error:
-            unread.append(Unread(str(error), *error.place))
-        else:
+        if there is not None and table is not None:
             told += settings.settings(table)
             found += _config(there.path, table)
-    found = _replaced(found, list(_trainer(given)))
-    found += _program(launch, given, texts, folder, files)
+        found = _replaced(found, list(_trainer(given)))
+        found += _program(launch, given, texts, folder, files)
+    found = list({fact.name: fact for fact in reversed(found)}.values())[::-1]
+    return LaunchConfig(
+        "deepspeed-bash",
+        tuple(_with_derived(found)),
+        tuple(unread),
+        (*told, *configured.told),
+        "deepspeed",
+        files,
+    )
+
+
+def _config_place(launch: Started, given: CommandOptions, configured: Accelerate) -> Word | None:
+    """The word that names DeepSpeed's config: the program's option, accelerate's, or its configuration's."""
+    named = (given.values[name] for name in CONFIGS if given.given(name))
+    option = next((each for each in named if each.values), None)
+    option = option or launch.given.values.get("--deepspeed-config-file")
+    if option is not None and option.values:
+        return option.place
+    return configured.config
+
+
+def _table(there: NamedFile | None, place: Word, unread: list[Unread]) -> Table | None:
+    """The config, or why it is not read among `unread`."""
+    if there is None:
+        reason = "the DeepSpeed config is not here to be read"
+        unread.append(Unread(reason, place.path, place.line, place.column))
+        return None
+    try:
+        return document(there.source)
+    except NotADocument as error:
+        unread.append(Unread(str(error), *error.place))
+        return None
+
+
+def _with_derived(found: list[Fact]) -> list[Fact]:
     derived = {fact.name: fact for fact in together(found)}
-    found = [
+    kept = [
         fact for fact in found if fact.name not in derived or not isinstance(fact.value, Unknown)
     ]
-    names = {fact.name for fact in found}
-    found += [fact for name, fact in derived.items() if name not in names]
-    return LaunchConfig(
-        "deepspeed-bash", tuple(found), tuple(unread), tuple(told), "deepspeed", files
-    )
+    names = {fact.name for fact in kept}
+    return kept + [fact for name, fact in derived.items() if name not in names]
 
 
 def _fact(name: str, value: Value | Unknown, place: Word) -> Fact:

@@ -1,6 +1,7 @@
 """Keys and blocks of a DeepSpeed config, its ZeRO stages and what they offload."""
 
 from . import (
+    accelerate_fields,
     auto_outside_hf,
     config_value,
     hpz,
@@ -32,4 +33,5 @@ MODULES = (
     nvme_path,
     idle_key,
     repeated_key,
+    accelerate_fields,
 )

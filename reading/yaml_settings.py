@@ -1,0 +1,96 @@
+"""A YAML text -> its settings by dotted name, each with the place of its value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..dsl.inputs.documents import yaml_node
+from .bash.values import Word, whole, word
+from .facts import Setting, Value
+
+if TYPE_CHECKING:
+    from yaml import Node
+
+#: Tables in tables that are followed, and settings that are read; recursive aliases end there.
+DEEPEST, MOST = 20, 10_000
+#: Words of YAML 1.1, as PyYAML has them, and of 1.2.
+_TRUE, _FALSE = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
+_NULL = frozenset({"", "~", "null"})
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One value: as it is written, whether in quotes, and where, counted from 1."""
+
+    name: str
+    text: str
+    quoted: bool
+    path: str
+    line: int
+    column: int
+
+    @property
+    def value(self) -> Value | None:
+        """What it means; None for null."""
+        plain = self.text.lower()
+        if self.quoted:
+            return self.text
+        if plain in _NULL:
+            return None
+        if plain in _TRUE | _FALSE:
+            return plain in _TRUE
+        number = whole(self.text)
+        return self.text if number is None else number
+
+    @property
+    def word(self) -> Word:
+        """The value as a word of a command that stands there."""
+        return word(self.text, self.path, self.line, self.column)
+
+    def setting(self) -> Setting:
+        value = self.value
+        told = "null" if value is None else value
+        length = max(len(self.text) + 2 * self.quoted, 1)
+        return Setting("yaml", self.name, (told,), self.path, self.line, self.column, length)
+
+
+def yaml_scalars(path: str, text: str) -> Mapping[str, Scalar]:
+    """Every value of a YAML mapping by its dotted name, the last of a name counting.
+
+    Items of lists have their number as a name. Nothing for a text that is no mapping. Raises `ValueError`.
+    """
+    from yaml import MappingNode
+
+    node = yaml_node(text)
+    if not isinstance(node, MappingNode):
+        return {}
+    found: dict[str, Scalar] = {}
+    for scalar in _scalars(path, "", node, DEEPEST):
+        found[scalar.name] = scalar
+        if len(found) > MOST:
+            raise ValueError(f"it has over {MOST:,} values")
+    return found
+
+
+def _scalars(path: str, name: str, node: Node, deepest: int) -> Iterator[Scalar]:
+    from yaml import ScalarNode
+
+    if isinstance(node, ScalarNode):
+        mark = node.start_mark
+        quoted = node.style in ("'", '"', "|", ">")
+        yield Scalar(name, node.value, quoted, path, mark.line + 1, mark.column + 1)
+    elif deepest:
+        for key, value in _members(node):
+            yield from _scalars(path, f"{name}.{key}" if name else key, value, deepest - 1)
+
+
+def _members(node: Node) -> Iterator[tuple[str, Node]]:
+    from yaml import MappingNode, ScalarNode, SequenceNode
+
+    if isinstance(node, SequenceNode):
+        yield from ((str(index), item) for index, item in enumerate(node.value))
+    elif isinstance(node, MappingNode):
+        pairs = ((key, value) for key, value in node.value if isinstance(key, ScalarNode))
+        yield from ((str(key.value), value) for key, value in pairs)
