@@ -29,8 +29,9 @@ _SCRIPTS = {
 #: or a launcher of one's own.
 _LAUNCHES = (
     r"^#SBATCH\s+-|^#PBS\s+-|^#BSUB\s+-"
-    r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:-|\S+\.py)|\baccelerate\s+launch\b"
-    r"|\b(?:llamafactory-cli|axolotl|swift|xtuner|tune)\s+(?:train|pt|sft|rlhf|run)\b"
+    r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:[-$\"]|\S+\.py)"
+    r"|\baccelerate\s+launch\b"
+    r"|\b(?:llamafactory-cli|axolotl|swift|megatron|xtuner|tune)\s+(?:train|pt|sft|rlhf|run)\b"
     r"|\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b[^\n#]*"
     r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w+)?(?:\.py\b|\s|$)"
 )

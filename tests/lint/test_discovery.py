@@ -19,6 +19,8 @@ LAUNCH = {
     "mpi.sh": "mpirun -np 16 python3 -u pretrain_gpt.py --num-layers 2\n",
     "srun.sh": 'srun --label python3.11 "$HERE/finetune_llama.py" --lr 1e-4\n',
     "module.sh": "python -m fastchat.train.train_mem --bf16 True\n",
+    "mega.sh": "NPROC_PER_NODE=8 \\\nmegatron sft \\\n    --tensor_model_parallel_size 2\n",
+    "args.sh": "deepspeed ${deepspeed_args} \\\n  examples/finetune.py\n",
     "sft.sh": "CUDA_VISIBLE_DEVICES=0,1 swift sft --model x\n",
     "zero.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}',
     "plain.json": '{"train_batch_size": 8, "fp16": {"enabled": true}}',
