@@ -1,6 +1,6 @@
 """Launch files that people have -> one `LaunchConfig` for each job that they start. Nothing is run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -50,8 +50,7 @@ def read_jobs(
     linked = {path for config in found for path in config.texts}
     for path, text in texts.items():
         if path not in linked:
-            for config_file in configs.get(suffix(path), ()):
-                found += _alone(config_file, path, text, texts)
+            found += _config(configs.get(suffix(path), ()), path, text, texts)
     return found
 
 
@@ -66,6 +65,19 @@ def config_files() -> dict[str, list[ConfigFile]]:
 
 def suffix(path: str) -> str:
     return path.rpartition(".")[2].lower()
+
+
+def _config(
+    kinds: Iterable[ConfigFile], path: str, text: str, texts: Mapping[str, str]
+) -> list[LaunchConfig]:
+    """The jobs of a configuration file by the first kind that it is one of."""
+    for kind in kinds:
+        if found := list(_alone(kind, path, text, texts)):
+            return found
+    if suffix(path) not in ("yaml", "yml"):
+        return []
+    unread = (Unread("it is no configuration that parc reads", path, 1),)
+    return [LaunchConfig("unread", (), unread, texts={path: text})]
 
 
 def _alone(

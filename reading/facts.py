@@ -38,10 +38,10 @@ class Setting:
     """One thing as the framework is given it, in the words of the file.
 
     `scope` says who reads it: "argument" (the training program), "launcher" (torchrun, deepspeed, srun),
-    "sbatch", "environment", "json", "toml", "yaml" or "python". `name` is as written: `--tensor-model-parallel-size`,
-    `zero_optimization.stage`, `--nodes`. A switch has no values; `--spec a b` has two. `length` covers the
-    name's characters in the file, from `column`; a name that came out of an expansion has the place of the
-    word that brought it.
+    "sbatch", "environment", "json", "toml", "yaml" or "python". `name` is as written:
+    `--tensor-model-parallel-size`, `zero_optimization.stage`, `--nodes`. A switch has no values; `--spec a b`
+    has two. `length` covers the name's characters in the file, from `column`; a name that came out of an
+    expansion has the place of the word that brought it.
     """
 
     scope: str

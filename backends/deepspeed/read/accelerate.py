@@ -85,15 +85,13 @@ def is_config(text: str) -> bool:
 
 
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
-    """A configuration that no command here names."""
+    """A configuration that no command here names; nothing for a YAML of another kind."""
     try:
         configured = Accelerate(yaml_scalars(path, text), {path: text})
     except ValueError as error:
         yield LaunchConfig("unread", (), (Unread(str(error), path, 1),), texts={path: text})
         return
     if "distributed_type" not in configured.scalars:
-        unread = (Unread("this YAML is none that parc reads", path, 1),)
-        yield LaunchConfig("unread", (), unread, texts={path: text})
         return
     found = {fact.name: fact for name in ("nodes", "gpus") for fact in _number(name, configured)}
     if len(found) > 1:

@@ -1,6 +1,7 @@
 """Launch scripts, options and logs of Megatron-LM and its forks -> facts in the compiler's words."""
 
-from ...reader import Reader
+from ...reader import ConfigFile, Reader
+from . import yaml_config
 from .answers import ANSWERS, fork
 from .described import train
 from .expressed import unexpressed
@@ -25,6 +26,10 @@ VARIABLES = frozenset(
 READER = Reader(
     recognise=job,
     log=read_log,
+    configs=(
+        ConfigFile("yaml", yaml_config.alone, yaml_config.is_config),
+        ConfigFile("yml", yaml_config.alone, yaml_config.is_config),
+    ),
     telling="--tensor-model-parallel-size|--(?:tensor-)?model-parallel-size",
     model=model,
     train=train,
