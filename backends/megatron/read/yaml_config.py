@@ -82,7 +82,8 @@ def _facts(path: str, scalars: list[Scalar]) -> Iterator[Fact]:
         found.append(("zero", stage.value, stage.word))
     found = [item for item in _decided(scalars, given, found) if item[0] != "ulysses"]
     values = {name: value for name, value, _ in found} | {"ulysses": 1}
-    found.append(("dp", arguments.replicas(values), given.command))
+    if "gpus" in values:
+        found.append(("dp", arguments.replicas(values), given.command))
     uneven = [
         each for each in scalars if _UNEVEN.search(each.name) and each.value not in (None, False)
     ]

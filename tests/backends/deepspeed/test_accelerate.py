@@ -99,4 +99,4 @@ def test_a_yaml_alone_is_a_job_s_configuration() -> None:
     assert found.kind == "accelerate-yaml" and found.framework == "deepspeed"
     assert facts(found)["gpus_per_node"] == 8 and facts(found)["zero"] == 3
     (other,) = read_jobs({"values.yml": "replicas: 3\n"})
-    assert other.kind == "unread" and "none that parc reads" in other.unread[0].reason
+    assert other.kind == "unread" and "no configuration that parc reads" in other.unread[0].reason
