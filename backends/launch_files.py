@@ -48,10 +48,16 @@ def read_jobs(
     for path, script in (roots or scripts).items():
         found += _Reading(path, texts, folder, script).jobs()
     linked = {path for config in found for path in config.texts}
+    alone: list[LaunchConfig] = []
     for path, text in texts.items():
         if path not in linked:
-            found += _config(configs.get(suffix(path), ()), path, text, texts)
-    return found
+            alone += _config(configs.get(suffix(path), ()), path, text, texts)
+    return found + [config for config in alone if not _is_named(config, alone)]
+
+
+def _is_named(config: LaunchConfig, others: Iterable[LaunchConfig]) -> bool:
+    """Whether another configuration names this one's file, and so is the job of both."""
+    return any(config.texts.keys() < other.texts.keys() for other in others)
 
 
 def config_files() -> dict[str, list[ConfigFile]]:

@@ -1,7 +1,7 @@
 """DeepSpeed configs, the commands that name them, parc's own train.py, and its log -> facts."""
 
 from ...reader import ConfigFile, Reader
-from . import accelerate
+from . import accelerate, trainer_yaml
 from .described import model, train
 from .discovered import is_config
 from .expressed import unexpressed
@@ -18,6 +18,8 @@ READER = Reader(
         ConfigFile("json", alone, is_config),
         ConfigFile("yaml", accelerate.alone, accelerate.is_config),
         ConfigFile("yml", accelerate.alone, accelerate.is_config),
+        ConfigFile("yaml", trainer_yaml.alone, trainer_yaml.is_config),
+        ConfigFile("yml", trainer_yaml.alone, trainer_yaml.is_config),
     ),
     model=model,
     train=train,
