@@ -52,12 +52,11 @@ def read_jobs(
     for path, text in texts.items():
         if path not in linked:
             alone += _config(configs.get(suffix(path), ()), path, text, texts)
-    return found + [config for config in alone if not _is_named(config, alone)]
-
-
-def _is_named(config: LaunchConfig, others: Iterable[LaunchConfig]) -> bool:
-    """Whether another configuration names this one's file, and so is the job of both."""
-    return any(config.texts.keys() < other.texts.keys() for other in others)
+    # What another configuration names is part of that job.
+    named = {path for config in alone if len(config.texts) > 1 for path in config.texts}
+    return found + [
+        config for config in alone if len(config.texts) != 1 or named.isdisjoint(config.texts)
+    ]
 
 
 def config_files() -> dict[str, list[ConfigFile]]:
