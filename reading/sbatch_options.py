@@ -6,11 +6,13 @@ a line is cut into words is what `sbatch -v` prints of it.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from .bash.source import PlacedText
 from .bash.values import Piece, Text, Word, plain, whole
 from .facts import Unknown
+from .placeholders import filled
 
 
 class BatchOption(NamedTuple):
@@ -61,7 +63,8 @@ _MARKS = re.compile(r"""\\(.)|["']""")
 def header(source: PlacedText) -> Iterator[BatchOption]:
     """The directives above the first command; sbatch ignores those below it."""
     for words in header_words(source):
-        yield from options(words)[0]
+        unfilled = list(takewhile(lambda word: isinstance(word.text, Unknown), words))
+        yield from options(words[len(unfilled) :])[0]
 
 
 def header_words(source: PlacedText) -> Iterator[list[Word]]:
@@ -71,7 +74,7 @@ def header_words(source: PlacedText) -> Iterator[list[Word]]:
         if is_command(line):
             return
         if line.startswith(_MAGIC):
-            yield list(_words(source, start, line))
+            yield filled(list(_words(source, start, line)))
         start += len(line)
 
 

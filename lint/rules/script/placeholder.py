@@ -1,4 +1,4 @@
-"""A placeholder that was left in: <your_account>, CHANGE_THIS, your_own_value, TODO.
+"""A placeholder that was left in: <your_account>, PATH TO DATA, { name }, CHANGE_THIS, your_own_value.
 
 Why:
 bash reads `<name>` as a redirection, SLURM refuses the account, and the program does not find the path.
@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ....reading.placeholders import IN_LINE
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -30,9 +31,6 @@ SOURCE = "NeMo Automodel, Apertus and Megatron FSDP templates"
 FILE = "job.sbatch"
 
 
-_MARK = re.compile(
-    r"<[A-Za-z][A-Za-z0-9 _/.-]{1,60}>|\b(?:CHANGE_?THIS|CHANGE_?ME|YOUR_[A-Z_]+|your_own_\w+)\b|\bFIXME\b"
-)
 #: How such a text stands in a shell without being one: heredocs, redirections, XML and help texts.
 _HARMLESS = re.compile(
     r"<<|\becho\b|\bprintf\b|\busage\b|\bsed\b|\bgrep\b|\bawk\b|\bread\b|>\(|<\(|tok|\|>|html", re.I
@@ -44,11 +42,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         text = line.strip()
         if text.startswith("#") and not re.match(r"#SBATCH\s+-", text):
             continue
-        match = _MARK.search(line)
+        match = IN_LINE.search(line)
         comment = re.search(r"(?:^|\s)#(?!SBATCH)", line)
         if match is None or _HARMLESS.search(line) or (comment and comment.start() < match.start()):
-            continue
-        if not re.search(r"[=\s\"':/]$", line[: match.start()]):
             continue
         place = Place(path, number, match.start() + 1, len(match[0]))
         # A path that every user must write is how published examples come; SLURM refuses the job at once.
