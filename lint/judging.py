@@ -68,7 +68,7 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}
     for rule in RULES:
-        if not _wanted(rule, options):
+        if not _wanted(rule, options) or (rule.training and not launch.may_train):
             continue
         for outcome in rule.check(launch):
             if isinstance(outcome, Skipped):

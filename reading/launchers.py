@@ -43,6 +43,11 @@ class Started:
     launch: LaunchedCommand
     _read: dict[frozenset[str], CommandOptions] = field(default_factory=dict, repr=False)
 
+    @property
+    def program(self) -> str:
+        """Name of the program's file without its folder, or its module; "" where it is hidden."""
+        return "" if self.entry is None else self.entry.tail.rpartition("/")[2]
+
     def options(self, switches: frozenset[str] = frozenset()) -> CommandOptions:
         """The program's own options; `switches` take no value."""
         if switches not in self._read:

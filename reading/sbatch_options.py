@@ -13,6 +13,7 @@ from .bash.source import PlacedText
 from .bash.values import Piece, Text, Word, plain, whole
 from .facts import Unknown
 from .placeholders import filled
+from .sbatch_names import long_name
 
 
 class BatchOption(NamedTuple):
@@ -109,7 +110,7 @@ def options(words: Sequence[Word], syntax: Syntax = SBATCH) -> tuple[list[BatchO
         name, sign, _ = lead.partition("=")
         index += 1
         if lead.startswith("--"):
-            written, long = name, name[2:]
+            written, long = name, long_name(name[2:])
             value = word.cut(len(name) + 1).pieces if sign else None
         else:
             written, long = lead[:2], syntax.letters.get(lead[1:2], lead[1:2])

@@ -29,6 +29,7 @@ CODE = "PAR207"
 TITLE = "a quantity is given twice with different values"
 SEVERITY = "error"
 SOURCE = "sahil280114/codealpaca#14, CarperAI/trlx#376, hiyouga/LlamaFactory#201"
+TRAINING = True
 
 
 #: DeepSpeed's key, and the options with the same meaning.

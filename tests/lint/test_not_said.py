@@ -1,0 +1,104 @@
+"""What a rule must not say, beside what it must: files that differ in one thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from parc.backends.launch_files import read_jobs
+from parc.lint.judging import LintOptions, judge
+
+HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n"
+MODEL = (
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --lr 1e-4 "
+    "--max-position-embeddings 1024 --micro-batch-size 4 --train-iters 10 --bf16"
+)
+ZERO = "--deepspeed --zero-stage 2 --no-such-option"
+PAIR = "torchrun --nnodes 2 --nproc_per_node 4 --node_rank {} --master_addr 127.0.0.1 train.py\n"
+
+#: Code, a file that has it, and one that has not.
+CASES = {
+    "a start of a name that is one option's": (
+        "PAR660", HEADER + "#SBATCH --nod=2\n", HEADER + "#SBATCH --err=x.err\n",
+    ),
+    "usage of sbatch in a comment": (
+        "PAR632",
+        HEADER + "# SBATCH --time=1:00:00\n",
+        HEADER + "#   sbatch --nodes=4 run.sh\n# sbatch -N 2 $0\n# sbatch --nodes=N <script>\n",
+    ),
+    "a script that submits itself": (
+        "PAR647",
+        HEADER + "#SBATCH --output=logs/%j\nmkdir -p logs\nsrun hostname\n",
+        HEADER + '#SBATCH --output=logs/%j\nif [ -z "$SLURM_JOB_ID" ]; then\n'
+        '  mkdir -p logs; sbatch "$0"; exit\nfi\nsrun hostname\n',
+    ),
+    "a default is no substring": (
+        "PAR643",
+        HEADER + "PORT=$((10000 + ${SLURM_JOB_ID: -4}))\n",
+        HEADER + "PORT=$((10000 + ${SLURM_JOB_ID:-0}))\n",
+    ),
+    "the node of rank 0 meets itself": ("PAR604", PAIR.format("$RANK"), PAIR.format(0)),
+    "the other half of the pair, on one machine": (
+        "PAR604", PAIR.format("$RANK"), PAIR.format(1),
+    ),
+    "a test of the data builds no engine": (
+        "PAR401",
+        f"deepspeed pretrain_gpt.py {MODEL} {ZERO}\n",
+        f"python test_blendable_dataset.py {MODEL} {ZERO}\n",
+    ),
+    "an older fork has no pipeline": (
+        "PAR401",
+        f"deepspeed pretrain_gpt.py {MODEL} {ZERO}\n",
+        f"deepspeed pretrain_gpt2.py {MODEL} {ZERO}\n",
+    ),
+    "sizes that the checkpoint has": (
+        "PAR373",
+        "torchrun pretrain_gpt.py --num-layers -1 --hidden-size -1 --num-attention-heads 8\n",
+        "torchrun evaluate.py --num-layers -1 --hidden-size -1 --num-attention-heads 8\n",
+    ),
+    "the batch of an evaluation": (
+        "PAR201",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --global-batch-size 8\n",
+        f"torchrun --nproc_per_node 8 tasks/evaluate.py {MODEL} --global-batch-size 8\n",
+    ),
+    "the tokenizer that pretrain_gpt.py names itself": (
+        "PAR374",
+        f"torchrun pretrain_gpt.py {MODEL.replace('--micro-batch-size 4', '')}\n",
+        f"torchrun pretrain_gpt.py {MODEL}\n",
+    ),
+}  # fmt: skip
+
+
+def _codes(text: str) -> set[str]:
+    judged = judge(read_jobs({"job.sh": text}), LintOptions())
+    return {found.code for job in judged for found in job.findings}
+
+
+@pytest.mark.parametrize("code, bad, good", CASES.values(), ids=CASES)
+def test_only_what_is_wrong_is_said(code: str, bad: str, good: str) -> None:
+    assert code in _codes(bad)
+    assert code not in _codes(good)
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["./bind.sh torchrun --nproc_per_node 4", "chronic -v python -u", "/opt/pin numactl -l python"],
+)
+def test_a_wrapper_is_looked_through(start: str) -> None:
+    (config,) = read_jobs({"job.sh": f"{start} pretrain_gpt.py {MODEL} > log\n"})
+    assert config.framework == "megatron" and config.program == "pretrain_gpt.py"
+
+
+@pytest.mark.parametrize(
+    "text", ["which torchrun train.py", "pip install torchrun -m x", "cp a.py b"]
+)
+def test_what_starts_nothing(text: str) -> None:
+    assert all(not config.program for config in read_jobs({"job.sh": text + "\n"}))
+
+
+def test_a_wrapper_that_is_there_is_read() -> None:
+    files = {
+        "job.sh": f"./bind.sh python pretrain_gpt.py {MODEL}\n",
+        "bind.sh": 'exec "$@" --fp16\n',
+    }
+    (config,) = read_jobs(files)
+    assert config.given("--fp16")
