@@ -2,7 +2,7 @@
 
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..backends.release_check import written_release
 from ..compiler.codes import current
@@ -13,6 +13,7 @@ from ..reading.facts import LaunchConfig, Unknown
 from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Finding, Skipped
 from .ignore_comments import Ignore, Ignores
+from .one_cause import once
 from .rule import Rule
 from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
 
@@ -57,8 +58,10 @@ class Judged:
 
 
 def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]:
-    """Every job's findings, in the order of the files and their lines."""
-    return [_judge(config, options) for config in configs]
+    """Every job's findings, in the order of the files and lines; what jobs share is said of the first."""
+    judged = [_judge(config, options) for config in configs]
+    kept = once([(each.path, each.findings) for each in judged])
+    return [replace(each, findings=own) for each, own in zip(judged, kept, strict=True)]
 
 
 def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
