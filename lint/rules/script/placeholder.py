@@ -18,17 +18,27 @@ srun python train.py
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ....dsl.diagnostics import Severity
 from ....reading.placeholders import IN_LINE
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Place
+from ...finding import Complaint, Place, Related
 
 CODE = "PAR803"
 TITLE = "a placeholder that was left in"
 SEVERITY = "warning"
 SOURCE = "NeMo Automodel, Apertus and Megatron FSDP templates"
 FILE = "job.sbatch"
+
+
+@dataclass(frozen=True)
+class _Left:
+    """A placeholder, where it stands, and whether SLURM reads it."""
+
+    text: str
+    place: Place
+    directive: bool
 
 
 #: How such a text stands in a shell without being one: heredocs, redirections, XML and help texts.
@@ -38,16 +48,32 @@ _HARMLESS = re.compile(
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    """One complaint for each file: whoever fills in one placeholder fills in them all."""
+    found: dict[str, list[_Left]] = {}
     for path, number, line in launch.lines():
-        text = line.strip()
-        if text.startswith("#") and not re.match(r"#SBATCH\s+-", text):
-            continue
-        match = IN_LINE.search(line)
-        comment = re.search(r"(?:^|\s)#(?!SBATCH)", line)
-        if match is None or _HARMLESS.search(line) or (comment and comment.start() < match.start()):
-            continue
-        place = Place(path, number, match.start() + 1, len(match[0]))
-        # A path that every user must write is how published examples come; SLURM refuses the job at once.
-        severity: Severity | None = None if text.startswith("#SBATCH") else "info"
-        message = f"the placeholder {match[0]} was left in"
-        yield Complaint(message, place, help="write the value", severity=severity)
+        match = _left(line)
+        if match is not None:
+            place = Place(path, number, match.start() + 1, len(match[0]))
+            found.setdefault(path, []).append(_Left(match[0], place, line.startswith("#SBATCH")))
+    for left in found.values():
+        yield _complaint(sorted(left, key=lambda each: not each.directive))
+
+
+def _left(line: str) -> re.Match[str] | None:
+    """The placeholder of a line that a shell or SLURM reads."""
+    if line.lstrip().startswith("#") and not re.match(r"#SBATCH\s+-", line):
+        return None
+    match = IN_LINE.search(line)
+    comment = re.search(r"(?:^|\s)#(?!SBATCH)", line)
+    if match is None or _HARMLESS.search(line) or (comment and comment.start() < match.start()):
+        return None
+    return match
+
+
+def _complaint(left: list[_Left]) -> Complaint:
+    first, *others = left
+    # A path that every user must write is how published examples come; SLURM refuses the job at once.
+    severity: Severity | None = None if first.directive else "info"
+    related = tuple(Related(f"{each.text}, too", each.place) for each in others)
+    message = f"the placeholder {first.text} was left in"
+    return Complaint(message, first.place, related, "write the value", severity)
