@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from parc.backends.launch_files import read_jobs
@@ -14,6 +16,13 @@ MODEL = (
 )
 ZERO = "--deepspeed --zero-stage 2 --no-such-option"
 PAIR = "torchrun --nnodes 2 --nproc_per_node 4 --node_rank {} --master_addr 127.0.0.1 train.py\n"
+
+
+def _with_lr(command: str) -> str:
+    """A script that writes a DeepSpeed config with a learning rate, and starts a command."""
+    config = '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 2e-4}}}'
+    return f"cat > ds.json <<EOF\n{config}\nEOF\n{command}\n"
+
 
 #: Code, a file that has it, and one that has not.
 CASES = {
@@ -65,6 +74,26 @@ CASES = {
         f"torchrun pretrain_gpt.py {MODEL.replace('--micro-batch-size 4', '')}\n",
         f"torchrun pretrain_gpt.py {MODEL}\n",
     ),
+    "a fork with its own spelling": (
+        "PAR304",
+        f"torchrun --nproc_per_node 2 pretrain_gpt.py {MODEL} --tensor-model-parallel-size 2\n",
+        f"torchrun --nproc_per_node 2 pretrain_gpt.py {MODEL} --tensor_model_parallel_size 2\n",
+    ),
+    "experts that the checkpoint has": (
+        "PAR303",
+        f"torchrun pretrain_gpt.py {MODEL} --expert-model-parallel-size 2\n",
+        f"torchrun -m examples.inference.server {MODEL} --expert-model-parallel-size 2\n",
+    ),
+    "a variable that the script sets": (
+        "PAR644",
+        HEADER + "srun torchrun --nproc_per_node $SLURM_GPUS_PER_NODE train.py\n",
+        HEADER + "SLURM_GPUS_PER_NODE=8\nsrun torchrun --nproc_per_node $SLURM_GPUS_PER_NODE train.py\n",
+    ),
+    "a learning rate of an optimizer that is not used": (
+        "PAR207",
+        _with_lr("deepspeed train.py --lr 1e-4 --deepspeed_config ds.json"),
+        _with_lr(f"deepspeed pretrain_gpt.py --deepspeed {MODEL} --deepspeed_config ds.json"),
+    ),
 }  # fmt: skip
 
 
@@ -77,6 +106,25 @@ def _codes(text: str) -> set[str]:
 def test_only_what_is_wrong_is_said(code: str, bad: str, good: str) -> None:
     assert code in _codes(bad)
     assert code not in _codes(good)
+
+
+def test_a_script_that_is_not_there_is_looked_through() -> None:
+    (config,) = read_jobs({"job.sh": f"srun --label launch.sh tasks/evaluate.py {MODEL}\n"})
+    assert config.program == "evaluate.py" and config.given("--bf16")
+
+
+SAVED = {
+    **{f"argument_{number}": number for number in range(30)},
+    "gradient_accumulation_steps": 4,
+    "deepspeed": {"zero_optimization": {"stage": 3}},
+}
+
+
+def test_saved_arguments_are_no_deepspeed_config() -> None:
+    assert not read_jobs({"args.json": json.dumps(SAVED)})
+    own = {"zero_optimization": {"stage": 3}, "my_key": 1, "other_key": 2}
+    (config,) = read_jobs({"ds.json": json.dumps(own)})
+    assert config.framework == "deepspeed"
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,15 @@ SAME = {
 }
 
 
+#: Megatron-DeepSpeed hands its own optimizer to deepspeed.initialize (megatron/training.py:425 of
+#: bigscience-workshop's, :606 of deepspeedai's @f4157bea): that of the config is not used.
+_LR = "optimizer.params.lr"
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for key, options in SAME.items():
+        if key == _LR and "megatron" in launch.kind:
+            continue
         config = launch.key(key)
         for scope in ("argument", "launcher"):
             given = launch.setting(scope, *options)
