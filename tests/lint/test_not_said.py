@@ -24,6 +24,16 @@ def _with_lr(command: str) -> str:
     return f"cat > ds.json <<EOF\n{config}\nEOF\n{command}\n"
 
 
+def _with_fp16(options: str) -> str:
+    """A script that writes a DeepSpeed config with fp16 and ZeRO 3, and starts Megatron-DeepSpeed."""
+    config = '{"train_batch_size": 8, "fp16": {"enabled": true}, "zero_optimization": {"stage": 3}}'
+    model = "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --no-pipeline-parallel"
+    command = f"deepspeed pretrain_gpt.py --deepspeed --deepspeed_config ds.json {model} {options}"
+    return f"cat > ds.json <<EOF\n{config}\nEOF\n{command}\n"
+
+
+DEGREES = "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
+
 #: Code, a file that has it, and one that has not.
 CASES = {
     "a start of a name that is one option's": (
@@ -93,6 +103,45 @@ CASES = {
         "PAR207",
         _with_lr("deepspeed train.py --lr 1e-4 --deepspeed_config ds.json"),
         _with_lr(f"deepspeed pretrain_gpt.py --deepspeed {MODEL} --deepspeed_config ds.json"),
+    ),
+    "one replica on one node, whichever it is": (
+        "PAR390",
+        f"torchrun --standalone --nproc_per_node $GPUS pretrain_gpt.py {MODEL} {DEGREES}\n",
+        f"torchrun --nnodes $N --nproc_per_node $GPUS pretrain_gpt.py {MODEL} {DEGREES}\n",
+    ),
+    "a rack that is one node": (
+        "PAR390",
+        f"torchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
+        f"# GB200 NVL72\ntorchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
+    ),
+    "a tp that no node holds": (
+        "PAR104",
+        f"torchrun --nproc_per_node $GPUS pretrain_gpt.py {MODEL} --tensor-model-parallel-size 32\n",
+        f"torchrun --nproc_per_node $GPUS pretrain_gpt.py {MODEL} --tensor-model-parallel-size 16\n",
+    ),
+    "a precision that only the config has": (
+        "PAR502", _with_fp16(MODEL.replace("--bf16", "")), _with_fp16(MODEL.replace("--bf16", "--fp16")),
+    ),
+    "a stage that only the config has": (
+        "PAR207", _with_fp16("--fp16 --lr 1e-4"), _with_fp16("--fp16 --lr 1e-4 --zero-stage 3"),
+    ),
+    "a value of an option that is no layout's": (
+        "PAR801",
+        f"torchrun pretrain_gpt.py {MODEL} --data-path $DATA --fp16\n",
+        f"DATA=a\ntorchrun pretrain_gpt.py {MODEL} --data-path $DATA --fp16\n",
+    ),
+    "a file of the machine is not looked for": (
+        "PAR391", "source env.sh\ntorchrun a.py\n", "source ~/.bashrc\nsource /opt/env.sh\ntorchrun a.py\n",
+    ),
+    "a log folder that is made": (
+        "PAR392",
+        HEADER + "#SBATCH --error=logs/%j\nsrun hostname\n",
+        HEADER + "#SBATCH --error=/logs/%j\n#SBATCH --output=out/%j\nmkdir -p out\nsrun hostname\n",
+    ),
+    "a cluster without InfiniBand": (
+        "PAR393",
+        "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 2 --nproc_per_node 8 train.py\n",
+        "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 1 --nproc_per_node 8 train.py\n",
     ),
 }  # fmt: skip
 
