@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,3 +73,22 @@ def test_a_missing_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixtur
     rows = [*ROWS, ("owner/name", "gone.sh", "1", "PAR101", "", "true")]
     code, _ = _scored(tmp_path, rows, "owner+name")
     assert code == 2 and "gone.sh is not there" in capsys.readouterr().out
+
+
+DATA = Path(__file__).resolve().parents[2] / "benchmarks" / "data"
+VERDICTS = ("true", "false", "arguable")
+
+
+def test_the_committed_table_is_what_its_note_says() -> None:
+    with (DATA / "lint_judged.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert all(row["reason"] and len(row["commit"]) == 40 for row in rows)
+    counts = Counter((row["draw"], row["severity"], row["verdict"]) for row in rows)
+    note = (DATA / "README.md").read_text()
+    for draw in ("1", "2"):
+        cells = [
+            ", ".join(str(counts[draw, severity, verdict]) for verdict in VERDICTS)
+            for severity in ("error", "warning")
+        ]
+        assert re.search(rf"^\| {draw} \| .* \| {cells[0]} \| {cells[1]} \|$", note, re.MULTILINE)
+    assert sum(counts.values()) == 127

@@ -114,6 +114,11 @@ CASES = {
         f"torchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
         f"# GB200 NVL72\ntorchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
     ),
+    "cores of Trainium are more": (
+        "PAR390",
+        f"torchrun --nproc_per_node 32 pretrain_gpt.py {MODEL}\n",
+        f"export NEURON_CC_FLAGS=-O1\ntorchrun --nproc_per_node 32 pretrain_gpt.py {MODEL}\n",
+    ),
     "a tp that no node holds": (
         "PAR104",
         f"torchrun --nproc_per_node $GPUS pretrain_gpt.py {MODEL} --tensor-model-parallel-size 32\n",

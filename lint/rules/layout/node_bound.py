@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob
-from ...facts.nodes import most_gpus
+from ...facts.nodes import has_gpus, most_gpus
 from ...finding import Complaint, Related
 
 CODE = "PAR390"
@@ -27,7 +27,7 @@ DEGREES = ("tp", "pp", "cp")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    if launch.framework is None or launch.cluster is not None:
+    if launch.framework is None or launch.cluster is not None or not has_gpus(launch):
         return
     most = most_gpus(launch)
     each = launch.number("gpus_per_node")
