@@ -137,6 +137,7 @@ class _Reading:
             unread=(*self.script.unread, *job.unread),
             settings=tuple(dict.fromkeys([*_given(launch), *job.settings])),
             texts={self.path: self.texts[self.path], **self.script.read, **job.texts},
+            program=launch.program,
         )
 
     def _header(self) -> LaunchConfig:

@@ -3,7 +3,7 @@
 import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..backends.release_check import written_release
 from ..compiler.codes import current
@@ -15,6 +15,7 @@ from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
 from .facts.launched_job import LaunchedJob
 from .finding import Complaint, Finding, Skipped
+from .one_cause import once
 from .rule import Rule
 from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
 
@@ -65,8 +66,10 @@ class Judged:
 
 
 def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]:
-    """Every job's findings, in the order of the files and their lines."""
-    return [_judge(config, options) for config in configs]
+    """Every job's findings, in the order of the files and lines; what jobs share is said of the first."""
+    judged = [_judge(config, options) for config in configs]
+    kept = once([(each.path, each.findings) for each in judged])
+    return [replace(each, findings=own) for each, own in zip(judged, kept, strict=True)]
 
 
 def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
@@ -76,7 +79,7 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}
     for rule in RULES:
-        if not _wanted(rule, options):
+        if not _wanted(rule, options) or (rule.training and not launch.may_train):
             continue
         for outcome in rule.check(launch):
             if isinstance(outcome, Skipped):

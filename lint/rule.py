@@ -28,6 +28,7 @@ class Rule:
 
     `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
     they are selected by name. `since` is the dated set of rules in which it first spoke, a year and a month.
+    they are selected by name. `training` rules judge programs that train, and no evaluation or conversion.
     """
 
     code: str
@@ -41,6 +42,7 @@ class Rule:
     options: tuple[str, ...] = ()
     asked: bool = False
     since: str = FIRST
+    training: bool = False
 
     @property
     def page(self) -> dict[str, str]:
@@ -79,4 +81,5 @@ def rule_of(module: ModuleType) -> Rule:
         options=getattr(module, "OPTIONS", ()),
         asked=getattr(module, "ASKED", False),
         since=getattr(module, "SINCE", FIRST),
+        training=getattr(module, "TRAINING", False),
     )

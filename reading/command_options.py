@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from .bash.values import Word, whole
 from .facts import Setting, Unknown, Value
+from .placeholders import filled
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def setting(scope: str, name: str, word: Word, values: tuple[Value | Unknown, ..
 
 def options(command: Word, words: Sequence[Word], switches: Collection[str] = ()) -> CommandOptions:
     """The options among the arguments of a command: `--name value ...` or `--name=value`."""
-    found, hidden = _options(words, switches)
+    found, hidden = _options(filled(words), switches)
     return CommandOptions(
         {option.name: option for option in found}, command, tuple(hidden), tuple(found)
     )

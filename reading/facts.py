@@ -67,7 +67,8 @@ class Unread:
 class LaunchConfig:
     """What a reader understood of the launch files of one job, and what it could not read.
 
-    `framework` is the name of a backend, None when nothing tells; `texts` are the files read.
+    `framework` is the name of a backend, None when nothing tells; `texts` are the files read. `program` is
+    the launched file without its folder, or the module; "" where no command launches one or hides its name.
     """
 
     kind: str
@@ -76,6 +77,7 @@ class LaunchConfig:
     settings: tuple[Setting, ...] = ()
     framework: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
+    program: str = ""
 
     def value(self, name: str) -> Value | Unknown | None:
         """The value of a fact, or None when the files say nothing of it."""

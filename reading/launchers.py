@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from . import sbatch_options
 from .bash.commands.launching import PYTHONS, program
@@ -43,6 +44,11 @@ class Started:
     launch: LaunchedCommand
     _read: dict[frozenset[str], CommandOptions] = field(default_factory=dict, repr=False)
 
+    @property
+    def program(self) -> str:
+        """Name of the program's file without its folder, or its module; "" where it is hidden."""
+        return "" if self.entry is None else self.entry.tail.rpartition("/")[2]
+
     def options(self, switches: frozenset[str] = frozenset()) -> CommandOptions:
         """The program's own options; `switches` take no value."""
         if switches not in self._read:
@@ -70,8 +76,11 @@ def started(launch: LaunchedCommand) -> Started:
     if name in ("megatron", "swift"):
         given = launcher_options(words[0], [])
         return Started("swift", given, words[0], tuple(rest), launch)
-    entry = words[0] if words[0].tail.endswith(".py") else None
-    return _started(launch, entry, rest)
+    before = list(takewhile(lambda item: not item.lead.startswith("-"), words))
+    index = next((i for i, item in enumerate(before) if item.tail.endswith(".py")), None)
+    if index is None:
+        return _started(launch, None, rest)
+    return _started(launch, words[index], list(words[index + 1 :]))
 
 
 def _started(launch: LaunchedCommand, entry: Word | None, rest: list[Word]) -> Started:

@@ -6,11 +6,14 @@ a line is cut into words is what `sbatch -v` prints of it.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from .bash.source import PlacedText
 from .bash.values import Piece, Text, Word, plain, whole
 from .facts import Unknown
+from .placeholders import filled
+from .sbatch_names import long_name
 
 
 class BatchOption(NamedTuple):
@@ -61,7 +64,8 @@ _MARKS = re.compile(r"""\\(.)|["']""")
 def header(source: PlacedText) -> Iterator[BatchOption]:
     """The directives above the first command; sbatch ignores those below it."""
     for words in header_words(source):
-        yield from options(words)[0]
+        unfilled = list(takewhile(lambda word: isinstance(word.text, Unknown), words))
+        yield from options(words[len(unfilled) :])[0]
 
 
 def header_words(source: PlacedText) -> Iterator[list[Word]]:
@@ -71,7 +75,7 @@ def header_words(source: PlacedText) -> Iterator[list[Word]]:
         if is_command(line):
             return
         if line.startswith(_MAGIC):
-            yield list(_words(source, start, line))
+            yield filled(list(_words(source, start, line)))
         start += len(line)
 
 
@@ -106,7 +110,7 @@ def options(words: Sequence[Word], syntax: Syntax = SBATCH) -> tuple[list[BatchO
         name, sign, _ = lead.partition("=")
         index += 1
         if lead.startswith("--"):
-            written, long = name, name[2:]
+            written, long = name, long_name(name[2:])
             value = word.cut(len(name) + 1).pieces if sign else None
         else:
             written, long = lead[:2], syntax.letters.get(lead[1:2], lead[1:2])

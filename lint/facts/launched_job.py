@@ -10,6 +10,7 @@ from ...backends.facts import in_plan_words
 from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job
+from ...reading import programs
 from ...reading.facts import Fact, LaunchConfig, Setting, Unknown, Value
 from ..finding import At, Place
 
@@ -44,7 +45,12 @@ class LaunchedJob:
     @property
     def trains(self) -> bool:
         """Whether the options are those of training, and not of inference or conversion."""
-        return self.given("--train-iters", "--train-samples", "--lr")
+        return self.may_train and self.given("--train-iters", "--train-samples", "--lr")
+
+    @property
+    def may_train(self) -> bool:
+        """Whether the program trains, as far as its name tells: an evaluation or a converter does not."""
+        return programs.trains(self.config.program)
 
     @property
     def generated(self) -> bool:

@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..facts import Unknown
+from ..placeholders import ANGLES
 from .values import Piece, Text
 
 #: Private-use characters that stand for unknown pieces in a text that is parsed again.
 _FIRST_MARK = 0xF0000
 _MARK = re.compile("[\U000f0000-\U000ffffd]")
-#: `NAME=<put yours here>` is no bash, but many scripts have it.
-_PLACEHOLDER = re.compile(r"(?<==)<(?![<(&])[^<>\n]*>")
+#: `NAME=<put yours here>` and `--load <PATH>` are no bash, but scripts have them. A `>` that a name follows
+#: redirects, as in `sort <names >sorted`.
+_PLACEHOLDER = re.compile(
+    rf"(?<==)<(?![<(&])[^<>\n]*>|(?<=[\s\"'/]){ANGLES}(?=[\"'/,:)]|\s*(?:-|\\\n|\n|$))"
+)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 

@@ -10,6 +10,7 @@ from ....reading.command_options import CommandOptions, spelled
 from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
 from ....reading.named_files import NamedFile, named_file
+from ..releases import top_keys
 from . import settings
 from .accelerate import Accelerate, accelerate, shape, stated
 from .document import NotADocument, Table, document
@@ -35,11 +36,23 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         unread = (Unread(str(error), *error.place),)
         yield LaunchConfig("deepspeed-json", (), unread, texts={path: text})
         return
+    if _of_another(table):
+        return
     facts = [*settings.facts(path, table), offload(path, table)]
     unknown = Unknown("a DeepSpeed config does not say how many processes read it")
     facts += [Fact(name, unknown, path, 1) for name in _OUTSIDE]
     told = tuple(settings.settings(table))
     yield LaunchConfig("deepspeed-json", tuple(facts), (), told, "deepspeed", {path: text})
+
+
+#: Unknown keys from which on a file may be another program's, such as the arguments that a trainer saves.
+_MANY_UNKNOWN = 10
+
+
+def _of_another(table: Table) -> bool:
+    """Whether most keys are not DeepSpeed's: its own config lies then inside, or its words do."""
+    unknown = table.members.keys() - top_keys()
+    return len(unknown) > max(_MANY_UNKNOWN, 2 * (len(table.members) - len(unknown)))
 
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:

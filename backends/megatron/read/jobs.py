@@ -1,13 +1,16 @@
 """A launched Megatron command -> its job, with the DeepSpeed config that it names."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ....reading.bash.script import Folder
 from ....reading.bash.values import Piece, Word
 from ....reading.command_options import CommandOptions
-from ....reading.facts import Fact, LaunchConfig, Unread
+from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
 from ....reading.named_files import named_file
+from ....reading.programs import trains
 from ...deepspeed.read import settings
 from ...deepspeed.read.document import NotADocument, Table, document
 from . import spelling
@@ -21,6 +24,11 @@ CONFIGS = ("--deepspeed-config", "--ds-config", "--deepspeed")
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
     if not recognised(launch):
         return None
+    found = _job(launch, texts, folder)
+    return found if trains(launch.program) else without_dummies(found)
+
+
+def _job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig:
     given = given_to(launch)
     told = list(launch.options(spelling.SWITCHES).settings("argument"))
     if not given.given("--deepspeed") and not given.given("--deepspeed-config"):
@@ -34,6 +42,20 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
     own = {} if text is None else {path: text}
     kind = "megatron-deepspeed-bash"
     return LaunchConfig(kind, tuple(facts), unread, tuple(told), "megatron", own)
+
+
+_DUMMY = Unknown("a negative number stands for what the checkpoint says")
+
+
+def without_dummies(job: LaunchConfig) -> LaunchConfig:
+    """An evaluation's or a converter's job, whose negative sizes are replaced by those of the checkpoint."""
+    facts = (replace(each, value=_known(each.value)) for each in job.facts)
+    told = (replace(each, values=tuple(map(_known, each.values))) for each in job.settings)
+    return replace(job, facts=tuple(facts), settings=tuple(told))
+
+
+def _known(value: Value | Unknown) -> Value | Unknown:
+    return _DUMMY if re.fullmatch(r"-\d+", str(value)) else value
 
 
 def config(

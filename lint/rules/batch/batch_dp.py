@@ -24,6 +24,7 @@ SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.py:381; torchtitan "
     "0.2.2 train.py:206"
 )
+TRAINING = True
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:

@@ -27,6 +27,7 @@ CODE = "PAR206"
 TITLE = "neither of DeepSpeed's batch sizes is given"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:649"
+TRAINING = True
 FILE = "ds_config.json"
 
 

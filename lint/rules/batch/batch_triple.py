@@ -33,6 +33,7 @@ CODE = "PAR205"
 TITLE = "DeepSpeed's three batch keys do not multiply"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:590-660; deepspeedai/DeepSpeed#6914"
+TRAINING = True
 FILE = "ds_config.json"
 
 

@@ -28,6 +28,7 @@ SOURCE = (
     "arXiv 2104.04473, 2.2; torch 2.13.0 distributed/pipelining/schedules.py:1022; "
     "pytorch/torchtitan#775"
 )
+TRAINING = True
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:

@@ -23,6 +23,7 @@ CODE = "PAR202"
 TITLE = "a ramp of the batch does not divide by micro-batch * dp"
 SEVERITY = "warning"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.py"
+TRAINING = True
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

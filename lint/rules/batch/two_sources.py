@@ -29,6 +29,7 @@ CODE = "PAR207"
 TITLE = "a quantity is given twice with different values"
 SEVERITY = "error"
 SOURCE = "sahil280114/codealpaca#14, CarperAI/trlx#376, hiyouga/LlamaFactory#201"
+TRAINING = True
 
 
 #: DeepSpeed's key, and the options with the same meaning.
@@ -46,13 +47,21 @@ SAME = {
 }
 
 
+#: Megatron-DeepSpeed hands its own optimizer to deepspeed.initialize (megatron/training.py:425 of
+#: bigscience-workshop's, :606 of deepspeedai's @f4157bea): that of the config is not used.
+_LR = "optimizer.params.lr"
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for key, options in SAME.items():
+        if key == _LR and "megatron" in launch.kind:
+            continue
         config = launch.key(key)
         for scope in ("argument", "launcher"):
             given = launch.setting(scope, *options)
             if config is not None and given is not None and _differ(config, given):
                 yield _complaint(given, config)
+    yield from _default_stage(launch)
     yield from _accelerate(launch)
     yield from _hugging_face(launch)
 
@@ -74,6 +83,18 @@ def _number(text: str | None) -> float | None:
         return float((text or "").replace("_", ""))
     except ValueError:
         return None
+
+
+def _default_stage(launch: LaunchedJob) -> Iterator[Complaint]:
+    """--zero-stage is 1 unless it is given (deepspeedai's megatron/arguments.py:1487), and only with 3 is the
+    model built in parts (pretrain_gpt.py:49)."""
+    config = launch.key("zero_optimization.stage")
+    given = launch.given("--zero-stage") or not launch.given("--deepspeed")
+    if "megatron-deepspeed" not in launch.kind or config is None or number_of(config) != 3 or given:
+        return
+    message = "zero_optimization.stage is 3, but --zero-stage is not given and is 1"
+    help_text = "--zero-stage 3: without it every rank builds the whole model first"
+    yield Complaint(message, config, help=help_text, severity="warning")
 
 
 def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -23,6 +23,7 @@ CODE = "PAR203"
 TITLE = "interleaving has too few or uneven micro-batches"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/core/pipeline_parallel/schedules.py:1160"
+TRAINING = True
 
 
 GROUP = "--microbatch-group-size-per-virtual-pipeline-stage"

@@ -44,6 +44,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         or not launch.trains
         or launch.given(*FSDP)
         or launch.given("--use-cpu-initialization")
+        or _otherwise_spelled(launch)
     ):
         return
     if launch.cluster is not None and launch.cluster.gpu.arch.startswith("sm1"):
@@ -63,3 +64,10 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     severity: Severity | None = "info" if is_old(launch) else None
     help_text = f"export {NAME_OF_VARIABLE}=1"
     yield Complaint(message, at or launch.facts[wide], help=help_text, severity=severity)
+
+
+def _otherwise_spelled(launch: LaunchedJob) -> bool:
+    """Whether the program takes `--num_layers`, as Megatron-LM's own parser does not: epfLLM's fork raises
+    only for another value (megatron/arguments.py:340), and ms-swift sets the variable itself."""
+    names = ("--num_layers", "--hidden_size", "--tensor_model_parallel_size", "--micro_batch_size")
+    return any(setting.name in names for setting in launch.all("argument"))

@@ -251,7 +251,7 @@ EXCLUDES = (
     ),
     Clash("--cpu-offloading-num-layers", "--recompute-granularity", "transformer_config.py:1895"),
     Clash(
-        "--cross-entropy-loss-fusion", "--cross-entropy-fusion-impl te", "arguments.py:1698", since="0.18"
+        "--cross-entropy-loss-fusion", "--cross-entropy-fusion-impl te", "arguments.py:1698", since="0.19"
     ),
     *(
         Clash("--overlap-moe-expert-parallel-comm", other, "transformer_config.py:3003-3050")

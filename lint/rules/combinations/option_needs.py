@@ -31,6 +31,10 @@ SOURCE = (
 )
 
 
+#: An inference or a converter takes it from the checkpoint.
+_SIZE = "--num-experts"
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if not launch.megatron or lacks_values(launch):
         return
@@ -38,6 +42,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for need in NEEDS:
         setting = launch.option(need.option)
         if setting is None or not _meant(need, setting, launch) or _met(need, launch):
+            continue
+        if not launch.may_train and _SIZE in need.needs:
             continue
         if version is not None and need.since and older(version, need.since):
             continue

@@ -39,6 +39,7 @@ SOURCE = (
     "DeepSpeed 0.19.8 runtime/engine.py; deepspeedai/Megatron-DeepSpeed#298, "
     "bitsandbytes-foundation/bitsandbytes#596"
 )
+TRAINING = True
 FILE = "ds_config.json"
 
 

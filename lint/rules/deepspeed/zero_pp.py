@@ -30,6 +30,12 @@ TITLE = "ZeRO 2 or 3 with a pipeline"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/pipe/engine.py:77; deepspeedai/DeepSpeed#568, #823"
 FILE = "train.sh"
+TRAINING = True
+
+#: Programs of Megatron-DeepSpeed that build a pipeline unless they are told not to; pretrain_bert.py,
+#: pretrain_t5.py and pretrain_gpt2.py of older forks build none (pretrain_gpt.py:51, finetune_llama.py:46
+#: of deepspeedai/Megatron-DeepSpeed@f4157bea).
+_PIPELINES = ("pretrain_gpt.py", "finetune_llama.py")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
@@ -49,7 +55,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 
 def _pipelined(launch: LaunchedJob) -> bool:
-    """Whether nothing switches the pipeline engine off; only the fork with that switch is judged."""
+    """Whether the program uses the pipeline engine and nothing switches it off."""
+    if launch.config.program not in _PIPELINES:
+        return False
     if launch.given("--no-pipeline-parallel") or not launch.given("--deepspeed"):
         return False
     return not any("no-pipeline-parallel" in text for text in launch.config.texts.values())

@@ -6,6 +6,7 @@ from . import (
     fixed_port,
     launcher_environment,
     launcher_option,
+    old_launcher,
     processes_above_gpus,
     random_port,
     rendezvous_host,
@@ -24,4 +25,5 @@ MODULES = (
     launcher_environment,
     launcher_option,
     random_port,
+    old_launcher,
 )

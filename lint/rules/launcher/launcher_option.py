@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator
 
 from ....reading.facts import dashed, text_of
+from ....reading.sbatch_names import LONG_NAMES as BATCH
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
-from ..slurm_directives.unknown_directive import KNOWN as BATCH
 
 CODE = "PAR610"
 TITLE = "an option that torchrun does not have or cannot read"

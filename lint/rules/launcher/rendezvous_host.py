@@ -3,7 +3,8 @@ cannot reach.
 
 Why:
 With several nodes `localhost` is another host on each of them. SLURM_LAUNCH_NODE_IPADDR is the host where
-srun was called, which can be a login node. The job hangs until the rendezvous times out.
+srun was called, which can be a login node. The job hangs until the rendezvous times out. A script with
+--node_rank 0 alone may name localhost: it is the meeting point.
 
 Bad:
 #!/bin/bash
@@ -61,7 +62,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     )
     for setting in _settings(launch) if nodes and nodes > 1 else ():
         text = text_of(setting)
-        if text and _LOCAL.match(text) and not _default(launch, text):
+        if text and _LOCAL.match(text) and not _default(launch, text) and not _of_rank(launch):
             message = f"{nodes} nodes meet at {text}, which is another host on each of them"
             yield Complaint(message, setting, related, help_text)
     for path, number, line in launch.lines():
@@ -96,6 +97,14 @@ def _default(launch: LaunchedJob, text: str) -> bool:
     host = re.escape(text.partition(":")[0])
     pattern = re.compile(rf"\$\{{\w+:?[-=][\"']?{host}|:=[\"']?{host}")
     return any(pattern.search(found) for found in launch.config.texts.values())
+
+
+def _of_rank(launch: LaunchedJob) -> bool:
+    """Whether a script is for the node of one rank: rank 0 is its own meeting point, and what runs beside it
+    on the same machine finds it there too."""
+    rank = number_of(launch.setting("launcher", "--node-rank", "--machine-rank"))
+    static = launch.setting("launcher", "--rdzv-endpoint") is None
+    return rank is not None and static and not launch.all("sbatch")
 
 
 def _nodes(launch: LaunchedJob) -> int | None:

@@ -6,6 +6,7 @@ from . import (
     layers_vpp,
     layout_string,
     mesh_product,
+    node_bound,
     recompute_chunk,
     tp_crosses_node,
     virtual_stages,
@@ -24,4 +25,5 @@ MODULES = (
     recompute_chunk,
     layout_string,
     virtual_stages,
+    node_bound,
 )

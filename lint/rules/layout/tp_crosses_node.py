@@ -17,6 +17,7 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob
+from ...facts.nodes import most_gpus
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR104"
@@ -29,7 +30,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     tp, gpus = launch.number("tp"), launch.number("gpus_per_node")
     if tp is None or gpus is None:
         if launch.unknown("gpus_per_node") and (tp or 1) > 1:
-            yield Skipped(frozenset({"gpus_per_node"}))
+            yield from _beyond_any(launch, tp or 1)
         return
     domain = launch.cluster.domain if launch.cluster else gpus
     nodes = launch.number("nodes")
@@ -40,3 +41,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     yield Complaint(
         message, launch.facts["tp"], related, f"tp <= {max(domain, gpus)}, and more pp or dp"
     )
+
+
+def _beyond_any(launch: LaunchedJob, tp: int) -> Iterator[Complaint | Skipped]:
+    """A tp that no node holds, and an open question where some do."""
+    most = most_gpus(launch)
+    if tp <= most:
+        yield Skipped(frozenset({"gpus_per_node"}))
+    else:
+        message = f"tp {tp} is larger than any node, which has at most {most} GPUs"
+        yield Complaint(message, launch.facts["tp"], (), f"tp <= {most}, and more pp or dp")

@@ -43,6 +43,8 @@ NEEDED = (
     ("--lr",),
     ("--tokenizer-type", "--vocab-file", "--tokenizer-name-or-path", "--tokenizer-path"),
 )
+#: pretrain_gpt.py:527 and its kin call with `args_defaults={'tokenizer_type': ...}`.
+_HAS_DEFAULT = "--tokenizer-type"
 #: Where these are, options may come from elsewhere.
 ELSEWHERE = (
     "--yaml-cfg",
@@ -69,10 +71,11 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     missing = [names[0] for names in NEEDED if not launch.given(*names)]
     # A command that gives few of them leaves them to a wrapper.
-    if not missing or len(missing) > 2 or not starts_megatron(launch):
+    named = [name for name in missing if name != _HAS_DEFAULT]
+    if not named or len(missing) > 2 or not starts_megatron(launch):
         return
     first = options[0]
     place = Place(first.path, first.line, first.column, len(first.name))
     severity: Severity | None = "warning" if is_old(launch) else None
-    verb = "is" if len(missing) == 1 else "are"
-    yield Complaint(f"{' and '.join(missing)} {verb} missing", place, severity=severity)
+    verb = "is" if len(named) == 1 else "are"
+    yield Complaint(f"{' and '.join(named)} {verb} missing", place, severity=severity)

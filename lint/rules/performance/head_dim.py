@@ -20,6 +20,7 @@ CODE = "PAR701"
 TITLE = "a head size that is no multiple of 8"
 SEVERITY = "info"
 SOURCE = "NVIDIA, Matrix Multiplication Background, Tensor Core requirements"
+TRAINING = True
 FILE = "train.sh"
 
 

@@ -37,6 +37,7 @@ CODE = "PAR511"
 TITLE = "the layout, or every layout of the job, does not fit into memory"
 SEVERITY = "warning"
 SOURCE = "parc: docs/cost-model.md; NVIDIA/Megatron-LM#637"
+TRAINING = True
 
 
 GIB = 2**30

@@ -36,6 +36,7 @@ CODE = "PAR702"
 TITLE = "another layout would train faster"
 SEVERITY = "info"
 SOURCE = "parc: docs/cost-model.md"
+TRAINING = True
 
 
 #: Less than this is within what a prediction can tell apart.

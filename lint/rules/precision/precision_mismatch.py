@@ -2,7 +2,8 @@
 
 Why:
 Hugging Face stops: "--mixed_precision arg cannot be set to bf16 when fp16 is set in the DeepSpeed config
-file". Others convert back and forth.
+file". Others convert back and forth. Megatron-DeepSpeed without --fp16 and --bf16 builds the model in fp32;
+bigscience's fork stops ("megatron fp16 config does not match deepspeed").
 
 Bad:
 --- ds_config.json
@@ -24,8 +25,9 @@ from ...finding import Complaint, Related
 CODE = "PAR502"
 TITLE = "command line and config differ in precision"
 SEVERITY = "error"
-SOURCE = "shibing624/MedicalGPT#288"
+SOURCE = "shibing624/MedicalGPT#288; bigscience-workshop/Megatron-DeepSpeed@8387ae17 megatron/training.py:432"
 FILE = "ds_config.json"
+TRAINING = True
 
 
 _OTHER = {"bf16": "fp16", "fp16": "bf16"}
@@ -39,6 +41,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message = f"{name} on the command line, {_OTHER[name]} in the config"
             yield Complaint(message, at, related, "the same precision in both")
             return
+    yield from _only_in_config(launch)
+
+
+def _only_in_config(launch: LaunchedJob) -> Iterator[Complaint]:
+    """Megatron-DeepSpeed's own default is fp32, whatever the config says."""
+    if "megatron-deepspeed" not in launch.kind or launch.value("precision") is None:
+        return
+    for name in _OTHER:
+        at = launch.key(f"{name}.enabled")
+        if at is not None and text_of(at) == "True" and not launch.given("--fp16", "--bf16"):
+            message = f"{name} in the config, and without --{name} Megatron counts in fp32"
+            yield Complaint(message, at, help=f"--{name}", severity="warning")
 
 
 def _asked(launch: LaunchedJob) -> Iterator[tuple[str, Setting]]:

@@ -2,7 +2,9 @@
 
 from . import (
     cut_command,
+    debug_left_on,
     empty_layout,
+    missing_file,
     octal_job_id,
     placeholder,
     positional_count,
@@ -18,4 +20,6 @@ MODULES = (
     positional_count,
     script_newlines,
     unreadable_config,
+    debug_left_on,
+    missing_file,
 )

@@ -17,10 +17,11 @@ torchrun --nproc-per-node 8 pretrain_gpt.py \\
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ...facts.launched_job import LaunchedJob, is_script
-from ...finding import Complaint, Edit, Place
+from ...finding import Complaint, Edit, Place, Related
 
 CODE = "PAR802"
 TITLE = "a command that is cut between its lines"
@@ -28,6 +29,9 @@ SEVERITY = "error"
 SOURCE = "bash(1), QUOTING and COMMENTS; seen in published scripts"
 
 
+#: Path, lines, where the cut is, and the lines that it loses -> the complaint.
+_Cut = Callable[[str, list[str], int, list[int]], Complaint]
+_BLANK = re.compile(r"\\[ \t]+$")
 _OPTION = re.compile(r"\s*--?[A-Za-z][\w-]*(?:[=\s\\]|$)")
 
 
@@ -38,39 +42,72 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _cut(path: str, lines: list[str]) -> Iterator[Complaint]:
+    """One complaint for each command that is cut, at its first cut; what is lost behind it is related."""
     quotes = _open_quotes(lines)
-    for index in range(1, len(lines) - 1):
-        before, line, after = lines[index - 1], lines[index], lines[index + 1]
-        if quotes[index] or not _OPTION.match(after):
+    seen = 0
+    for index in range(len(lines) - 1):
+        what = _cuts(lines, index)
+        if index < seen or quotes[index] or what is None or not _OPTION.match(lines[index + 1]):
             continue
-        comment = (
-            line.lstrip().startswith("#")
-            and before.endswith("\\")
-            and not before.lstrip().startswith("#")
-        )
-        if comment:
-            place = Place(path, index + 1, len(line) - len(line.lstrip()) + 1, len(line.strip()))
-            yield Complaint(
-                "the comment ends the command: the options below it are lost",
-                place,
-                help="move the comment above the command",
-            )
-        elif re.search(r"\\[ \t]+$", line) and not line.lstrip().startswith("#"):
-            column = len(line.rstrip())
-            place = Place(path, index + 1, column, len(line) - column + 1)
-            yield Complaint(
-                "a blank behind the backslash ends the command here",
-                place,
-                help="remove the blank",
-                edits=_trimmed(path, lines, index),
-            )
+        lost = list(_lost(lines, index))
+        seen = lost[-1] + 1
+        related = tuple(Related("this option is lost", _option(path, lines, at)) for at in lost)
+        yield replace(what(path, lines, index, lost), related=related)
 
 
-def _trimmed(path: str, lines: list[str], index: int) -> tuple[Edit, ...]:
+def _cuts(lines: list[str], index: int) -> _Cut | None:
+    """What makes the complaint, if a line ends a command that goes on below it."""
+    before, line = lines[index - 1] if index else "", lines[index]
+    comment = line.lstrip().startswith("#")
+    if comment and before.endswith("\\") and not before.lstrip().startswith("#"):
+        return _at_comment
+    return _at_blank if not comment and _BLANK.search(line) else None
+
+
+def _at_comment(path: str, lines: list[str], index: int, lost: list[int]) -> Complaint:
+    line = lines[index]
+    place = Place(path, index + 1, len(line) - len(line.lstrip()) + 1, len(line.strip()))
+    message = f"the comment ends the command: {_counted(lost)} lost"
+    return Complaint(message, place, help="move the comment above the command")
+
+
+def _at_blank(path: str, lines: list[str], index: int, lost: list[int]) -> Complaint:
+    column = len(lines[index].rstrip())
+    place = Place(path, index + 1, column, len(lines[index]) - column + 1)
+    message = f"a blank behind the backslash ends the command here: {_counted(lost)} lost"
+    edits = tuple(_trimmed(path, lines, at) for at in (index, *lost) if _BLANK.search(lines[at]))
+    return Complaint(message, place, help="remove the blank", edits=edits)
+
+
+def _counted(lost: list[int]) -> str:
+    return (
+        "the option below it is" if len(lost) == 1 else f"{len(lost)} lines of options below it are"
+    )
+
+
+def _lost(lines: list[str], index: int) -> Iterator[int]:
+    """The lines of options behind a cut, up to the one that would have ended the command."""
+    for at in range(index + 1, len(lines)):
+        line = lines[at]
+        if line.lstrip().startswith("#"):
+            continue
+        if not _OPTION.match(line):
+            return
+        yield at
+        if not line.rstrip().endswith("\\"):
+            return
+
+
+def _option(path: str, lines: list[str], at: int) -> Place:
+    word = lines[at].split()[0]
+    return Place(path, at + 1, lines[at].index(word) + 1, len(word))
+
+
+def _trimmed(path: str, lines: list[str], index: int) -> Edit:
     """Take the blanks away; only where lines end in a plain newline are offsets their lengths."""
     start = sum(len(line) + 1 for line in lines[:index])
     kept = len(lines[index].rstrip())
-    return (Edit(path, start + kept, start + len(lines[index]), ""),)
+    return Edit(path, start + kept, start + len(lines[index]), "")
 
 
 def _open_quotes(lines: list[str]) -> list[bool]:

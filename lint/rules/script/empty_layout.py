@@ -1,4 +1,5 @@
-"""An option of the layout whose value is empty because a variable was never set.
+"""An option whose value is empty because a variable was never set: an error for one of the layout, a hint for
+any other, which a site may set from outside.
 
 Why:
 The next option is taken for the value, or the parser stops; the message names neither variable nor option.
@@ -13,6 +14,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-paral
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, Unknown, Value, dashed
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
@@ -36,12 +38,14 @@ LAYOUT = frozenset(_LAYOUT_WORDS.split())
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in launch.all("argument"):
-        if dashed(setting.name) not in LAYOUT or (setting.values and not _empty(setting.values[0])):
+        if setting.values and not _empty(setting.values[0]):
             continue
         variable = _unset(setting)
         if variable is not None and not _comes_from_outside(launch, variable):
             message = f"{setting.name} has no value: nothing sets {variable}"
-            yield Complaint(message, setting, help=f"{variable}=..., or ${{{variable}:?}}")
+            severity: Severity | None = None if dashed(setting.name) in LAYOUT else "info"
+            help_text = f"{variable}=..., or ${{{variable}:?}}"
+            yield Complaint(message, setting, help=help_text, severity=severity)
 
 
 def _empty(value: Value | Unknown) -> bool:

@@ -30,7 +30,7 @@ FILE = "job.sbatch"
 
 
 _OCTAL = re.compile(
-    r"\$\(\((?!.*10#)[^)]*(?:\$\{SLURM_JOB_?ID: ?-\d+\}"
+    r"\$\(\((?!.*10#)[^)]*(?:\$\{SLURM_JOB_?ID: -\d+\}"
     r"|\$\([^)]*SLURM_JOB_?ID[^)]*(?:tail\s+-c|cut\b)[^)]*\))"
 )
 

@@ -1,4 +1,4 @@
-"""A placeholder that was left in: <your_account>, CHANGE_THIS, your_own_value, TODO.
+"""A placeholder that was left in: <your_account>, PATH TO DATA, { name }, CHANGE_THIS, your_own_value.
 
 Why:
 bash reads `<name>` as a redirection, SLURM refuses the account, and the program does not find the path.
@@ -18,10 +18,12 @@ srun python train.py
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ....dsl.diagnostics import Severity
+from ....reading.placeholders import IN_LINE
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint, Place
+from ...finding import Complaint, Place, Related
 
 CODE = "PAR803"
 TITLE = "a placeholder that was left in"
@@ -30,9 +32,15 @@ SOURCE = "NeMo Automodel, Apertus and Megatron FSDP templates"
 FILE = "job.sbatch"
 
 
-_MARK = re.compile(
-    r"<[A-Za-z][A-Za-z0-9 _/.-]{1,60}>|\b(?:CHANGE_?THIS|CHANGE_?ME|YOUR_[A-Z_]+|your_own_\w+)\b|\bFIXME\b"
-)
+@dataclass(frozen=True)
+class _Left:
+    """A placeholder, where it stands, and whether SLURM reads it."""
+
+    text: str
+    place: Place
+    directive: bool
+
+
 #: How such a text stands in a shell without being one: heredocs, redirections, XML and help texts.
 _HARMLESS = re.compile(
     r"<<|\becho\b|\bprintf\b|\busage\b|\bsed\b|\bgrep\b|\bawk\b|\bread\b|>\(|<\(|tok|\|>|html", re.I
@@ -40,18 +48,32 @@ _HARMLESS = re.compile(
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    """One complaint for each file: whoever fills in one placeholder fills in them all."""
+    found: dict[str, list[_Left]] = {}
     for path, number, line in launch.lines():
-        text = line.strip()
-        if text.startswith("#") and not re.match(r"#SBATCH\s+-", text):
-            continue
-        match = _MARK.search(line)
-        comment = re.search(r"(?:^|\s)#(?!SBATCH)", line)
-        if match is None or _HARMLESS.search(line) or (comment and comment.start() < match.start()):
-            continue
-        if not re.search(r"[=\s\"':/]$", line[: match.start()]):
-            continue
-        place = Place(path, number, match.start() + 1, len(match[0]))
-        # A path that every user must write is how published examples come; SLURM refuses the job at once.
-        severity: Severity | None = None if text.startswith("#SBATCH") else "info"
-        message = f"the placeholder {match[0]} was left in"
-        yield Complaint(message, place, help="write the value", severity=severity)
+        match = _left(line)
+        if match is not None:
+            place = Place(path, number, match.start() + 1, len(match[0]))
+            found.setdefault(path, []).append(_Left(match[0], place, line.startswith("#SBATCH")))
+    for left in found.values():
+        yield _complaint(sorted(left, key=lambda each: not each.directive))
+
+
+def _left(line: str) -> re.Match[str] | None:
+    """The placeholder of a line that a shell or SLURM reads."""
+    if line.lstrip().startswith("#") and not re.match(r"#SBATCH\s+-", line):
+        return None
+    match = IN_LINE.search(line)
+    comment = re.search(r"(?:^|\s)#(?!SBATCH)", line)
+    if match is None or _HARMLESS.search(line) or (comment and comment.start() < match.start()):
+        return None
+    return match
+
+
+def _complaint(left: list[_Left]) -> Complaint:
+    first, *others = left
+    # A path that every user must write is how published examples come; SLURM refuses the job at once.
+    severity: Severity | None = None if first.directive else "info"
+    related = tuple(Related(f"{each.text}, too", each.place) for each in others)
+    message = f"the placeholder {first.text} was left in"
+    return Complaint(message, first.place, related, "write the value", severity)

@@ -2,7 +2,8 @@
 
 Why:
 SLURM wants `#SBATCH` at the start of the line, in capitals. Anything else is a comment, and the option is
-not set. `##SBATCH` is how people switch a directive off; it is not reported.
+not set. `##SBATCH` is how people switch a directive off; it is not reported, nor is a call of sbatch in a
+comment that says how the script is used.
 
 Bad:
 #!/bin/bash
@@ -34,10 +35,18 @@ FILE = "job.sbatch"
 _ALMOST = re.compile(r"\s*#\s*(?i:sbatch)\s+--?[a-zA-Z]")
 
 
+#: Usage text: small letters, and a file behind the options, or a placeholder among them.
+_CALL = re.compile(r"\s*#\s*sbatch\s.*?(?:\s[\w./${}-]+\.\w+\b|\s\$0\b|<\w|\s[\w-]+=[A-Z]\b)")
+
+
+def _call(line: str) -> bool:
+    return _CALL.match(line) is not None
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         for number, line in enumerate(batch.lines[: batch.first_command - 1], 1):
-            if _ALMOST.match(line) and not line.startswith("#SBATCH"):
+            if _ALMOST.match(line) and not line.startswith("#SBATCH") and not _call(line):
                 message = "SLURM takes this for a comment"
                 yield Complaint(
                     message, batch.place(number), help="write #SBATCH at the line's start"

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity, did_you_mean
+from ....reading.sbatch_names import LONG_NAMES
 from ...facts.batch import Directive, batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
@@ -30,23 +31,6 @@ SEVERITY = "error"
 SOURCE = "sbatch(1); measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 
-_KNOWN_WORDS = """
-    account acctg-freq array batch bb bbf begin chdir clusters cluster-constraint comment constraint
-    container container-id container-image container-mounts container-workdir container-name
-    container-save container-mount-home container-remap-root container-writable container-entrypoint
-    contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot
-    dependency distribution error exclude exclusive export export-file extra extra-node-info
-    get-user-env gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres
-    gres-flags help hint hold ignore-pbs input job-name kill-on-invalid-dep licenses mail-type
-    mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus network nice no-kill no-requeue
-    nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket
-    open-mode output overcommit oversubscribe parsable partition power prefer priority profile
-    propagate qos quiet reboot requeue reservation resv-ports segment signal sockets-per-node
-    spread-job stepmgr switches test-only thread-spec threads-per-core time time-min tmp
-    tres-bind tres-per-task uid umask usage use-min-nodes verbose version wait wait-all-nodes wckey
-    wrap x11 consolidate-segments oom-kill-step spread-segments requeue-on-fail network-constraint
-"""
-KNOWN = frozenset(_KNOWN_WORDS.split())
 #: Options whose value is one number, and what may follow it or stand next to it.
 NUMBERS = {
     "nodes": r"\d+[kmKM]?(-\d+[kmKM]?)?(:\d+)?|\d+(,\d+)+|\d+-\d+:\d+",
@@ -72,8 +56,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _check(directive: Directive) -> Iterator[Complaint]:
     name, value = directive.name, directive.value
-    if name not in KNOWN:
-        near = did_you_mean(name, KNOWN)
+    if name not in LONG_NAMES:
+        near = did_you_mean(name, LONG_NAMES)
         # Sites add options by plugins: only what resembles one of SLURM's own is certainly a slip.
         severity: Severity | None = None if near else "info"
         help_text = near.replace("`", "`--", 1) if near else None

@@ -5,6 +5,7 @@ from . import (
     endless_requeue,
     export_none,
     kill_on_bad_exit,
+    log_folder,
     lost_exit_code,
     output_folder,
     pipefail_head,
@@ -28,4 +29,5 @@ MODULES = (
     export_none,
     afterok_chain,
     pipefail_head,
+    log_folder,
 )

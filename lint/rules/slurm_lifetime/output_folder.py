@@ -21,7 +21,7 @@ srun python train.py
 import re
 from collections.abc import Iterator
 
-from ...facts.batch import batches
+from ...facts.batch import Batch, batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
@@ -30,6 +30,15 @@ TITLE = "output in a folder that the script creates"
 SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8: Could not open stdout file"
 FILE = "job.sbatch"
+
+
+#: `sbatch "$0"`: the script that sbatch runs finds what was made before.
+_ITSELF = r"\bsbatch\b.*(?:\$\{?0\b|\$\{?BASH_SOURCE)"
+
+
+def _submits_itself(batch: Batch, made: int) -> bool:
+    """Whether the folder is made outside of the job, by a script that then submits itself."""
+    return any(number >= made for number, _ in batch.commands(_ITSELF))
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -41,7 +50,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         made = batch.commands(
             rf"\bmkdir\b.*(?<![\w/.-])(?:\./)?{re.escape(folder.removeprefix('./'))}/?(?=[\s;\"']|$)"
         )
-        if made:
+        if made and not _submits_itself(batch, made[-1][0]):
             related = (Related("created here", batch.place(made[0][0])),)
             message = f"SLURM opens {given.value} before the script creates {folder}"
             yield Complaint(message, given.place, related, "create the folder before sbatch")

@@ -31,13 +31,15 @@ SOURCE = "measured with SLURM 22.05.8; awslabs/awsome-distributed-ai#71"
 FILE = "job.sbatch"
 
 
+#: The script's own value, which SLURM's absence leaves.
+_SET = r"^\s*(?:export\s+)?SLURM_GPUS_PER_NODE="
 _USE = re.compile(r"\$\{?SLURM_GPUS_PER_NODE\}?(?![:\w-])")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         request = batch.get("gpus-per-node")
-        plain = request is not None and request.number is not None
+        plain = request is not None and request.number is not None or batch.commands(_SET)
         for number, line in batch.commands(_USE.pattern):
             if plain or re.match(r"\s*echo\b", line):
                 continue

@@ -1,6 +1,7 @@
 """Commands that start others -> launched commands: launchers, srun, mpirun, `bash -c`, scripts, sbatch."""
 
 from collections.abc import Sequence
+from itertools import dropwhile
 
 from ... import sbatch_options
 from ...facts import Unknown
@@ -31,6 +32,9 @@ _WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun apru
     docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot
     catchsegv strace script ibrun lrun"""
 WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
+#: Programs that take such words as texts or files, and start none of them.
+_READERS_WORDS = "echo printf grep which pip pip3 rm cp mv ls cat git pgrep pkill sed awk tee"
+READERS = frozenset(_READERS_WORDS.split())
 SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".job")
 
 
@@ -43,7 +47,7 @@ def launch(shell: Shell, source: PlacedText, words: Sequence[Word]) -> bool:
         if name == "sbatch":
             _submit(shell, rest)
             return True
-        if name not in WRAPPERS:
+        if name not in WRAPPERS and not _wraps(shell, rest):
             break
         index = _inner(rest)
         if index is None:
@@ -53,6 +57,17 @@ def launch(shell: Shell, source: PlacedText, words: Sequence[Word]) -> bool:
     if not rest or (program(rest[0]) in PYTHONS and any(word.text == "-c" for word in rest[1:3])):
         return False
     return _started(shell, source, rest, wrappers)
+
+
+def _wraps(shell: Shell, words: Sequence[Word]) -> bool:
+    """Whether an unknown program is given a whole command to start: `./bind.sh torchrun ... train.py`."""
+    name = program(words[0])
+    if name in SHELLS | LAUNCHERS | PYTHONS | READERS or name.endswith(".py"):
+        return False
+    if name.endswith(SCRIPTS) and shell.world.find(words[0].pieces, shell) is not None:
+        return False
+    behind = list(dropwhile(lambda word: program(word) not in LAUNCHERS | PYTHONS, words))
+    return any(word.text == "-m" or word.tail.endswith(".py") for word in behind[1:])
 
 
 def program(word: Word) -> str:

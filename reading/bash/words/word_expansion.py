@@ -3,6 +3,7 @@
 import re
 
 from ...facts import Unknown
+from ...placeholders import unfilled
 from ..shell import DEEPEST, Shell
 from ..source import PlacedText, text_source
 from ..statements.run_statement import run_text
@@ -66,8 +67,7 @@ def pieces(
     while position < end:
         if not quoted and position in source.placeholders:
             stop = min(source.placeholders[position], end)
-            unknown = Unknown(f"`{text[position:stop]}` is to be filled in", nonempty=True)
-            found.append(Piece(unknown, *source.place(position)))
+            found.append(Piece(unfilled(text[position:stop]), *source.place(position)))
             position = stop
             continue
         match = _SPECIAL.search(text, position, end)

@@ -1,0 +1,28 @@
+"""What every node keeps, whichever it is."""
+
+import re
+
+from .launched_job import LaunchedJob
+
+#: DGX-2 and HGX-2 have 16 GPUs, AWS p2.16xlarge 16 dies; a rack of GB200 or GB300 NVL72 is one NVLink domain.
+_LARGEST, _RACK = 16, 72
+_RACK_NAMES = re.compile(r"NVL72|GB[23]00", re.IGNORECASE)
+
+
+#: Devices of which a node has others in number: a trn1.32xlarge of AWS has 32 NeuronCores; ranks of gloo are
+#: CPU processes.
+_NO_GPUS = re.compile(
+    r"neuron|trainium|\btrn[12]\b|\bxla\b|\btpus?\b|\bxpu\b|\bhpu\b|habana|\bnpu\b|ascend|\bgloo\b|\bcpu\b",
+    re.IGNORECASE,
+)
+
+
+def has_gpus(launch: LaunchedJob) -> bool:
+    """Whether nothing in the files says that the ranks run on something else."""
+    return not any(_NO_GPUS.search(text) for text in launch.config.texts.values())
+
+
+def most_gpus(launch: LaunchedJob) -> int:
+    """The most GPUs that a node, or a rack that its files name, can have."""
+    named = any(_RACK_NAMES.search(text) for text in launch.config.texts.values())
+    return _RACK if named else _LARGEST

@@ -1,0 +1,48 @@
+"""A variable for debugging that slows every step was left on.
+
+Why:
+With CUDA_LAUNCH_BLOCKING=1 each kernel is waited for, so that nothing overlaps. NCCL_IB_DISABLE=1 sends the
+traffic of several nodes over TCP. They help to find a fault, and are forgotten.
+
+Bad:
+export CUDA_LAUNCH_BLOCKING=1
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
+
+Good:
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
+"""
+
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ....reading.facts import text_of
+from ...facts.launched_job import LaunchedJob
+from ...finding import Complaint
+
+CODE = "PAR393"
+TITLE = "a variable for debugging was left on"
+SEVERITY = "warning"
+SOURCE = (
+    "CUDA C++ Programming Guide, CUDA_LAUNCH_BLOCKING; NCCL user guide, NCCL_IB_DISABLE; "
+    "PyTorch 2.13 distributed.rst, TORCH_DISTRIBUTED_DEBUG"
+)
+TRAINING = True
+
+#: Variable -> the value that slows, what it does, and its severity. A cluster without InfiniBand needs
+#: NCCL_IB_DISABLE=1.
+SLOW: dict[str, tuple[str, str, Severity]] = {
+    "CUDA_LAUNCH_BLOCKING": ("1", "waits for every kernel", "warning"),
+    "NCCL_IB_DISABLE": ("1", "sends what leaves a node over TCP", "info"),
+    "TORCH_DISTRIBUTED_DEBUG": ("DETAIL", "compares the ranks at every collective", "info"),
+}
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    for name, (value, effect, severity) in SLOW.items():
+        at = launch.setting("environment", name)
+        if at is None or text_of(at) != value:
+            continue
+        if name == "NCCL_IB_DISABLE" and launch.number("nodes") == 1:
+            continue
+        message = f"{name}={value} {effect}"
+        yield Complaint(message, at, help="leave it out when the fault is found", severity=severity)

@@ -1,0 +1,56 @@
+"""A file that a script starts, sources or hands to the program is not there.
+
+Why:
+The job stops at that line, or trains without what the file says. parc looks in the folders that it was
+given, from the script's own folder upwards: a file that only the cluster has is reported, too.
+
+Bad:
+source settings.sh
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
+
+Good:
+--- settings.sh
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+--- train.sh
+source settings.sh
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
+"""
+
+import re
+from collections.abc import Iterator
+
+from ....reading.facts import Unread
+from ....reading.placeholders import IN_LINE
+from ...facts.launched_job import LaunchedJob
+from ...finding import Complaint, Place
+
+CODE = "PAR391"
+TITLE = "a file that a script names and that is not there"
+SEVERITY = "info"
+SOURCE = "bash(1), SHELL BUILTIN COMMANDS: source"
+
+_MISSING = re.compile(r"(?:is not (?:t)?here to be read)$")
+#: Files of a user or a machine: nobody has them beside the script.
+_ELSEWHERE = re.compile(r"[~$]|^/|\.\.\.|bashrc|profile|activate|conda")
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    for unread in launch.config.unread:
+        name = re.search(r"`([^`]*)`", unread.reason)
+        if not _MISSING.search(unread.reason) or (name and _ELSEWHERE.search(name[1])):
+            continue
+        place = _word(launch, unread)
+        if place is not None:
+            yield Complaint(unread.reason, place)
+
+
+def _word(launch: LaunchedJob, unread: Unread) -> Place | None:
+    """The word that names the file; None where a placeholder or a path of the machine stands there."""
+    text = launch.config.texts.get(unread.path, "")
+    lines = text.split("\n")
+    line = lines[unread.line - 1] if unread.line <= len(lines) else ""
+    match = re.match(r"[^\s\"'`;)]*", line[unread.column - 1 :])
+    word = match[0] if match else ""
+    if IN_LINE.search(line) or _ELSEWHERE.search(word):
+        return None
+    return Place(unread.path, unread.line, unread.column, max(len(word), 1))

@@ -1,0 +1,70 @@
+"""What stands where a user is to write a value: `<PATH>`, `PATH TO DATA`, `{ name }`, `your_account`.
+
+Templates are published with them. They are no values: a reader takes them for unknown, and a rule says so.
+"""
+
+import re
+from collections.abc import Sequence
+
+from .bash.values import Piece, Text, Word
+from .facts import Unknown
+
+_INSIDE = r"[A-Za-z](?:[^<>\n|&;$`]{0,70}[^<>\n|&;$`\s])?"
+#: `<name>`: as a shell reads it, two redirections. A closing mark that a file's name follows is one.
+ANGLES = rf"<{_INSIDE}>"
+#: Words that tell that a run of capitals asks for something.
+_ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
+_CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
+_BRACES = r"\{[ ][A-Za-z][\w -]{0,40}[ ]\}"
+_NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|CHANGE_?THIS|CHANGE_?ME|PATH_TO_[A-Z_]+|FIXME"
+_WHOLE = re.compile(rf"{ANGLES}|{_CAPITALS}|{_BRACES}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*")
+#: Where one stands in a line; a blank, a quote, `=` or a part of a path is before it.
+IN_LINE = re.compile(
+    rf"(?:(?<=[=\s\"':/])|^)(?:{ANGLES}|(?<=[\"'=\s]){_CAPITALS}(?![\w-])|{_BRACES}|(?:{_NAMES})\b)"
+)
+#: Most words of one.
+_LONGEST = 12
+_OPENING = re.compile(r"[<{A-Z./py]")
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a whole text is to be replaced."""
+    return _WHOLE.fullmatch(text) is not None
+
+
+def unfilled(text: str) -> Unknown:
+    """What a reader takes a placeholder for."""
+    return Unknown(f"`{text}` is to be filled in", nonempty=True)
+
+
+def filled(words: Sequence[Word]) -> list[Word]:
+    """Words of a command with each placeholder as one unknown word."""
+    found: list[Word] = []
+    index = 0
+    while index < len(words):
+        stop = _end(words, index)
+        found.append(_unfilled(words[index:stop]) if stop > index else words[index])
+        index = max(stop, index + 1)
+    return found
+
+
+def _end(words: Sequence[Word], start: int) -> int:
+    """Where a placeholder ends that begins at a word; `start` where none does."""
+    if not _OPENING.match(words[start].lead):
+        return start
+    texts: list[str] = []
+    for word in words[start : start + _LONGEST]:
+        if not isinstance(word.text, str) or word.text.startswith("-"):
+            break
+        texts.append(word.text)
+    for count in range(len(texts), 0, -1):
+        if is_placeholder(" ".join(texts[:count])):
+            return start + count
+    return start
+
+
+def _unfilled(words: Sequence[Word]) -> Word:
+    text = " ".join(str(word.text) for word in words)
+    first = words[0].origin
+    pieces: Text = (Piece(unfilled(text), first.path, first.line, first.column),)
+    return Word(pieces)

@@ -1,0 +1,206 @@
+"""What a rule must not say, beside what it must: files that differ in one thing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from parc.backends.launch_files import read_jobs
+from parc.lint.judging import LintOptions, judge
+
+HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n"
+MODEL = (
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --lr 1e-4 "
+    "--max-position-embeddings 1024 --micro-batch-size 4 --train-iters 10 --bf16"
+)
+ZERO = "--deepspeed --zero-stage 2 --no-such-option"
+PAIR = "torchrun --nnodes 2 --nproc_per_node 4 --node_rank {} --master_addr 127.0.0.1 train.py\n"
+
+
+def _with_lr(command: str) -> str:
+    """A script that writes a DeepSpeed config with a learning rate, and starts a command."""
+    config = '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 2e-4}}}'
+    return f"cat > ds.json <<EOF\n{config}\nEOF\n{command}\n"
+
+
+def _with_fp16(options: str) -> str:
+    """A script that writes a DeepSpeed config with fp16 and ZeRO 3, and starts Megatron-DeepSpeed."""
+    config = '{"train_batch_size": 8, "fp16": {"enabled": true}, "zero_optimization": {"stage": 3}}'
+    model = "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --no-pipeline-parallel"
+    command = f"deepspeed pretrain_gpt.py --deepspeed --deepspeed_config ds.json {model} {options}"
+    return f"cat > ds.json <<EOF\n{config}\nEOF\n{command}\n"
+
+
+DEGREES = "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
+
+#: Code, a file that has it, and one that has not.
+CASES = {
+    "a start of a name that is one option's": (
+        "PAR660", HEADER + "#SBATCH --nod=2\n", HEADER + "#SBATCH --err=x.err\n",
+    ),
+    "usage of sbatch in a comment": (
+        "PAR632",
+        HEADER + "# SBATCH --time=1:00:00\n",
+        HEADER + "#   sbatch --nodes=4 run.sh\n# sbatch -N 2 $0\n# sbatch --nodes=N <script>\n",
+    ),
+    "a script that submits itself": (
+        "PAR647",
+        HEADER + "#SBATCH --output=logs/%j\nmkdir -p logs\nsrun hostname\n",
+        HEADER + '#SBATCH --output=logs/%j\nif [ -z "$SLURM_JOB_ID" ]; then\n'
+        '  mkdir -p logs; sbatch "$0"; exit\nfi\nsrun hostname\n',
+    ),
+    "a default is no substring": (
+        "PAR643",
+        HEADER + "PORT=$((10000 + ${SLURM_JOB_ID: -4}))\n",
+        HEADER + "PORT=$((10000 + ${SLURM_JOB_ID:-0}))\n",
+    ),
+    "the node of rank 0 meets itself": ("PAR604", PAIR.format("$RANK"), PAIR.format(0)),
+    "the other half of the pair, on one machine": (
+        "PAR604", PAIR.format("$RANK"), PAIR.format(1),
+    ),
+    "a test of the data builds no engine": (
+        "PAR401",
+        f"deepspeed pretrain_gpt.py {MODEL} {ZERO}\n",
+        f"python test_blendable_dataset.py {MODEL} {ZERO}\n",
+    ),
+    "an older fork has no pipeline": (
+        "PAR401",
+        f"deepspeed pretrain_gpt.py {MODEL} {ZERO}\n",
+        f"deepspeed pretrain_gpt2.py {MODEL} {ZERO}\n",
+    ),
+    "sizes that the checkpoint has": (
+        "PAR373",
+        "torchrun pretrain_gpt.py --num-layers -1 --hidden-size -1 --num-attention-heads 8\n",
+        "torchrun evaluate.py --num-layers -1 --hidden-size -1 --num-attention-heads 8\n",
+    ),
+    "the batch of an evaluation": (
+        "PAR201",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --global-batch-size 8\n",
+        f"torchrun --nproc_per_node 8 tasks/evaluate.py {MODEL} --global-batch-size 8\n",
+    ),
+    "the tokenizer that pretrain_gpt.py names itself": (
+        "PAR374",
+        f"torchrun pretrain_gpt.py {MODEL.replace('--micro-batch-size 4', '')}\n",
+        f"torchrun pretrain_gpt.py {MODEL}\n",
+    ),
+    "a fork with its own spelling": (
+        "PAR304",
+        f"torchrun --nproc_per_node 2 pretrain_gpt.py {MODEL} --tensor-model-parallel-size 2\n",
+        f"torchrun --nproc_per_node 2 pretrain_gpt.py {MODEL} --tensor_model_parallel_size 2\n",
+    ),
+    "experts that the checkpoint has": (
+        "PAR303",
+        f"torchrun pretrain_gpt.py {MODEL} --expert-model-parallel-size 2\n",
+        f"torchrun -m examples.inference.server {MODEL} --expert-model-parallel-size 2\n",
+    ),
+    "a variable that the script sets": (
+        "PAR644",
+        HEADER + "srun torchrun --nproc_per_node $SLURM_GPUS_PER_NODE train.py\n",
+        HEADER + "SLURM_GPUS_PER_NODE=8\nsrun torchrun --nproc_per_node $SLURM_GPUS_PER_NODE train.py\n",
+    ),
+    "a learning rate of an optimizer that is not used": (
+        "PAR207",
+        _with_lr("deepspeed train.py --lr 1e-4 --deepspeed_config ds.json"),
+        _with_lr(f"deepspeed pretrain_gpt.py --deepspeed {MODEL} --deepspeed_config ds.json"),
+    ),
+    "one replica on one node, whichever it is": (
+        "PAR390",
+        f"torchrun --standalone --nproc_per_node $GPUS pretrain_gpt.py {MODEL} {DEGREES}\n",
+        f"torchrun --nnodes $N --nproc_per_node $GPUS pretrain_gpt.py {MODEL} {DEGREES}\n",
+    ),
+    "a rack that is one node": (
+        "PAR390",
+        f"torchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
+        f"# GB200 NVL72\ntorchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
+    ),
+    "cores of Trainium are more": (
+        "PAR390",
+        f"torchrun --nproc_per_node 32 pretrain_gpt.py {MODEL}\n",
+        f"export NEURON_CC_FLAGS=-O1\ntorchrun --nproc_per_node 32 pretrain_gpt.py {MODEL}\n",
+    ),
+    "a tp that no node holds": (
+        "PAR104",
+        f"torchrun --nproc_per_node $GPUS pretrain_gpt.py {MODEL} --tensor-model-parallel-size 32\n",
+        f"torchrun --nproc_per_node $GPUS pretrain_gpt.py {MODEL} --tensor-model-parallel-size 16\n",
+    ),
+    "a precision that only the config has": (
+        "PAR502", _with_fp16(MODEL.replace("--bf16", "")), _with_fp16(MODEL.replace("--bf16", "--fp16")),
+    ),
+    "a stage that only the config has": (
+        "PAR207", _with_fp16("--fp16 --lr 1e-4"), _with_fp16("--fp16 --lr 1e-4 --zero-stage 3"),
+    ),
+    "a value of an option that is no layout's": (
+        "PAR801",
+        f"torchrun pretrain_gpt.py {MODEL} --data-path $DATA --fp16\n",
+        f"DATA=a\ntorchrun pretrain_gpt.py {MODEL} --data-path $DATA --fp16\n",
+    ),
+    "a file of the machine is not looked for": (
+        "PAR391", "source env.sh\ntorchrun a.py\n", "source ~/.bashrc\nsource /opt/env.sh\ntorchrun a.py\n",
+    ),
+    "a log folder that is made": (
+        "PAR392",
+        HEADER + "#SBATCH --error=logs/%j\nsrun hostname\n",
+        HEADER + "#SBATCH --error=/logs/%j\n#SBATCH --output=out/%j\nmkdir -p out\nsrun hostname\n",
+    ),
+    "a cluster without InfiniBand": (
+        "PAR393",
+        "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 2 --nproc_per_node 8 train.py\n",
+        "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 1 --nproc_per_node 8 train.py\n",
+    ),
+}  # fmt: skip
+
+
+def _codes(text: str) -> set[str]:
+    judged = judge(read_jobs({"job.sh": text}), LintOptions())
+    return {found.code for job in judged for found in job.findings}
+
+
+@pytest.mark.parametrize("code, bad, good", CASES.values(), ids=CASES)
+def test_only_what_is_wrong_is_said(code: str, bad: str, good: str) -> None:
+    assert code in _codes(bad)
+    assert code not in _codes(good)
+
+
+def test_a_script_that_is_not_there_is_looked_through() -> None:
+    (config,) = read_jobs({"job.sh": f"srun --label launch.sh tasks/evaluate.py {MODEL}\n"})
+    assert config.program == "evaluate.py" and config.given("--bf16")
+
+
+SAVED = {
+    **{f"argument_{number}": number for number in range(30)},
+    "gradient_accumulation_steps": 4,
+    "deepspeed": {"zero_optimization": {"stage": 3}},
+}
+
+
+def test_saved_arguments_are_no_deepspeed_config() -> None:
+    assert not read_jobs({"args.json": json.dumps(SAVED)})
+    own = {"zero_optimization": {"stage": 3}, "my_key": 1, "other_key": 2}
+    (config,) = read_jobs({"ds.json": json.dumps(own)})
+    assert config.framework == "deepspeed"
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["./bind.sh torchrun --nproc_per_node 4", "chronic -v python -u", "/opt/pin numactl -l python"],
+)
+def test_a_wrapper_is_looked_through(start: str) -> None:
+    (config,) = read_jobs({"job.sh": f"{start} pretrain_gpt.py {MODEL} > log\n"})
+    assert config.framework == "megatron" and config.program == "pretrain_gpt.py"
+
+
+@pytest.mark.parametrize(
+    "text", ["which torchrun train.py", "pip install torchrun -m x", "cp a.py b"]
+)
+def test_what_starts_nothing(text: str) -> None:
+    assert all(not config.program for config in read_jobs({"job.sh": text + "\n"}))
+
+
+def test_a_wrapper_that_is_there_is_read() -> None:
+    files = {
+        "job.sh": f"./bind.sh python pretrain_gpt.py {MODEL}\n",
+        "bind.sh": 'exec "$@" --fp16\n',
+    }
+    (config,) = read_jobs(files)
+    assert config.given("--fp16")
