@@ -11,6 +11,7 @@ from ..dsl.hardware import Cluster
 from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
 from .facts.launched_job import LaunchedJob
+from .facts.release import TITLES
 from .finding import Complaint, Finding, Skipped
 from .ignore_comments import Ignore, Ignores
 from .rule import Rule
@@ -25,7 +26,7 @@ class LintOptions:
 
     `job` and `cluster` are those that the files are meant for. `select`, `ignore` and the values of
     `per_file` (file pattern -> rules to ignore there) are codes, names, or starts of codes (`PAR6`).
-    `versions`: framework -> the release to judge for. `arguments` are those of the script.
+    `versions`: framework -> the release to judge for, `fork`: its fork. `arguments` are those of the script.
     """
 
     job: Job | None = None
@@ -34,6 +35,7 @@ class LintOptions:
     ignore: tuple[str, ...] = ()
     per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    fork: str | None = None
     require_complete: bool = False
     arguments: tuple[str, ...] = ()
 
@@ -41,11 +43,13 @@ class LintOptions:
 @dataclass(frozen=True)
 class Judged:
     """One job and its findings. `skipped`: code of each rule that could not judge -> the unknown facts
-    that it needs."""
+    that it needs. `release`: which release of its framework it was judged for, and why; empty for none.
+    """
 
     config: LaunchConfig
     findings: tuple[Finding, ...]
     skipped: Mapping[str, frozenset[str]]
+    release: str = ""
 
     @property
     def path(self) -> str:
@@ -63,7 +67,9 @@ def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]
 
 def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     versions = {**_written(config), **options.versions}
-    launch = LaunchedJob(config, options.job, options.cluster, versions, options.arguments)
+    launch = LaunchedJob(
+        config, options.job, options.cluster, versions, options.arguments, options.fork
+    )
     ignores = Ignores(config.texts)
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}
@@ -80,7 +86,17 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     if _wanted(UNUSED_IGNORE, options):
         unused = (each for each in ignores.unused() if not _unselected(each, options))
         kept += [_finding(launch, UNUSED_IGNORE, each.complaint()) for each in unused]
-    return Judged(config, tuple(sorted(dict.fromkeys(kept), key=_order)), skipped)
+    findings = tuple(sorted(dict.fromkeys(kept), key=_order))
+    return Judged(config, findings, skipped, _release(launch, findings))
+
+
+def _release(launch: LaunchedJob, found: tuple[Finding, ...]) -> str:
+    """Said where a finding depends on it, or where the user or the files name one."""
+    if launch.framework not in TITLES:
+        return ""
+    named = launch.framework in launch.versions or launch.fork is not None
+    bound = {rule.code for rule in RULES if rule.release_bound} & {each.code for each in found}
+    return launch.release(launch.framework).assumed if named or bound else ""
 
 
 def _written(config: LaunchConfig) -> dict[str, str]:

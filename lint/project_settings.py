@@ -10,9 +10,10 @@ from ..dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from ..dsl.inputs.documents import LONGEST_TOML, toml_table
 from ..dsl.inputs.files import bytes_of, reason_of
 from .finding import LEVELS
+from .releases.forks import fork_names
 
 _LISTS = ("select", "ignore")
-_TEXTS = ("fail-on", "cluster", "spec")
+_TEXTS = ("fail-on", "cluster", "spec", "fork")
 _TABLES = ("per-file-ignores", "framework-version", "env")
 
 
@@ -25,6 +26,7 @@ class ProjectSettings:
     fail_on: str | None = None
     cluster: str | None = None
     spec: str | None = None
+    fork: str | None = None
     per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -67,6 +69,7 @@ def _settings(path: Path, table: Any) -> ProjectSettings:
         fail_on=table.get("fail-on"),
         cluster=table.get("cluster"),
         spec=table.get("spec"),
+        fork=table.get("fork"),
         per_file=table.get("per-file-ignores", {}),
         versions=table.get("framework-version", {}),
         environment=table.get("env", {}),
@@ -85,6 +88,9 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
     if key == "fail-on" and value not in LEVELS:
         help_text = did_you_mean(value, LEVELS) or f"one of {', '.join(LEVELS)}"
         return Diagnostic(WRONG_KIND, f"`{path}`: `fail-on` is no level: `{value}`", help=help_text)
+    if key == "fork" and value not in fork_names():
+        help_text = did_you_mean(value, fork_names()) or f"one of {', '.join(fork_names())}"
+        return Diagnostic(UNKNOWN_NAME, f"`{path}`: parc knows no fork `{value}`", help=help_text)
     if key in _TABLES and not _table(key, value):
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no table of the right kind")
     return None

@@ -25,7 +25,7 @@ class Rule:
     """`file` is the name of the example's file, where the example does not name its files itself.
 
     `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
-    they are selected by name.
+    they are selected by name. What `release_bound` rules say depends on the release of the framework.
     """
 
     code: str
@@ -38,6 +38,7 @@ class Rule:
     file: str
     options: tuple[str, ...] = ()
     asked: bool = False
+    release_bound: bool = False
 
     @property
     def page(self) -> dict[str, str]:
@@ -75,4 +76,5 @@ def rule_of(module: ModuleType) -> Rule:
         file=getattr(module, "FILE", "train.sh"),
         options=getattr(module, "OPTIONS", ()),
         asked=getattr(module, "ASKED", False),
+        release_bound=getattr(module, "RELEASE_BOUND", False),
     )

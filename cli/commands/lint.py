@@ -50,6 +50,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="NAME=VERSION",
         help="the release to judge for, such as megatron=0.19",
     )
+    add("--fork", type=fork, metavar="NAME", help="the fork of Megatron-LM to judge for")
     add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")
     add("--explain", metavar="RULE", help="print the page of a rule")
     parser.epilog = "arguments behind -- are those of the script"
@@ -67,16 +68,25 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def version(text: str) -> tuple[str, str]:
-    from parc.backends import BACKENDS
+    from parc.lint.facts.release import TITLES
     from parc.lint.facts.versions import is_version
 
     name, value = pair(text)
-    if name not in BACKENDS:
-        help_text = did_you_mean(name, BACKENDS) or ", ".join(BACKENDS)
+    if name not in TITLES:
+        help_text = did_you_mean(name, TITLES) or ", ".join(TITLES)
         raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
     if not is_version(value):
         raise ArgumentTypeError(f"`{value}` is no version such as 0.19")
     return name, value
+
+
+def fork(text: str) -> str:
+    from parc.lint.releases.forks import fork_names
+
+    if text not in fork_names():
+        help_text = did_you_mean(text, fork_names()) or ", ".join(fork_names())
+        raise ArgumentTypeError(f"unknown fork `{text}`; {help_text}")
+    return text
 
 
 def run(arguments: Namespace) -> int:
@@ -126,6 +136,7 @@ def _options(arguments: Namespace, config: ProjectSettings) -> LintOptions:
         ignore=(*ignore, *config.ignore),
         per_file=config.per_file,
         versions={**config.versions, **dict(arguments.framework_version)},
+        fork=arguments.fork or config.fork,
         require_complete=arguments.require_complete,
     )
 
