@@ -65,7 +65,7 @@ class Release:
     @property
     def known(self) -> bool:
         """Whether somebody says which release or fork it is: what it does not accept is then an error."""
-        return self.version is not None or self.fork is not None
+        return self.release is not None or self.fork is not None
 
     @cached_property
     def used(self) -> tuple[str, ...]:
@@ -158,6 +158,10 @@ class Release:
         option = self.history.option(name, self.release)
         return () if option is None else (option,)
 
+    def since(self, release: str) -> bool:
+        """Whether the job is for the framework itself, and for no release before this one."""
+        return self.upstream and not self.history.earlier(self.possible[0], release)
+
     def takes(self, name: str) -> bool:
         """Whether the known release takes an option; of a fork, whether it or any release does."""
         if self.fork is not None:
@@ -169,7 +173,7 @@ class Release:
         """`Megatron-LM 0.12 to 0.13`: what the job is judged for."""
         if self.fork is not None:
             return f"{self.title}'s fork {self.fork}"
-        if self.version is not None:
+        if self.release is not None:
             return f"{self.title} {self.version}"
         if not self.possible:
             return f"{self.title}, no release of which has all of its options"
@@ -179,9 +183,8 @@ class Release:
     @property
     def newest(self) -> str:
         """The release that findings name: the one that is known, else the newest of all."""
-        return (
-            f"{self.title} {self.version or self.history.tables[-1].versions[self.history.newest]}"
-        )
+        newest = self.history.tables[-1].versions[self.history.newest]
+        return f"{self.title} {self.version if self.known else newest}"
 
     @property
     def assumed(self) -> str:

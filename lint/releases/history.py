@@ -3,6 +3,7 @@
 `python -m parc.lint.releases.listing` writes the tables of this folder, from the frameworks' own code.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -65,12 +66,14 @@ class History:
         return next((option for option, having in found if release in having), None)
 
     def release_of(self, version: str) -> str | None:
-        """The release that a version belongs to, `0.14.0` to `0.14`; the newest that is no newer than it."""
-        if version in self.releases:
-            return version
+        """The release that a version is one of: 0.14.0 of 0.14, 0.2 the last of 0.2.0 to 0.2.2. One newer
+        than all tables counts as the newest; None for another that is in no table."""
         parts = version.split(".")
-        starts = (".".join(parts[:size]) for size in range(len(parts) - 1, 0, -1))
-        return next((start for start in starts if start in self.releases), None)
+        starts = [".".join(parts[:size]) for size in range(len(parts), 0, -1)]
+        found = next((start for start in starts if start in self.releases), None)
+        within = [each for each in self.releases if each.startswith(f"{version}.")]
+        later = [self.newest] if numbers(version) > numbers(self.newest) else []
+        return next(iter([*([found] if found else []), *within[-1:], *later]), None)
 
     def after(self, release: str) -> str:
         """The release that follows one that is not the newest."""
@@ -79,6 +82,10 @@ class History:
     def earlier(self, release: str, other: str) -> bool:
         """Whether a release comes before another one, both as the tables name them."""
         return self.releases.index(release) < self.releases.index(other)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 @cache

@@ -49,7 +49,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         severity: Severity = need.severity
         if severity == "error" and not release.known:
-            severity = "warning" if release.upstream else "info"
+            meant = release.since(need.since) if need.since else release.upstream
+            severity = "warning" if meant else "info"
         value = f" {need.value}" if isinstance(need.value, str) else ""
         wanted = " or ".join(need.needs)
         message = f"{setting.name}{value} needs {wanted}" + (f": {need.why}" if need.why else "")

@@ -28,6 +28,7 @@ from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import megatron_options
 from ...finding import Complaint
 from .megatron_program import starts_megatron
+from .slips import distance
 
 CODE = "PAR373"
 TITLE = "an option with a value that Megatron-LM does not take"
@@ -120,9 +121,9 @@ def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fau
         return None
     legal = _legal(launch, option)
     if legal and text not in legal:
-        near = did_you_mean(text, legal)
-        listed = f"{name} in {{{', '.join(legal)}}}"
-        return _Fault(f"{name} has no value `{text}`", near or listed, everywhere=near is not None)
+        help_text = did_you_mean(text, legal) or f"{name} in {{{', '.join(legal)}}}"
+        slip = any(distance(text, word) <= 2 for word in legal if len(word) > 3)
+        return _Fault(f"{name} has no value `{text}`", help_text, everywhere=slip)
     if pattern is not None and not legal and not re.fullmatch(pattern, text):
         kind = "whole number" if option.kind == "int" else "number"
         return _Fault(f"{name} wants a {kind}, not `{text}`")
@@ -158,5 +159,6 @@ def lacks_values(launch: LaunchedJob) -> bool:
 
 def _template(texts: list[str]) -> bool:
     """Whether a placeholder with blanks stands for one value."""
-    capitals = all(re.fullmatch(r"[A-Z_]+", text) for text in texts)
-    return capitals or any("<" in text or ">" in text for text in texts)
+    capitals = all(re.fullmatch(r"[A-Z_]+", text) for text in texts[:2])
+    yours = texts[0].lower() == "your"
+    return capitals or yours or any("<" in text or ">" in text for text in texts)

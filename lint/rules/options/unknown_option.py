@@ -26,6 +26,7 @@ from ...finding import Complaint
 from ...releases.forks import fork_table
 from .megatron_program import starts_megatron
 from .removed_option import renaming
+from .slips import distance
 
 CODE = "PAR372"
 TITLE = "an option that Megatron-LM does not have"
@@ -93,17 +94,6 @@ def _of_any(launch: LaunchedJob, setting: Setting, name: str) -> Iterator[Compla
 def _is_slip(name: str, near: str) -> bool:
     """Whether two edits, of a letter each, make the one of the other, or the name was only cut short."""
     return distance(name, near) <= 2 or near.startswith(f"{name}-")
-
-
-def distance(text: str, other: str) -> int:
-    """How many letters must be put in, taken out or replaced (Levenshtein)."""
-    row = list(range(len(other) + 1))
-    for above, letter in enumerate(text, 1):
-        last, row[0] = row[0], above
-        for index, wanted in enumerate(other, 1):
-            best = min(row[index] + 1, row[index - 1] + 1, last + (letter != wanted))
-            last, row[index] = row[index], best
-    return row[-1]
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str | None:
