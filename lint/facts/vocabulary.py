@@ -35,13 +35,17 @@ def megatron_removed() -> dict[str, str]:
 
 
 @cache
+def megatron_programs() -> frozenset[str]:
+    """Options of Megatron-LM's other programs, which its training programs never had."""
+    path = files("parc.lint.releases") / "programs.csv"
+    return frozenset(option_table(path.read_text(encoding="utf-8")).by_name)
+
+
+@cache
 def megatron_known() -> frozenset[str]:
     """Every option of any release, of a fork, or of another program of Megatron-LM."""
-    path = files("parc.lint.releases") / "programs.csv"
-    programs = option_table(path.read_text(encoding="utf-8")).by_name
-    return frozenset(
-        {*history("megatron").names, *fork_table().by_name, *programs, *_DEEPSPEED_ARGUMENTS}
-    )
+    names = history("megatron").names | megatron_programs() | _DEEPSPEED_ARGUMENTS
+    return names.union(fork_table().by_name)
 
 
 @cache

@@ -67,12 +67,14 @@ class History:
 
     def release_of(self, version: str) -> str | None:
         """The release that a version is one of: 0.14.0 of 0.14, 0.2 the last of 0.2.0 to 0.2.2. One newer
-        than all tables counts as the newest; None for another that is in no table."""
+        than the tables, of the same major version, counts as the newest; None for another one.
+        """
         parts = version.split(".")
         starts = [".".join(parts[:size]) for size in range(len(parts), 0, -1)]
         found = next((start for start in starts if start in self.releases), None)
         within = [each for each in self.releases if each.startswith(f"{version}.")]
-        later = [self.newest] if numbers(version) > numbers(self.newest) else []
+        now, asked = numbers(self.newest), numbers(version)
+        later = [self.newest] if asked > now and asked[0] == now[0] else []
         return next(iter([*([found] if found else []), *within[-1:], *later]), None)
 
     def after(self, release: str) -> str:

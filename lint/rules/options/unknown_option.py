@@ -21,7 +21,7 @@ from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import Release, spoken
-from ...facts.vocabulary import megatron_known, megatron_options
+from ...facts.vocabulary import megatron_known, megatron_options, megatron_programs
 from ...finding import Complaint
 from ...releases.forks import fork_table
 from .megatron_program import starts_megatron
@@ -54,7 +54,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _of_known(launch: LaunchedJob, setting: Setting, name: str) -> Iterator[Complaint]:
     """What the release, or the fork, does not have; what it no longer has is another rule's business."""
     release = launch.release("megatron")
-    if release.takes(name) or (name in megatron_known() and name not in release.history):
+    if release.takes(name) or name in megatron_programs():
         return
     if name in release.history:
         if release.possible and release.history.earlier(*_order(release, name)):
