@@ -1,13 +1,14 @@
 """What each release of a framework lets one set: the options of its own parser or configuration classes.
 
 The rows are in `released_options.csv` of each framework's folder, which `tests/acceptance/support/
-released_options.py` writes from the framework's own code.
+released_options.py` writes from the framework's own code. Releases that parc reads and does not write for are
+in tables of the same form, in `lint/releases/`.
 """
 
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from types import MappingProxyType
 
@@ -33,36 +34,69 @@ class ReleasedOption:
     instead: str
 
 
+@dataclass(frozen=True)
+class OptionTable:
+    """Releases in their order, and every form of an option with the releases that have it so.
+
+    `versions`: release -> the version whose code was listed, as 0.15 -> 0.15.3.
+    """
+
+    versions: Mapping[str, str]
+    forms: tuple[tuple[ReleasedOption, frozenset[str]], ...]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, tuple[tuple[ReleasedOption, frozenset[str]], ...]]:
+        found: dict[str, tuple[tuple[ReleasedOption, frozenset[str]], ...]] = {}
+        for form in self.forms:
+            found[form[0].name] = (*found.get(form[0].name, ()), form)
+        return MappingProxyType(found)
+
+    def options(self, release: str) -> Mapping[str, ReleasedOption]:
+        """The options of one release by name."""
+        having = (option for option, releases in self.forms if release in releases)
+        return MappingProxyType({option.name: option for option in having})
+
+    def releases_with(self, name: str) -> tuple[str, ...]:
+        """The releases that have an option, oldest first."""
+        having = {release for _, releases in self.by_name.get(name, ()) for release in releases}
+        return tuple(release for release in self.versions if release in having)
+
+
+def option_table(text: str) -> OptionTable:
+    """The table in a file: its first line has the releases, `# 0.14=0.14.0 0.15=0.15.3 # how it was made`."""
+    first, *lines = text.splitlines()
+    versions = dict(word.split("=") for word in first.removeprefix("#").partition("#")[0].split())
+    order = list(versions)
+    spanned = cache(lambda spans: frozenset(_spanned(order, spans)))
+    forms = []
+    for row in csv.DictReader(lines):
+        having, choices = spanned(row.pop("releases")), tuple(row.pop("choices").split("|"))
+        forms.append((ReleasedOption(**row, choices=choices if any(choices) else ()), having))
+    return OptionTable(MappingProxyType(versions), tuple(forms))
+
+
 @cache
+def framework_table(framework: str) -> OptionTable:
+    """The releases of a framework that parc writes for."""
+    path = files("parc.backends") / framework / "released_options.csv"
+    return option_table(path.read_text(encoding="utf-8"))
+
+
 def releases(framework: str) -> Mapping[str, str]:
     """Releases in their order, each with the version whose code was listed: `0.15` to `0.15.3`."""
-    words = _lines(framework)[0].removeprefix("#").split()
-    return MappingProxyType(dict(word.split("=") for word in words))
+    return framework_table(framework).versions
 
 
 @cache
 def released_options(framework: str, release: str) -> Mapping[str, ReleasedOption]:
     """The options of one release by name."""
-    return MappingProxyType(
-        {option.name: option for option, having in _listed(framework) if release in having}
-    )
-
-
-@cache
-def _listed(framework: str) -> list[tuple[ReleasedOption, frozenset[str]]]:
-    """Every option as some releases have it, and these."""
-    spanned = cache(lambda text: frozenset(_spanned(framework, text)))
-    found = []
-    for row in csv.DictReader(_lines(framework)[1:]):
-        having, choices = spanned(row.pop("releases")), tuple(row.pop("choices").split("|"))
-        found.append((ReleasedOption(**row, choices=choices if any(choices) else ()), having))
-    return found
+    return framework_table(framework).options(release)
 
 
 @cache
 def releases_with(framework: str, name: str) -> tuple[str, ...]:
     """The releases that have an option, oldest first."""
-    return tuple(each for each in releases(framework) if name in released_options(framework, each))
+    return framework_table(framework).releases_with(name)
 
 
 def first_with(framework: str, name: str, word: str | None = None) -> str:
@@ -74,15 +108,8 @@ def first_with(framework: str, name: str, word: str | None = None) -> str:
     )
 
 
-def _spanned(framework: str, text: str) -> Iterator[str]:
-    """The releases of `0.14-0.16 0.18`."""
-    order = list(releases(framework))
+def _spanned(order: list[str], text: str) -> Iterator[str]:
+    """The releases of `0.14-0.16 0.18`; the name of a fork may have a dash of its own."""
     for span in text.split():
-        first, _, last = span.partition("-")
+        first, _, last = (span, "", "") if span in order else span.partition("-")
         yield from order[order.index(first) : order.index(last or first) + 1]
-
-
-@cache
-def _lines(framework: str) -> list[str]:
-    folder = files("parc.backends") / framework
-    return (folder / "released_options.csv").read_text(encoding="utf-8").splitlines()

@@ -14,6 +14,7 @@ from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
 from .facts.launched_job import LaunchedJob
+from .facts.release import TITLES
 from .finding import Complaint, Finding, Skipped
 from .one_cause import once
 from .rule import Rule
@@ -30,7 +31,7 @@ class LintOptions:
     `per_file` (file pattern -> rules to ignore there) are codes, names, or starts of codes (`PAR6`).
     `severities`: code, name or start of a code -> its level here. `rules`: the newest dated set of rules that
     speaks, such as 2026-11. `exceptions` and `baseline` (how often a fingerprint was there) are accepted.
-    `versions`: framework -> the release to judge for. `arguments` are those of the script.
+    `versions`: framework -> the release to judge for, `fork`: its fork. `arguments` are those of the script.
     """
 
     job: Job | None = None
@@ -43,6 +44,7 @@ class LintOptions:
     exceptions: tuple[Excused, ...] = ()
     baseline: Counter[str] | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    fork: str | None = None
     require_complete: bool = False
     arguments: tuple[str, ...] = ()
 
@@ -50,11 +52,13 @@ class LintOptions:
 @dataclass(frozen=True)
 class Judged:
     """One job and its findings. `skipped`: code of each rule that could not judge -> the unknown facts
-    that it needs."""
+    that it needs. `release`: which release of its framework it was judged for, and why; empty for none.
+    """
 
     config: LaunchConfig
     findings: tuple[Finding, ...]
     skipped: Mapping[str, frozenset[str]]
+    release: str = ""
 
     @property
     def path(self) -> str:
@@ -74,7 +78,9 @@ def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]
 
 def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     versions = {**_written(config), **options.versions}
-    launch = LaunchedJob(config, options.job, options.cluster, versions, options.arguments)
+    launch = LaunchedJob(
+        config, options.job, options.cluster, versions, options.arguments, options.fork
+    )
     ignores = Ignores(config.texts)
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}
@@ -91,7 +97,17 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     if _wanted(UNUSED_IGNORE, options):
         unused = (each for each in ignores.unused() if not _unselected(each, options))
         kept += [_finding(launch, UNUSED_IGNORE, each.complaint(), options) for each in unused]
-    return Judged(config, tuple(sorted(dict.fromkeys(kept), key=_order)), skipped)
+    findings = tuple(sorted(dict.fromkeys(kept), key=_order))
+    return Judged(config, findings, skipped, _release(launch, findings))
+
+
+def _release(launch: LaunchedJob, found: tuple[Finding, ...]) -> str:
+    """Said where a finding depends on it, or where the user or the files name one."""
+    if launch.framework not in TITLES:
+        return ""
+    named = launch.framework in launch.versions or launch.fork is not None
+    bound = {rule.code for rule in RULES if rule.release_bound} & {each.code for each in found}
+    return launch.release(launch.framework).assumed if named or bound else ""
 
 
 def _written(config: LaunchConfig) -> dict[str, str]:

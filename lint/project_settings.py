@@ -11,10 +11,11 @@ from ..dsl.diagnostics import Diagnostic, JobError, Severity, did_you_mean
 from ..dsl.inputs.documents import LONGEST_TOML, toml_table
 from ..dsl.inputs.files import bytes_of, reason_of
 from .finding import LEVELS
+from .releases.forks import fork_names
 from .rule import FIRST
 
 _LISTS = ("select", "ignore", "exclude")
-_TEXTS = ("fail-on", "cluster", "spec", "rules", "baseline", "exceptions")
+_TEXTS = ("fail-on", "cluster", "spec", "fork", "rules", "baseline", "exceptions")
 _TABLES = ("per-file-ignores", "severity", "framework-version", "env")
 _SEVERITIES = LEVELS[:-1]
 _DATED = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
@@ -37,6 +38,7 @@ class ProjectSettings:
     rules: str | None = None
     baseline: Path | None = None
     exceptions: Path | None = None
+    fork: str | None = None
     per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
     severities: Mapping[str, Severity] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -88,6 +90,7 @@ def _settings(path: Path, table: Any) -> ProjectSettings:
         rules=table.get("rules"),
         baseline=files.get("baseline"),
         exceptions=files.get("exceptions"),
+        fork=table.get("fork"),
         per_file=table.get("per-file-ignores", {}),
         severities=table.get("severity", {}),
         versions=table.get("framework-version", {}),
@@ -114,6 +117,9 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
         help_text = did_you_mean(wrong, _SEVERITIES) or f"one of {', '.join(_SEVERITIES)}"
         message = f"`{path}`: `severity` has no level `{wrong}`"
         return Diagnostic(WRONG_KIND, message, help=help_text)
+    if key == "fork" and value not in fork_names():
+        help_text = did_you_mean(value, fork_names()) or f"one of {', '.join(fork_names())}"
+        return Diagnostic(UNKNOWN_NAME, f"`{path}`: parc knows no fork `{value}`", help=help_text)
     if key in _TABLES and not _table(key, value):
         return Diagnostic(WRONG_KIND, f"`{path}`: `{key}` is no table of the right kind")
     return None

@@ -28,7 +28,7 @@ class Rule:
 
     `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
     they are selected by name. `since` is the dated set of rules in which it first spoke, a year and a month.
-    they are selected by name. `training` rules judge programs that train, and no evaluation or conversion.
+    `training` rules judge programs that train, and no evaluation or conversion. What `release_bound` rules say depends on the release of the framework.
     """
 
     code: str
@@ -43,6 +43,7 @@ class Rule:
     asked: bool = False
     since: str = FIRST
     training: bool = False
+    release_bound: bool = False
 
     @property
     def page(self) -> dict[str, str]:
@@ -82,4 +83,5 @@ def rule_of(module: ModuleType) -> Rule:
         asked=getattr(module, "ASKED", False),
         since=getattr(module, "SINCE", FIRST),
         training=getattr(module, "TRAINING", False),
+        release_bound=getattr(module, "RELEASE_BOUND", False),
     )

@@ -10,9 +10,14 @@ Kinds = Mapping[str, Mapping[str, str]]
 
 
 def sections(release: str) -> Kinds:
-    """Kind by key of each section of a release."""
+    """Kind by key of each section of a release that parc writes for."""
+    return kinds_of(released_options("torchtitan", release))
+
+
+def kinds_of(options: Mapping[str, ReleasedOption]) -> Kinds:
+    """Kind by key of each section."""
     found: dict[str, dict[str, str]] = {}
-    for name, option in released_options("torchtitan", release).items():
+    for name, option in options.items():
         section, _, key = name.rpartition(".")
         found.setdefault(section, {})[key] = _kind(option)
     return found

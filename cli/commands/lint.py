@@ -107,6 +107,7 @@ def _options(arguments: Namespace, config: ProjectSettings) -> LintOptions:
         exceptions=load_exceptions(config.exceptions) if config.exceptions else (),
         baseline=None if baseline is None else load_baseline(baseline),
         versions={**config.versions, **dict(arguments.framework_version)},
+        fork=arguments.fork or config.fork,
         require_complete=arguments.require_complete,
     )
 

@@ -37,6 +37,7 @@ def _about_the_job(parser: ArgumentParser) -> None:
         metavar="NAME=VERSION",
         help="the release to judge for, such as megatron=0.19",
     )
+    add("--fork", type=fork, metavar="NAME", help="the fork of Megatron-LM to judge for")
     add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")
     add("--stdin-filename", default=STDIN, metavar="NAME", help=f"of -; {STDIN} unless given")
 
@@ -87,12 +88,23 @@ def pair(text: str) -> tuple[str, str]:
 
 def version(text: str) -> tuple[str, str]:
     from parc.backends import BACKENDS
+    from parc.lint.facts.release import TITLES
     from parc.lint.facts.versions import is_version
 
     name, value = pair(text)
-    if name not in BACKENDS:
-        help_text = did_you_mean(name, BACKENDS) or ", ".join(BACKENDS)
+    known = tuple(dict.fromkeys((*BACKENDS, *TITLES)))
+    if name not in known:
+        help_text = did_you_mean(name, known) or ", ".join(known)
         raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
     if not is_version(value):
         raise ArgumentTypeError(f"`{value}` is no version such as 0.19")
     return name, value
+
+
+def fork(text: str) -> str:
+    from parc.lint.releases.forks import fork_names
+
+    if text not in fork_names():
+        help_text = did_you_mean(text, fork_names()) or ", ".join(fork_names())
+        raise ArgumentTypeError(f"unknown fork `{text}`; {help_text}")
+    return text

@@ -1,51 +1,58 @@
-"""The words that frameworks know: of their tables of options, and of releases before those (data/*.txt)."""
+"""The words that frameworks know today, and those that they once knew."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
 from ...backends.deepspeed.releases import top_keys
 from ...backends.released_options import (
     ReleasedOption,
+    option_table,
     released_options,
     releases,
-    releases_with,
 )
+from ..releases.forks import fork_table
+from ..releases.history import history
 
 MEGATRON = releases("megatron")["0.19"]
 DEEPSPEED = releases("deepspeed")["0.19"]
-
-
-def _rows(name: str) -> Iterator[list[str]]:
-    text = (files("parc.lint") / "data" / name).read_text(encoding="utf-8")
-    return (line.split() for line in text.splitlines() if line and not line.startswith("#"))
+#: deepspeed 0.19.8 __init__.py, _add_core_arguments, which programs of Megatron's forks call.
+_DEEPSPEED_ARGUMENTS = frozenset(
+    {"--deepspeed", "--deepspeed_config", "--deepscale", "--deepscale_config", "--deepspeed_mpi"}
+)
 
 
 def megatron_options() -> Mapping[str, ReleasedOption]:
     """Today's options by name."""
-    return released_options("megatron", list(releases("megatron"))[-1])
+    return released_options("megatron", history("megatron").newest)
 
 
 @cache
 def megatron_removed() -> dict[str, str]:
-    """Options that are gone, with the last release that had them (before 0.4 a year)."""
-    before = {row[0]: row[1] for row in _rows("megatron-removed.txt")}
-    names = {name for each in releases("megatron") for name in released_options("megatron", each)}
-    gone = names - set(megatron_options())
-    return before | {name: releases_with("megatron", name)[-1] for name in gone}
+    """Options that are gone, with the last release that had them."""
+    past = history("megatron")
+    return {name: past.releases_with(name)[-1] for name in past.names - set(past.at(past.newest))}
+
+
+@cache
+def megatron_programs() -> frozenset[str]:
+    """Options of Megatron-LM's other programs, which its training programs never had."""
+    path = files("parc.lint.releases") / "programs.csv"
+    return frozenset(option_table(path.read_text(encoding="utf-8")).by_name)
 
 
 @cache
 def megatron_known() -> frozenset[str]:
-    """Every option of any release, other program or Megatron-DeepSpeed."""
-    others = {name for row in _rows("megatron-other.txt") for name in row}
-    return frozenset({*megatron_options(), *megatron_removed(), *others})
+    """Every option of any release, of a fork, or of another program of Megatron-LM."""
+    names = history("megatron").names | megatron_programs() | _DEEPSPEED_ARGUMENTS
+    return names.union(fork_table().by_name)
 
 
 @cache
-def deepspeed_keys() -> dict[str, dict[str, ReleasedOption]]:
-    """Section whose keys DeepSpeed checks -> its keys."""
-    options = released_options("deepspeed", list(releases("deepspeed"))[-1])
+def deepspeed_keys(release: str | None = None) -> dict[str, dict[str, ReleasedOption]]:
+    """Section whose keys a release of DeepSpeed checks -> its keys; of the newest unless one is named."""
+    past = history("deepspeed")
+    options = past.at(release or past.newest)
     found: dict[str, dict[str, ReleasedOption]] = {}
     for name, option in options.items():
         section, _, key = name.rpartition(".")
@@ -56,6 +63,8 @@ def deepspeed_keys() -> dict[str, dict[str, ReleasedOption]]:
 
 #: Top-level keys that DeepSpeed looks up, and the one that deepspeed.initialize does.
 DEEPSPEED_TOP = top_keys() | {"data_parallel_size"}
+
+
 #: Keys of older releases that DeepSpeed 0.19 refuses by name (runtime/config.py:81).
 DEEPSPEED_REMOVED = frozenset(
     name

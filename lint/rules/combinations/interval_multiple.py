@@ -15,10 +15,8 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 10000 
 
 from collections.abc import Iterator
 
-from ....dsl.diagnostics import Severity
 from ....reading.facts import number_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.versions import older
 from ...finding import Complaint, Related
 
 CODE = "PAR331"
@@ -34,13 +32,13 @@ MULTIPLES = (
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    version = launch.versions.get("megatron")
+    release = launch.release("megatron")
     for name, other, since in MULTIPLES if launch.megatron else ():
         setting, base = launch.option(name), launch.option(other)
-        if setting is None or base is None or (version is not None and older(version, since)):
+        if setting is None or base is None or release.before(since):
             continue
         interval, step = number_of(setting), number_of(base)
         if interval and step and interval % step:
-            severity: Severity | None = "warning" if version is None else None
+            severity = release.severity("warning")
             message = f"{name} {interval:g} is no multiple of {other} {step:g}"
             yield Complaint(message, setting, (Related(other, base),), severity=severity)

@@ -1,7 +1,8 @@
 """An option works only together with another one, which is missing.
 
 Why:
-Megatron-LM stops at start, or goes on as if the option had not been given.
+Megatron-LM stops at start, or goes on as if the option had not been given. It is an error where the release
+is named (`--framework-version`), a warning where the options are those of a release, and a hint in a fork.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --overlap-param-gather \\
@@ -17,7 +18,6 @@ from collections.abc import Iterator
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.versions import older
 from ...finding import Complaint
 from ..options.option_value import lacks_values
 from .megatron_pairs import NEEDS, Above, Need
@@ -29,6 +29,12 @@ SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py, transformer_config.py: each "
     "row names its line"
 )
+RELEASE_BOUND = True
+OPTIONS = ("--framework-version", "megatron=0.19")
+
+
+#: The first release that rows without `since` speak of.
+OLDEST = "0.4"
 
 
 #: An inference or a converter takes it from the checkpoint.
@@ -38,18 +44,19 @@ _SIZE = "--num-experts"
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if not launch.megatron or lacks_values(launch):
         return
-    version = launch.versions.get("megatron")
+    release = launch.release("megatron")
     for need in NEEDS:
         setting = launch.option(need.option)
         if setting is None or not _meant(need, setting, launch) or _met(need, launch):
             continue
         if not launch.may_train and _SIZE in need.needs:
             continue
-        if version is not None and need.since and older(version, need.since):
+        if release.before(need.since or OLDEST):
             continue
-        severity: Severity | None = need.severity
-        if need.since and version is None and severity == "error":
-            severity = "warning"
+        severity: Severity = need.severity
+        if severity == "error" and not release.known:
+            meant = release.since(need.since) if need.since else release.upstream
+            severity = "warning" if meant else "info"
         value = f" {need.value}" if isinstance(need.value, str) else ""
         wanted = " or ".join(need.needs)
         message = f"{setting.name}{value} needs {wanted}" + (f": {need.why}" if need.why else "")

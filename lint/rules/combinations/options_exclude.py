@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.versions import older
 from ...finding import Complaint, Related
 from .megatron_pairs import EXCLUDES, SOURCES
 
@@ -31,16 +30,16 @@ SOURCE = (
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if not launch.megatron:
         return
-    version = launch.versions.get("megatron")
+    release = launch.release("megatron")
     for clash in EXCLUDES:
         one, other = _given(clash.one, launch), _given(clash.other, launch)
         if one is None or other is None:
             continue
-        if version is not None and clash.since and older(version, clash.since):
+        if clash.since and release.before(clash.since):
             continue
         severity: Severity | None = None
-        if clash.since and version is None:
-            severity = "warning"
+        if clash.since and not release.known:
+            severity = "warning" if release.since(clash.since) else "info"
         message = f"{clash.one} and {clash.other} exclude each other"
         related = (Related(other.name, other),)
         yield Complaint(message, one, related, clash.help, severity)

@@ -59,13 +59,23 @@ TOP = {
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    release = launch.release("deepspeed")
     for setting in launch.all("json"):
         value = setting.values[0] if len(setting.values) == 1 else None
         if isinstance(value, Unknown) or value is None or value == "auto" or _template(value):
             continue
         said = _wrong(setting.name, value)
         if said is not None:
-            yield Complaint(f"{setting.name} {_shown(value)}: {said[0]}", setting, help=said[1])
+            severity = release.severity() if _once(launch, setting.name, value) else None
+            message = f"{setting.name} {_shown(value)}: {said[0]}"
+            yield Complaint(message, setting, help=said[1], severity=severity)
+
+
+def _once(launch: LaunchedJob, name: str, value: Value) -> bool:
+    """Whether a release that checks the key took the value."""
+    forms = launch.release("deepspeed").history.forms_of(name)
+    checked = (form for form in forms if form.choices or form.kind in ("bool", "float", "str"))
+    return any(_no_choice(form, value) is None is _of_kind(form.kind, value) for form in checked)
 
 
 def _template(value: Value) -> bool:
@@ -94,7 +104,9 @@ def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
 
 def _no_choice(key: ReleasedOption, value: Value) -> tuple[str, str | None] | None:
     name = key.name.rpartition(".")[2]
-    if str(value) in key.choices or (isinstance(value, bool) and key.kind == "int"):
+    if not key.choices or str(value) in key.choices:
+        return None
+    if isinstance(value, bool) and key.kind == "int":
         return None
     return f"no such {name}", f"{name} in {{{', '.join(key.choices)}}}"
 

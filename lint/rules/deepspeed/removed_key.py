@@ -20,9 +20,7 @@ Good:
 
 from collections.abc import Iterator
 
-from ....dsl.diagnostics import Severity
 from ...facts.launched_job import LaunchedJob
-from ...facts.versions import older
 from ...facts.vocabulary import DEEPSPEED_REMOVED, deepspeed_keys
 from ...finding import Complaint
 from .unknown_section_key import split
@@ -32,18 +30,19 @@ TITLE = "a key that DeepSpeed removed or replaced"
 SEVERITY = "info"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:81-130, runtime/zero/config.py"
 FILE = "ds_config.json"
+RELEASE_BOUND = True
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    version = launch.versions.get("deepspeed")
-    if version is not None and older(version, "0.19"):
+    release = launch.release("deepspeed")
+    if release.known and release.before("0.19"):
         return
     reported: set[str] = set()
     for setting in launch.all("json"):
         gone = _gone(setting.name)
         if gone is not None and gone not in reported:
             reported.add(gone)
-            severity: Severity | None = "error" if version else None
+            severity = release.severity()
             yield Complaint(
                 f"DeepSpeed 0.19 has no `{gone}`", setting, help="remove it", severity=severity
             )

@@ -3,7 +3,8 @@ bf16, fp16, compile, tensor_parallel, comms_logger.
 
 Why:
 DeepSpeed stops: "Extra inputs are not permitted". Keys of stage 3 may be written with and without their
-prefix.
+prefix. Releases before 0.8 ignored such a key, so it is an error only where the release is known; what some
+release had is not reported without one.
 
 Bad:
 {
@@ -24,26 +25,23 @@ from collections.abc import Iterator
 from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
-from ...facts.vocabulary import DEEPSPEED, DEEPSPEED_REMOVED, DEEPSPEED_TOP, deepspeed_keys
+from ...facts.vocabulary import DEEPSPEED_TOP, deepspeed_keys
 from ...finding import Complaint, Edit
+from ...releases.history import History
 
 CODE = "PAR403"
 TITLE = "a key that DeepSpeed refuses"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config_utils.py (extra = forbid)"
 FILE = "ds_config.json"
+RELEASE_BOUND = True
+OPTIONS = ("--framework-version", "deepspeed=0.19")
 
 
-#: Spellings of older releases, by section; configs that have them were once right.
+#: Keys that configs have had since releases which did not check these sections, by section.
 ONCE = {
     "zero_optimization": {
-        "cpu_offload_params": "offload_param",
         "stage3_use_all_gather_into_tensor": "",
-        "mics_shard_size": "zero_hpz_partition_size",
-        "mics_hierarchical_params_gather": "",
-        "zeropp_loco_param": "",
-        "find_unused_parameters": "ignore_unused_parameters",
-        "load_from_fp32_weights": "",
         "use_node_local_storage": "checkpoint",
     },
     "fp16": {"type": "", "opt_level": ""},
@@ -56,27 +54,28 @@ NESTED = ("zero_optimization.zenflow", "zero_optimization.leaf_module", "tensor_
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    release = launch.release("deepspeed")
     for setting in launch.all("json"):
         section, name = split(setting.name)
-        keys = deepspeed_keys().get(section)
+        keys = deepspeed_keys(release.release).get(section)
         if (
             keys is None
             or name in keys
             or setting.name.startswith(NESTED)
             or is_misplaced(setting.name)
+            or (not release.known and _was_right(release.history, section, name))
         ):
             continue
         near = did_you_mean(name, [*keys, *(f"stage3_{key}" for key in keys)])
-        old = (
-            name in ONCE.get(section, {})
-            or name in DEEPSPEED_REMOVED
-            or setting.name in DEEPSPEED_REMOVED
-        )
-        if old and "deepspeed" not in launch.versions:
-            continue
         edits = _renamed(launch, setting, name, near)
-        message = f"{section} has no key `{name}` in DeepSpeed {DEEPSPEED}"
-        yield Complaint(message, setting, help=near, edits=edits)
+        message = f"{section} has no key `{name}` in {release.newest}"
+        severity = release.severity("warning")
+        yield Complaint(message, setting, help=near, edits=edits, severity=severity)
+
+
+def _was_right(past: History, section: str, name: str) -> bool:
+    """Whether some release took the key, or did not look at it."""
+    return name in ONCE.get(section, {}) or f"{section}.{name}" in past
 
 
 def split(name: str) -> tuple[str, str]:

@@ -22,8 +22,9 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ...facts.launched_job import LaunchedJob
-from ...facts.vocabulary import DEEPSPEED_REMOVED, DEEPSPEED_TOP
+from ...facts.vocabulary import DEEPSPEED_TOP
 from ...finding import Complaint
+from ...releases.history import history
 
 CODE = "PAR407"
 TITLE = "a top-level key that DeepSpeed does not read"
@@ -41,10 +42,11 @@ OTHERS = frozenset(_OTHERS_WORDS.split())
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    past = history("deepspeed")
     reported: set[str] = set()
     for setting in launch.all("json"):
         name = setting.name.split(".")[0]
-        if name in DEEPSPEED_TOP or name in DEEPSPEED_REMOVED or name in OTHERS or name in reported:
+        if name in DEEPSPEED_TOP or name in past or name in OTHERS or name in reported:
             continue
         reported.add(name)
         near = difflib.get_close_matches(name, sorted(DEEPSPEED_TOP), n=1, cutoff=0.8)

@@ -1,8 +1,6 @@
 """Whether a job starts Megatron-LM's own training programs, whose options are known."""
 
 from ...facts.launched_job import LaunchedJob
-from ...facts.vocabulary import megatron_removed
-from .removed_option import REFUSED
 
 TRAINERS = ("pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py")
 
@@ -12,6 +10,7 @@ def starts_megatron(launch: LaunchedJob) -> bool:
 
 
 def is_old(launch: LaunchedJob) -> bool:
-    """Whether options of releases before 2024 are used, which checked less than today's."""
-    lasts = (megatron_removed().get(setting.name, "") for setting in launch.all("argument"))
-    return launch.given(*REFUSED) or any(last.startswith("20") for last in lasts)
+    """Whether an option is used that was gone by 2024 (core 0.5); such releases checked less than today's."""
+    release = launch.release("megatron")
+    taking = (release.taking(name) for name in release.used)
+    return any(not found or release.history.earlier(found[-1], "0.5") for found in taking)

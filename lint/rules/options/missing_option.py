@@ -1,7 +1,8 @@
 """An option that Megatron-LM cannot do without is missing.
 
 Why:
-It stops at start with a bare assertion.
+It stops at start with a bare assertion. Where the release is named that is an error. Else the four options
+that every release has needed are a warning, and the others a hint.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
@@ -18,17 +19,18 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \
 
 from collections.abc import Iterator
 
-from ....dsl.diagnostics import Severity
 from ....reading.facts import Unknown
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
-from .megatron_program import is_old, starts_megatron
+from .megatron_program import starts_megatron
 from .option_value import lacks_values
 
 CODE = "PAR374"
 TITLE = "an option that Megatron-LM needs is missing"
 SEVERITY = "error"
 SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1312-1330"
+RELEASE_BOUND = True
+OPTIONS = ("--framework-version", "megatron=0.19")
 
 
 #: Each with the other names under which it may be given.
@@ -41,10 +43,13 @@ NEEDED = (
     ("--seq-length", "--encoder-seq-length"),
     ("--train-iters", "--train-samples", "--train-tokens", "--epochs", "--train-epochs"),
     ("--lr",),
+    # The programs have a default (args_defaults), whose tokenizer reads --vocab-file.
     ("--tokenizer-type", "--vocab-file", "--tokenizer-name-or-path", "--tokenizer-path"),
 )
 #: pretrain_gpt.py:527 and its kin call with `args_defaults={'tokenizer_type': ...}`.
 _HAS_DEFAULT = "--tokenizer-type"
+#: What all have needed since v1.0 (required_args of megatron/arguments.py).
+ALWAYS = ("--num-layers", "--hidden-size", "--num-attention-heads", "--max-position-embeddings")
 #: Where these are, options may come from elsewhere.
 ELSEWHERE = (
     "--yaml-cfg",
@@ -76,6 +81,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     first = options[0]
     place = Place(first.path, first.line, first.column, len(first.name))
-    severity: Severity | None = "warning" if is_old(launch) else None
+    always = all(name in ALWAYS for name in named)
+    severity = launch.release("megatron").severity("warning" if always else "info")
     verb = "is" if len(named) == 1 else "are"
     yield Complaint(f"{' and '.join(named)} {verb} missing", place, severity=severity)

@@ -2,7 +2,10 @@
 or too many.
 
 Why:
-Megatron-LM's parser ends the job before it starts. Often a variable was empty, or a quote was lost.
+Megatron-LM's parser ends the job before it starts. Often a variable was empty, or a quote was lost. Where
+the release is named (`--framework-version`, `fork`) that is an error. Else every release and known fork is
+asked: what one of them takes is not reported, a slip is a warning, and an unknown word, which may be a
+fork's, a hint.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers thirty-two \\
@@ -15,6 +18,8 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 \
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
@@ -23,11 +28,14 @@ from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import megatron_options
 from ...finding import Complaint
 from .megatron_program import starts_megatron
+from .slips import distance
 
 CODE = "PAR373"
 TITLE = "an option with a value that Megatron-LM does not take"
 SEVERITY = "error"
-SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py"
+SOURCE = "NVIDIA/Megatron-LM, megatron/training/arguments.py of each release (lint/releases)"
+RELEASE_BOUND = True
+OPTIONS = ("--framework-version", "megatron=0.19")
 
 
 _NUMBERS = {
@@ -57,54 +65,75 @@ POSITIVE = (
 )  # fmt: skip
 #: Options whose words forks add to.
 EXTENDED = ("--tokenizer-type",)
+#: An option as the releases and forks have it that the job may be for.
+Forms: TypeAlias = tuple[ReleasedOption, ...]
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.framework != "megatron":
         return
+    release = launch.release("megatron")
     for setting in launch.all("argument"):
-        option = megatron_options().get(setting.name)
-        if option is not None:
-            yield from _check(launch, setting, option)
+        forms = release.forms(setting.name)
+        if forms and not any(isinstance(value, Unknown) for value in setting.values):
+            yield from _check(launch, setting, forms)
 
 
-def _check(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> Iterator[Complaint]:
-    values = setting.values
-    if any(isinstance(value, Unknown) for value in values):
-        return
-    texts = [str(value) for value in values]
+def _check(launch: LaunchedJob, setting: Setting, forms: Forms) -> Iterator[Complaint]:
+    """Complains where no release and no fork that the job may be for takes what is given."""
+    release = launch.release("megatron")
+    faults = [_fault(launch, setting, option) for option in forms]
+    fault = faults[-1]
+    if fault is not None and None not in faults:
+        severity = release.severity("warning" if fault.everywhere else "info")
+        yield Complaint(fault.message, setting, help=fault.help, severity=severity)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """`everywhere`: no fork will take it either, such as a word for a number or a slip of the pen."""
+
+    message: str
+    help: str | None = None
+    everywhere: bool = True
+
+
+def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fault | None:
+    """What is wrong for one form of an option."""
+    name, texts = option.name, [str(value) for value in setting.values]
     if not texts and option.count in ("", "+"):
-        if (option.kind in _NUMBERS or option.choices) and not _expanded(launch, setting):
-            yield Complaint(f"{option.name} has no value", setting)
-    elif option.kind == "switch" and texts and launch.megatron:
-        yield Complaint(f"{option.name} is a switch and takes no value, not `{texts[0]}`", setting)
-    elif option.count == "" and len(texts) > 1 and launch.megatron and not _template(texts):
-        yield Complaint(
-            f"{option.name} takes one value, not {len(texts)}: {' '.join(texts[:6])}", setting
-        )
-    else:
-        yield from _each(launch, setting, option, texts)
+        wanted = option.kind in _NUMBERS or option.choices
+        return _Fault(f"{name} has no value") if wanted and not _expanded(launch, setting) else None
+    if launch.megatron and option.kind == "switch" and texts:
+        return _Fault(f"{name} is a switch and takes no value, not `{texts[0]}`")
+    if launch.megatron and option.count == "" and len(texts) > 1 and not _template(texts):
+        return _Fault(f"{name} takes one value, not {len(texts)}: {' '.join(texts[:6])}")
+    found = (_wrong_value(launch, option, text) for text in texts)
+    return next((fault for fault in found if fault), None)
 
 
-def _each(
-    launch: LaunchedJob, setting: Setting, option: ReleasedOption, texts: list[str]
-) -> Iterator[Complaint]:
-    pattern = _NUMBERS.get(option.kind)
-    legal = WORDS.get(option.name, option.choices)
+def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fault | None:
+    name, pattern = option.name, _NUMBERS.get(option.kind)
+    if name in POSITIVE and re.fullmatch(r"-\d+|0+", text):
+        # -1 stands for a size that an evaluation takes from the checkpoint.
+        return _Fault(f"{name} must be above 0, not {text}", everywhere=text != "-1")
+    if not text or any(mark in text for mark in "<>$`"):
+        return None
+    legal = _legal(launch, option)
+    if legal and text not in legal:
+        help_text = did_you_mean(text, legal) or f"{name} in {{{', '.join(legal)}}}"
+        slip = any(distance(text, word) <= 2 for word in legal if len(word) > 3)
+        return _Fault(f"{name} has no value `{text}`", help_text, everywhere=slip)
+    if pattern is not None and not legal and not re.fullmatch(pattern, text):
+        kind = "whole number" if option.kind == "int" else "number"
+        return _Fault(f"{name} wants a {kind}, not `{text}`")
+    return None
+
+
+def _legal(launch: LaunchedJob, option: ReleasedOption) -> tuple[str, ...]:
     if not launch.megatron or option.name in EXTENDED or not starts_megatron(launch):
-        legal = ()
-    for text in texts:
-        if option.name in POSITIVE and re.fullmatch(r"-\d+|0+", text):
-            yield Complaint(f"{option.name} must be above 0, not {text}", setting)
-            continue
-        if not text or any(mark in text for mark in "<>$`"):
-            continue
-        if pattern is not None and not re.fullmatch(pattern, text) and not legal:
-            kind = "whole number" if option.kind == "int" else "number"
-            yield Complaint(f"{option.name} wants a {kind}, not `{text}`", setting)
-        elif legal and text not in legal:
-            help_text = did_you_mean(text, legal) or f"{option.name} in {{{', '.join(legal)}}}"
-            yield Complaint(f"{option.name} has no value `{text}`", setting, help=help_text)
+        return ()
+    return WORDS.get(option.name, option.choices)
 
 
 def _expanded(launch: LaunchedJob, setting: Setting) -> bool:
@@ -130,4 +159,6 @@ def lacks_values(launch: LaunchedJob) -> bool:
 
 def _template(texts: list[str]) -> bool:
     """Whether a placeholder with blanks stands for one value."""
-    return any("<" in text or ">" in text for text in texts)
+    capitals = all(re.fullmatch(r"[A-Z_]+", text) for text in texts[:2])
+    yours = texts[0].lower() == "your"
+    return capitals or yours or any("<" in text or ">" in text for text in texts)

@@ -16,11 +16,10 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --hidden-size 4096 --num-layers 32 -
 
 from collections.abc import Iterator
 
-from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
-from ...facts.versions import older
-from ...facts.vocabulary import MEGATRON, megatron_removed
+from ...facts.release import REFUSED, spoken
+from ...facts.vocabulary import megatron_removed
 from ...finding import Complaint, Edit
 
 CODE = "PAR371"
@@ -30,6 +29,7 @@ SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:556-584; tags core_v0.4.0 to "
     "core_v0.19.0"
 )
+RELEASE_BOUND = True
 
 
 #: Old name -> today's with the same meaning and value.
@@ -53,14 +53,6 @@ RENAMED = {
     "--data-impl": "",
     "--DDP-impl": "",
 }
-#: Parsed only to be refused, or renamed without a trace, so no list of options shows them as gone.
-REFUSED = (
-    "--batch-size",
-    "--warmup",
-    "--model-parallel-size",
-    "--checkpoint-activations",
-    "--nccl-ub",
-)
 #: The first cure is to use another option, whose values differ: not for --fix.
 UNSAFE = ("--checkpoint-activations", "--warmup", "--no-async-tensor-model-parallel-allreduce")
 
@@ -68,33 +60,34 @@ UNSAFE = ("--checkpoint-activations", "--warmup", "--no-async-tensor-model-paral
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if not launch.megatron:
         return
-    version = launch.versions.get("megatron")
+    release = launch.release("megatron")
     for setting in launch.all("argument"):
         last = megatron_removed().get(setting.name)
         if last is None and setting.name not in REFUSED:
             continue
-        if version is not None and last is not None and not _gone(last, version):
+        if release.known and release.fork is None and not _gone(launch, setting.name):
             continue
-        yield _complaint(launch, setting, last, version)
+        if release.fork is not None and release.takes(setting.name):
+            continue
+        yield _complaint(launch, setting, last)
 
 
-def _gone(last: str, version: str) -> bool:
-    """Whether a release comes after the last one that had an option; years are before all releases."""
-    return last.startswith("20") or older(last, version)
+def _gone(launch: LaunchedJob, name: str) -> bool:
+    """Whether the release that is known comes after those that took an option."""
+    release = launch.release("megatron")
+    first = REFUSED.get(name) or release.history.after(release.taking(name)[-1])
+    return not release.before(first)
 
 
-def _complaint(
-    launch: LaunchedJob, setting: Setting, last: str | None, version: str | None
-) -> Complaint:
+def _complaint(launch: LaunchedJob, setting: Setting, last: str | None) -> Complaint:
+    release = launch.release("megatron")
     instead = RENAMED.get(setting.name)
-    since = "" if last is None else f": {last} was the last release with it"
-    if last is not None and last.startswith("20"):
-        since = f": the source of {last} was the last with it"
+    since = "" if last is None else f": {spoken(last)} was the last release with it"
     help_text = f"use {instead}" if instead else "remove it"
-    severity: Severity | None = "error" if version else None
+    severity = release.severity()
     safe = bool(instead) and setting.name not in UNSAFE
     edits = renaming(launch, setting, instead) if safe and instead else ()
-    message = f"{setting.name} is not in Megatron-LM {version or MEGATRON}{since}"
+    message = f"{setting.name} is not in {release.newest}{since}"
     return Complaint(message, setting, help=help_text, severity=severity, edits=edits)
 
 

@@ -35,6 +35,8 @@ SOURCE = (
     "torch 2.13.0 pipelining/schedules.py"
 )
 FILE = "train.toml"
+RELEASE_BOUND = True
+OPTIONS = ("--framework-version", "torchtitan=0.2.2")
 
 
 WORDS = {
@@ -79,8 +81,11 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             continue
         legal = WORDS.get(setting.name)
         if legal and str(value).lower() not in [word.lower() for word in legal]:
-            help_text = did_you_mean(str(value), legal) or f"one of {', '.join(legal)}"
-            yield Complaint(f'{setting.name} "{value}": no such word', setting, help=help_text)
+            near = did_you_mean(str(value), legal)
+            severity = launch.release("torchtitan").severity("warning" if near else "info")
+            message = f'{setting.name} "{value}": no such word'
+            listed = f"one of {', '.join(legal)}"
+            yield Complaint(message, setting, help=near or listed, severity=severity)
         elif NUMBERS.fullmatch(setting.name):
             yield from _number(setting, value)
 

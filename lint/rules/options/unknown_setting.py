@@ -1,8 +1,9 @@
 """A section or a key that torchtitan does not know.
 
 Why:
-torchtitan stops at load: "Invalid field names". Judged is the release that the files or the settings of lint
-name, else 0.2.2. A file in the form of a release before 0.2 is not judged.
+torchtitan stops at load: "Invalid field names". Where the release is named, by the files or by the settings
+of lint, every key that it lacks is an error. Else a key that no release has had is a warning if it resembles
+one of the last release that the file may be for, and a hint otherwise.
 
 Bad:
 [training]
@@ -23,11 +24,11 @@ tensor_parallel_degree = 2
 
 from collections.abc import Iterator
 
-from ....backends.torchtitan.releases import RELEASES
-from ....backends.torchtitan.schema import Kinds
-from ....dsl.diagnostics import did_you_mean
+from ....backends.torchtitan.schema import Kinds, kinds_of
+from ....dsl.diagnostics import Severity, did_you_mean
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
+from ...facts.release import Release
 from ...finding import Complaint
 
 CODE = "PAR365"
@@ -35,48 +36,54 @@ TITLE = "a setting that torchtitan does not know"
 SEVERITY = "error"
 SOURCE = "torchtitan 0.2.2 config/manager.py:168"
 FILE = "train.toml"
+RELEASE_BOUND = True
+OPTIONS = ("--framework-version", "torchtitan=0.2.2")
 
 
-_BEFORE_WORDS = """
-    training.batch_size training.data_parallel_degree training.data_parallel_replicate_degree
-    training.data_parallel_shard_degree training.tensor_parallel_degree training.compile
-    training.enable_float8_linear training.enable_async_tensor_parallel training.warmup_steps
-    training.enable_fp8_linear training.data_parallel_type training.enable_loss_parallel
-    training.gc_freq experimental.pipeline_parallel_degree experimental.context_parallel_degree
-    experimental.pipeline_parallel_schedule experimental.enable_async_tensor_parallel
-    experimental.pipeline_parallel_split_points experimental.pipeline_parallel_microbatches
-    experimental.enable_compiled_autograd model.norm_type model.tokenizer_path model.use_flex_attn
-    model.attn_mask_type checkpoint.enable_checkpoint checkpoint.interval_type
-    checkpoint.model_weights_only checkpoint.last_save_model_weights_only optimizer.fused
-    float8.enable_float8_linear checkpoint.initial_load_model_weights_only
-    parallelism.pipeline_parallel_microbatches
-"""
-#: Names of releases before 0.2: a file that has one of them is read by such a release.
-BEFORE = frozenset(_BEFORE_WORDS.split()) - frozenset({"training.gc_freq"})
+#: The last release that is configured by a file; the one after it by functions of Python.
+LAST_TOML = "0.2.2"
 #: Sections of experiments and forks, and of older releases.
 FOREIGN = ("float8", "mx", "custom", "job.custom")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    settings = launch.all("toml")
-    if launch.framework != "torchtitan" or any(setting.name in BEFORE for setting in settings):
+    if launch.framework != "torchtitan":
         return
+    settings = launch.all("toml")
     if any(setting.name.startswith("job.custom_config_module") for setting in settings):
         return
-    written = RELEASES.get(launch.versions.get("torchtitan", ""), RELEASES["0.2.2"])
+    release = launch.release("torchtitan")
+    kinds = kinds_of(release.history.at(_judged(release)))
     for setting in settings:
-        yield from _unknown(setting, written.sections, f"torchtitan {written.name}")
+        if release.known or setting.name not in release.history:
+            yield from _unknown(setting, kinds, release)
 
 
-def _unknown(setting: Setting, sections: Kinds, version: str) -> Iterator[Complaint]:
+def _judged(release: Release) -> str:
+    """The release that is known, else the last that the settings may be for and that reads TOML."""
+    if release.release is not None:
+        return release.release
+    toml = [each for each in release.possible if not release.history.earlier(LAST_TOML, each)]
+    return toml[-1] if toml else LAST_TOML
+
+
+def _unknown(setting: Setting, sections: Kinds, release: Release) -> Iterator[Complaint]:
+    version = release.said if release.known else f"torchtitan {_judged(release)}"
     section, _, key = setting.name.rpartition(".")
     if section.split(".")[0] in FOREIGN or key in sections.get(section, ()):
         return
     if section in sections:
         near = did_you_mean(key, sections[section])
-        yield Complaint(f"[{section}] has no key `{key}` in {version}", setting, help=near)
+        message = f"[{section}] has no key `{key}` in {version}"
+        yield Complaint(message, setting, help=near, severity=_severity(release, near))
     elif not any(known.startswith(f"{section}.") for known in sections) or key:
         parent, _, name = section.rpartition(".")
         if name not in sections.get(parent, ()):
             near = did_you_mean(section, sections)
-            yield Complaint(f"there is no section [{section}] in {version}", setting, help=near)
+            message = f"there is no section [{section}] in {version}"
+            yield Complaint(message, setting, help=near, severity=_severity(release, near))
+
+
+def _severity(release: Release, near: str | None) -> Severity:
+    """Without a release, what resembles no key may be one of an experiment."""
+    return release.severity("warning" if near else "info")

@@ -1,0 +1,237 @@
+"""Which release of a framework or which fork a job is for: named, pinned in its files, dated by options."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...backends.released_options import ReleasedOption
+from ...dsl.diagnostics import Severity
+from ...reading.facts import LaunchConfig, Unknown, dashed
+from ..releases.forks import fork_table, forks_by_place
+from ..releases.history import History, history
+
+#: Whose settings date it, and what it is called.
+_SCOPES = {
+    "megatron": "argument",
+    "deepspeed": "json",
+    "torchtitan": "toml",
+    "transformers": "argument",
+}
+TITLES = {
+    "megatron": "Megatron-LM",
+    "deepspeed": "DeepSpeed",
+    "torchtitan": "torchtitan",
+    "transformers": "Transformers",
+}
+#: How a script installs or checks out a release; comments are not looked at.
+_PINNED = {
+    "megatron": re.compile(
+        r"\bcore_[rv](\d+\.\d+(?:\.\d+)?)\b|megatron[-_]core==(\d+\.\d+(?:\.\d+)?)"
+    ),
+    "deepspeed": re.compile(r"\bdeepspeed==(\d+\.\d+(?:\.\d+)?)"),
+    "torchtitan": re.compile(r"\btorchtitan==(\d+\.\d+(?:\.\d+)?)"),
+    "transformers": re.compile(r"\btransformers==(\d+\.\d+(?:\.\d+)?)"),
+}
+#: Options of Megatron-LM that releases from the named one on parse only to refuse them (validate_args of
+#: arguments.py; core_v0.13.1 calls --nccl-ub --use-nccl-ub).
+REFUSED = {
+    "--batch-size": "2.0",
+    "--warmup": "2.0",
+    "--model-parallel-size": "2.0",
+    "--checkpoint-activations": "23.06",
+    "--nccl-ub": "0.13",
+}
+_COMMENT = re.compile(r"^\s*#.*$", re.M)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is known of the release that a job is for.
+
+    `version`: as the user or the files name it, None where nobody does. `fork`: of Megatron-LM, given by the
+    user. `config`: the job.
+    """
+
+    history: History
+    config: LaunchConfig
+    version: str | None = None
+    fork: str | None = None
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.history.framework]
+
+    @property
+    def known(self) -> bool:
+        """Whether somebody says which release or fork it is: what it does not accept is then an error."""
+        return self.release is not None or self.fork is not None
+
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """The framework's options that the job uses, each once."""
+        scope = _SCOPES[self.history.framework]
+        names = (self.spelt(setting.name) for setting in self.config.all(scope))
+        return tuple(dict.fromkeys(name for name in names if name in self.history))
+
+    def spelt(self, name: str) -> str:
+        """An option as the releases write it; forks take `_` for `-`."""
+        return name if name in self.history else dashed(name)
+
+    @cached_property
+    def release(self) -> str | None:
+        """The release of the table that the version is one of."""
+        return None if self.version is None else self.history.release_of(self.version)
+
+    @cached_property
+    def possible(self) -> tuple[str, ...]:
+        """The releases that the job may be for: those that have all of its options, oldest first. None where
+        no release has them all, as in a fork that took over single options of later releases."""
+        if self.release is not None:
+            return (self.release,)
+        having = [set(self.taking(name)) for name in self.used]
+        return tuple(each for each in self.history.releases if all(each in one for one in having))
+
+    def taking(self, name: str) -> tuple[str, ...]:
+        """The releases that take an option, and do not only parse it to refuse it; oldest first."""
+        found, refusing = self.history.releases_with(name), REFUSED.get(name)
+        if refusing not in self.history.releases:
+            return found
+        return tuple(each for each in found if self.history.earlier(each, refusing))
+
+    @cached_property
+    def forks(self) -> tuple[str, ...]:
+        """The forks that it may be: the one that is named; those with most of the options and values that no
+        release has; else those whose places its files name."""
+        if self.fork is not None:
+            return (self.fork,)
+        if self.history.framework != "megatron":
+            return ()
+        counts = dict.fromkeys(fork_table().versions, 0)
+        for name in self.marks:
+            for fork in fork_table().releases_with(name):
+                counts[fork] += 1
+        most, places = max(counts.values()), forks_by_place(self.config.texts.values())
+        found = tuple(fork for fork, count in counts.items() if most and count == most)
+        return tuple(fork for fork in found if fork in places) or found or places
+
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """Options of forks that the job uses, and options with a value that forks alone take."""
+        table, found = fork_table().by_name, []
+        for setting in self.config.all("argument"):
+            name = setting.name if setting.name in table else dashed(setting.name)
+            own = {word for option, _ in table.get(name, ()) for word in option.choices}
+            upstream = self.words(name)
+            words = {str(value) for value in setting.values if not isinstance(value, Unknown)}
+            if name in table and (name not in self.history or words & (own - upstream)):
+                found.append(name)
+        return tuple(dict.fromkeys(found))
+
+    def words(self, name: str) -> set[str]:
+        """Every word that some release takes for an option."""
+        return {word for each in self.history.forms_of(name) for word in each.choices}
+
+    @property
+    def upstream(self) -> bool:
+        """Whether nothing speaks against a release of the framework's own."""
+        return not self.forks and bool(self.possible)
+
+    def severity(self, otherwise: Severity = "info") -> Severity:
+        """Of what only some releases and forks refuse: an error where it is known which one runs."""
+        return "error" if self.known else otherwise
+
+    def before(self, release: str) -> bool:
+        """Whether every release that it may be comes before another one."""
+        return bool(self.possible) and self.history.earlier(self.possible[-1], release)
+
+    def forms(self, name: str) -> tuple[ReleasedOption, ...]:
+        """An option as the known release has it, or the fork and any release, or every one; oldest first."""
+        table = fork_table().by_name if self.history.framework == "megatron" else {}
+        own = tuple(
+            option
+            for option, forks in table.get(name, ())
+            if self.fork is None or self.fork in forks
+        )
+        if self.release is None or self.fork is not None:
+            return own + self.history.forms_of(name)
+        option = self.history.option(name, self.release)
+        return () if option is None else (option,)
+
+    def since(self, release: str) -> bool:
+        """Whether the job is for the framework itself, and for no release before this one."""
+        return self.upstream and not self.history.earlier(self.possible[0], release)
+
+    def takes(self, name: str) -> bool:
+        """Whether the known release takes an option; of a fork, whether it or any release does."""
+        if self.fork is not None:
+            return name in self.history or self.fork in fork_table().releases_with(name)
+        return any(each in self.possible for each in self.taking(name))
+
+    @property
+    def said(self) -> str:
+        """`Megatron-LM 0.12 to 0.13`: what the job is judged for."""
+        if self.fork is not None:
+            return f"{self.title}'s fork {self.fork}"
+        if self.release is not None:
+            return f"{self.title} {self.version}"
+        if not self.possible:
+            return f"{self.title}, no release of which has all of its options"
+        first, last = self.possible[0], self.possible[-1]
+        return f"{self.title} {spoken(first)}" + (f" to {spoken(last)}" if first != last else "")
+
+    @property
+    def newest(self) -> str:
+        """The release that findings name: the one that is known, else the newest of all."""
+        newest = self.history.tables[-1].versions[self.history.newest]
+        return f"{self.title} {self.version if self.known else newest}"
+
+    @property
+    def assumed(self) -> str:
+        """`said`, and why."""
+        if self.known:
+            return f"judged for {self.said}"
+        if self.marks and self.forks:
+            return f"taken for a fork of {self.title} such as {self.forks[0]} by {', '.join(self.marks[:2])}"
+        if self.forks:
+            return f"taken for {self.title}'s fork {self.forks[0]}, which is named there"
+        return f"taken for {self.said}{self._reasons}"
+
+    @property
+    def _reasons(self) -> str:
+        """The options that no earlier, or no later release has."""
+        if not self.possible:
+            return ""
+        ends = {self.history.releases[0]: 0, self.history.newest: -1}
+        found = [
+            name
+            for end in (0, -1)
+            if ends.get(self.possible[end]) != end
+            for name in self.used
+            if self.taking(name)[end] == self.possible[end]
+        ]
+        shown = list(dict.fromkeys(found))[:2]
+        return f" by {', '.join(shown)}" if shown else ""
+
+
+def spoken(release: str) -> str:
+    """A release as people call it; between 2021 and 2023 Megatron-LM had none, and its code is named by the
+    month."""
+    month = re.fullmatch(r"(2[0-9])\.(\d\d)", release)
+    return f"of 20{month[1]}-{month[2]}" if month else release
+
+
+def release_of(
+    framework: str, config: LaunchConfig, versions: Mapping[str, str], fork: str | None
+) -> Release:
+    """`versions`: framework -> the release that the user names; what the files pin comes after it."""
+    named = versions.get(framework) or pinned(framework, config.texts.values())
+    return Release(history(framework), config, named, fork if framework == "megatron" else None)
+
+
+def pinned(framework: str, texts: Iterable[str]) -> str | None:
+    """The one release that the files install or check out; None for none, or several."""
+    pattern = _PINNED[framework]
+    code = "\n".join(_COMMENT.sub("", text) for text in texts)
+    found = {next(filter(None, match.groups())) for match in pattern.finditer(code)}
+    return found.pop() if len(found) == 1 else None
