@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from parc.backends import BACKENDS, LAUNCHERS
-from parc.backends.render import default_text
+from parc.backends.languages import bash
 from parc.compiler.plan import Plan
 from parc.dsl.job import Launch
 from parc.dsl.settings import Data
@@ -104,7 +104,7 @@ def test_nothing_in_it_runs(target: str, seed: int, tmp_path: Path) -> None:
 def test_a_default_arrives_whole(seed: int) -> None:
     """Bash and parc's reader of bash give the text back."""
     text = text_of(seed, PIECES + LINES)
-    script = f'set -euo pipefail\nX="${{X:-{default_text(text)}}}"\nprintf %s "$X"\n'
+    script = f'set -euo pipefail\nX="${{X:-{bash.default(text)}}}"\nprintf %s "$X"\n'
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
     assert done.stdout.decode() == text
     launched = command(script.replace("printf %s", "torchrun train.py"))
