@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-#: A zero byte ends a text in C, and no UTF-8 holds half of a surrogate pair.
-UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+from ...dsl.syntax.quoting import UNWRITABLE
+
 #: Stands in `Language.places` for a mark that closes its place.
 CLOSE = ""
 
