@@ -28,7 +28,7 @@ def code(text: str) -> Bash:
 def word(value: object) -> Bash:
     """One word that bash reads as exactly this text or number."""
     text = plain_text(value)
-    return Bash(text if _PLAIN.fullmatch(text) else f'"{_escaped(writable(text))}"')
+    return Bash(text if _PLAIN.fullmatch(text) else f'"{_spelled(_escaped(writable(text)))}"')
 
 
 def path(text: str) -> Bash:
@@ -76,10 +76,7 @@ def noted(text: Bash, why: str, width: int = 0) -> Bash:
 
 def inside(text: str) -> Bash:
     """A text as it stands between double quotes; `$NAME` and `${NAME}` in it stay variables."""
-    pieces = _VARIABLE.split(writable(text))
-    return Bash(
-        "".join(piece if index % 2 else _escaped(piece) for index, piece in enumerate(pieces))
-    )
+    return Bash(_spelled(_with_variables(text)))
 
 
 def default(text: str) -> Bash:
@@ -88,7 +85,7 @@ def default(text: str) -> Bash:
     There apostrophes, braces and what means something between commands are read as more than text unless
     quoted once more, and bash looks for `<(` in those quotes too.
     """
-    quoted = inside(text)
+    quoted = Bash(_with_variables(text))
     if not re.search(r"['<>()}|&;]", _VARIABLE.sub("", text)):
         return quoted
     return Bash('"' + re.sub(r"(?<=[<>])\(", '""(', quoted) + '"')
@@ -111,6 +108,16 @@ def comment(text: str) -> Bash:
 def remark(text: str) -> Bash:
     """A line of comment."""
     return Bash(f"# {comment(text)}")
+
+
+def _with_variables(text: str) -> str:
+    pieces = _VARIABLE.split(writable(text))
+    return "".join(piece if index % 2 else _escaped(piece) for index, piece in enumerate(pieces))
+
+
+def _spelled(quoted: str) -> str:
+    """Bash 5.2 doubles a byte 1 between double quotes in an array; between apostrophes it does not."""
+    return re.sub("([\x01\x7f]+)", "\"'\\1'\"", quoted)
 
 
 def _escaped(text: str) -> str:

@@ -24,7 +24,7 @@ from tests.support.inverses import directive_values, words_of_bash
 TEXTS = (
     "/d/it's", "/d/<(x", "/d/>(x)", "a<(b'c", "$1/x", "$é", "${é}", "a\\N{x}", "/d/a\nb", "a#b", "~/x", "*?[",
     "ü", "a`b`", "}", "$", "$$", "${", "!x", "$'x'", '$"x"', '"""', "end\\", "$(x)", "a b", "", "-n", "\r",
-    "\x7f", "\u2028", "coding: latin-1", "\u202e", "{{ 7 }}",
+    "\x7f", "a\x01b\x7fc", "\u2028", "coding: latin-1", "\u202e", "{{ 7 }}",
 )  # fmt: skip
 ANY = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 MIXED = st.lists(st.sampled_from((*PIECES, *LINES)) | ANY, max_size=6).map("".join)
@@ -39,6 +39,7 @@ IN_BASH: dict[str, Callable[[str], str]] = {
     "quoted": lambda text: f"say {bash.quoted(text)}",
     "path": lambda text: f"say {bash.path(text)}",
     "inside": lambda text: f'say "{bash.inside(text)}"',
+    "array": lambda text: f'A=(x={bash.word(text)} "{bash.inside(text)}"); say "${{A[1]}}"',
     "default": lambda text: f'say "${{GIVEN:-{bash.default(text)}}}"',
     "replaceable": lambda text: f'{bash.replaceable("X", text)}; say "$X"; unset X',
     "exported": lambda text: f'{bash.exported("X", text)}; say "$X"; unset X',
@@ -46,7 +47,7 @@ IN_BASH: dict[str, Callable[[str], str]] = {
     "comment": lambda text: f"{bash.noted(bash.code('say x'), text)}\n{bash.remark(text)}",
 }
 #: In these `$NAME` and `${NAME}` stay variables.
-VARIABLES = ("path", "inside", "default", "replaceable", "exported")
+VARIABLES = ("path", "inside", "array", "default", "replaceable", "exported")
 
 
 def kept(way: str, text: str) -> str:
