@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
-from .render import default_text
+from .languages import bash
+from .languages.bash import Bash
 
 ENVIRONMENT = "PAR381"
 CODES = {
@@ -38,7 +39,7 @@ def given(job: Job) -> dict[str, str]:
     }
 
 
-def lines(job: Job, defaults: Sequence[Variable]) -> list[str]:
+def lines(job: Job, defaults: Sequence[Variable]) -> list[Bash]:
     """Bash that sets the defaults and the job's own variables, each with what it is for.
 
     A variable that is set where the script starts keeps its value, save a fixed one. Values are
@@ -48,10 +49,10 @@ def lines(job: Job, defaults: Sequence[Variable]) -> list[str]:
     found = []
     for item in defaults:
         if item.fixed or not asked.keys() & {item.name, *item.synonyms}:
-            found += [f"# {item.why}", _line(item)]
+            found += [bash.remark(item.why), _line(item)]
     fixed = {item.name for item in defaults if item.fixed}
-    own = [_overridable(name, value) for name, value in asked.items() if name not in fixed]
-    return [*found, *(["# What the job's `launch` sets."] if own else []), *own]
+    own = [bash.exported(name, value) for name, value in asked.items() if name not in fixed]
+    return [*found, *([bash.remark("What the job's `launch` sets.")] if own else []), *own]
 
 
 def problems(job: Job, defaults: Sequence[Variable]) -> Iterator[Diagnostic]:
@@ -69,16 +70,7 @@ def problems(job: Job, defaults: Sequence[Variable]) -> Iterator[Diagnostic]:
             yield Diagnostic(ENVIRONMENT, message, span, help=f"leave {name} out of `env`")
 
 
-def _line(item: Variable) -> str:
-    if item.value is None:
-        return f"unset {item.name}"
-    if item.fixed:
-        return f"export {item.name}={item.value}"
-    return _overridable(item.name, item.value)
-
-
-def _overridable(name: str, value: str) -> str:
-    """Bash takes `>(` for a command in the words of `export`, not in an assignment."""
-    default = default_text(value)
-    assignment = f'{name}="${{{name}:-{default}}}"'
-    return f"{assignment}; export {name}" if default.startswith('"') else f"export {assignment}"
+def _line(item: Variable) -> Bash:
+    if item.value is None or item.fixed:
+        return bash.fixed(item.name, item.value)
+    return bash.exported(item.name, item.value)

@@ -4,9 +4,11 @@ import re
 from dataclasses import dataclass
 
 from ..reading.facts import LaunchConfig
+from .languages import bash
+from .languages.bash import Bash
 
 #: Version of an installed Python package, by the Python that torchrun runs.
-_INSTALLED = "python3 -c 'from importlib.metadata import version; print(version(\"{}\"))'"
+_INSTALLED = 'from importlib.metadata import version; print(version("{}"))'
 
 
 @dataclass(frozen=True)
@@ -16,11 +18,13 @@ class ReleaseCheck:
     framework: str
     variable: str
     wanted: str
-    command: str
+    command: Bash
 
 
 def of_package(framework: str, package: str, wanted: str) -> ReleaseCheck:
-    return ReleaseCheck(framework, variable_of(package), wanted, _INSTALLED.format(package))
+    program = bash.quoted(_INSTALLED.format(package))
+    command = bash.command(bash.code("python3 -c"), program)
+    return ReleaseCheck(framework, variable_of(package), wanted, command)
 
 
 def variable_of(name: str) -> str:

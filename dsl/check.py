@@ -12,6 +12,7 @@ from .evaluation.imports import BLOCKS, Loader
 from .evaluation.overrides import Targets, path_help, read_overrides
 from .job import Job
 from .report import Enough, Report, wrong
+from .syntax.quoting import UNWRITABLE
 from .syntax.sources import MAX_BYTES, decode, read
 from .syntax.tree import Block
 
@@ -187,10 +188,14 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
     targets, launch = targets_of(checker), launch_of(checker)
     read_gpus(checker)
     model, cluster, train = parts.model, parts.cluster, parts.train
+    name = os.path.splitext(os.path.basename(path))[0]
+    if UNWRITABLE.search(name):
+        message = f"the name of the file is no UTF-8 text: {ascii(name)}"
+        report.add(codes.UNWRITABLE_NAME, message, None, "rename it: emitted files bear its name")
     if report.diagnostics or model is None or cluster is None or train is None:
         return None
     return Job(
-        name=os.path.splitext(os.path.basename(path))[0],
+        name=name,
         path=path,
         digest=digest,
         model=model,

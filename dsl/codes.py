@@ -43,6 +43,8 @@ GATE = "PAR053"
 BATCH_RAMP = "PAR054"
 ADAPTERS = "PAR055"
 POWER_LIMIT = "PAR056"
+UNWRITABLE_TEXT = "PAR058"
+UNWRITABLE_NAME = "PAR059"
 
 #: Code -> (short name, title), for `parc rules` and docs/language.md.
 CODES: dict[str, tuple[str, str]] = {
@@ -89,4 +91,6 @@ CODES: dict[str, tuple[str, str]] = {
     GATE: ("gate", "a setting of a gate that the feed-forward block lacks"),
     BATCH_RAMP: ("batch-ramp", "the growth of the batch is incomplete or uneven"),
     ADAPTERS: ("adapters", "adapters such as LoRA are asked for"),
+    UNWRITABLE_TEXT: ("text-unwritable", "a text has a character that no emitted file can hold"),
+    UNWRITABLE_NAME: ("name-unwritable", "the name of the job's file is no UTF-8 text"),
 }

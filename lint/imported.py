@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ..backends import BACKENDS
-from ..backends.render import one_line
+from ..backends.languages.language import one_line
 from ..dsl.library import std_entries
 from ..dsl.settings import Data
 from ..dsl.syntax.quoting import quoted

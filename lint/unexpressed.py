@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ..backends import BACKENDS
-from ..backends.render import one_line
+from ..backends.languages.language import one_line
 from ..reading.facts import LaunchConfig, Setting, Unknown, dashed, text_of
 
 #: Options of sbatch that the job's `launch` and `cluster` blocks say, and that parc writes itself.

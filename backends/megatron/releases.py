@@ -13,12 +13,13 @@ import numpy as np
 
 from ...compiler.target import Predicate, Refusal
 from ...dsl.job import Job
+from ..languages import bash
 from ..release_check import ReleaseCheck, variable_of
 from ..released_options import first_with, released_options, releases
 from .options import options_of
 
 #: Where a checkout says what it is.
-_VERSION = (
+_VERSION = bash.code(
     r"sed -nE 's/^(MAJOR|MINOR|PATCH) = ([0-9]+).*/\2/p' "
     '"$MEGATRON_PATH/megatron/core/package_info.py" | paste -sd.'
 )

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from ...compiler.plan import Plan
+from ..languages.sbatch import directive
 from ..render import provenance, render
-from .options import directive, options
+from .options import options
 
 PATH = "trials.sbatch"
 

@@ -1,15 +1,17 @@
 """`Plan` -> the text of its batch script, and the facts that the text states."""
 
 import math
-import shlex
 from collections.abc import Iterator
 
 from ...compiler.plan import Plan
 from ...dsl.diagnostics import JobError
 from ...dsl.job import Launch
 from ...reading.facts import Value
-from ..render import provenance, quoted_text, render
-from .options import Options, directive, options, problems, time_text
+from ..languages import bash
+from ..languages.bash import Bash
+from ..languages.sbatch import directive
+from ..render import provenance, render
+from .options import Options, options, problems, time_text
 from .read import from_options
 
 
@@ -29,8 +31,8 @@ def emit(plan: Plan, entry: str) -> dict[str, str]:
         "remarks": list(_remarks(plan, launch)),
         "options": [directive(name, value) for name, value in wanted.items()],
         "prepare": [
-            *(f"module load {shlex.join(names.split())}" for names in launch.modules),
-            *launch.setup,
+            *(_module(names) for names in launch.modules),
+            *map(bash.code, launch.setup),
         ],
         "nodes": plan.layout.nodes,
         "nodes_text": _nodes_text(plan),
@@ -51,14 +53,19 @@ def facts(plan: Plan) -> dict[str, Value]:
     return {**from_options(options(plan)), "max_restarts": launch.requeue}
 
 
-def _step_options(launch: Launch, wanted: Options) -> Iterator[str]:
-    """srun options; since SLURM 22.05 a step does not inherit --cpus-per-task."""
+def _module(names: str) -> Bash:
+    return bash.command(*map(bash.word, ("module", "load", *names.split())))
+
+
+def _step_options(launch: Launch, wanted: Options) -> Iterator[tuple[str, str]]:
+    """srun options and their values, in which `$NAME` stays a variable; since SLURM 22.05 a step does not
+    inherit --cpus-per-task."""
     if "cpus-per-task" in wanted:
-        yield 'cpus-per-task="$SLURM_CPUS_PER_TASK"'
+        yield "cpus-per-task", "$SLURM_CPUS_PER_TASK"
     if launch.container:
-        mounts = f",{quoted_text(launch.mounts)}" if launch.mounts else ""
-        yield f'container-image="{quoted_text(launch.container)}"'
-        yield f'container-mounts="$PARC_OUT:$PARC_OUT{mounts}"'
+        mounts = f",{launch.mounts}" if launch.mounts else ""
+        yield "container-image", launch.container
+        yield "container-mounts", f"$PARC_OUT:$PARC_OUT{mounts}"
 
 
 def _remarks(plan: Plan, launch: Launch) -> Iterator[str]:

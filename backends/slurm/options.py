@@ -8,6 +8,7 @@ from ...compiler.plan import Layout, Plan
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job, Launch
 from ...reading.facts import Value
+from ..languages import sbatch
 
 Options = dict[str, Value]
 
@@ -96,14 +97,6 @@ def time_text(seconds: float) -> str:
     return f"{days}-{hour:02}:{minute:02}:{second:02}"
 
 
-def directive(name: str, value: Value) -> str:
-    """`name=value` as it follows `#SBATCH --`; a value with blanks is quoted."""
-    if value is True:
-        return name
-    text = str(value)
-    return f'{name}="{text}"' if re.search(r"[\s#]", text) else f"{name}={text}"
-
-
 def problems(plan: Plan) -> list[Diagnostic]:
     """Settings of `launch slurm` that sbatch would refuse or that contradict the layout."""
     job, launch = plan.job, plan.job.launch or Launch()
@@ -177,8 +170,8 @@ def _text_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
     for path, value in texts.items():
         if not isinstance(value, str):
             continue
-        if not value or not value.isprintable() or '"' in value:
-            message = f"`{path[-1]}` is empty or holds a quote or a control character"
+        if not sbatch.holds(value):
+            message = f"`{path[-1]}` is empty or holds a control character"
             yield Diagnostic(UNREADABLE, message, job.span(*path))
         elif "$" in value and path[-1] not in ("container", "mounts"):
             message = f"`{path[-1]}` holds a `$`, and sbatch expands no variables"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-import shlex
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from ...backends.languages import bash
+from ...backends.languages.bash import Bash
+from ...backends.languages.sbatch import directive
 from ...backends.render import render
-from ...backends.slurm.options import Options, directive, time_text
+from ...backends.slurm.options import Options, time_text
 from ..site_file import is_ours, signed
 from .bundle import bundled
 
@@ -58,16 +60,21 @@ def batch_files(
     values = {
         "options": [directive(name, value) for name, value in options.items()],
         "script": names.script.name,
-        "output": names.output.name,
-        "program": shlex.quote(names.program.name),
-        "rows": shlex.quote(names.rows.name),
-        "python": shlex.quote(python),
+        "submit": bash.word(names.script.name),
+        "measure": _command("parc", "measure", "--rows", names.rows.name, "-o", names.output.name),
+        "program": names.program.name,
+        "rows": names.rows.name,
+        "python": python,
         "minutes": f"{minutes:g}",
         "nodes": nodes,
         "gpus_per_node": gpus_per_node,
     }
     script = _SHEBANG + signed("measure", render("slurm/probe.sbatch.j2", values))
     return {names.program: program_text(), names.script: script}
+
+
+def _command(*words: str) -> Bash:
+    return bash.command(*map(bash.word, words))
 
 
 def is_our_file(text: str) -> bool:

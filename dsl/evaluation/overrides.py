@@ -10,6 +10,7 @@ from ..diagnostics import JobError, Source, Span, did_you_mean
 from ..report import Report, wrong
 from ..schema import CLASSES, SettingType, setting_types
 from ..syntax.parser import parse
+from ..syntax.quoting import unwritable
 from ..syntax.tree import Clause, Identifier, Setting, Text
 from .fields import SYNTHETIC
 from .goal import CLAUSES, WITHIN_KEY
@@ -60,6 +61,7 @@ def _read(
     expected = _expected(words, place, targets)
     if expected and _is_bare_text(raw.strip(), expected):
         value = Text(raw.strip(), Span(source, value_at, end))
+        report.extend(unwritable(value.value, value.span))
         setting = Setting(Identifier(words[-1], place), value, whole)
     else:
         parsed = _parsed(source, start, end, report)

@@ -13,7 +13,7 @@ from lark.exceptions import UnexpectedInput
 from .. import codes
 from ..diagnostics import Diagnostic, Source, Span
 from ..report import Report
-from .quoting import ESCAPES
+from .quoting import ESCAPES, unwritable
 from .syntax_errors import explain, without_statement
 from .tree import (
     Binary,
@@ -145,6 +145,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
                 self.report.add(codes.SYNTAX, message, span, r"a backslash is written `\\`")
             return ESCAPES.get(match[1], match[1])
 
+        self.report.extend(unwritable(token, span))
         return Text(re.sub(r"\\(.)", unescape, token[1:-1]), span)
 
     def start(self, children: Children) -> tuple[Statement, ...]:

@@ -13,11 +13,10 @@ from parc.backends import BACKENDS
 from parc.backends.deepspeed import extra as deepspeed_extra
 from parc.backends.deepspeed.rules import GRADIENT_NORM
 from parc.backends.extra import Value
+from parc.backends.languages import python, toml
 from parc.backends.megatron import extra as megatron_extra
 from parc.backends.megatron.options import Options
 from parc.backends.torchtitan import extra as torchtitan_extra
-from parc.backends.torchtitan.emit.files import toml
-from parc.backends.torchtitan.emit.python_job import python
 from parc.dsl.job import Job
 from tests.acceptance.support.drawn_extra import complaints, drawn
 from tests.support.bash_launches import launches
@@ -69,7 +68,7 @@ def setting(key: str, value: Value, release: str) -> list[str]:
     """The key, and its value as TOML or Python writes it."""
     known = key in torchtitan_extra.known(release)
     written = torchtitan_extra.written(key, value, release) if known else value
-    return [key, python(written) if release == "0.3" else toml(written)]
+    return [key, python.literal(written) if release == "0.3" else toml.value(written)]
 
 
 WRITERS = {"megatron": words, "deepspeed": nested, "torchtitan": setting}

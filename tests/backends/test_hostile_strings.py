@@ -1,111 +1,136 @@
-"""Any text of a job reaches the emitted files as text: they parse, nothing of it runs, it arrives whole."""
+"""Any text of a job reaches the emitted files as text: they parse, nothing of it runs, it arrives whole.
+
+Jobs are written to disk, read, priced and emitted as `parc compile` does; the scripts are run by bash with
+recorders in place of all programs that they start, and what those are told is compared.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
-import subprocess
+import os
+import tempfile
 import tomllib
-import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
-from parc.backends import BACKENDS, LAUNCHERS
-from parc.backends.render import default_text
-from parc.compiler.plan import Plan
-from parc.dsl.job import Launch
-from parc.dsl.settings import Data
-from tests.support.bash_launches import command, said
-from tests.support.hostile_texts import LINES, PIECES, text_of
-from tests.support.sample_plans import DP8, sample_plan
+import parc
+from parc.api import Planned, emit
+from parc.backends import BACKENDS
+from parc.compiler.plan import Plan, Proof
+from parc.dsl.diagnostics import JobError
+from parc.dsl.syntax.quoting import quoted
+from parc.printing.plan_json import lock
+from tests.support.hostile_jobs import EXTRA, VARIANTS, Variant, fields, fitting, job_text
+from tests.support.hostile_texts import LINES, PIECES
+from tests.support.inverses import directive_values
+from tests.support.recorded_scripts import run
 
-SEEDS = range(12)
-TARGETS: dict[str, dict[str, str]] = {
-    "megatron": {},
-    "deepspeed": {},
-    "torchtitan": {},
-    "torchtitan-0.2.0": {"version": "0.2.0"},
-    "torchtitan-0.3": {"version": "0.3"},
-}
-
-
-def hostile(target: str, text: str, name: str) -> Plan:
-    """A plan whose paths are `text` and whose names are `name`."""
-    backend = BACKENDS[target.partition("-")[0]]
-    options = backend.target.options(**TARGETS[target], **texts_of(backend.target.options, text))
-    mount = "".join(letter for letter in text if letter not in "\"',`")
-    launch = Launch(container=mount, mounts=f"{mount}:/m", modules=(text, "a b"))
-    layout = DP8.model_copy(update={"zero": 3 if target.startswith("torchtitan") else 1})
-    plan = sample_plan(backend.target.name, options, layout=layout, launch=launch)
-    model = plan.job.model.model_copy(update={"name": name})
-    changed = {"name": name, "path": f"jobs/{name}.par", "model": model}
-    return plan.model_copy(update={"job": plan.job.model_copy(update=changed)})
+#: Jobs of each variant; `make fuzz` takes more.
+JOBS = int(os.environ.get("PARC_FUZZ_JOBS", "6"))
+PROOF = Proof(status="OPTIMAL", objective="mfu", value=1, bound=1, layouts=1, seconds=1)
+ANY = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+HOSTILE = st.lists(st.sampled_from((*PIECES, *LINES)) | ANY, min_size=1, max_size=7).map("".join)
+#: What a file's name on Linux may be.
+NAMES = HOSTILE.map(lambda text: text.replace("/", "%").encode()[:80].decode(errors="ignore"))
+SETTINGS = settings(
+    max_examples=JOBS,
+    phases=(Phase.generate,),  # bash runs for seconds in each step of shrinking
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
-def texts_of(options: Any, text: str) -> dict[str, Any]:
-    """Every setting that takes a text or data."""
-    found: dict[str, Any] = {}
-    for name, info in options.model_fields.items():
-        shape = info.annotation
-        if typing.get_origin(shape) is dict:
-            continue
-        kinds = {shape, *typing.get_args(shape)}
-        if str in kinds:
-            found[name] = text
-        elif Data in kinds and name == "data":
-            found[name] = Data(parts=((text, 1.0),))
+def emitted(job: Path, variant: Variant) -> dict[str, str]:
+    """The files of the job at a path, and plan.json beside them."""
+    loaded = parc.load(job)
+    layout = {"dp_shard": 8, "microbatches": 8, **variant.layout}
+    estimate = parc.estimate(loaded, layout, variant.target)
+    plan = Plan(job=loaded, target=variant.target, estimate=estimate, proof=PROOF)
+    planned, files = emit(Planned(loaded, (plan,)))
+    if planned.complaints:
+        raise JobError([complaint for _, complaint in planned.complaints])
+    return {**files.files, "plan.json": lock(planned, {})}
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """All texts in a value of JSON or TOML, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from leaves(each)
+
+
+def texts_in(path: str, text: str) -> Iterator[str]:
+    """The texts that a file's own language reads in it."""
+    if path.endswith(".json"):
+        yield from leaves(json.loads(text))
+    elif path.endswith(".toml"):
+        yield from leaves(tomllib.loads(text))
+    elif path.endswith(".py"):
+        compile(text, path, "exec")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+    elif path.endswith(".sbatch"):
+        yield from directive_values(text)
+
+
+def arrived(files: dict[str, str], variant: Variant, folder: Path) -> list[str]:
+    """Every text that some program or reader got; asserts that the scripts ran, and nothing else did."""
+    out = folder / "out'p\"u $t"
+    for path, text in files.items():
+        target = out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", newline="")
+    found = [each for path, text in files.items() for each in texts_in(path, text)]
+    for index, script in enumerate(
+        (BACKENDS[variant.target].entry, f"slurm/{variant.target}.sbatch")
+    ):
+        place = folder / str(index)
+        place.mkdir()
+        ran = run(out / script, place)
+        assert (ran.status, ran.left) == (0, ()), f"{script}: {ran.said}"
+        assert any("--nnodes" in word for word in ran.words), f"{script}: {ran.said}"
+        found += [*ran.words, *ran.environment]
     return found
 
 
-def files_of(plan: Plan) -> dict[str, str]:
-    backend = BACKENDS[plan.target]
-    return backend.emit(plan) | LAUNCHERS["slurm"].emit(plan, backend.entry)
+@pytest.mark.parametrize("kind", VARIANTS)
+@SETTINGS
+@given(data=st.data(), name=NAMES)
+def test_every_text_arrives_whole(kind: str, data: st.DataObject, name: str) -> None:
+    variant = VARIANTS[kind]
+    texts = {path: fitting(path, data.draw(HOSTILE, path)) for path in fields(variant)}
+    with tempfile.TemporaryDirectory() as folder:
+        job = Path(folder, f"a{name}.par")
+        job.write_text(job_text(variant, lambda path: texts.get(path, "x")), newline="")
+        found = arrived(emitted(job, variant), variant, Path(folder))
+    for path, text in texts.items():
+        assert any(text in each for each in found), (path, text, found)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("target", TARGETS)
-def test_files_parse(target: str, seed: int, tmp_path: Path) -> None:
-    name = text_of(seed + 100, PIECES + LINES)
-    for path, text in files_of(hostile(target, text_of(seed), name)).items():
-        if path.endswith((".sh", ".sbatch")):
-            script = tmp_path / "script"
-            script.write_text(text)
-            done = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True)
-            assert done.returncode == 0, (path, done.stderr, text)
-        elif path.endswith(".py"):
-            compile(text, path, "exec")
-        elif path.endswith(".toml"):
-            tomllib.loads(text)
-        elif path.endswith(".json"):
-            json.loads(text)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("target", TARGETS)
-def test_nothing_in_it_runs(target: str, seed: int, tmp_path: Path) -> None:
-    """The script is run with a recorder in torchrun's place."""
-    torchrun = tmp_path / "torchrun"
-    torchrun.write_text("#!/bin/sh\nexit 0\n")
-    torchrun.chmod(0o755)
-    plan = hostile(target, text_of(seed), text_of(seed + 100, PIECES + LINES))
-    backend = BACKENDS[plan.target]
-    script = tmp_path / "script.sh"
-    script.write_text(backend.emit(plan)[backend.entry])
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}
-    done = subprocess.run(
-        ["bash", str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["script.sh", "torchrun"]
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_a_default_arrives_whole(seed: int) -> None:
-    """Bash and parc's reader of bash give the text back."""
-    text = text_of(seed, PIECES + LINES)
-    script = f'set -euo pipefail\nX="${{X:-{default_text(text)}}}"\nprintf %s "$X"\n'
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
-    assert done.stdout.decode() == text
-    launched = command(script.replace("printf %s", "torchrun train.py"))
-    assert said(launched)[-1] == text
+@pytest.mark.parametrize("kind", VARIANTS)
+@SETTINGS
+@given(key=HOSTILE)
+def test_a_key_that_the_framework_lacks_is_a_complaint(kind: str, key: str) -> None:
+    variant = VARIANTS[kind]
+    with tempfile.TemporaryDirectory() as folder:
+        job = Path(folder, "job.par")
+        text = job_text(variant, lambda path: "/x")
+        for known in (EXTRA[variant.target], "comment"):
+            job.write_text(text.replace(f'"{known}"', quoted(key)), newline="")
+            with pytest.raises(JobError):
+                emitted(job, variant)

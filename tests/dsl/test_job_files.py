@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,3 +217,22 @@ def test_the_standard_library_reads(entry: Any) -> None:
 def test_names_of_the_standard_library_that_do_not_exist() -> None:
     assert codes(std_model, "llama9_1b") == ["PAR011"]
     assert Library().find("model", "h100_sxm") is None
+
+
+@pytest.mark.parametrize("text", ("/d/\udcff", "/d/\0", '"/d/\ud800"'))
+def test_a_change_that_no_file_can_hold(text: str) -> None:
+    with pytest.raises(JobError) as error:
+        job(overrides=[f"target.alpha.data={text}"])
+    (diagnostic,) = error.value.diagnostics
+    assert diagnostic.code == "PAR058" and diagnostic.span is not None
+    assert diagnostic.span.source.name == "--set"
+
+
+def test_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"job\xff.par")
+    path.write_text(MODEL + CLUSTER + TRAIN + TARGET)
+    with pytest.raises(JobError) as error:
+        load(path, targets=TARGETS)
+    (diagnostic,) = error.value.diagnostics
+    assert diagnostic.code == "PAR059" and "'job\\udcff'" in diagnostic.message
+    assert path.rename(tmp_path / "job.par") and load(tmp_path / "job.par", targets=TARGETS)

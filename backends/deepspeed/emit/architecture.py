@@ -1,24 +1,26 @@
 """A job's model -> the choices that train.py's text makes, and the sizes in model.json that it reads."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ....compiler.plan import Plan
 from ....dsl.job import Job, Train
 from ....dsl.model import Model
+from ...languages import python
+from ...languages.python import Python
 from ..options import Options, alternating, hugging_face, masked, options_of, windowed
 from ..stack import FORBIDS, fused_loss, fused_norms
 
 Json = dict[str, Any]
 
-#: PyTorch for each activation function, around the text of its argument.
-ACTIVATIONS: dict[str, Callable[[str], str]] = {
-    "silu": lambda x: f"F.silu({x})",
-    "gelu": lambda x: f'F.gelu({x}, approximate="tanh")',
-    "quick_gelu": lambda x: f"quick_gelu({x})",
-    "relu": lambda x: f"F.relu({x})",
-    "squared_relu": lambda x: f"F.relu({x}).square()",
+#: PyTorch for each activation function, around its argument.
+ACTIVATIONS: Mapping[str, Callable[[Python], Python]] = {
+    "silu": lambda x: python.call("F.silu", x),
+    "gelu": lambda x: python.call("F.gelu", x, approximate="tanh"),
+    "quick_gelu": lambda x: python.call("quick_gelu", x),
+    "relu": lambda x: python.call("F.relu", x),
+    "squared_relu": lambda x: python.method(python.call("F.relu", x), "square"),
 }
 
 

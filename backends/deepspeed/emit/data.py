@@ -4,7 +4,6 @@ from typing import Any
 
 from ....dsl.job import Job
 from ....dsl.settings import Data
-from ...render import default_text, quoted_text
 from ..options import evaluates, options_of
 
 #: Sequences after which the order of a blend repeats, and so how fine its weights are.
@@ -52,13 +51,13 @@ def _named(data: Data | None) -> bool:
 def _single(data: Data | None) -> str | None:
     if data is None or len(data.parts) != 1:
         return None
-    return default_text(data.parts[0][0])
+    return data.parts[0][0]
 
 
 def _blend(data: Data | None) -> list[dict[str, str]]:
     if data is None or len(data.parts) < 2:
         return []
-    return [{"path": quoted_text(path), "weight": f"{weight:g}"} for path, weight in data.parts]
+    return [{"path": path, "weight": f"{weight:g}"} for path, weight in data.parts]
 
 
 def _data_dtype(job: Job) -> str:

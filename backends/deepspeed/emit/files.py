@@ -1,19 +1,18 @@
 """`Plan` -> the files of a DeepSpeed run, and the facts that they state."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ....compiler.plan import Layout, Plan
 from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
-from ....dsl.job import Job
 from ....reading.facts import Value
 from ... import environment
 from ...facts import plan_facts
+from ...languages import json
 from ...release_check import of_package
 from ...released_options import releases
-from ...render import default_text, docstring, format_python, one_line, provenance, render
+from ...render import format_python, provenance, render
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
 from ..target import TARGET
@@ -35,8 +34,8 @@ def emit(plan: Plan) -> dict[str, str]:
         raise JobError(found)
     return {
         ENTRY: render("deepspeed/launch.sh.j2", _launch_values(plan)),
-        "deepspeed/ds_config.json": _json(ds_config(plan)),
-        "deepspeed/model.json": _json(model_json(plan)),
+        "deepspeed/ds_config.json": json.document(ds_config(plan)),
+        "deepspeed/model.json": json.document(model_json(plan)),
         "deepspeed/train.py": format_python(render("deepspeed/train.py.j2", _train_values(plan))),
     }
 
@@ -53,15 +52,11 @@ def facts(plan: Plan) -> dict[str, Value]:
     }
 
 
-def _json(values: dict[str, Any]) -> str:
-    return json.dumps(values, indent=2) + "\n"
-
-
 def _launch_values(plan: Plan) -> dict[str, Any]:
     job, layout, options = plan.job, plan.layout, options_of(plan.job)
     return {
         "provenance": provenance(plan),
-        "name": one_line(job.model.name or job.name),
+        "name": job.model.name or job.name,
         "summary": list(_summary(plan)),
         "world": layout.gpus,
         "nodes": layout.nodes,
@@ -70,10 +65,10 @@ def _launch_values(plan: Plan) -> dict[str, Any]:
         "environment": environment.lines(job, _variables(plan)),
         "steps": steps(job.train),
         **launch_data(job),
-        "weights": job.train.weights and default_text(job.train.weights),
-        "save": options.save and default_text(options.save),
+        "weights": job.train.weights,
+        "save": options.save,
         "save_interval": job.train.checkpoint_interval,
-        "tensorboard": options.tensorboard and default_text(options.tensorboard),
+        "tensorboard": options.tensorboard,
         "profile": options.profiled,
         "log_interval": options.log_interval,
     }
@@ -150,30 +145,21 @@ def _train_values(plan: Plan) -> dict[str, Any]:
         "recompute": layout.recompute_name,
         "layout_facts": layout_facts(layout),
         "kv_copies": max(1, layout.cp // job.model.groups),
-        # Parameters of a pipeline have numbers for names, so their shape tells norms and biases.
-        "plain_test": (
-            "parameter.ndim == 1"
-            if layout.pp > 1
-            else f'"norm" in name or name.endswith({_plain_ends(job)})'
-        ),
+        # Ends of the names of vectors that do not decay, besides norms.
+        "plain_ends": ("bias", "sinks") if job.model.attention_sinks else "bias",
     }
-
-
-def _plain_ends(job: Job) -> str:
-    """Ends of the names of vectors that do not decay, besides norms."""
-    return '("bias", "sinks")' if job.model.attention_sinks else '"bias"'
 
 
 def _run_values(plan: Plan) -> dict[str, Any]:
     job, train, options = plan.job, plan.job.train, options_of(plan.job)
     return {
-        "provenance": docstring(provenance(plan)),
-        "name": docstring(one_line(job.model.name or job.name)),
+        "provenance": provenance(plan),
+        "name": job.model.name or job.name,
         "layout_line": layout_line(plan),
         "deepspeed_version": releases("deepspeed")[options.version],
         "precision": train.precision,
         "torch_dtype": {"bf16": "bfloat16", "fp16": "float16"}[train.precision],
-        "gpu": one_line(job.cluster.gpu.name or "GPU"),
+        "gpu": job.cluster.gpu.name or "GPU",
         "peak_flops": f"{job.peak_flops:.6g}",
         "compile": train.compile and plan.layout.zero < 3,
         **schedule_values(plan),

@@ -6,14 +6,16 @@ from typing import Any
 
 from ....compiler.plan import Plan
 from ....dsl.job import Job, Train
+from ...languages import python
+from ...languages.python import Python
 
 #: Share of the way down that is still ahead after `done` of wsd's last steps; Megatron-core's styles
 #: (core/optimizer_param_scheduler.py, get_lr).
-DECAYS: Mapping[str, str] = {
-    "linear": "(1 - done)",
-    "cosine": "0.5 * (1 + math.cos(math.pi * done))",
-    "sqrt": "(1 - math.sqrt(done))",
-    "exponential": "(2 * 0.5**done - 1)",
+DECAYS: Mapping[str, Python] = {
+    "linear": python.code("(1 - done)"),
+    "cosine": python.code("0.5 * (1 + math.cos(math.pi * done))"),
+    "sqrt": python.code("(1 - math.sqrt(done))"),
+    "exponential": python.code("(2 * 0.5**done - 1)"),
 }
 
 

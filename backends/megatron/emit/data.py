@@ -9,7 +9,7 @@ from ..data import FILES_OF_SPLITS, SPLITS, extra_names, made_up
 from ..options import Options, options_of
 from ..releases import END_ADDED
 from ..target import TRAITS
-from .flags import Flag, flag, path, variable
+from .flags import Flag, flag, paths, variable
 
 #: The variable by which the environment names other data, where there is one source.
 VARIABLE = "DATA_PATH"
@@ -53,9 +53,9 @@ def _sources(options: Options) -> Iterator[Flag]:
 def _blend(option: str, data: Data) -> Flag:
     """Weights and prefixes in turn: without weights a source would count by its size."""
     if len(data.parts) == 1:
-        return Flag((option, path(data.parts[0][0])))
-    words = [word for source, weight in data.parts for word in (f"{weight:.12g}", path(source))]
-    return Flag((option, *words), f"{len(data.parts)} sources by their weights")
+        return paths(option, data.parts[0][0])
+    words = [word for source, weight in data.parts for word in (f"{weight:.12g}", source)]
+    return paths(option, *words, why=f"{len(data.parts)} sources by their weights")
 
 
 def _tokenizer(plan: Plan) -> list[Flag]:

@@ -8,7 +8,9 @@ from ....dsl.diagnostics import Diagnostic, JobError
 from ....reading.facts import Value
 from ... import environment, extra
 from ...facts import plan_facts
-from ...render import default_text, nodes_text, one_line, provenance, render
+from ...languages import bash
+from ...languages.bash import Bash
+from ...render import nodes_text, provenance, render
 from ..extra import given
 from ..releases import release_check
 from ..rules import sequence_parallel
@@ -82,7 +84,7 @@ def _values(plan: Plan, groups: Mapping[str, list[Flag]]) -> dict[str, object]:
     gpus = f"{cluster.gpus_per_node} x {cluster.gpu.name or 'GPU'}"
     return {
         "provenance": provenance(plan),
-        "title": one_line(f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}"),
+        "title": f"{plan.job.name} on {nodes_text(layout.nodes)} of {gpus}",
         "summary": _summary(plan),
         "usage": _usage(layout.nodes),
         "check": release_check(plan.job),
@@ -124,7 +126,7 @@ def _summary(plan: Plan) -> list[str]:
     ]
 
 
-def _variables(plan: Plan) -> Iterator[str]:
+def _variables(plan: Plan) -> Iterator[Bash]:
     options, name = plan.options, plan.job.model.name or plan.job.name
     watched = options.wandb or options.profiled
     tensorboard = options.tensorboard or (f"tensorboard/{name}" if watched else None)
@@ -144,7 +146,7 @@ def _variables(plan: Plan) -> Iterator[str]:
     }
     for key, value in wanted.items():
         if value is not None:
-            yield f'{key}="${{{key}:-{default_text(str(value))}}}"'
+            yield bash.replaceable(key, str(value))
 
 
 def _extra_problems(plan: Plan, taken: set[str]) -> list[Diagnostic]:

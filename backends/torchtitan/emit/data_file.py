@@ -1,16 +1,23 @@
 """Plan -> torchtitan/parc_data.py, the data that torchtitan does not know by name, and who calls it."""
 
-import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ....compiler.plan import Plan
 from ....dsl.settings import Data
-from ...render import docstring, format_python, one_line, provenance, render
+from ...languages import python
+from ...languages.python import Python
+from ...render import format_python, provenance, render
 from .. import data, stack
 from ..options import options_of
 from ..releases import release
 
 FILE = "torchtitan/parc_data.py"
+#: torchtitan.hf_datasets.text_datasets of 0.3.0
+_SOURCE = python.name("HFDataSource")
+_SINGLE = python.name("HuggingFaceTextDataLoader")
+_BLEND = python.name("InterleavedHuggingFaceTextDataLoader")
 #: Section of JobConfig -> function of parc_data.py that makes its data loader, and what is added to the seed.
 BUILDERS = {"training": ("training_data", 0), "validation": ("validation_data", 1)}
 
@@ -44,7 +51,7 @@ def data_file(plan: Plan) -> dict[str, str]:
     builders = [] if written.python else _builders(plan)
     values = {
         "provenance": provenance(plan),
-        "name": docstring(one_line(job.name)),
+        "name": job.name,
         "release": written.name,
         "python": written.python,
         "modules": written.data,
@@ -53,7 +60,7 @@ def data_file(plan: Plan) -> dict[str, str]:
         "blended_validation": written.python and kinds.get("validation") == "blend",
         "stands_in": stands_in(plan),
         "texts": bool(paths),
-        "texts_path": repr(paths[0]) if paths else "",
+        "texts_path": paths[0] if paths else None,
         "vocabulary": job.model.vocab,
         "builders": builders,
         "validation_builder": any(each["section"] == "validation" for each in builders),
@@ -69,8 +76,8 @@ def _builders(plan: Plan) -> list[dict[str, Any]]:
             "function": BUILDERS[section][0],
             "kind": data.kind(each),
             "seed": plan.job.train.seed + BUILDERS[section][1],
-            "parts": repr([(source.name, source.path) for source in data.sources(each)]),
-            "weights": repr([source.weight for source in data.sources(each)]),
+            "parts": [(source.name, source.path) for source in data.sources(each)],
+            "weights": [source.weight for source in data.sources(each)],
         }
         for section, each in used(plan).items()
         if data.kind(each) in ("synthetic", "blend")
@@ -94,43 +101,48 @@ def stands_in(plan: Plan) -> bool:
     )
 
 
-def loaders(plan: Plan) -> dict[str, list[str]]:
-    """0.3.0: lines of the configuration of each data loader, by 0.2.2's section."""
+@dataclass(frozen=True)
+class Loader:
+    """The class of a data loader of 0.3.0, and the lines of its configuration."""
+
+    name: Python
+    lines: tuple[Python, ...]
+
+
+def loaders(plan: Plan) -> dict[str, Loader]:
+    """The data loaders of 0.3.0 by 0.2.2's section."""
     return {
         section: _loader(each, plan.job.train.seed + BUILDERS[section][1], section == "training")
         for section, each in used(plan).items()
     }
 
 
-def loader_names(plan: Plan) -> list[str]:
+def loader_names(plan: Plan) -> Python:
     """What parc_job.py imports from torchtitan.hf_datasets.text_datasets."""
-    text = " ".join(line for lines in loaders(plan).values() for line in lines)
-    known = (
-        "HFDataSource(",
-        "HuggingFaceTextDataLoader.",
-        "InterleavedHuggingFaceTextDataLoader.",
-    )
-    found = [name for name in known if re.search(rf"\b{re.escape(name)}", text)]
-    return [name.rstrip("(.") for name in found]
+    blends = any(data.kind(each) == "blend" for each in used(plan).values())
+    classes = sorted({loader.name for loader in loaders(plan).values() if "." not in loader.name})
+    return python.listing([*([_SOURCE] if blends else []), *classes])
 
 
-def _loader(chosen: Data, seed: int, training: bool) -> list[str]:
+def _loader(chosen: Data, seed: int, training: bool) -> Loader:
     kind, found = data.kind(chosen), data.sources(chosen)
     if kind == "synthetic":
-        return [f"parc_data.MadeUpLoader.Config(seed={seed},"]
+        return Loader(python.name("parc_data.MadeUpLoader"), (python.argument("seed", seed),))
     if kind == "blend":
-        parts = [
-            f"HFDataSource(dataset={source.name!r}, dataset_path={source.path!r}, weight={source.weight!r}),"
-            for source in found
-        ]
-        loader = "InterleavedHuggingFaceTextDataLoader" if training else "parc_data.EvaluatedBlend"
-        opening = f"{loader}.Config(seed={seed},"
-        return [opening, "# Shares of the sequences.", "sources=[", *parts, "],"]
+        name = _BLEND if training else python.name("parc_data.EvaluatedBlend")
+        return Loader(name, (python.argument("seed", seed), *_sources(found)))
     (source,) = found
-    path = "" if source.path is None else f", {source.path!r}"
-    shown = f'os.environ.get("DATASET_PATH"{path})' if training else repr(source.path)
-    return [
-        "HuggingFaceTextDataLoader.Config(",
-        f"dataset={source.name!r},",
-        f"dataset_path={shown},",
-    ]
+    path = [] if source.path is None else [python.literal(source.path)]
+    asked = python.call("os.environ.get", python.literal("DATASET_PATH"), *path)
+    chosen_path = asked if training else source.path
+    lines = python.argument("dataset", source.name), python.argument("dataset_path", chosen_path)
+    return Loader(_SINGLE, lines)
+
+
+def _sources(found: Iterable[data.Source]) -> Iterator[Python]:
+    yield python.remark("Shares of the sequences.")
+    yield python.code("sources=[")
+    for each in found:
+        named = {"dataset": each.name, "dataset_path": each.path, "weight": each.weight}
+        yield python.item(python.call(_SOURCE, **named))
+    yield python.code("],")

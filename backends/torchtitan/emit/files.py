@@ -1,16 +1,16 @@
 """Plan -> torchtitan's configuration, train.toml with parc_model.py or parc_job.py, and launch.sh."""
 
-import json
-import math
-
 from ....compiler.plan import Plan
 from ....compiler.rules.validity import problems
 from ....dsl.diagnostics import JobError
 from ....reading.facts import Value
 from ... import environment
 from ...facts import plan_facts
+from ...languages import python, toml
+from ...languages.python import Python
+from ...languages.toml import Toml
 from ...release_check import of_package
-from ...render import default_text, format_python, nodes_text, one_line, provenance, render
+from ...render import format_python, nodes_text, provenance, render
 from .. import data
 from ..models import flavor
 from ..options import options_of
@@ -20,7 +20,7 @@ from .data_file import builds, data_file, needed, stands_in, untokenised
 from .environment import variables
 from .python_job import FILE, python_job
 from .registration import registration, rope_scaling
-from .section import Section, Setting
+from .section import Section
 from .sections import sections
 
 ENTRY = "torchtitan/launch.sh"
@@ -62,21 +62,26 @@ def emit(plan: Plan) -> dict[str, str]:
 
 def _run(plan: Plan) -> dict[str, object]:
     """What parc_model.py sets in 0.2.2's TrainSpec beside the model, and what it imports for that."""
-    imports, spec = [], {}
+    imports: list[Python] = []
+    spec: dict[str, Python] = {}
     if needed(plan):
-        note = "" if builds(plan) else "  # registers its data set"
-        imports.append(f"import parc_data{note}")
+        note = None if builds(plan) else "registers its data set"
+        imports.append(python.noted(python.code("import parc_data"), note))
     if builds(plan):
-        spec["build_dataloader_fn"] = "parc_data.training_data"
+        spec["build_dataloader_fn"] = python.name("parc_data.training_data")
     if untokenised(plan):
-        spec["build_tokenizer_fn"] = "parc_data.no_tokenizer" if stands_in(plan) else "None"
+        stand_in = (
+            python.name("parc_data.no_tokenizer") if stands_in(plan) else python.literal(None)
+        )
+        spec["build_tokenizer_fn"] = stand_in
     if data.evaluates(options_of(plan.job)):
         # Specs of deepseek_v3 and gpt_oss have none.
-        imports.append("from torchtitan.components.validate import build_validator")
-        spec["build_validator_fn"] = "build_validator"
+        imports.append(python.code("from torchtitan.components.validate import build_validator"))
+        spec["build_validator_fn"] = python.name("build_validator")
     if any(pipeline_repairs(plan).values()):
-        imports.append("import parc_pipeline")
-        spec["pipelining_fn"] = "parc_pipeline.repaired(original.pipelining_fn)"
+        imports.append(python.code("import parc_pipeline"))
+        original = python.name("original.pipelining_fn")
+        spec["pipelining_fn"] = python.call("parc_pipeline.repaired", original)
     profiled = options_of(plan.job).profiled is not None
     return {"imports": imports, "spec": spec, "profile": profiled}
 
@@ -100,7 +105,7 @@ def _values(plan: Plan) -> dict[str, object]:
     job, options = plan.job, options_of(plan.job)
     return {
         "provenance": provenance(plan),
-        "name": one_line(job.name),
+        "name": job.name,
         "version": release(job).name,
         "release": release(job).name,
         "check": of_package("torchtitan", "torchtitan", options.version),
@@ -134,7 +139,7 @@ def _weights(path: str | None) -> dict[str, object] | None:
     if path is None:
         return None
     here = f"$HOME{path[1:]}" if path.startswith("~/") else path
-    return {"path": default_text(here), "hub": not here.startswith(("/", ".", "$"))}
+    return {"path": here, "hub": not here.startswith(("/", ".", "$"))}
 
 
 def _summary(plan: Plan) -> list[str]:
@@ -150,30 +155,11 @@ def _summary(plan: Plan) -> list[str]:
 
 def _table(section: Section) -> dict[str, object]:
     """A section's lines, comments aligned."""
-    texts = [f"{key} = {toml(value)}" for key, value in section.settings.items()]
-    noted = [
-        text for text, key in zip(texts, section.settings, strict=True) if key in section.comments
+    texts = {key: toml.setting(key, value) for key, value in section.settings.items()}
+    ends = (len(texts[key].rsplit("\n", 1)[-1]) for key in texts if key in section.comments)
+    width = max(ends, default=0)
+    lines: list[Toml] = [
+        toml.noted(text, section.comments[key], width) if key in section.comments else text
+        for key, text in texts.items()
     ]
-    width = max((len(text.rsplit("\n", 1)[-1]) for text in noted), default=0)
-    lines = [
-        f"{text.ljust(width)}  # {section.comments[key]}" if key in section.comments else text
-        for text, key in zip(texts, section.settings, strict=True)
-    ]
-    return {"name": section.name, "lines": lines}
-
-
-def toml(value: Setting) -> str:
-    """A value as TOML writes it; a list of lists takes one line per inner list."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return "inf" if math.isinf(value) else repr(value)
-    if isinstance(value, list) and value and isinstance(value[0], list):
-        return (
-            "[\n"
-            + "".join(f"    {toml(part)},\n" for part in value if isinstance(part, list))
-            + "]"
-        )
-    if isinstance(value, list):
-        return "[" + ", ".join(toml(item) for item in value if isinstance(item, str)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return {"name": toml.table(section.name), "lines": lines}

@@ -1,6 +1,5 @@
 """Plan -> torchtitan/parc_job.py, the Python configuration that torchtitan 0.3.0 reads instead of TOML."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,9 @@ from typing import Any
 from ....compiler.plan import Plan
 from ....dsl.job import Job
 from ....dsl.model import Model
-from ...render import docstring, format_python, one_line, provenance, render
+from ...languages import python
+from ...languages.python import Python
+from ...render import format_python, provenance, render
 from .. import stack
 from ..models import family, flavor
 from ..options import Options, options_of
@@ -78,7 +79,7 @@ def python_job(plan: Plan, summary: list[str]) -> str:
     kind = FAMILIES[family(job)]
     values = {
         "provenance": provenance(plan),
-        "name": docstring(one_line(job.name)),
+        "name": job.name,
         "release": release(job).name,
         "summary": summary,
         "model": job.model,
@@ -122,23 +123,26 @@ def _sizes(job: Job) -> dict[str, int]:
     return sizes
 
 
-def _rope(job: Job) -> str:
+def _rope(job: Job) -> Python:
     """Llama 3.1's scaling is ComplexRoPE's alone (models/common/rope.py:285)."""
     model = job.model
-    plain = f"dim=HEAD_SIZE, max_seq_len={job.train.seq_len}, theta={model.rope_theta!r}"
-    if model.rope_scaling == "none":
-        return plain
-    values = {
-        "scaling": "llama",
-        "scaling_factor": model.rope_factor,
-        "low_freq_factor": model.rope_low_freq,
-        "high_freq_factor": model.rope_high_freq,
-        "original_max_position_embeddings": model.rope_original_positions,
+    values: dict[str, object] = {
+        "dim": python.name("HEAD_SIZE"),
+        "max_seq_len": job.train.seq_len,
+        "theta": model.rope_theta,
     }
-    return ", ".join([plain, *(f"{key}={value!r}" for key, value in values.items())])
+    if model.rope_scaling != "none":
+        values |= {
+            "scaling": "llama",
+            "scaling_factor": model.rope_factor,
+            "low_freq_factor": model.rope_low_freq,
+            "high_freq_factor": model.rope_high_freq,
+            "original_max_position_embeddings": model.rope_original_positions,
+        }
+    return python.arguments(values)
 
 
-def _router(model: Model) -> dict[str, str]:
+def _router(model: Model) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "score_func": model.router_score,
         "route_norm": model.router_norm,
@@ -147,30 +151,29 @@ def _router(model: Model) -> dict[str, str]:
     if model.router_groups is not None:
         settings["num_expert_groups"] = model.router_groups
         settings["num_limited_groups"] = model.router_limited_groups
-    return {key: repr(value) for key, value in settings.items()}
+    return settings
 
 
 def _paths(options: Options) -> dict[str, dict[str, str]]:
     return {
-        "hf_assets_path": {"variable": "HF_ASSETS_PATH", "default": repr(options.hf_assets_path)},
-        "dump_folder": {"variable": "DUMP_FOLDER", "default": repr(options.dump_folder)},
+        "hf_assets_path": {"variable": "HF_ASSETS_PATH", "default": options.hf_assets_path},
+        "dump_folder": {"variable": "DUMP_FOLDER", "default": options.dump_folder},
     }
 
 
-def _adam(job: Job) -> dict[str, str]:
+def _adam(job: Job) -> dict[str, object]:
     train = job.train
-    settings = {
+    return {
         "lr": train.learning_rate,
         "betas": (train.beta1, train.beta2),
         "eps": 1e-8,
         "weight_decay": train.weight_decay,
     }
-    return {key: repr(value) for key, value in settings.items()}
 
 
-def _tables(plan: Plan) -> dict[str, list[str]]:
+def _tables(plan: Plan) -> dict[str, list[Python]]:
     """Keyword arguments of each section's class, with their comments."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Python]] = {}
     for section in sections(plan):
         settings, comments = _changed(plan, section)
         kept = {
@@ -180,8 +183,7 @@ def _tables(plan: Plan) -> dict[str, list[str]]:
         }
         if section.name in CLASSES or (section.name in ("optimizer", "dataloader") and kept):
             found[section.name] = [
-                f"{key}={python(value)},{_comment(comments.get(key))}"
-                for key, value in kept.items()
+                python.argument(key, value, comments.get(key)) for key, value in kept.items()
             ]
     return found
 
@@ -201,13 +203,3 @@ def _changed(plan: Plan, section: Section) -> tuple[Mapping[str, Setting], Mappi
     graphs = {"disable_cuda_graphs": True}
     note = {"disable_cuda_graphs": f"graphs cannot capture {reason}"} if reason else {}
     return graphs | dict(section.settings), note | dict(section.comments)
-
-
-def _comment(text: str | None) -> str:
-    return f"  # {text}" if text else ""
-
-
-def python(value: Setting) -> str:
-    if isinstance(value, float) and math.isinf(value):
-        return 'float("inf")'
-    return repr(value)

@@ -1,11 +1,14 @@
 """A job's model -> what parc_model.py registers: arguments of torchtitan 0.2 that build exactly it."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ....dsl.job import Job
 from ....dsl.model import Model
+from ...languages import python
+from ...languages.python import Python
 from ..models import family, has_grouped_matmul
 from ..options import options_of
 from ..releases import Family, release
@@ -24,32 +27,36 @@ class Registration:
     family: Family
     table: str
     base: str
-    imports: tuple[str, ...]
+    imports: tuple[Python, ...]
     arguments_class: str
-    arguments: tuple[tuple[str, str], ...]
+    arguments: Mapping[str, object]
     comments: dict[str, str]
-    spec: dict[str, str]
+    spec: dict[str, Python]
 
 
 def registration(job: Job) -> Registration:
     return _BUILDERS[family(job)](job)
 
 
-def _spec(job: Job) -> dict[str, str]:
-    spec = {"model_cls": "JobModel"}
-    return spec | {"build_optimizers_fn": BALANCING} if job.model.router_bias_rate else spec
+def _spec(job: Job) -> dict[str, Python]:
+    spec = {"model_cls": python.name("JobModel")}
+    return (
+        spec | {"build_optimizers_fn": python.name(BALANCING)}
+        if job.model.router_bias_rate
+        else spec
+    )
 
 
-def _imports(job: Job, *modules: str) -> tuple[str, ...]:
+def _imports(job: Job, *modules: str) -> tuple[Python, ...]:
     found = list(modules)
     if job.model.router_bias_rate:
         found.append(f"from torchtitan.components.optimizer import {BALANCING}")
     if job.model.moe:
         found.append("from torchtitan.models.moe import MoEArgs")
-    return tuple(sorted(found))
+    return tuple(map(python.code, sorted(found)))
 
 
-def _common(job: Job) -> dict[str, str]:
+def _common(job: Job) -> dict[str, Any]:
     model = job.model
     values: dict[str, Any] = {
         "dim": model.hidden,
@@ -63,11 +70,7 @@ def _common(job: Job) -> dict[str, str]:
     if options_of(job).attention_kernel == "flex":
         name, value = release(job).flex
         values[name] = value
-    return _shown(values)
-
-
-def _shown(values: dict[str, Any]) -> dict[str, str]:
-    return {name: repr(value) for name, value in values.items()}
+    return values
 
 
 def ffn_multiplier(hidden: int, ffn: int) -> float:
@@ -101,29 +104,23 @@ def _llama3(job: Job) -> Registration:
             "from torchtitan.models.llama3.model.args import RoPEScalingArgs",
         ),
         arguments_class="TransformerModelArgs",
-        arguments=tuple(
-            (_common(job) | _shown(own) | {"rope_scaling_args": rope_scaling(model)}).items()
-        ),
+        arguments=_common(job) | own | {"rope_scaling_args": rope_scaling(model)},
         comments={"ffn_dim_multiplier": width},
         spec=_spec(job),
     )
 
 
-def rope_scaling(model: Model) -> str:
+def rope_scaling(model: Model) -> Python:
     """Llama 3.1's formula (models/llama3/model/model.py:62), which a factor of 1 leaves out."""
     if model.rope_scaling == "none":
-        return "RoPEScalingArgs(scaling_factor=1.0)"
+        return python.call("RoPEScalingArgs", scaling_factor=1.0)
     values = {
         "scaling_factor": model.rope_factor,
         "low_freq_factor": model.rope_low_freq,
         "high_freq_factor": model.rope_high_freq,
         "original_max_position_embeddings": model.rope_original_positions,
     }
-    return _call("RoPEScalingArgs", values)
-
-
-def _call(name: str, values: dict[str, Any]) -> str:
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in values.items())})"
+    return python.call("RoPEScalingArgs", **values)
 
 
 def _qwen3(job: Job) -> Registration:
@@ -149,7 +146,7 @@ def _qwen3(job: Job) -> Registration:
         base="Qwen3Model",
         imports=_imports(job, *imports),
         arguments_class="Qwen3ModelArgs",
-        arguments=tuple((_common(job) | _shown(own) | _experts(job)).items()),
+        arguments=_common(job) | own | _experts(job),
         comments={},
         spec=_spec(job),
     )
@@ -179,9 +176,7 @@ def _deepseek_v3(job: Job) -> Registration:
             "DeepSeekV3Model, DeepSeekV3ModelArgs, deepseekv3_args",
         ),
         arguments_class="JobArgs" if yarn else "DeepSeekV3ModelArgs",
-        arguments=tuple(
-            (_common(job) | _shown(own | (yarn or {"rope_factor": 1.0})) | _experts(job)).items()
-        ),
+        arguments=_common(job) | own | (yarn or {"rope_factor": 1.0}) | _experts(job),
         comments=comments,
         spec=_spec(job),
     )
@@ -227,13 +222,13 @@ def _gpt_oss(job: Job) -> Registration:
             "from torchtitan.models.gpt_oss import GptOssModel, GptOssModelArgs, gptoss_configs",
         ),
         arguments_class="GptOssModelArgs",
-        arguments=tuple((_common(job) | _shown(own) | _experts(job)).items()),
+        arguments=_common(job) | own | _experts(job),
         comments={"sliding_window_size": "in the first of every two layers"},
         spec=_spec(job),
     )
 
 
-def _experts(job: Job) -> dict[str, str]:
+def _experts(job: Job) -> dict[str, Python]:
     """`moe_args`; the scores of an expert weigh its output, as in Hugging Face's models, not its input."""
     model = job.model
     if not model.moe:
@@ -257,7 +252,7 @@ def _experts(job: Job) -> dict[str, str]:
             "num_expert_groups": model.router_groups,
             "num_limited_groups": model.router_limited_groups,
         }
-    return {"moe_args": _call("MoEArgs", values)}
+    return {"moe_args": python.call("MoEArgs", **values)}
 
 
 _BUILDERS = {

@@ -17,7 +17,8 @@ from parc.backends.deepspeed import BACKEND
 from parc.backends.deepspeed.emit.architecture import ACTIVATIONS
 from parc.backends.deepspeed.options import Options
 from parc.backends.deepspeed.releases import top_keys
-from parc.backends.render import default_text, format_python
+from parc.backends.languages import bash, python
+from parc.backends.render import format_python
 from parc.compiler.model import flops
 from parc.compiler.plan import Layout, Plan
 from parc.dsl.hardware import Gpu
@@ -135,8 +136,8 @@ def test_launch_script_passes_arguments_and_status_on(tmp_path: Any) -> None:
 
 
 def test_paths_keep_variables_and_lose_tricks() -> None:
-    assert default_text("$HOME/a") == "$HOME/a"
-    assert default_text('a$(x)`y`"}') == '"a\\$(x)\\`y\\`\\"}"'
+    assert bash.default("$HOME/a") == "$HOME/a"
+    assert bash.default('a$(x)`y`"}') == '"a\\$(x)\\`y\\`\\"}"'
 
 
 def keys(text: str) -> set[str]:
@@ -213,7 +214,7 @@ def test_stages_are_those_of_the_plan() -> None:
 
 def test_every_activation_is_an_expression() -> None:
     for write in ACTIVATIONS.values():
-        ast.parse(write("x"), mode="eval")
+        ast.parse(write(python.name("x")), mode="eval")
 
 
 def alone(text: str) -> LaunchConfig:

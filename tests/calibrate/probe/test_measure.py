@@ -299,7 +299,7 @@ def test_the_batch_files_stand_alone(measure: Measure) -> None:
     assert subprocess.run(["bash", "-n", script]).returncode == 0
     text = script.read_text()
     assert "#SBATCH --nodes=3\n" in text and "#SBATCH --gpus-per-node=4\n" in text
-    assert "#SBATCH --time=0-00:12:00\n" in text and "'my site.probe.py'" in text
+    assert "#SBATCH --time=0-00:12:00\n" in text and '"my site.probe.py"' in text
     told = subprocess.run([sys.executable, "-I", program, "-h"], capture_output=True, text=True)
     assert told.returncode == 0 and "--minutes" in told.stdout
     first = measure("--nodes", "3", "--gpus-per-node", "4", "--minutes", "2", output="my site.par")

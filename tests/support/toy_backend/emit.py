@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-
 from parc.backends.facts import plan_facts
+from parc.backends.languages import bash
 from parc.backends.render import provenance
 from parc.compiler.plan import Plan
 from parc.compiler.rules.validity import problems
@@ -52,10 +51,9 @@ def emit(plan: Plan) -> dict[str, str]:
         "rate": options.rate,
     }
     arguments = " \\\n".join(
-        f"    --toy-{name.replace('_', '-')} {shlex.quote(str(value))}"
-        for name, value in values.items()
+        f"    --toy-{name.replace('_', '-')} {bash.word(value)}" for name, value in values.items()
     )
-    text = LAUNCH.format(provenance=provenance(plan), arguments=arguments)
+    text = LAUNCH.format(provenance=bash.comment(provenance(plan)), arguments=arguments)
     return {ENTRY: text, "toy/toy_train.py": PROGRAM}
 
 

@@ -1,0 +1,79 @@
+"""A script run by bash, with recorders in place of what it may start: what they were told, what else ran."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Says what it was told; `srun` then runs the command behind its options, as SLURM would.
+RECORDER = """#!/bin/bash
+printf '%s\\0' "$@" >>"$RECORD/{name}"
+env -0 >>"$RECORD/environment"
+"""
+ACTS = {
+    "srun": 'while [[ $1 == --* ]]; do shift; done\nexec "$@"\n',
+    "scontrol": "if [[ $2 == hostnames ]]; then echo node1; fi\n",
+    "hf": 'printf "%s" "$2"\n',
+}
+STARTED = (
+    "torchrun",
+    "srun",
+    "scontrol",
+    "sbatch",
+    "python",
+    "python3",
+    "deepspeed",
+    "module",
+    "hf",
+)
+SLURM = {
+    "SLURM_NNODES": "2",
+    "SLURM_GPUS_ON_NODE": "4",
+    "SLURM_JOB_ID": "7",
+    "SLURM_JOB_NAME": "job",
+    "SLURM_JOB_NODELIST": "node[1-2]",
+    "SLURM_NODEID": "0",
+    "SLURM_CPUS_PER_TASK": "8",
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The exit status, what was said, every word and variable that a program got, and files that appeared."""
+
+    status: int
+    said: str
+    words: tuple[str, ...]
+    environment: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def run(script: Path, folder: Path) -> Ran:
+    """Runs the script in an empty home below `folder`."""
+    tools, record, home = (folder / name for name in ("tools", "record", "home"))
+    for each in (tools, record, home):
+        each.mkdir()
+    for name in STARTED:
+        (tools / name).write_text(RECORDER.format(name=name) + ACTS.get(name, ""))
+        (tools / name).chmod(0o755)
+    environment = {
+        **SLURM,
+        "PATH": f"{tools}:/usr/bin:/bin",
+        "HOME": str(home),
+        "RECORD": str(record),
+        "NNODES": "2",
+        "PARC_OUT": str(script.parents[1]),
+        "LC_ALL": "C.UTF-8",
+    }
+    done = subprocess.run(
+        ["/bin/bash", script], cwd=home, env=environment, capture_output=True, timeout=60
+    )
+    told = {path.name: path.read_bytes().decode() for path in record.iterdir()}
+    words = [
+        word for name, text in told.items() if name != "environment" for word in text.split("\0")
+    ]
+    said = (done.stdout + done.stderr).decode(errors="replace")
+    variables = told.get("environment", "").split("\0")
+    left = tuple(sorted(path.name for path in home.iterdir()))
+    return Ran(done.returncode, said, tuple(words), tuple(variables), left)
