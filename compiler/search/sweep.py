@@ -115,8 +115,7 @@ def score(objective: Objective, swept: Swept) -> Integers:
     """An objective as integers to minimise, one per layout."""
     space, prices = swept.space, swept.prices
     totals = Totals(prices.step_ns, prices.bubble_ns, prices.memory_kib)
-    one_size = len(space.values("gpus")) == 1
-    value = minimised(Arrays(space.case, space.layouts), totals, objective, one_size)
+    value = minimised(Arrays(space.case, space.layouts), totals, objective, space.one_size)
     return np.broadcast_to(value, prices.step_ns.shape)
 
 
