@@ -65,6 +65,16 @@ class Space:
         """Every layout that the rules allow, one column per variable, in a fixed order."""
         return self.extend(self.blocks or {}, ORDER)
 
+    def has_at_most(self, most: int) -> bool:
+        """Whether the space has so few layouts; a join that takes more rows on its way counts as more."""
+        columns = dict(self.blocks or {})
+        for name in ORDER:
+            columns = self.extend(columns, [name])
+            if len(columns[name]) > most:
+                return False
+        self.__dict__["layouts"] = columns
+        return True
+
     @property
     def one_size(self) -> bool:
         """Whether all layouts have the same number of GPUs."""
