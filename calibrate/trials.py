@@ -10,7 +10,7 @@ Frazier, Powell and Dayanik 2009, INFORMS Journal on Computing 21).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from ..compiler.case import Case
 from ..compiler.plan import Plan
 from ..compiler.pricing.estimate import estimate_layout
 from ..compiler.pricing.mechanisms import RUN, SPREADS, Floats, normal_numbers, shares
+from ..compiler.search.best_first import explored
 from ..compiler.search.doubt import contenders
 from ..compiler.search.measured_layouts import believed, cost_of, ran
 from ..compiler.search.space import Space
 from ..compiler.search.stage_placement import place
-from ..compiler.search.sweep import Swept, sweep
+from ..compiler.search.sweep import Swept
 from ..compiler.variables import ORDER
 from ..dsl.job import Job, TargetSpec, Train
 
@@ -72,8 +73,8 @@ def trials(plan: Plan, count: int) -> Trials:
 
 
 def _swept(case: Case) -> Swept:
-    swept = sweep(Space(case))
-    return swept if len(swept.order) else sweep(replace(swept.space, wide=True))
+    swept = explored(Space(case))
+    return swept if len(swept.order) else explored(Space(case, wide=True))
 
 
 def _trial(plan: Plan, job: Job, layout: Mapping[str, int]) -> Plan:

@@ -1,7 +1,8 @@
 """Cost terms: small vectorised functions of few variables, and the algebras that combine them.
 
 `time/step.py` and `memory/peak.py` define every total once, over an `Algebra`. `Arrays` evaluates columns of
-layouts with numpy, `Numbers` one layout; `search/cp_sat_algebra.py` builds expressions of CP-SAT variables.
+layouts with numpy, `Numbers` one layout; `search/ranges.py` bounds columns of blocks of layouts;
+`search/cp_sat_algebra.py` builds expressions of CP-SAT variables.
 All compute the same integers (nanoseconds, KiB, ...), so the sweep and the solver have the same optimum.
 """
 
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
+
+from .interval import Range
 
 if TYPE_CHECKING:
     from .case import Case
@@ -71,8 +74,8 @@ def constant(value: Bounded | int) -> Bounded:
     return value if isinstance(value, Bounded) else Bounded(int(value), int(value), int(value))
 
 
-#: The values of an algebra: a number, a column of numbers, or an expression of the solver.
-Value = TypeVar("Value", int, Integers, Bounded)
+#: The values of an algebra: a number, a column of numbers or of intervals, or an expression of the solver.
+Value = TypeVar("Value", int, Integers, Range, Bounded)
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,11 @@ class Case:
         """Cache of even placements by (pp, vpp); None where layers do not fill the stages."""
         return {}
 
+    @cached_property
+    def rank_values(self) -> dict[str, dict[tuple[int, ...], float]]:
+        """Cache of what ranks hold (pipeline/rank_load.py), by term and its variables."""
+        return {}
+
     @property
     def seq_len(self) -> int:
         return self.job.train.seq_len

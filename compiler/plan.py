@@ -134,15 +134,17 @@ class Estimate(Frozen):
 
 
 class Proof(Frozen):
-    """The proof of optimality: solver status, value and bound of the best layout's objective, layouts in the
-    space, seconds of the search. `status` is OPTIMAL, or FEASIBLE for the incumbent of a search that ran out
-    of time or memory; its `bound` may be unknown."""
+    """The proof of optimality: solver status, value and bound of the best layout's objective, layouts that
+    were priced, seconds of the search. `ruled_out`: the space has more, which bounds show to be worse.
+    `status` is OPTIMAL, or FEASIBLE for the incumbent of a search that ran out of time or memory; its `bound`
+    may be unknown."""
 
     status: str
     objective: str
     value: float
     bound: float | None
     layouts: int
+    ruled_out: bool = False
     seconds: float
 
 

@@ -50,7 +50,8 @@ def job_json(job: Job) -> JsonObject:
 
 
 def plan_json(plan: Plan) -> JsonObject:
-    proof = plan.proof.model_dump(exclude={"seconds"})
+    partly = set() if plan.proof.ruled_out else {"ruled_out"}
+    proof = plan.proof.model_dump(exclude={"seconds", *partly})
     return {
         "target": plan.target,
         **estimate_json(plan.estimate),

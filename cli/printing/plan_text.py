@@ -211,7 +211,8 @@ def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
 def _proof(plan: Plan) -> str:
     proof = plan.proof
     chosen = "best" if proof.status == "OPTIMAL" else "best found, not proven,"
-    text = f"{chosen} of {proof.layouts:,} layouts, {proof.seconds:.2f} s"
+    others = " and all that bounds rule out" if proof.ruled_out else ""
+    text = f"{chosen} of {proof.layouts:,} layouts{others}, {proof.seconds:.2f} s"
     return f"{text} · binding: {', '.join(plan.binding)}" if plan.binding else text
 
 

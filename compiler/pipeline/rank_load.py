@@ -89,7 +89,12 @@ def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dic
         def function(case: Case, *columns: Column) -> Column:
             like = np.broadcast_arrays(*columns)
             rows = zip(*(column.ravel().tolist() for column in like), strict=True)
-            found = [one(case, dict(zip(of, row, strict=True))) for row in rows]
+            known = case.rank_values.setdefault(f"{role}_{name}", {})
+            found = []
+            for row in rows:
+                if row not in known:
+                    known[row] = one(case, dict(zip(of, row, strict=True)))
+                found.append(known[row])
             return np.array(found, dtype=float).reshape(like[0].shape)
 
         function.__name__ = f"{role}_{name}"

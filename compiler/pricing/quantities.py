@@ -47,10 +47,15 @@ def recomputed_total(
 ) -> Column:
     """Fully recomputed layers of the whole model."""
 
-    def one(pp: int, vpp: int, recompute: int, recompute_layers: int) -> int:
-        placement = placed(case, pp, vpp) if recompute == 2 else None
-        blocks = placement.blocks if placement else ()
-        return sum(sum(recomputed(rank, recompute, recompute_layers)) for rank in blocks)
+    known = case.rank_values.setdefault("recomputed_total", {})
+
+    def one(*row: int) -> float:
+        if row not in known:
+            pp, vpp, recompute, recompute_layers = row
+            placement = placed(case, pp, vpp) if recompute == 2 else None
+            blocks = placement.blocks if placement else ()
+            known[row] = sum(sum(recomputed(rank, recompute, recompute_layers)) for rank in blocks)
+        return known[row]
 
     return np.asarray(np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers))
 
@@ -98,21 +103,27 @@ def time_quantities(
 ) -> dict[str, Array]:
     """The quantities that follow from the time of a step and of its bubble, in base units. The bubble's share
     is rounded down to 1 / SHARE, as in the solver."""
-    seconds = step_ns / 1e9
-    gpus = np.asarray(columns["gpus"])
-    steps = case.train.full_batches
-    peak = case.job.peak_flops * gpus * seconds
     layers = Arrays(case, columns).term(recomputed_total)
     repeated = recomputed_flops(case, layers, columns["recompute"])
+    peak = case.job.peak_flops * np.asarray(columns["gpus"]) * (step_ns / 1e9)
+    return {
+        **per_step(case, columns["gpus"], step_ns),
+        "hfu": (case.model_flops + repeated) / peak,
+        "bubble": (bubble_ns * SHARE // np.maximum(step_ns, 1)) / SHARE,
+    }
+
+
+def per_step(case: Case, gpus: Array, step_ns: Integers) -> dict[str, Array]:
+    """The quantities that follow from the time of a step and the GPUs alone, in base units."""
+    seconds = step_ns / 1e9
+    steps = case.train.full_batches
     return {
         "step_time": seconds,
-        "mfu": case.model_flops / peak,
-        "hfu": (case.model_flops + repeated) / peak,
+        "mfu": case.model_flops / (case.job.peak_flops * np.asarray(gpus) * seconds),
         "tokens_per_second": case.step_tokens / seconds,
         "days": seconds * steps,
         "cost": seconds * steps * gpu_dollars(case, gpus),
         "energy": seconds * steps * gpu_watts(case, gpus),
-        "bubble": (bubble_ns * SHARE // np.maximum(step_ns, 1)) / SHARE,
     }
 
 

@@ -1,6 +1,7 @@
 """A job, a target and a layout -> the rules that the layout breaks; with the rules of every framework."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -78,6 +79,23 @@ PLACEMENT = Predicate(
     ),
     "each virtual stage holds a layer, the first may hold the embedding alone, the last the head alone",
 )  # fmt: skip
+
+
+def _implied(rule: Predicate, of: tuple[str, ...], allows: Callable[..., Column]) -> Predicate:
+    """What a rule implies of fewer variables."""
+    return replace(rule, of=of, holds=allows)
+
+
+#: What rules imply before all of their variables are known: a search need not wait for these.
+IMPLIED = {
+    WORLD: (
+        _implied(WORLD, ("gpus", "tp"), lambda job, gpus, tp: gpus % tp == 0),
+        _implied(WORLD, ("gpus", "tp", "pp"), lambda job, gpus, tp, pp: gpus % (tp * pp) == 0),
+    ),
+    BATCH: (
+        _implied(BATCH, ("dp",), lambda job, dp: job.train.global_batch % np.maximum(dp, 1) == 0),
+    ),
+}
 
 GENERAL = (WORLD, REPLICAS, BATCH, SEQUENCE, PLACEMENT)
 

@@ -11,8 +11,9 @@ from ..case import Case
 from ..codes import NO_LAYOUT
 from ..rules.validity import WORLD, broken, complaint, undecided
 from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
+from .best_first import explored, with_reasons
 from .space import Space
-from .sweep import fits, sweep
+from .sweep import fits
 
 #: Derived variables that a layout may give; they must agree with the decisions.
 NAMED = tuple(derived.name for derived in DERIVATIONS if derived.named)
@@ -26,11 +27,11 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     _check_names(case, layout)
     closed = {each.name: NEUTRAL[each.name] for each in DECISIONS if not each.free}
     space = Space(case, {**closed, **layout})
-    if not space.size:
-        space = replace(space, wide=True)
-    if not space.size:
+    swept = with_reasons(explored(space))
+    if not swept.space.size:
+        swept = with_reasons(explored(replace(space, wide=True)))
+    if not swept.space.size:
         raise JobError(_complaints(space, layout))
-    swept = sweep(space)
     if swept.best is not None:
         return {name: swept.best[name] for name in ORDER}
     prices = swept.prices
@@ -40,7 +41,7 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
         if fit.any()
         else prices.memory_kib.argmin()
     )
-    return {name: int(space.layouts[name][row]) for name in ORDER}
+    return swept.decisions(int(row))
 
 
 def _check_names(case: Case, layout: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant
 from ..target import holds
 from ..variables import DERIVED, ORDER
-from .space import Space
+from .space import Space, distinct
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -38,6 +38,7 @@ class CpSatAlgebra:
             self._relate(name, derived.of)
         for rule in space.rules:
             self.restrict(rule.of, partial(holds, rule, self.case.job))
+        self._keep_to(space.blocks or {})
 
     def number(self, value: int) -> Bounded:
         return constant(value)
@@ -109,18 +110,11 @@ class CpSatAlgebra:
         return Bounded(larger.expression - limit.expression, low, high)
 
     def combinations(self, names: tuple[str, ...]) -> dict[str, Integers]:
-        """The combinations of the named variables' values that break no rule among them, as columns."""
+        """The combinations of the named variables' values that layouts of the space have, as columns."""
         if not names:
             return {}
-        grid = np.meshgrid(
-            *(np.array(self.values[name], dtype=np.int64) for name in names), indexing="ij"
-        )
-        columns = {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
-        for rule in self.space.rules:
-            if set(rule.of) <= set(names):
-                mask = np.broadcast_to(holds(rule, self.case.job, columns), columns[names[0]].shape)
-                columns = {name: column[mask] for name, column in columns.items()}
-        return columns
+        columns = np.column_stack([self.space.layouts[name] for name in names])
+        return dict(zip(names, distinct(columns)[0].T, strict=True))
 
     def tabulate(
         self, name: str, of: tuple[str, ...], columns: dict[str, Integers], values: Integers
@@ -158,6 +152,13 @@ class CpSatAlgebra:
             *(np.array(self.values[name], dtype=np.int64) for name in names), indexing="ij"
         )
         return {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
+
+    def _keep_to(self, blocks: Mapping[str, Integers]) -> None:
+        """Allow only layouts of these blocks."""
+        live = [name for name in ORDER if name in blocks and len(self.values[name]) > 1]
+        if live:
+            rows = np.column_stack([blocks[name] for name in live])
+            self._table([self.variables[name] for name in live], rows)
 
     def _variable(self, name: str) -> cp_model.IntVar:
         from ortools.sat.python import cp_model

@@ -16,6 +16,7 @@ from ..case import LIKELY_TO_FIT
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
 from ..variables import BRANCHING, DERIVED, ORDER
+from .bounds import narrowed
 from .cp_sat_algebra import CpSatAlgebra
 from .cp_sat_run import Run, Steps, finish, run
 from .goal_constraints import FARTHEST, GoalConstraints, Totals
@@ -154,12 +155,16 @@ def solve(space: Space, incumbent: Incumbent | None = None) -> Solution | None:
 def solving(space: Space, incumbent: Incumbent | None = None) -> Steps[Solution | None]:
     """The steps of `solve`.
 
-    An incumbent bounds the search and says where to begin it; where its chosen layout is proven optimal, ties
-    are not broken again. Where no layout reaches its score, the search runs again without that bound.
+    An incumbent bounds the search, to the blocks that may reach it, and says where to begin; where its chosen
+    layout is proven optimal, ties are not broken again. Where no layout reaches its score, the search runs
+    again without that bound.
     """
     if not space.size:
         return None
-    found = None if incumbent is None else (yield from optimum(Search(space), incumbent))
+    found = None
+    if incumbent is not None:
+        near = narrowed(space, incumbent.score + slack(space.case, incumbent.score))
+        found = (yield from optimum(Search(near), incumbent)) if near.size else None
     return found or (yield from optimum(Search(space)))
 
 

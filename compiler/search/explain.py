@@ -14,7 +14,9 @@ from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
 from ..plan import OFFLOAD, RECOMPUTE
 from ..target import Predicate, Target
 from ..variables import ORDER
+from .best_first import empty, exists
 from .cp_sat_search import InfeasibleCore, infeasible_core
+from .questions import any_of
 from .space import Space
 from .sweep import (
     Swept,
@@ -35,16 +37,34 @@ GIB = 2**30
 def no_layout(swept: Swept) -> Diagnostic:
     """The diagnostic for a priced space in which no layout satisfies the hard constraints."""
     space = swept.space
+    whole = swept.explored.space if swept.explored else space
     if not space.size:
-        return _no_combination(space)
+        return _no_combination(whole)
     if runnable(space.case, swept.prices).any():
         given = [each for each in space.case.hard if each is not LIKELY_TO_FIT]
         if _feasible(swept, given).any():
             return _only_risky(swept, given)
-        core = infeasible_core(space)
+        core = _core(whole) if swept.explored else infeasible_core(space)
         return _contradiction(swept, core) if core.constraints else _only_risky(swept, [])
     fit = fits(space.case, swept.prices)
     return _too_slow(swept, fit) if fit.any() else _out_of_memory(swept)
+
+
+def _core(space: Space) -> InfeasibleCore:
+    """An irreducible infeasible core of a space too large for one model: each constraint, and the limits on
+    memory, that others need to leave no layout (deletion filter)."""
+    likely = [each for each in space.case.hard if each is LIKELY_TO_FIT]
+    core: list[Constraint | None] = [
+        None,
+        *(each for each in space.case.hard if each not in likely),
+    ]
+    for owner in list(core):
+        others = [each for each in core if each is not owner]
+        given = [each for each in others if each is not None]
+        fits = None in others
+        if not exists(space, any_of([*given, *(likely if fits else ())], fits)):
+            core = others
+    return InfeasibleCore(tuple(each for each in core if each is not None), None in core)
 
 
 def too_large(job: Job, target: Target) -> Diagnostic:
@@ -61,7 +81,9 @@ def too_large(job: Job, target: Target) -> Diagnostic:
 def _no_combination(space: Space) -> Diagnostic:
     """The rules leave no layout: name those whose removal alone would leave one, else the fewest that clash,
     and the settings that they relate."""
-    blockers = [rule for rule in space.rules if replace(space, without=frozenset({rule})).size]
+    blockers = [
+        rule for rule in space.rules if not empty(replace(space, without=frozenset({rule})))
+    ]
     clash = blockers or clashing(space)
     job = space.case.job
     size = f"{_gpus(space)} GPUs, global batch {job.train.global_batch}, {job.model.layers} layers"
@@ -101,7 +123,7 @@ def clashing(space: Space) -> list[Predicate]:
     without: frozenset[Predicate] = frozenset()
     kept = []
     for rule in reversed(space.rules):
-        if replace(space, without=without | {rule}).size:
+        if not empty(replace(space, without=without | {rule})):
             kept.append(rule)
         else:
             without |= {rule}
@@ -173,11 +195,15 @@ def _out_of_memory(swept: Swept) -> Diagnostic:
     return Diagnostic(
         MEMORY,
         f"{job.model.name or 'the model'} does not fit on {space.case.target.name}: "
-        f"the smallest of {space.size:,} layouts needs {needed:,.1f} GiB of {capacity:.1f} GiB",
+        f"the smallest {_of_how_many(swept)} needs {needed:,.1f} GiB of {capacity:.1f} GiB",
         _own_span(job, "cluster", "nodes"),
         notes=(Note(f"that layout is {layout_text(swept.layout(row))}"), *kept),
         help=causes[0].cure if causes else _more_gpus(space, needed / capacity),
     )
+
+
+def _of_how_many(swept: Swept) -> str:
+    return "layout" if swept.explored else f"of {swept.space.size:,} layouts"
 
 
 def _memory_rules(space: Space) -> list[Predicate]:

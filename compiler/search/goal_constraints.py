@@ -92,11 +92,7 @@ class GoalConstraints:
 
     def objective(self, objective: Objective) -> Bounded:
         """An expression to minimise."""
-        return constant(minimised(self.solver, self.totals, objective, self._one_size))
-
-    @property
-    def _one_size(self) -> bool:
-        return len(self.solver.values["gpus"]) == 1
+        return constant(minimised(self.solver, self.totals, objective, self.solver.space.one_size))
 
     def _truth(self, expression: Expression, constraint: Constraint) -> Bounded:
         if not names(expression) & QUANTITIES.keys():

@@ -12,6 +12,7 @@ from ..pricing.quantities import value_of
 from ..target import Target
 from ..variables import ORDER
 from . import measured_layouts
+from .best_first import explored, with_reasons
 from .complete_layout import complete
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
@@ -19,7 +20,7 @@ from .doubt import doubt
 from .explain import binding, no_layout, too_large
 from .space import Space
 from .stage_placement import place
-from .sweep import Swept, objectives, runnable, sweep
+from .sweep import Swept, objectives, runnable
 
 #: Next-best layouts in a plan.
 RUNNERS_UP = 3
@@ -58,8 +59,7 @@ def _plan(job: Job, target: Target) -> Steps[Plan]:
     if solution is None:
         swept, solution = yield from _among_all(swept)
     if solution is None:
-        raise JobError([no_layout(swept)])
-    space = swept.space
+        raise JobError([no_layout(with_reasons(swept))])
     chosen = measured_layouts.chosen(swept) or {name: solution.layout[name] for name in ORDER}
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
     others = [row for row in ranked if row != chosen]
@@ -68,7 +68,7 @@ def _plan(job: Job, target: Target) -> Steps[Plan]:
         job=job,
         target=target.name,
         estimate=estimate_layout(case, chosen, place(case, chosen)),
-        proof=_proof(space, solution),
+        proof=_proof(swept, solution),
         doubt=doubt(swept, chosen),
         best=estimate_layout(case, fastest, place(case, fastest)) if fastest else None,
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
@@ -78,17 +78,18 @@ def _plan(job: Job, target: Target) -> Steps[Plan]:
 
 
 def _solved(space: Space) -> Steps[tuple[Swept, Solution | None]]:
-    swept = sweep(space)
+    swept = explored(space)
     if not runnable(space.case, swept.prices).any():
         return swept, None
-    solution = yield from solving(space, swept.incumbent)
+    solution = yield from solving(swept.space, swept.incumbent)
     return swept, _decided(swept, solution)
 
 
 def _among_all(candidates: Swept) -> Steps[tuple[Swept, Solution | None]]:
     """The search of all values where no candidate satisfies the goal: what `estimate` prices is found. Where
     nothing does, the candidates explain it best, if the rules leave any."""
-    swept, solution = yield from _solved(replace(candidates.space, wide=True))
+    space = candidates.explored.space if candidates.explored else candidates.space
+    swept, solution = yield from _solved(replace(space, wide=True))
     explains = solution is not None or not candidates.space.size
     return (swept, solution) if explains else (candidates, None)
 
@@ -106,18 +107,20 @@ def _decided(swept: Swept, solution: Solution | None) -> Solution | None:
     )
 
 
-def _proof(space: Space, solution: Solution) -> Proof:
+def _proof(swept: Swept, solution: Solution) -> Proof:
     """The proof in the unit of the first objective: of the best layout, which the chosen one may forgo; its
     bound is off by the solver's relative gap."""
-    objective = objectives(space.case)[0]
-    value = value_of(space.case, objective.quantity, solution.best)
+    case, explored = swept.space.case, swept.explored
+    objective = objectives(case)[0]
+    value = value_of(case, objective.quantity, solution.best)
     gap = _gap(solution)
     return Proof(
         status=solution.status,
         objective=f"{objective.direction} {objective.quantity}",
         value=value,
         bound=gap and (value / gap if objective.direction == "maximize" else value * gap),
-        layouts=space.size,
+        layouts=explored.priced if explored else swept.space.size,
+        ruled_out=explored is not None,
         seconds=solution.seconds,
     )
 

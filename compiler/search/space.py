@@ -10,21 +10,26 @@ from ...dsl.job import Job
 from ..algebra import Integers, Mask
 from ..case import Case
 from ..rules.candidate_degrees import all_values
-from ..rules.validity import predicates
+from ..rules.validity import IMPLIED, predicates
 from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
+
+#: Rows x candidates whose rules are evaluated at once.
+PAIRS = 2**20
 
 
 @dataclass(frozen=True)
 class Space:
     """Domains by variable and the rules between them. `fixed` restricts variables, derived ones included, to
     one value; `wide` takes all values that the rules may allow in place of the target's candidates; `without`
-    are rules to leave out."""
+    are rules to leave out; `blocks`, columns of `join` or `extend`, are what is left of the space.
+    """
 
     case: Case
     fixed: Mapping[str, int] = field(default_factory=dict)
     wide: bool = False
     without: frozenset[Predicate] = frozenset()
+    blocks: Mapping[str, Integers] | None = None
 
     @property
     def job(self) -> Job:
@@ -33,6 +38,11 @@ class Space:
     @cached_property
     def rules(self) -> tuple[Predicate, ...]:
         return tuple(rule for rule in predicates(self.case.target) if rule not in self.without)
+
+    @cached_property
+    def _joining(self) -> tuple[Predicate, ...]:
+        """The rules, and what they imply of fewer variables, so that joins drop rows early."""
+        return (*(part for rule in self.rules for part in IMPLIED.get(rule, ())), *self.rules)
 
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
@@ -53,7 +63,22 @@ class Space:
     @cached_property
     def layouts(self) -> dict[str, Integers]:
         """Every layout that the rules allow, one column per variable, in a fixed order."""
-        return self.join(ORDER)
+        return self.extend(self.blocks or {}, ORDER)
+
+    def has_at_most(self, most: int) -> bool:
+        """Whether the space has so few layouts; a join that takes more rows on its way counts as more."""
+        columns = dict(self.blocks or {})
+        for name in ORDER:
+            columns = self.extend(columns, [name])
+            if len(columns[name]) > most:
+                return False
+        self.__dict__["layouts"] = columns
+        return True
+
+    @property
+    def one_size(self) -> bool:
+        """Whether all layouts have the same number of GPUs."""
+        return len(self.domains["nodes"]) == 1
 
     @property
     def size(self) -> int:
@@ -65,38 +90,69 @@ class Space:
 
     def join(self, names: Sequence[str]) -> dict[str, Integers]:
         """All combinations of the named decisions that pass every rule among them, with the variables that
-        derive from them: int64 columns of equal length.
+        derive from them: int64 columns of equal length."""
+        return self.extend({}, names)
+
+    def extend(self, columns: Mapping[str, Integers], names: Sequence[str]) -> dict[str, Integers]:
+        """Each row of columns that `join` gave with all values of more of the named decisions.
 
         Variables join one by one. Rules between the new variable and present columns mask rows x candidates
         before any row is copied; rules on variables that derive from the new one filter rows afterwards.
         """
-        columns: dict[str, Integers] = {}
-        checked: set[Predicate] = set()
+        found = dict(columns)
+        checked = {rule for rule in self._joining if set(rule.of) <= found.keys()}
         for name in names:
+            if name in found:
+                continue
             ready = [
-                rule for rule in self.rules if name in rule.of and set(rule.of) <= {*columns, name}
+                rule for rule in self._joining if name in rule.of and set(rule.of) <= {*found, name}
             ]
-            columns = self._extend(columns, name, ready)
+            found = self._extend(found, name, ready)
             checked.update(ready)
-            columns = self._derive(columns)
-            columns = self._filter(columns, checked)
-        return columns
+            found = self._derive(found)
+            found = self._filter(found, checked)
+        return found
 
     def _extend(
         self, columns: dict[str, Integers], name: str, ready: Sequence[Predicate]
     ) -> dict[str, Integers]:
         """Each row with each candidate of `name` that the rules `ready` to be evaluated allow."""
         domain = np.asarray(self.domains[name], dtype=np.int64)
-        rows = len(next(iter(columns.values()))) if columns else 1
-        mask = np.ones((rows, len(domain)), dtype=bool)
-        ready = ready if rows else ()
         for rule in ready:
-            mask &= self._allowed(columns, name, domain, rule)
-        row, candidate = np.nonzero(mask)
+            if rule.of == (name,):
+                domain = domain[
+                    np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)
+                ]
+        count = len(next(iter(columns.values()))) if columns else 1
+        step = max(1, PAIRS // max(1, len(domain)))
+        parts = [
+            self._pairs(columns, slice(start, start + step), name, domain, ready)
+            for start in range(0, max(count, 1), step)
+        ]
+        row = np.concatenate([rows for rows, _ in parts])
+        candidate = np.concatenate([candidates for _, candidates in parts])
         return {
             **{other: column[row] for other, column in columns.items()},
             name: domain[candidate],
         }
+
+    def _pairs(
+        self,
+        columns: Mapping[str, Integers],
+        rows: slice,
+        name: str,
+        domain: Integers,
+        ready: Sequence[Predicate],
+    ) -> tuple[Integers, Integers]:
+        """Indices of some rows and of candidates that the rules allow together."""
+        part = {other: column[rows] for other, column in columns.items()}
+        count = len(next(iter(part.values()))) if part else 1
+        mask = np.ones((count, len(domain)), dtype=bool)
+        for rule in ready if count and len(domain) else ():
+            if rule.of != (name,):
+                mask &= self._allowed(part, name, domain, rule)
+        row, candidate = np.nonzero(mask)
+        return row + rows.start, candidate
 
     def _allowed(
         self, columns: Mapping[str, Integers], name: str, domain: Integers, rule: Predicate
@@ -104,8 +160,6 @@ class Space:
         """Which rows x candidates one rule allows; evaluated once per distinct combination of its other
         variables."""
         others = [other for other in rule.of if other != name]
-        if not others:
-            return np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)
         values, code = distinct(np.column_stack([columns[other] for other in others]))
         grid = {
             other: np.repeat(values[:, index], len(domain)) for index, other in enumerate(others)
@@ -125,14 +179,14 @@ class Space:
         return columns
 
     def _filter(self, columns: dict[str, Integers], checked: set[Predicate]) -> dict[str, Integers]:
-        for rule in self.rules:
+        for rule in self._joining:
             if rule not in checked and all(name in columns for name in rule.of):
                 checked.add(rule)
-                columns = _keep(columns, self._mask(columns, rule))
+                columns = rows_of(columns, self._mask(columns, rule))
         if self.replicas is not None and "dp_replicate" in columns:
-            columns = _keep(columns, np.isin(columns["dp_replicate"], self.replicas))
+            columns = rows_of(columns, np.isin(columns["dp_replicate"], self.replicas))
         for name in DERIVED.keys() & self.fixed.keys() & columns.keys():
-            columns = _keep(columns, columns[name] == self.fixed[name])
+            columns = rows_of(columns, columns[name] == self.fixed[name])
         return columns
 
     def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Mask:
@@ -160,7 +214,8 @@ def distinct(rows: Integers) -> tuple[Integers, Integers]:
     return rows[first[used]], index[code]
 
 
-def _keep(columns: Mapping[str, Integers], mask: Mask) -> dict[str, Integers]:
+def rows_of(columns: Mapping[str, Integers], mask: Mask) -> dict[str, Integers]:
+    """The rows of columns where the mask is true."""
     if bool(mask.all()):
         return dict(columns)
     return {name: column[mask] for name, column in columns.items()}

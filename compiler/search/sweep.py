@@ -36,14 +36,25 @@ class Incumbent:
 
 
 @dataclass(frozen=True)
+class Explored:
+    """A space of which only the layouts that answer questions are kept (best_first.py), and how many of its
+    layouts were priced; bounds rule out the others."""
+
+    space: Space
+    priced: int
+
+
+@dataclass(frozen=True)
 class Swept:
     """A space with the price of each layout. `values` are columns by variable and quantity (base units);
-    `feasible` marks the layouts that are runnable and satisfy every hard constraint."""
+    `feasible` marks the layouts that are runnable and satisfy every hard constraint. `explored` is of what
+    the space is a part, where that is too large to be priced whole."""
 
     space: Space
     prices: Prices
     values: Mapping[str, Array]
     feasible: Mask
+    explored: Explored | None = None
 
     @cached_property
     def order(self) -> Integers:
@@ -115,8 +126,7 @@ def score(objective: Objective, swept: Swept) -> Integers:
     """An objective as integers to minimise, one per layout."""
     space, prices = swept.space, swept.prices
     totals = Totals(prices.step_ns, prices.bubble_ns, prices.memory_kib)
-    one_size = len(space.values("gpus")) == 1
-    value = minimised(Arrays(space.case, space.layouts), totals, objective, one_size)
+    value = minimised(Arrays(space.case, space.layouts), totals, objective, space.one_size)
     return np.broadcast_to(value, prices.step_ns.shape)
 
 

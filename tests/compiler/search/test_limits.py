@@ -105,7 +105,7 @@ def test_too_many_layouts_for_the_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     def fails(space: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("parc.compiler.search.planning.sweep", fails)
+    monkeypatch.setattr("parc.compiler.search.planning.explored", fails)
     found = complaint(job_of(GOAL))
     assert found.code == "PAR154"
     assert found.help and "ulimit -v" in found.help and found.span

@@ -1,0 +1,197 @@
+"""A space too large to price whole -> the layouts that answer questions about it, found best bound first.
+
+Blocks are refined level by level (`bounds.LEVELS`), those with the best bounds first, and dropped as soon as
+their bounds show that they hold no layout that any question asks for. What is left is priced in batches, of
+which the answers alone are kept, so that memory stays bounded. The answers are complete: every layout that is
+not priced is in a block whose bounds rule it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..algebra import Integers, Mask
+from ..variables import DERIVED, ORDER
+from .bounds import LEVELS, Least, least
+from .measured_layouts import measured
+from .questions import BlockBounds, Question, of_plan, of_refusal
+from .space import Space, rows_of
+from .sweep import Explored, Swept, objectives, score, slack, sweep
+
+#: Most layouts of a space that is priced whole.
+WHOLE = 2**18
+#: Blocks that are refined at once, by level, the last ones to layouts: few at first, so that a good layout is
+#: known soon.
+FEWEST, MOST = 2**8, 2**15
+#: Counts of nodes whose layouts are looked for at once where rules are left out.
+NODES = 2**6
+#: An objective that no layout reaches: `best` of a question without an answer.
+NONE = np.iinfo(np.int64).max
+#: Layouts that are kept where runs of some may change their order.
+KEPT_WITH_RUNS = 2**12
+
+
+def explored(space: Space) -> Swept:
+    """A space with its prices; of a large one what a plan needs to know."""
+    if space.has_at_most(WHOLE):
+        return sweep(space)
+    search = BestFirst(space)
+    search.answer(of_plan(space.case))
+    return search.result()
+
+
+def with_reasons(swept: Swept) -> Swept:
+    """What was explored, with what the reasons need where no layout satisfies the goal; else as it is."""
+    if swept.explored is None or swept.best is not None:
+        return swept
+    search = BestFirst(swept.explored.space, swept, swept.explored.priced)
+    for question in of_refusal(swept.space.case):
+        search.answer([question])
+    return search.result()
+
+
+def empty(space: Space) -> bool:
+    """Whether the rules leave no layout."""
+    if space.has_at_most(WHOLE):
+        return not space.size
+    nodes = space.extend(space.blocks or {}, ["nodes"])
+    parts = (
+        {name: column[start : start + NODES] for name, column in nodes.items()}
+        for start in range(0, len(nodes["nodes"]), NODES)
+    )
+    anything = Question("score", gpu=False, host=False, any=True)
+    return not any(exists(replace(space, blocks=part), anything) for part in parts)
+
+
+def exists(space: Space, question: Question) -> bool:
+    """Whether a layout of the space is asked for."""
+    search = BestFirst(space)
+    search.answer([question])
+    return search.swept is not None
+
+
+@dataclass
+class BestFirst:
+    """The answers so far to questions about a space: `swept` holds the layouts that answer them, and `priced`
+    counts the layouts that were priced."""
+
+    space: Space
+    swept: Swept | None = None
+    priced: int = 0
+    _questions: list[Question] = field(default_factory=list)
+    _asked: Sequence[Question] = ()
+    _most: list[int] = field(default_factory=list)
+
+    def answer(self, questions: Sequence[Question]) -> None:
+        """Keeps the layouts that answer the questions, which have the same `of`, and earlier ones."""
+        self._questions += questions
+        self._asked = questions
+        self._most = [NONE] * len(questions)
+        if self.swept is not None:
+            self._learn(self.swept)
+        self._refine(self.space.blocks or {}, 0)
+
+    def result(self) -> Swept:
+        """The layouts that are kept, with their prices."""
+        none = np.zeros(0, dtype=np.int64)
+        swept = self.swept or sweep(
+            replace(self.space, blocks=dict.fromkeys((*ORDER, *DERIVED), none))
+        )
+        return replace(swept, explored=Explored(self.space, self.priced))
+
+    def _refine(self, blocks: Mapping[str, Integers], level: int) -> None:
+        if level == len(LEVELS):
+            self._price(self.space.extend(blocks, ORDER))
+            return
+        blocks = self.space.extend(blocks, LEVELS[level])
+        bounds = least(self.space, blocks)
+        wanted = self._by_question(blocks, bounds)
+        most = FEWEST
+        order = np.argsort(getattr(bounds, self._asked[0].of), kind="stable")
+        while len(order):
+            order = order[self._needed(wanted, bounds)[order]]
+            batch, order = order[:most], order[most:]
+            if len(batch):
+                self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
+            most = min(2 * most, MOST)
+
+    def _by_question(self, blocks: Mapping[str, Integers], bounds: Least) -> list[Mask]:
+        """The blocks that may hold layouts that each question asks for."""
+        block = BlockBounds(self.space.case, blocks, bounds)
+        return [question.may_be_met(block) for question in self._asked]
+
+    def _needed(self, wanted: Sequence[Mask], bounds: Least) -> Mask:
+        """The blocks that some question still asks for."""
+        needed = np.zeros(len(bounds.score), dtype=bool)
+        for question, mask, most in zip(self._asked, wanted, self._most, strict=True):
+            needed |= mask & (getattr(bounds, question.of) < most)
+        return needed
+
+    def _price(self, layouts: dict[str, Integers]) -> None:
+        for rows in _slices(len(layouts["tp"])):
+            part = {name: column[rows] for name, column in layouts.items()}
+            self.priced += len(part["tp"])
+            self._keep(sweep(replace(self.space, blocks=part)))
+
+    def _keep(self, found: Swept) -> None:
+        """Keeps the layouts that answer a question, of those known and those found."""
+        kept = answers(found, self._questions)
+        if self.swept is not None and kept.size:
+            blocks = self.swept.space.layouts
+            both = {name: np.concatenate([blocks[name], kept.layouts[name]]) for name in blocks}
+            kept = replace(self.space, blocks=both)
+        if kept.size:
+            self.swept = sweep(answers(sweep(kept), self._questions))
+            self._learn(self.swept)
+
+    def _learn(self, swept: Swept) -> None:
+        self._most = [limit(question, swept) for question in self._asked]
+
+
+def _slices(count: int) -> Iterator[slice]:
+    """Rows in parts that are priced at once."""
+    return (slice(start, start + 4 * MOST) for start in range(0, count, 4 * MOST))
+
+
+def answers(swept: Swept, questions: Sequence[Question]) -> Space:
+    """The space of those layouts alone that answer a question."""
+    rows = [_answering(question, swept) for question in questions]
+    mask = np.zeros(swept.space.size, dtype=bool)
+    mask[np.concatenate(rows)] = True
+    return replace(swept.space, blocks=rows_of(swept.space.layouts, mask))
+
+
+def _answering(question: Question, swept: Swept) -> Integers:
+    if question.keep > 1:
+        return _contending(question, swept)
+    rows = np.flatnonzero(question.met(swept))
+    return rows[np.argsort(question.values(swept)[rows], kind="stable")[: question.keep]]
+
+
+def _contending(question: Question, swept: Swept) -> Integers:
+    """The best layouts, and of the others those than which no better one is simpler."""
+    rows = swept.by_objective
+    if not len(rows):
+        return rows
+    effort = swept.effort(rows)
+    simpler = effort < np.minimum.accumulate(np.concatenate([effort[:1] + 1, effort]))[:-1]
+    keep = KEPT_WITH_RUNS if measured(swept.space.case) else question.keep
+    return np.concatenate([rows[:keep], rows[simpler]])
+
+
+def limit(question: Question, swept: Swept) -> int:
+    """The value of a question from which on a layout does not answer it."""
+    if question.keep == 1:
+        rows = np.flatnonzero(question.met(swept))
+        least = int(question.values(swept)[rows].min(initial=NONE))
+        return least if least == NONE or not question.any else -NONE
+    rows = swept.by_objective
+    if len(rows) < question.keep:
+        return NONE
+    values = score(objectives(swept.space.case)[0], swept)[rows]
+    keep = KEPT_WITH_RUNS if measured(swept.space.case) else question.keep
+    last = int(values[min(keep, len(values)) - 1])
+    return max(last, int(values[0]) + slack(swept.space.case, int(values[0]))) + 1

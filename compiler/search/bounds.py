@@ -1,0 +1,73 @@
+"""A space -> its blocks that may hold a layout as good as a known one; bounds rule out the others.
+
+A block decides the degrees, then recomputation, then ZeRO, and leaves the rest open. Its bounds are those of
+`ranges.py` on the very sums that price a layout, so that no layout of a block is better than its bound.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from ..algebra import Integers, Mask
+from ..interval import interval
+from ..memory.peak import host_memory, peak_memory
+from ..time.step import step_time
+from .goal_constraints import Totals, minimised
+from .ranges import Ranges
+from .space import Space, rows_of
+from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives
+
+#: Decisions of blocks, each level a finer cut of the last.
+LEVELS = (
+    ("nodes", "tp", "pp", "cp", "micro_batch"),
+    ("ep", "etp", "recompute"),
+    ("zero", "offload"),
+)
+
+
+@dataclass(frozen=True)
+class Least:
+    """Lower bounds on the layouts of each block: the first objective as the integer that is minimised,
+    nanoseconds of a step, KiB on a GPU and in host memory."""
+
+    score: Integers
+    step_ns: Integers
+    memory_kib: Integers
+    host_kib: Integers
+
+
+def least(space: Space, blocks: Mapping[str, Integers]) -> Least:
+    """Bounds of blocks, columns of `Space.extend`."""
+    found = np.empty((len(fields(Least)), len(blocks["nodes"])), dtype=np.int64)
+    objective = objectives(space.case)[0]
+    for rows, x in Ranges(space, blocks).parts():
+        step_ns, bubble_ns = (interval(value) for value in step_time(x))
+        memory_kib = interval(peak_memory(x))
+        totals = Totals(step_ns, bubble_ns, memory_kib)
+        score = minimised(x, totals, objective, space.one_size)
+        for column, value in zip(
+            found, (score, step_ns, memory_kib, interval(host_memory(x))), strict=True
+        ):
+            column[rows] = value.low
+    return Least(*found)
+
+
+def may_run(space: Space, bounds: Least) -> Mask:
+    """Which blocks may hold a layout that fits into memory and ends a step in time."""
+    case = space.case
+    return (
+        (bounds.memory_kib <= capacity_kib(case))
+        & (bounds.host_kib <= host_capacity_kib(case))
+        & (bounds.step_ns <= longest_step_ns(case))
+    )
+
+
+def narrowed(space: Space, most: int) -> Space:
+    """The space less the blocks in which no layout runs with a first objective of at most `most`."""
+    blocks: Mapping[str, Integers] = space.blocks or {}
+    for names in LEVELS:
+        blocks = space.extend(blocks, names)
+        bounds = least(space, blocks)
+        blocks = rows_of(blocks, may_run(space, bounds) & (bounds.score <= most))
+    return replace(space, blocks=blocks)

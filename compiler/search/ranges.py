@@ -1,0 +1,189 @@
+"""Blocks of layouts -> bounds on their totals: an algebra of intervals.
+
+A block decides some variables and leaves others open. A term takes its least and its greatest value over the
+open ones that the rules allow, and sums, products and maxima of such intervals contain every layout's total.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ..algebra import BLOCK, LIMIT, Arrays, Integers, Term
+from ..interval import Range, interval
+from ..target import holds
+from ..variables import DERIVED, ORDER
+from .space import Space, distinct
+
+#: Most combinations for which an open term is evaluated; beyond them its bounds are 0 and LIMIT.
+MOST_COMBINATIONS = 2**21
+
+
+class Ranges:
+    """The algebra of intervals: one per row of `blocks`, whose columns are the variables that are decided, or
+    of the slice `rows` of them, which shares the tables of `whole`."""
+
+    def __init__(
+        self,
+        space: Space,
+        blocks: Mapping[str, Integers],
+        rows: slice = slice(None),
+        whole: Ranges | None = None,
+    ):
+        self.case = space.case
+        self.space = space
+        self._blocks = blocks
+        self._rows = rows
+        self._whole = whole or self
+        self._decided = Arrays(space.case, blocks)
+        self._tables: dict[str, tuple[Integers | None, Integers, Integers]] = {}
+        self._codes: dict[tuple[str, ...], tuple[Integers, Integers]] = {}
+        self._terms: dict[str, Range] = {}
+
+    def parts(self) -> Iterator[tuple[slice, Ranges]]:
+        """The rows in slices of BLOCK, each with its algebra."""
+        for start in range(0, len(self._blocks["nodes"]), BLOCK):
+            rows = slice(start, start + BLOCK)
+            yield rows, Ranges(self.space, self._blocks, rows, self)
+
+    def number(self, value: int) -> Range:
+        return interval(value)
+
+    def variable(self, name: str) -> Range:
+        if name in self._blocks:
+            column = self._blocks[name][self._rows]
+            return Range(column, column)
+        domain = self.space.domains[name]
+        return Range(np.asarray(domain[0]), np.asarray(domain[-1]))
+
+    def term(self, term: Term) -> Range:
+        if term.name not in self._terms:
+            self._terms[term.name] = self._whole._gathered(term, self._rows)
+        return self._terms[term.name]
+
+    def times(self, left: Range | int, right: Range | int) -> Range:
+        left, right = interval(left), interval(right)
+        if left.exact and right.exact:
+            one = _product(left.low, right.low)
+            return Range(one, one)
+        if left.low.min(initial=0) >= 0 and right.low.min(initial=0) >= 0:
+            return Range(_product(left.low, right.low), _product(left.high, right.high))
+        ends = [_product(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+        return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
+
+    def over(self, value: Range | int, divisor: Range | int) -> Range:
+        value, divisor = interval(value), interval(divisor)
+        low = np.asarray(np.maximum(value.low, 0) // divisor.high)
+        both = value.exact and divisor.exact
+        return Range(low, low if both else np.asarray(np.maximum(value.high, 0) // divisor.low))
+
+    def share(self, part: Range, whole: Range, parts: int) -> Range:
+        low = np.maximum(part.low, 0) * parts // np.maximum(whole.high, 1)
+        return Range(low, np.maximum(part.high, 0) * parts // np.maximum(whole.low, 1))
+
+    def largest(self, *values: Range | int) -> Range:
+        ranges = [interval(value) for value in values]
+        low = np.asarray(_maximum([each.low for each in ranges]))
+        both = all(each.exact for each in ranges)
+        return Range(low, low if both else _maximum([each.high for each in ranges]))
+
+    def excess(self, value: Range | int, limit: Range | int) -> Range:
+        return self.largest(interval(value) - limit, 0)
+
+    def _gathered(self, term: Term, rows: slice) -> Range:
+        """A term's bounds in some blocks."""
+        if all(name in self._blocks for name in term.of):
+            values = self._decided.gathered(term, rows)
+            return Range(values, values)
+        if term.name not in self._tables:
+            self._tables[term.name] = self._tabulated(term)
+        code, low, high = self._tables[term.name]
+        if code is None:
+            return Range(low, high)
+        return Range(low[code[rows]], high[code[rows]])
+
+    def _tabulated(self, term: Term) -> tuple[Integers | None, Integers, Integers]:
+        """Each block's code of what decides a term, and the bounds by code; each combination is evaluated
+        once."""
+        known, free = _sources(term.of, self._blocks)
+        code, values = self._coded(tuple(known))
+        size = math.prod(len(self.space.domains[name]) for name in free)
+        if len(values) * size > MOST_COMBINATIONS:
+            return None, np.asarray(0), np.asarray(LIMIT)
+        given = {name: values[:, index] for index, name in enumerate(known)}
+        return code, *self._extremes(term, given, free, len(values))
+
+    def _coded(self, names: tuple[str, ...]) -> tuple[Integers, Integers]:
+        """Each block's code of the named columns, and their values by code."""
+        if names not in self._codes:
+            columns = [self._blocks[name] for name in names]
+            columns = columns or [np.zeros_like(self._blocks["nodes"])]
+            values, code = distinct(np.column_stack(columns))
+            self._codes[names] = (code, values)
+        return self._codes[names]
+
+    def _extremes(
+        self, term: Term, given: Mapping[str, Integers], free: Sequence[str], count: int
+    ) -> tuple[Integers, Integers]:
+        """The least and the greatest value of a term for each row of `given`, over the open variables `free`;
+        LIMIT where the rules allow none of their values."""
+        domains = [np.asarray(self.space.domains[name], dtype=np.int64) for name in free]
+        choices = [axis.ravel() for axis in np.meshgrid(*domains, indexing="ij")]
+        size = len(choices[0])
+        columns = {name: np.repeat(column, size) for name, column in given.items()}
+        columns |= {
+            name: np.tile(choice, count) for name, choice in zip(free, choices, strict=True)
+        }
+        columns, rows = self._allowed(columns, np.arange(count * size))
+        value = np.broadcast_to(term(self.case, columns), rows.shape) if len(rows) else rows
+        low = np.full(count * size, LIMIT, dtype=np.int64)
+        high = np.full(count * size, -1, dtype=np.int64)
+        low[rows] = high[rows] = value
+        least, most = low.reshape(count, size).min(axis=1), high.reshape(count, size).max(axis=1)
+        return least, np.where(most < 0, LIMIT, most)
+
+    def _allowed(
+        self, columns: dict[str, Integers], rows: Integers
+    ) -> tuple[dict[str, Integers], Integers]:
+        """The combinations that break no rule among their variables, with what derives from these."""
+        job = self.case.job
+        for name, derived in DERIVED.items():
+            if name not in columns and all(source in columns for source in derived.of):
+                found = derived.value(job, **{source: columns[source] for source in derived.of})
+                columns[name] = np.asarray(found, dtype=np.int64)
+        for rule in self.space.rules:
+            if all(name in columns for name in rule.of):
+                kept = np.broadcast_to(holds(rule, job, columns), rows.shape)
+                columns, rows = {name: it[kept] for name, it in columns.items()}, rows[kept]
+        return columns, rows
+
+
+def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[list[str], list[str]]:
+    """What decides the named variables: those that the blocks decide, and open decisions."""
+    known: dict[str, None] = {}
+    free: dict[str, None] = {}
+    for name in names:
+        if name in decided:
+            known[name] = None
+        elif name in ORDER:
+            free[name] = None
+        else:
+            below, above = _sources(DERIVED[name].of, decided)
+            known |= dict.fromkeys(below)
+            free |= dict.fromkeys(above)
+    return list(known), list(free)
+
+
+def _product(left: Integers, right: Integers) -> Integers:
+    """left * right, at most LIMIT in size."""
+    wide = np.multiply(left, right, dtype=np.float64)
+    exact = np.abs(wide) <= LIMIT
+    if np.all(exact):
+        return np.asarray(left * right)
+    return np.where(exact, left * np.where(exact, right, 0), np.where(wide > 0, LIMIT, -LIMIT))
+
+
+def _maximum(columns: Sequence[Integers]) -> Integers:
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*columns)))

@@ -1,0 +1,82 @@
+"""Bounds of blocks: none is above a layout of its block, and what is left holds every layout within them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parc.compiler.case import Case
+from parc.compiler.search.bounds import LEVELS, Least, least, narrowed
+from parc.compiler.search.space import Space
+from parc.compiler.search.sweep import Swept, objectives, score, sweep
+from tests.support.solver_and_sweep import DENSE, LATENT, MOE, TARGETS, Parts, job_of, target_of
+
+SHORT = {"seq_len": 1024, "global_batch": 8, "steps": 9}
+JOBS: dict[str, Parts] = {
+    "dense": {"cluster": {"nodes": "1..3"}, "train": {**SHORT, "global_batch": 48}},
+    "experts": {"model": {**MOE, "layers": 14}, "cluster": {"network": "1 Gb/s"}, "train": SHORT},
+    "latent": {"model": {**LATENT, "layers": 9}, "cluster": {"overlap_lost": 0.3}, "train": SHORT},
+    "one micro-batch": {"cluster": {"nodes": 2}, "train": {**SHORT, "global_batch": 2}},
+}
+GOALS = ("maximize mfu", "minimize memory", "minimize bubble")
+
+
+def swept_of(name: str, target: str, goal: str) -> Swept:
+    parts: Parts = {**JOBS[name], "target": target}
+    job = job_of(goal, **parts)
+    return sweep(Space(Case(job, target_of(job))))
+
+
+def blocks_of(swept: Swept, level: int) -> tuple[Least, dict[tuple[int, ...], int]]:
+    """The bounds of all blocks of a level, and the row of each by its decisions."""
+    names = [name for names in LEVELS[: level + 1] for name in names]
+    blocks = swept.space.join(names)
+    rows = zip(*(blocks[name].tolist() for name in names), strict=True)
+    return least(swept.space, blocks), {row: index for index, row in enumerate(rows)}
+
+
+def decided(swept: Swept, row: int) -> tuple[int, ...]:
+    return tuple(swept.decisions(row).values())
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", JOBS)
+def test_no_layout_is_below_the_bounds_of_its_block(name: str, target: str, goal: str) -> None:
+    swept = swept_of(name, target, goal)
+    for level in range(len(LEVELS)):
+        bounds, place = blocks_of(swept, level)
+        names = [name for names in LEVELS[: level + 1] for name in names]
+        layouts = zip(*(swept.space.layouts[name].tolist() for name in names), strict=True)
+        block = np.array([place[row] for row in layouts])
+        assert (score(objectives(swept.space.case)[0], swept) >= bounds.score[block]).all()
+        assert (swept.prices.step_ns >= bounds.step_ns[block]).all()
+        assert (swept.prices.memory_kib >= bounds.memory_kib[block]).all()
+        assert (swept.prices.host_kib >= bounds.host_kib[block]).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", JOBS)
+def test_what_is_left_holds_every_layout_within_the_bound(name: str, target: str) -> None:
+    swept = swept_of(name, target, "maximize mfu")
+    assert swept.incumbent is not None
+    most = swept.incumbent.score * 11 // 10
+    left = narrowed(swept.space, most)
+    wanted = swept.feasible & (score(objectives(swept.space.case)[0], swept) <= most)
+    within = {decided(swept, int(row)) for row in np.flatnonzero(wanted)}
+    kept = sweep(left)
+    assert within <= {decided(kept, row) for row in range(left.size)}
+
+
+def test_bounds_rule_out_most_of_a_large_space() -> None:
+    """720 nodes have 29 pipeline degrees and 48 shard groups."""
+    job = job_of(
+        "maximize mfu",
+        target="torchtitan",
+        model={**DENSE, "layers": 126, "hidden": 16384, "heads": 128, "ffn": 53248},
+        cluster={"nodes": 720},
+        train={"seq_len": 8192, "global_batch": 5760, "steps": 1000},
+    )
+    swept = sweep(Space(Case(job, target_of(job))))
+    assert swept.incumbent is not None
+    assert narrowed(swept.space, swept.incumbent.score).size < swept.space.size / 20
