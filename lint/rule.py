@@ -28,8 +28,8 @@ class Rule:
 
     `options` are those of `parc lint` without which the examples are not judged. `asked` rules run only when
     they are selected by name. `since` is the dated set of rules in which it first spoke, a year and a month.
-    `training` rules judge programs that train, and no evaluation or conversion. What `release_bound` rules say
-    depends on the release of the framework.
+    `training` rules judge programs that train, and no evaluation or conversion. What `release_bound` rules
+    say depends on the release of the framework.
     """
 
     code: str

@@ -41,8 +41,9 @@ class LaunchedJob:
 
     @property
     def megatron(self) -> bool:
-        """Megatron-LM itself, not its DeepSpeed fork."""
-        return self.framework == "megatron" and "deepspeed" not in self.kind
+        """Megatron-LM itself, not its DeepSpeed fork, nor ms-swift, which parses options in its own way."""
+        others = ("deepspeed", "swift")
+        return self.framework == "megatron" and not any(word in self.kind for word in others)
 
     @property
     def trains(self) -> bool:

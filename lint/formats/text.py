@@ -54,10 +54,10 @@ def summary(judged: Sequence[Judged]) -> str:
     coverage = f"{counted(len(judged), 'job')}, {known} of {counted(facts, 'fact')} known"
     if skipped:
         coverage += f"; {', '.join(skipped)} not judged without {', '.join(wanted)}"
-    releases = "".join(
-        f"; {line}" for line in dict.fromkeys(each.release for each in judged) if line
-    )
-    return f"{', '.join(counted_levels) or 'no findings'}: {coverage}{releases}"
+    taken = [line for line in dict.fromkeys(each.release for each in judged) if line]
+    releases = "".join(f"; {line}" for line in taken[:SHOWN])
+    more = f"; and {len(taken) - SHOWN} other releases or forks" if len(taken) > SHOWN else ""
+    return f"{', '.join(counted_levels) or 'no findings'}: {coverage}{releases}{more}"
 
 
 def counted(number: int, what: str) -> str:

@@ -9,7 +9,8 @@ from .ramp import batch_ramp
 
 
 def fork(config: LaunchConfig) -> str | None:
-    return "Megatron-DeepSpeed" if "deepspeed" in config.kind else None
+    forks = {"deepspeed": "Megatron-DeepSpeed", "swift": "ms-swift"}
+    return next((name for word, name in forks.items() if word in config.kind), None)
 
 
 def _ffn(asked: Asked) -> int:

@@ -32,7 +32,8 @@ def _job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchCon
     given = given_to(launch)
     told = list(launch.options(spelling.SWITCHES).settings("argument"))
     if not given.given("--deepspeed") and not given.given("--deepspeed-config"):
-        return LaunchConfig("megatron-bash", tuple(job_facts(launch)), (), tuple(told), "megatron")
+        kind = "megatron-swift-bash" if launch.launcher == "swift" else "megatron-bash"
+        return LaunchConfig(kind, tuple(job_facts(launch)), (), tuple(told), "megatron")
     found, unread = config(launch, given, texts, folder)
     table, path, text = found
     facts = job_facts(launch, said(path, table) if table is not None else NO_CONFIG)

@@ -103,6 +103,8 @@ def _of_rank(launch: LaunchedJob) -> bool:
     """Whether a script is for the node of one rank: rank 0 is its own meeting point, and what runs beside it
     on the same machine finds it there too."""
     rank = number_of(launch.setting("launcher", "--node-rank", "--machine-rank"))
+    if rank is None:
+        rank = number_of(launch.setting("environment", "NODE_RANK"))
     static = launch.setting("launcher", "--rdzv-endpoint") is None
     return rank is not None and static and not launch.all("sbatch")
 
