@@ -6,7 +6,7 @@
 #   make fuzz        give the readers of launch files 100,000 hostile texts, and kill writers at each of their system calls
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
-#   make matrix      make test on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
+#   make matrix      the tests on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
 #   make dist        a wheel, an sdist and a bill of materials in dist/; the same bytes wherever a commit is built
 #   make clean       remove .venv, caches and out/
 
@@ -18,13 +18,15 @@ PYTHONS := 3.11 3.12 3.13 3.14
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check bench fuzz acceptance docs matrix dist clean
+.PHONY: demo test tests check bench fuzz acceptance docs matrix dist clean
 
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
 
+test: check tests
+
 # Tests of one file stay in one process: they share what they compile, and some count processes and ports.
-test: check
+tests: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(READY)
@@ -53,10 +55,11 @@ acceptance: $(READY)
 docs: $(READY)
 	$(BIN)/parc rules --pages docs/rules
 
+# Types are checked once: what they say of numpy depends on the Python that it is for.
 matrix:
 	@set -e; for version in $(PYTHONS); do \
 	    if python$$version -c 'import venv, ensurepip' 2>/dev/null; \
-	    then $(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON=python$$version; \
+	    then $(MAKE) --no-print-directory tests VENV=.venv-$$version PYTHON=python$$version; \
 	    else echo "python$$version is not installed: left out"; fi; \
 	done
 
