@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 
+from ...backends import BACKENDS
 from ...backends.released_options import (
     OptionTable,
     ReleasedOption,
     framework_table,
     option_table,
 )
-
-#: Frameworks whose newer releases are in the tables of `backends/`.
-_WRITTEN_FOR = ("megatron", "deepspeed", "torchtitan")
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,8 @@ def numbers(version: str) -> tuple[int, ...]:
 
 @cache
 def history(framework: str) -> History:
-    """Of megatron, deepspeed, torchtitan or transformers."""
+    """Of a framework that parc writes for, whose newer releases are in the tables of `backends/`, or another
+    that this folder has a table of."""
     text = (files("parc.lint.releases") / f"{framework}.csv").read_text(encoding="utf-8")
-    newer = (framework_table(framework),) if framework in _WRITTEN_FOR else ()
+    newer = (framework_table(framework),) if framework in BACKENDS else ()
     return History(framework, (option_table(text), *newer))

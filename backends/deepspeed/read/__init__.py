@@ -2,6 +2,7 @@
 
 import re
 
+from ...dated import Dated, installed
 from ...reader import ConfigFile, Reader
 from .described import model, train
 from .expressed import unexpressed
@@ -21,4 +22,5 @@ READER = Reader(
     options=options,
     unexpressed=unexpressed,
     variables=VARIABLES,
+    dated=Dated("DeepSpeed", "json", re.compile(installed("deepspeed"))),
 )

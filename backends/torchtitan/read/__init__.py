@@ -2,6 +2,7 @@
 
 import re
 
+from ...dated import Dated, installed
 from ...reader import ConfigFile, Reader
 from .described import model, train
 from .expressed import unexpressed
@@ -24,4 +25,5 @@ READER = Reader(
     options=options,
     unexpressed=unexpressed,
     variables=VARIABLES,
+    dated=Dated("torchtitan", "toml", re.compile(installed("torchtitan"))),
 )
