@@ -68,12 +68,12 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def version(text: str) -> tuple[str, str]:
-    from parc.backends import BACKENDS
+    from parc.lint.facts.release import datable
     from parc.lint.facts.versions import is_version
 
     name, value = pair(text)
-    if name not in BACKENDS:
-        help_text = did_you_mean(name, BACKENDS) or ", ".join(BACKENDS)
+    if name not in datable():
+        help_text = did_you_mean(name, datable()) or ", ".join(datable())
         raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
     if not is_version(value):
         raise ArgumentTypeError(f"`{value}` is no version such as 0.19")

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...backends import BACKENDS
-from ...backends.dated import Dated
+from ...backends.dated import Dated, installed
 from ...backends.released_options import ReleasedOption
 from ...dsl.diagnostics import Severity
 from ...reading.facts import LaunchConfig, Unknown, dashed
 from ..releases.forks import fork_table, forks_by_place
 from ..releases.history import History, history
 
+#: Not a framework that parc writes for; programs of several are started with its options.
+TRANSFORMERS = "transformers"
+_BESIDE = {TRANSFORMERS: Dated("Transformers", "argument", re.compile(installed("transformers")))}
 _COMMENT = re.compile(r"^\s*#.*$", re.M)
 
 
@@ -192,9 +195,16 @@ def spoken(release: str) -> str:
     return f"of 20{month[1]}-{month[2]}" if month else release
 
 
+def datable() -> tuple[str, ...]:
+    """The frameworks of which a release may be named."""
+    return (*BACKENDS, *_BESIDE)
+
+
 def dated(framework: str | None) -> Dated | None:
     """How a framework's files tell its release; None where no table says what each release accepts."""
-    return BACKENDS[framework].reader.dated if framework in BACKENDS else None
+    if framework in BACKENDS:
+        return BACKENDS[framework].reader.dated
+    return _BESIDE.get(framework or "")
 
 
 def release_of(

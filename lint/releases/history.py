@@ -40,8 +40,10 @@ class History:
         return (option for table in self.tables for option, _ in table.forms)
 
     def forms_of(self, name: str) -> tuple[ReleasedOption, ...]:
-        """The forms of one option, oldest first."""
-        return tuple(option for table in self.tables for option, _ in table.by_name.get(name, ()))
+        """The forms of one option, by the last release that has each, oldest first."""
+        found = [form for table in self.tables for form in table.by_name.get(name, ())]
+        found.sort(key=lambda form: max(self.releases.index(release) for release in form[1]))
+        return tuple(option for option, _ in found)
 
     def __contains__(self, name: str) -> bool:
         return any(name in table.by_name for table in self.tables)
