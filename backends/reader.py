@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from ..reading.bash.script import Folder
 from ..reading.facts import LaunchConfig, Setting
 from ..reading.launchers import Started
+from .dated import Dated
 from .log import RunLog
 
 #: Settings of a block of the language by name.
@@ -84,3 +85,5 @@ class Reader:
     """Variables of the environment that parc sets with each of its jobs."""
     fork: Callable[[LaunchConfig], str | None] = field(default=lambda config: None)
     """The name of the fork whose files these are, None for the framework itself."""
+    dated: Dated | None = None
+    """How they tell the framework's release, where lint has tables of what each release accepts."""

@@ -14,7 +14,7 @@ from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
 from .facts.launched_job import LaunchedJob
-from .facts.release import TITLES
+from .facts.release import dated
 from .finding import Complaint, Finding, Skipped
 from .one_cause import once
 from .rule import Rule
@@ -98,14 +98,14 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
         unused = (each for each in ignores.unused() if not _unselected(each, options))
         kept += [_finding(launch, UNUSED_IGNORE, each.complaint(), options) for each in unused]
     findings = tuple(sorted(dict.fromkeys(kept), key=_order))
-    return Judged(config, findings, skipped, _release(launch, findings))
+    return Judged(config, findings, skipped, _release(launch, options, findings))
 
 
-def _release(launch: LaunchedJob, found: tuple[Finding, ...]) -> str:
-    """Said where a finding depends on it, or where the user or the files name one."""
-    if launch.framework not in TITLES:
+def _release(launch: LaunchedJob, options: LintOptions, found: tuple[Finding, ...]) -> str:
+    """Said where a finding depends on it, or where the user names one."""
+    if launch.framework is None or dated(launch.framework) is None:
         return ""
-    named = launch.framework in launch.versions or launch.fork is not None
+    named = launch.framework in options.versions or options.fork is not None
     bound = {rule.code for rule in RULES if rule.release_bound} & {each.code for each in found}
     return launch.release(launch.framework).assumed if named or bound else ""
 

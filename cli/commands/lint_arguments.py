@@ -87,14 +87,12 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def version(text: str) -> tuple[str, str]:
-    from parc.backends import BACKENDS
-    from parc.lint.facts.release import TITLES
+    from parc.lint.facts.release import datable
     from parc.lint.facts.versions import is_version
 
     name, value = pair(text)
-    known = tuple(dict.fromkeys((*BACKENDS, *TITLES)))
-    if name not in known:
-        help_text = did_you_mean(name, known) or ", ".join(known)
+    if name not in datable():
+        help_text = did_you_mean(name, datable()) or ", ".join(datable())
         raise ArgumentTypeError(f"unknown framework `{name}`; {help_text}")
     if not is_version(value):
         raise ArgumentTypeError(f"`{value}` is no version such as 0.19")

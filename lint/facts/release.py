@@ -5,43 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...backends import BACKENDS
+from ...backends.dated import Dated, installed
 from ...backends.released_options import ReleasedOption
 from ...dsl.diagnostics import Severity
 from ...reading.facts import LaunchConfig, Unknown, dashed
 from ..releases.forks import fork_table, forks_by_place
 from ..releases.history import History, history
 
-#: Whose settings date it, and what it is called.
-_SCOPES = {
-    "megatron": "argument",
-    "deepspeed": "json",
-    "torchtitan": "toml",
-    "transformers": "argument",
-}
-TITLES = {
-    "megatron": "Megatron-LM",
-    "deepspeed": "DeepSpeed",
-    "torchtitan": "torchtitan",
-    "transformers": "Transformers",
-}
-#: How a script installs or checks out a release; comments are not looked at.
-_PINNED = {
-    "megatron": re.compile(
-        r"\bcore_[rv](\d+\.\d+(?:\.\d+)?)\b|megatron[-_]core==(\d+\.\d+(?:\.\d+)?)"
-    ),
-    "deepspeed": re.compile(r"\bdeepspeed==(\d+\.\d+(?:\.\d+)?)"),
-    "torchtitan": re.compile(r"\btorchtitan==(\d+\.\d+(?:\.\d+)?)"),
-    "transformers": re.compile(r"\btransformers==(\d+\.\d+(?:\.\d+)?)"),
-}
-#: Options of Megatron-LM that releases from the named one on parse only to refuse them (validate_args of
-#: arguments.py; core_v0.13.1 calls --nccl-ub --use-nccl-ub).
-REFUSED = {
-    "--batch-size": "2.0",
-    "--warmup": "2.0",
-    "--model-parallel-size": "2.0",
-    "--checkpoint-activations": "23.06",
-    "--nccl-ub": "0.13",
-}
+#: Not a framework that parc writes for; programs of several are started with its options.
+TRANSFORMERS = "transformers"
+_BESIDE = {TRANSFORMERS: Dated("Transformers", "argument", re.compile(installed("transformers")))}
 _COMMENT = re.compile(r"^\s*#.*$", re.M)
 
 
@@ -53,6 +27,7 @@ class Release:
     user. `config`: the job.
     """
 
+    dated: Dated
     history: History
     config: LaunchConfig
     version: str | None = None
@@ -60,7 +35,7 @@ class Release:
 
     @property
     def title(self) -> str:
-        return TITLES[self.history.framework]
+        return self.dated.title
 
     @property
     def known(self) -> bool:
@@ -70,8 +45,7 @@ class Release:
     @cached_property
     def used(self) -> tuple[str, ...]:
         """The framework's options that the job uses, each once."""
-        scope = _SCOPES[self.history.framework]
-        names = (self.spelt(setting.name) for setting in self.config.all(scope))
+        names = (self.spelt(setting.name) for setting in self.config.all(self.dated.scope))
         return tuple(dict.fromkeys(name for name in names if name in self.history))
 
     def spelt(self, name: str) -> str:
@@ -94,7 +68,7 @@ class Release:
 
     def taking(self, name: str) -> tuple[str, ...]:
         """The releases that take an option, and do not only parse it to refuse it; oldest first."""
-        found, refusing = self.history.releases_with(name), REFUSED.get(name)
+        found, refusing = self.history.releases_with(name), self.dated.refused.get(name)
         if refusing not in self.history.releases:
             return found
         return tuple(each for each in found if self.history.earlier(each, refusing))
@@ -105,7 +79,7 @@ class Release:
         release has; else those whose places its files name."""
         if self.fork is not None:
             return (self.fork,)
-        if self.history.framework != "megatron":
+        if not self.dated.forked:
             return ()
         counts = dict.fromkeys(fork_table().versions, 0)
         for name in self.marks:
@@ -147,7 +121,7 @@ class Release:
 
     def forms(self, name: str) -> tuple[ReleasedOption, ...]:
         """An option as the known release has it, or the fork and any release, or every one; oldest first."""
-        table = fork_table().by_name if self.history.framework == "megatron" else {}
+        table = fork_table().by_name if self.dated.forked else {}
         own = tuple(
             option
             for option, forks in table.get(name, ())
@@ -221,17 +195,31 @@ def spoken(release: str) -> str:
     return f"of 20{month[1]}-{month[2]}" if month else release
 
 
+def datable() -> tuple[str, ...]:
+    """The frameworks of which a release may be named."""
+    return (*BACKENDS, *_BESIDE)
+
+
+def dated(framework: str | None) -> Dated | None:
+    """How a framework's files tell its release; None where no table says what each release accepts."""
+    if framework in BACKENDS:
+        return BACKENDS[framework].reader.dated
+    return _BESIDE.get(framework or "")
+
+
 def release_of(
     framework: str, config: LaunchConfig, versions: Mapping[str, str], fork: str | None
 ) -> Release:
     """`versions`: framework -> the release that the user names; what the files pin comes after it."""
-    named = versions.get(framework) or pinned(framework, config.texts.values())
-    return Release(history(framework), config, named, fork if framework == "megatron" else None)
+    telling = dated(framework)
+    if telling is None:
+        raise KeyError(framework)
+    named = versions.get(framework) or pinned(telling.pinned, config.texts.values())
+    return Release(telling, history(framework), config, named, fork if telling.forked else None)
 
 
-def pinned(framework: str, texts: Iterable[str]) -> str | None:
-    """The one release that the files install or check out; None for none, or several."""
-    pattern = _PINNED[framework]
+def pinned(pattern: re.Pattern[str], texts: Iterable[str]) -> str | None:
+    """The one release that the files install or check out, comments aside; None for none or several."""
     code = "\n".join(_COMMENT.sub("", text) for text in texts)
     found = {next(filter(None, match.groups())) for match in pattern.finditer(code)}
     return found.pop() if len(found) == 1 else None

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 
+from ...backends import BACKENDS
 from ...backends.released_options import (
     OptionTable,
     ReleasedOption,
     framework_table,
     option_table,
 )
-
-#: Frameworks whose newer releases are in the tables of `backends/`.
-_WRITTEN_FOR = ("megatron", "deepspeed", "torchtitan")
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,10 @@ class History:
         return (option for table in self.tables for option, _ in table.forms)
 
     def forms_of(self, name: str) -> tuple[ReleasedOption, ...]:
-        """The forms of one option, oldest first."""
-        return tuple(option for table in self.tables for option, _ in table.by_name.get(name, ()))
+        """The forms of one option, by the last release that has each, oldest first."""
+        found = [form for table in self.tables for form in table.by_name.get(name, ())]
+        found.sort(key=lambda form: max(self.releases.index(release) for release in form[1]))
+        return tuple(option for option, _ in found)
 
     def __contains__(self, name: str) -> bool:
         return any(name in table.by_name for table in self.tables)
@@ -92,7 +92,8 @@ def numbers(version: str) -> tuple[int, ...]:
 
 @cache
 def history(framework: str) -> History:
-    """Of megatron, deepspeed, torchtitan or transformers."""
+    """Of a framework that parc writes for, whose newer releases are in the tables of `backends/`, or another
+    that this folder has a table of."""
     text = (files("parc.lint.releases") / f"{framework}.csv").read_text(encoding="utf-8")
-    newer = (framework_table(framework),) if framework in _WRITTEN_FOR else ()
+    newer = (framework_table(framework),) if framework in BACKENDS else ()
     return History(framework, (option_table(text), *newer))

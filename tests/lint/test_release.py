@@ -169,3 +169,43 @@ def test_keys_of_torchtitan(capsys: Captured) -> None:
     assert found() == {3: "warning", 4: "info"}
     assert found("--framework-version", "torchtitan=24.12") == {3: "error", 4: "error"}
     assert found("--framework-version", "torchtitan=0.2") == dict.fromkeys((2, 3, 4), "error")
+
+
+TRAINER = "torchrun --nproc-per-node 8 run.py --output_dir o --learning_rate 1 --save_steps 9"
+
+
+@pytest.mark.parametrize(
+    "option, version, level",
+    [
+        ("--evaluation_strategy no", None, "info"),
+        ("--evaluation_strategy no", "4.57", "error"),
+        ("--evaluation_strategy no", "4.40", None),
+        ("--eval_strategy no", "4.40", "error"),
+        ("--eval_strategy no", None, None),
+        ("--our_own_option 1", "4.57", None),
+    ],
+)
+def test_options_of_the_trainer(
+    option: str, version: str | None, level: str | None, capsys: Captured
+) -> None:
+    Path("run.sh").write_text(f"{TRAINER} {option}\n")
+    given = ("--framework-version", f"transformers={version}") if version else ()
+    assert levels(capsys, *given).get("PAR389") == level
+
+
+def test_the_trainer_is_known_by_several_of_its_options(capsys: Captured) -> None:
+    Path("run.sh").write_text("torchrun run.py --output_dir o --evaluation_strategy no\n")
+    assert "PAR389" not in levels(capsys)
+
+
+def test_a_renamed_option_of_the_trainer_is_cured(capsys: Captured) -> None:
+    Path("run.sh").write_text(
+        f"pip install transformers==4.46.3\n{TRAINER} --evaluation_strategy no\n"
+    )
+    assert "PAR389" not in levels(capsys)
+    Path("run.sh").write_text(
+        f"pip install transformers==4.57.6\n{TRAINER} --evaluation_strategy no\n"
+    )
+    lint("run.sh", "--fix")
+    capsys.readouterr()
+    assert "--eval_strategy no" in Path("run.sh").read_text()

@@ -1,5 +1,8 @@
 """DeepSpeed configs, the commands that name them, parc's own train.py, and its log -> facts."""
 
+import re
+
+from ...dated import Dated, installed
 from ...reader import ConfigFile, Reader
 from . import accelerate, trainer_yaml
 from .described import model, train
@@ -26,4 +29,5 @@ READER = Reader(
     options=options,
     unexpressed=unexpressed,
     variables=VARIABLES,
+    dated=Dated("DeepSpeed", "json", re.compile(installed("deepspeed"))),
 )

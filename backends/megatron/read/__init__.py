@@ -1,5 +1,8 @@
 """Launch scripts, options and logs of Megatron-LM and its forks -> facts in the compiler's words."""
 
+import re
+
+from ...dated import Dated, installed
 from ...reader import ConfigFile, Reader
 from . import yaml_config
 from .answers import ANSWERS, fork
@@ -23,6 +26,20 @@ VARIABLES = frozenset(
         "TORCH_NCCL_AVOID_RECORD_STREAMS",
     }
 )
+#: `refused`: validate_args of arguments.py; core_v0.13.1 calls --nccl-ub --use-nccl-ub.
+DATED = Dated(
+    "Megatron-LM",
+    "argument",
+    re.compile(rf"\bcore_[rv](\d+\.\d+(?:\.\d+)?)\b|{installed('megatron[-_]core')}"),
+    refused={
+        "--batch-size": "2.0",
+        "--warmup": "2.0",
+        "--model-parallel-size": "2.0",
+        "--checkpoint-activations": "23.06",
+        "--nccl-ub": "0.13",
+    },
+    forked=True,
+)
 READER = Reader(
     recognise=job,
     log=read_log,
@@ -36,6 +53,7 @@ READER = Reader(
     answers=ANSWERS,
     options=options,
     fork=fork,
+    dated=DATED,
     unexpressed=unexpressed,
     variables=VARIABLES,
 )

@@ -1,5 +1,8 @@
 """torchtitan's TOML files, Python configurations, commands and logs -> facts in the compiler's words."""
 
+import re
+
+from ...dated import Dated, installed
 from ...reader import ConfigFile, Reader
 from .described import model, train
 from .discovered import is_config
@@ -22,4 +25,5 @@ READER = Reader(
     options=options,
     unexpressed=unexpressed,
     variables=VARIABLES,
+    dated=Dated("torchtitan", "toml", re.compile(installed("torchtitan"))),
 )

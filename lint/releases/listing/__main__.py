@@ -12,7 +12,7 @@ import sys
 
 from ..history import history
 from .argparse_options import Row
-from .frameworks import LISTERS, megatron, programs
+from .frameworks import FORKED, LISTERS, megatron, programs
 from .source_code import SourceCode
 from .table import COLUMNS, table
 
@@ -36,9 +36,7 @@ def listed(framework: str, code: SourceCode) -> list[Row]:
         return own(megatron(code))
     if framework == "programs":
         return [
-            {"name": row["name"]}
-            for row in programs(code)
-            if row["name"] not in history("megatron")
+            {"name": row["name"]} for row in programs(code) if row["name"] not in history(FORKED)
         ]
     return LISTERS[framework](code)
 
@@ -48,7 +46,7 @@ def own(rows: list[Row]) -> list[Row]:
     kept = ("name", "kind", "count", "choices")
     upstream = {
         (option.name, option.kind, option.count, "|".join(option.choices))
-        for option in history("megatron").forms
+        for option in history(FORKED).forms
     }
     found = ({name: row.get(name, "") for name in COLUMNS[:-1]} for row in rows)
     return [row for row in found if tuple(row[name] for name in kept) not in upstream]

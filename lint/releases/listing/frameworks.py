@@ -67,6 +67,8 @@ def _parsed(text: str) -> list[Row]:
         return []
 
 
+#: The framework whose forks and other programs have tables too.
+FORKED = "megatron"
 LISTERS: dict[str, Callable[[SourceCode], list[Row]]] = {
     "megatron": megatron,
     "deepspeed": deepspeed,

@@ -1,10 +1,11 @@
-"""Options of Megatron-LM and keys of torchtitan: unknown, removed, missing, or with a wrong value."""
+"""Options of Megatron-LM and Transformers and keys of torchtitan: unknown, removed, missing, or wrong."""
 
 from . import (
     missing_option,
     option_value,
     removed_option,
     toml_value,
+    trainer_option,
     unknown_option,
     unknown_setting,
 )
@@ -16,4 +17,5 @@ MODULES = (
     unknown_option,
     option_value,
     missing_option,
+    trainer_option,
 )

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
-from ...facts.release import REFUSED, spoken
+from ...facts.release import spoken
 from ...facts.vocabulary import megatron_removed
 from ...finding import Complaint, Edit
 
@@ -63,7 +63,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     release = launch.release("megatron")
     for setting in launch.all("argument"):
         last = megatron_removed().get(setting.name)
-        if last is None and setting.name not in REFUSED:
+        if last is None and setting.name not in release.dated.refused:
             continue
         if release.known and release.fork is None and not _gone(launch, setting.name):
             continue
@@ -75,7 +75,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _gone(launch: LaunchedJob, name: str) -> bool:
     """Whether the release that is known comes after those that took an option."""
     release = launch.release("megatron")
-    first = REFUSED.get(name) or release.history.after(release.taking(name)[-1])
+    first = release.dated.refused.get(name) or release.history.after(release.taking(name)[-1])
     return not release.before(first)
 
 

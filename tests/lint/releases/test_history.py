@@ -63,3 +63,8 @@ def test_forks_have_what_no_release_has() -> None:
     assert not any("ademamix" in form.choices for form in past.forms_of("--optimizer"))
     assert "--xielu" not in past and table.releases_with("--xielu") == ("swiss-ai",)
     assert set(PLACES) <= set(fork_names())
+
+
+def test_forms_come_in_the_order_of_their_releases() -> None:
+    forms = history("transformers").forms_of("--evaluation_strategy")
+    assert [form.instead for form in forms] == ["", "eval_strategy"]

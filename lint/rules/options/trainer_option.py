@@ -1,0 +1,69 @@
+"""An option of Transformers' Trainer that the release does not have: renamed, removed, or not there yet.
+
+Why:
+HfArgumentParser stops at options that no dataclass has. Where the release is named, by the script or with
+`--framework-version transformers=4.57`, that is an error; else what the newest release lacks is a hint.
+
+Bad:
+torchrun --nproc-per-node 8 run_clm.py --model_name_or_path gpt2 --output_dir out \\
+    --per_device_train_batch_size 4 --learning_rate 1e-4 --evaluation_strategy steps
+
+Good:
+torchrun --nproc-per-node 8 run_clm.py --model_name_or_path gpt2 --output_dir out \\
+    --per_device_train_batch_size 4 --learning_rate 1e-4 --eval_strategy steps
+"""
+
+from collections.abc import Iterator
+
+from ....reading.facts import Setting
+from ...facts.launched_job import LaunchedJob
+from ...facts.release import TRANSFORMERS, Release
+from ...finding import Complaint
+from .removed_option import renaming
+
+CODE = "PAR389"
+TITLE = "an option that Transformers' Trainer does not have"
+SEVERITY = "info"
+SOURCE = "transformers 4.20.1 to 5.10.4 training_args.py (lint/releases/transformers.csv)"
+RELEASE_BOUND = True
+OPTIONS = ("--framework-version", "transformers=4.57")
+
+#: Options by which a command is known for one that reads TrainingArguments; so many of them must be there.
+TELLING = (
+    "--output_dir", "--per_device_train_batch_size", "--gradient_accumulation_steps",
+    "--num_train_epochs", "--learning_rate", "--logging_steps", "--save_steps",
+)  # fmt: skip
+ENOUGH = 3
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    options = launch.all("argument")
+    written = {setting.name for setting in options}
+    if launch.megatron or len(written.intersection(TELLING)) < ENOUGH:
+        return
+    release = launch.release(TRANSFORMERS)
+    for setting in options:
+        if setting.name in release.history and not _has(release, setting.name):
+            yield _complaint(launch, setting, release)
+
+
+def _has(release: Release, name: str) -> bool:
+    """Whether the release that is known, else the newest, has an option."""
+    judged = release.release or release.history.newest
+    return judged in release.history.releases_with(name)
+
+
+def _complaint(launch: LaunchedJob, setting: Setting, release: Release) -> Complaint:
+    name, having = setting.name, release.history.releases_with(setting.name)
+    judged = release.release or release.history.newest
+    gone = release.history.earlier(having[-1], judged)
+    when = f"{having[-1]} was the last" if gone else f"{having[0]} is the first"
+    instead = release.history.forms_of(name)[-1].instead if gone else ""
+    usable = bool(instead) and _has(release, f"--{instead}")
+    return Complaint(
+        f"{name} is not in {release.newest}: {when} release with it",
+        setting,
+        help=f"use --{instead}" if usable else "remove it" if gone else None,
+        severity=release.severity(),
+        edits=renaming(launch, setting, f"--{instead}") if usable else (),
+    )
