@@ -84,6 +84,12 @@ CASES = {
         f"torchrun pretrain_gpt.py {MODEL.replace('--micro-batch-size 4', '')}\n",
         f"torchrun pretrain_gpt.py {MODEL}\n",
     ),
+    "a fork that lists the layers of each stage": (
+        "PAR121",
+        f"torchrun --nproc_per_node 5 pretrain_gpt.py {MODEL} --pipeline-model-parallel-size 5\n",
+        f"torchrun --nproc_per_node 5 pretrain_gpt.py {MODEL} --pipeline-model-parallel-size 5"
+        " --num-layer-list 5,5,5,5,4\n",
+    ),
     "a fork with its own spelling": (
         "PAR304",
         f"torchrun --nproc_per_node 2 pretrain_gpt.py {MODEL} --tensor-model-parallel-size 2\n",
