@@ -138,6 +138,7 @@ class _Reading:
             settings=tuple(dict.fromkeys([*_given(launch), *job.settings])),
             texts={self.path: self.texts[self.path], **self.script.read, **job.texts},
             program=launch.program,
+            stops=self.script.stops,
         )
 
     def _header(self) -> LaunchConfig:

@@ -17,7 +17,10 @@ _ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
 _CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
 _BRACES = r"\{[ ][A-Za-z][\w -]{0,40}[ ]\}"
 _NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|CHANGE_?THIS|CHANGE_?ME|PATH_TO_[A-Z_]+|FIXME"
-_WHOLE = re.compile(rf"{ANGLES}|{_CAPITALS}|{_BRACES}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*")
+_YOUR = r"[Yy]our(?: [\w./-]+)+"
+_WHOLE = re.compile(
+    rf"{ANGLES}|{_CAPITALS}|{_BRACES}|{_YOUR}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*"
+)
 #: Where one stands in a line; a blank, a quote, `=` or a part of a path is before it.
 IN_LINE = re.compile(
     rf"(?:(?<=[=\s\"':/])|^)(?:{ANGLES}|(?<=[\"'=\s]){_CAPITALS}(?![\w-])|{_BRACES}|(?:{_NAMES})\b)"

@@ -35,6 +35,8 @@ class Script:
     directives: tuple[BatchOption, ...]
     #: Whether the reading stopped before the end of the script.
     cut: bool = False
+    #: Tests that hold, and end the script before what it starts.
+    stops: tuple[Unread, ...] = ()
 
 
 def no_folder(path: str) -> str | None:
@@ -90,6 +92,7 @@ def _followed(
         world.read,
         shell.directives,
         world.cut,
+        tuple(world.stops),
     )
 
 

@@ -112,6 +112,8 @@ class World:
     launches: list[LaunchedCommand] = field(default_factory=list)
     unread: dict[Unread, None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
+    #: Tests that hold and end the script.
+    stops: dict[Unread, None] = field(default_factory=dict)
     #: Whether the reading stopped before the end of the script.
     cut: bool = False
     #: Whether tests of unset variables are undecided, because the environment may set them.
@@ -120,6 +122,9 @@ class World:
     def note(self, reason: str, place: tuple[str, int, int]) -> None:
         if len(self.unread) < 1000:
             self.unread[Unread(reason, *place)] = None
+
+    def stop(self, test: str, place: tuple[str, int, int]) -> None:
+        self.stops[Unread(test, *place)] = None
 
 
 @dataclass

@@ -84,6 +84,22 @@ CASES = {
         f"torchrun pretrain_gpt.py {MODEL.replace('--micro-batch-size 4', '')}\n",
         f"torchrun pretrain_gpt.py {MODEL}\n",
     ),
+    "a guard against what nobody has given": (
+        "PAR395",
+        f"TP=3\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun pretrain_gpt.py {MODEL}\n",
+        f"if [ $# -lt 1 ]; then exit 2; fi\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun a.py {MODEL}\n",
+    ),
+    "a guard against a file that the machine has": (
+        "PAR395",
+        f"TP=3\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun pretrain_gpt.py {MODEL}\n",
+        f"F=a.json\nif [ ! -f $F ]; then exit 2; fi\ntorchrun pretrain_gpt.py {MODEL}\n",
+    ),
+    "a fork that lists the layers of each stage": (
+        "PAR121",
+        f"torchrun --nproc_per_node 5 pretrain_gpt.py {MODEL} --pipeline-model-parallel-size 5\n",
+        f"torchrun --nproc_per_node 5 pretrain_gpt.py {MODEL} --pipeline-model-parallel-size 5"
+        " --num-layer-list 5,5,5,5,4\n",
+    ),
     "a fork with its own spelling": (
         "PAR304",
         f"torchrun --nproc_per_node 2 pretrain_gpt.py {MODEL} --tensor-model-parallel-size 2\n",

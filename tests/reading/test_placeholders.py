@@ -52,6 +52,7 @@ def test_options_around_it_are_read() -> None:
         "<PATH>",
         "<path to x>",
         "TENSORBOARD DIRECTORY",
+        "your save ckpt path",
         "{ partition }",
         "your_account",
         "path/to/x",

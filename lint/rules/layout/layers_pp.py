@@ -40,6 +40,8 @@ OTHERWISE = (
     "--pp-partition-method",
     "--custom-partition",
     "--noop-layers",
+    "--num-layer-list",  # MindSpeed-LLM: the layers of each stage
+    "--layerwise-disaggregated-training",  # MindSpeed-LLM: stages of several sites
 )
 COUNTED = {
     "--account-for-embedding-in-pipeline-split": "embedding",

@@ -4,6 +4,7 @@ from . import (
     cut_command,
     debug_left_on,
     empty_layout,
+    guard_fires,
     missing_file,
     octal_job_id,
     placeholder,
@@ -15,6 +16,7 @@ from . import (
 MODULES = (
     octal_job_id,
     empty_layout,
+    guard_fires,
     cut_command,
     placeholder,
     positional_count,
