@@ -159,7 +159,7 @@ READERS: Mapping[str, Reader] = {
     "job": Reader(given(*_JOBS), of_file("job.par", parc.load)),
     "import": Reader(
         given(
-            "model there { layers = 4; hidden = 512; heads = 8; vocab = 32000 }\nlet a = 2 GiB\n"
+            "model there { layers = 4; hidden = 512; heads = 8; ffn = 8; vocab = 320 }\nlet a = 2 GiB\n"
         ),
         of_file("part.par", lambda path: parc.load(_importing(path))),
     ),
