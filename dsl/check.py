@@ -90,7 +90,7 @@ def _without_consequences(
 ) -> list[Diagnostic]:
     """Each complaint once, in the order of the text, without what a syntax error may have caused."""
     if broken:
-        diagnostics = [d for d in diagnostics if d.code not in _CONSEQUENCES]
+        diagnostics = [d for d in diagnostics if d.code not in _CONSEQUENCES] or diagnostics
 
     def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
         span = diagnostic.span

@@ -49,7 +49,9 @@ class Measured:
 def measured(probe: Probe) -> Measured:
     """Raises JobError where no row tells of anything."""
     base, gpu_entry, cluster_entry = base_of(probe)
-    found = levels(probe.finished, base)
+    # Attention is priced by the rate of bf16 or fp16, which only rows tell of a GPU that std lacks.
+    priced = base.gpu.bf16 or base.gpu.fp16
+    found = levels(probe.finished, base) if priced else {}
     if not found:
         message = f"none of the probe's {len(probe.rows)} rows tells of the cluster"
         help = _first_failure(probe) or "start the probe again: it goes on where it ended"

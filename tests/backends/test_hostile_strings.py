@@ -32,7 +32,7 @@ from tests.support.inverses import directive_values
 from tests.support.recorded_scripts import run
 
 #: Jobs of each variant; `make fuzz` takes more.
-JOBS = int(os.environ.get("PARC_FUZZ_JOBS", "6"))
+JOBS = int(os.environ.get("PARC_FUZZ_JOBS", "4"))
 PROOF = Proof(status="OPTIMAL", objective="mfu", value=1, bound=1, layouts=1, seconds=1)
 ANY = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 HOSTILE = st.lists(st.sampled_from((*PIECES, *LINES)) | ANY, min_size=1, max_size=7).map("".join)
@@ -106,6 +106,37 @@ def arrived(files: dict[str, str], variant: Variant, folder: Path) -> list[str]:
         assert any("--nnodes" in word for word in ran.words), f"{script}: {ran.said}"
         found += [*ran.words, *ran.environment]
     return found
+
+
+#: What was once live, or broke a file, in an emitted script or program, by what it was.
+ATTACKS = {
+    "a substituted command": "$(touch canary)",
+    "a command between backticks": "`touch canary`",
+    "a command behind a quote": "'; touch canary; '\"; touch canary; \"",
+    "a backslash before the closing quote": "a\\",
+    "a line of its own": "a\ntouch canary\nimport os",
+    "an apostrophe": "it's",
+    "a command for a file": "<(touch canary) >(touch canary)",
+    "an argument": "$1 $* $? $$",
+    "an escape of Python": "\\N{x} \\u12",
+    "the end of a docstring": "\"\"\"\nimport os  # '''",
+    "a name of an encoding": "coding: no-such",
+    "a template": "{{ 7 * 7 }}{% for %}",
+    "a comment of sbatch": "\n#SBATCH --wrap=x",
+    "what marks a quoted byte in bash": "a\x01\x7f",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("kind", ("megatron", "deepspeed", "torchtitan-0.3"))
+def test_what_was_live_is_text(kind: str, attack: str, tmp_path: Path) -> None:
+    """As the value of every setting, and as the name of the job's file."""
+    variant, text = VARIANTS[kind], ATTACKS[attack]
+    job = tmp_path / f"a {text.replace('/', '%')}.par"
+    job.write_text(job_text(variant, lambda path: fitting(path, text)), newline="")
+    found = arrived(emitted(job, variant), variant, tmp_path)
+    for path in fields(variant):
+        assert any(fitting(path, text) in each for each in found), path
 
 
 @pytest.mark.parametrize("kind", VARIANTS)

@@ -81,6 +81,27 @@ def test_a_pyproject_whose_tool_is_no_table_has_no_settings_of_ours(folder: Path
     assert main(["lint", "train.sh"]) == 0
 
 
+@pytest.mark.parametrize("target", ["megatron", "deepspeed"])
+@pytest.mark.parametrize(
+    "change", ["cluster.network=1e-9 B/s", "cluster.gpu.memory=1 B", "train.dropout=1e-300"]
+)
+def test_absurd_numbers_have_an_answer(
+    change: str, target: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A network of 1e-9 B/s was once a traceback with DeepSpeed."""
+    code = main(["plan", "job.par", "--target", target, "--set", change])
+    told = capsys.readouterr()
+    assert (code == 0 and "mfu" in told.out.lower()) or (code in (1, 2) and "error[PAR" in told.err)
+
+
+def test_half_of_a_surrogate_pair_in_a_configuration(folder: Path) -> None:
+    (folder / "ds_config.json").write_text('{"train_batch_size": "\\ud800", "\\udcff": 1}')
+    command = "torchrun --nproc-per-node 8 train.py --deepspeed_config ds_config.json\n"
+    (folder / "train.sh").write_text(command)
+    for form in ("text", "json", "github", "sarif", "junit"):
+        assert main(["lint", "train.sh", "--format", form]) in (0, 1)
+
+
 def test_one_path_is_no_list_of_letters(folder: Path) -> None:
     path = folder / "train.sh"
     assert parc.lint(str(path)) == parc.lint(path) == parc.lint([path])

@@ -236,3 +236,14 @@ def test_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
     (diagnostic,) = error.value.diagnostics
     assert diagnostic.code == "PAR059" and "'job\\udcff'" in diagnostic.message
     assert path.rename(tmp_path / "job.par") and load(tmp_path / "job.par", targets=TARGETS)
+
+
+def test_an_imported_file_whose_only_fault_is_an_unknown_name(tmp_path: Path) -> None:
+    """It was once left out as a consequence of itself, and nothing was said."""
+    (tmp_path / "part.par").write_text("let a = nothing\n")
+    path = tmp_path / "job.par"
+    path.write_text('import "part.par"\n' + MODEL + CLUSTER + TRAIN + TARGET)
+    with pytest.raises(JobError) as error:
+        load(path, targets=TARGETS)
+    (diagnostic,) = error.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("PAR011", "unknown name `nothing`")

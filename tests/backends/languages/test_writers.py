@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from parc.backends.languages import bash, python, sbatch, toml
@@ -29,9 +30,11 @@ TEXTS = (
 ANY = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 MIXED = st.lists(st.sampled_from((*PIECES, *LINES)) | ANY, max_size=6).map("".join)
 MANY = st.lists(MIXED, min_size=60, max_size=60)
+#: Texts for each writer; `make fuzz` takes more.
+INPUTS = int(os.environ.get("PARC_FUZZ_INPUTS", "120"))
+QUICK = settings(derandomize=True, deadline=None, max_examples=INPUTS, database=None)
 #: Real bash is started for each example.
-BASH = settings(derandomize=True, deadline=None, max_examples=3, database=None)
-QUICK = settings(derandomize=True, deadline=None, max_examples=100, database=None)
+BASH = settings(QUICK, max_examples=INPUTS // 60, phases=(Phase.generate,))
 
 #: A way to write a text -> a line of bash whose first word behind `say` it is.
 IN_BASH: dict[str, Callable[[str], str]] = {

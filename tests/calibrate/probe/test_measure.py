@@ -132,6 +132,15 @@ def test_a_gpu_that_the_library_lacks_is_written_whole(measure: Measure) -> None
     assert main(["plan", "job.par"]) == 0
 
 
+def test_of_an_unknown_gpu_whose_rate_is_not_measured_nothing_is_told(measure: Measure) -> None:
+    cluster = dgx(**TRUE)
+    unknown = machine(cluster, 2, name="NVIDIA X9", arch="sm190", sms=200)
+    begun = [row for row in rows(cluster, 2) if row.get("dtype") not in ("bf16", "fp16")]
+    write(Path("rows.jsonl"), [unknown, *begun])
+    ran = measure("--rows", "rows.jsonl")
+    assert ran.code == 2 and "rows tells of the cluster" in ran.err
+
+
 def test_of_one_node_the_network_is_marked_as_not_measured(measure: Measure) -> None:
     cluster = dgx(**TRUE)
     unknown = machine(cluster, 1, name="NVIDIA X9", arch="sm190")

@@ -1,0 +1,78 @@
+"""Whatever is in the files that parc reads, it ends with an answer or complaints, soon and in little memory.
+
+`make fuzz` runs more than twenty times as many inputs as `make test`.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.readers import READERS
+from tests.support.hostile_texts import LINES, PIECES
+
+#: Inputs of each kind.
+INPUTS = int(os.environ.get("PARC_FUZZ_INPUTS", "120"))
+#: What no input may take: seconds, and bytes more than before it.
+MOST_SECONDS, MOST_BYTES = 5.0, 2**30
+HUGE = (
+    "9" * 30, "9" * 5_000, "-1", "0", "1e999", "0x" + "f" * 400, "²", "\udcff", "\ud800", "\\ud800", "\0",
+    "[" * 200, "{" * 200, "(" * 200, "a." * 200, "${" * 100, "$((", "$(", "<<EOF\n", "true", "null", "nan",
+    "1e-300", "'" * 3, ",", "=", "[]", "{}",
+)  # fmt: skip
+
+
+@st.composite
+def mutated(draw: st.DrawFn, seeds: list[str]) -> str:
+    """A text, some stretches of it replaced by what means something to a reader, or by its own parts."""
+    text = draw(st.sampled_from(seeds))
+    for _ in range(draw(st.integers(1, 5))):
+        start = draw(st.integers(0, len(text)))
+        stop = draw(st.integers(start, min(len(text), start + 20)))
+        own = text[draw(st.integers(0, len(text))) :][:40]
+        piece = draw(st.sampled_from((*PIECES, *LINES, *HUGE, own, "")) | st.text(max_size=9))
+        text = text[:start] + piece + text[stop:]
+    return text
+
+
+def peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_any_text_gets_an_answer(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written beside what the reader was given: no string of it has run."""
+    monkeypatch.chdir(tmp_path)
+    reader = READERS[kind]
+    given_files = tmp_path / "given"
+    given_files.mkdir()
+    seeds = list(reader.seeds(given_files))
+    for seed in seeds:
+        reader.answer(seed, given_files)
+    before, names = peak_bytes(), {path.name for path in given_files.rglob("*")}
+
+    @settings(
+        max_examples=INPUTS,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(mutated(seeds))
+    def answered(text: str) -> None:
+        started = time.process_time()
+        reader.answer(text, given_files)
+        assert time.process_time() - started < MOST_SECONDS
+        assert peak_bytes() - before < MOST_BYTES
+
+    answered()
+    assert {path.name for path in given_files.rglob("*")} == names
+    assert [path.name for path in tmp_path.iterdir()] == ["given"]
