@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise
     except BaseException as error:
         if signals or isinstance(error, KeyboardInterrupt):
-            print("interrupted", file=sys.stderr)
+            print("interrupted", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
             return INTERRUPTED
         return _fault(error, arguments)
 

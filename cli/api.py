@@ -10,6 +10,7 @@ from os import PathLike
 
 from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS
+from parc.compiler import Progress
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.target import warnings as warnings_of
 from parc.dsl import load as read_job
@@ -22,8 +23,8 @@ from .own_files import refused
 #: Quantities of a goal that an `Estimate` names with their unit.
 QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
 
-#: Called with what is being solved; the context lasts while it is.
-Progress = Callable[[str], AbstractContextManager[object]]
+#: Called with the state of a search, whose text says what is being solved; the context lasts while it is.
+Shown = Callable[[Progress], AbstractContextManager[object]]
 
 
 def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
@@ -93,12 +94,20 @@ class Emitted:
 
 
 def plan_targets(
-    job: Job, names: Iterable[str] | None = None, progress: Progress | None = None
+    job: Job, names: Iterable[str] | None = None, progress: Shown | None = None
 ) -> Planned:
-    """Solve every target; raises `JobError` for a name that the job does not have."""
+    """Solve every target; raises `JobError` for a name that the job does not have. What interrupts it bears
+    the best layouts so far as notes."""
     chosen = target_names(job, names)
-    with progress(f"{job.name}: {', '.join(chosen)}") if progress else nullcontext():
-        outcomes = compiler.plan_all(job, [BACKENDS[name].target for name in chosen])
+    search = Progress(f"{job.name}: {', '.join(chosen)}")
+    with progress(search) if progress else nullcontext():
+        try:
+            targets = [BACKENDS[name].target for name in chosen]
+            outcomes = compiler.plan_all(job, targets, search)
+        except KeyboardInterrupt as interruption:
+            for line in search.best_so_far():
+                interruption.add_note(line)
+            raise
     plans = [each for each in outcomes if isinstance(each, Plan)]
     complaints = [
         (name, diagnostic)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from ..dsl.diagnostics import JobError
 from ..dsl.job import Job
 from .plan import Estimate, Layout, Plan, Proof
+from .search.progress import Progress
 from .target import Predicate, Target
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Layout",
     "Plan",
     "Predicate",
+    "Progress",
     "Proof",
     "Target",
     "estimate",
@@ -27,11 +29,14 @@ def plan(job: Job, target: Target) -> Plan:
     return plan(job, target)
 
 
-def plan_all(job: Job, targets: Iterable[Target]) -> list[Plan | JobError]:
-    """The plan of each target, or why it has none: `search/planning.py`, loaded when it is asked."""
+def plan_all(
+    job: Job, targets: Iterable[Target], progress: Progress | None = None
+) -> list[Plan | JobError]:
+    """The plan of each target, or why it has none: `search/planning.py`, loaded when it is asked. `progress`
+    holds what is known meanwhile."""
     from .search.planning import plan_all
 
-    return plan_all(job, targets)
+    return plan_all(job, targets, progress)
 
 
 def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:

@@ -43,11 +43,24 @@ def print_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def progress(what: str) -> AbstractContextManager[object]:
-    """A spinner with this text on stderr while the context lasts; nothing where stderr is no terminal."""
+def progress(what: object) -> AbstractContextManager[object]:
+    """A spinner with the text of an object, which may change, on stderr while the context lasts; nothing
+    where stderr is no terminal."""
     if not sys.stderr.isatty():
         return nullcontext()
-    return _console(sys.stderr).status(what)
+    return _console(sys.stderr).status(_Current(what))
+
+
+class _Current:
+    """What a terminal shows of an object: its text at the time, on one line."""
+
+    def __init__(self, what: object):
+        self._what = what
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(str(self._what), overflow="ellipsis", no_wrap=True)
 
 
 def _coloured(stream: TextIO) -> bool:

@@ -17,6 +17,7 @@ from ..algebra import Integers, Mask
 from ..variables import DERIVED, ORDER
 from .bounds import LEVELS, Least, least
 from .measured_layouts import measured
+from .progress import Progress
 from .questions import BlockBounds, Question, of_plan, of_refusal
 from .space import Space, rows_of
 from .sweep import Explored, Swept, objectives, score, slack, sweep
@@ -25,7 +26,9 @@ from .sweep import Explored, Swept, objectives, score, slack, sweep
 WHOLE = 2**18
 #: Blocks that are refined at once, by level, the last ones to layouts: few at first, so that a good layout is
 #: known soon.
-FEWEST, MOST = 2**8, 2**15
+FEWEST, MOST = 2**8, 2**13
+#: Blocks of the last level whose layouts are joined at once.
+SMALL = 2**11
 #: Counts of nodes whose layouts are looked for at once where rules are left out.
 NODES = 2**6
 #: An objective that no layout reaches: `best` of a question without an answer.
@@ -34,20 +37,20 @@ NONE = np.iinfo(np.int64).max
 KEPT_WITH_RUNS = 2**12
 
 
-def explored(space: Space) -> Swept:
+def explored(space: Space, progress: Progress | None = None) -> Swept:
     """A space with its prices; of a large one what a plan needs to know."""
     if space.has_at_most(WHOLE):
         return sweep(space)
-    search = BestFirst(space)
+    search = BestFirst(space, progress=progress)
     search.answer(of_plan(space.case))
     return search.result()
 
 
-def with_reasons(swept: Swept) -> Swept:
+def with_reasons(swept: Swept, progress: Progress | None = None) -> Swept:
     """What was explored, with what the reasons need where no layout satisfies the goal; else as it is."""
     if swept.explored is None or swept.best is not None:
         return swept
-    search = BestFirst(swept.explored.space, swept, swept.explored.priced)
+    search = BestFirst(swept.explored.space, swept, swept.explored.priced, progress)
     for question in of_refusal(swept.space.case):
         search.answer([question])
     return search.result()
@@ -81,9 +84,11 @@ class BestFirst:
     space: Space
     swept: Swept | None = None
     priced: int = 0
+    progress: Progress | None = None
     _questions: list[Question] = field(default_factory=list)
     _asked: Sequence[Question] = ()
     _most: list[int] = field(default_factory=list)
+    _batch: list[int] = field(default_factory=lambda: [FEWEST] * len(LEVELS))
 
     def answer(self, questions: Sequence[Question]) -> None:
         """Keeps the layouts that answer the questions, which have the same `of`, and earlier ones."""
@@ -104,19 +109,20 @@ class BestFirst:
 
     def _refine(self, blocks: Mapping[str, Integers], level: int) -> None:
         if level == len(LEVELS):
-            self._price(self.space.extend(blocks, ORDER))
+            for rows in _slices(len(blocks["nodes"]), SMALL):
+                part = {name: column[rows] for name, column in blocks.items()}
+                self._price(self.space.extend(part, ORDER))
             return
         blocks = self.space.extend(blocks, LEVELS[level])
         bounds = least(self.space, blocks)
         wanted = self._by_question(blocks, bounds)
-        most = FEWEST
         order = np.argsort(getattr(bounds, self._asked[0].of), kind="stable")
         while len(order):
             order = order[self._needed(wanted, bounds)[order]]
-            batch, order = order[:most], order[most:]
+            batch, order = np.split(order, [self._batch[level]])
+            self._batch[level] = min(2 * self._batch[level], MOST)
             if len(batch):
                 self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
-            most = min(2 * most, MOST)
 
     def _by_question(self, blocks: Mapping[str, Integers], bounds: Least) -> list[Mask]:
         """The blocks that may hold layouts that each question asks for."""
@@ -131,10 +137,14 @@ class BestFirst:
         return needed
 
     def _price(self, layouts: dict[str, Integers]) -> None:
-        for rows in _slices(len(layouts["tp"])):
+        for rows in _slices(len(layouts["tp"]), WHOLE):
             part = {name: column[rows] for name, column in layouts.items()}
             self.priced += len(part["tp"])
             self._keep(sweep(replace(self.space, blocks=part)))
+            if self.progress is not None and self.swept is not None:
+                name = self.space.case.target.name
+                self.progress.says(name, f"searching, {self.priced:,} layouts priced")
+                self.progress.knows(self.swept)
 
     def _keep(self, found: Swept) -> None:
         """Keeps the layouts that answer a question, of those known and those found."""
@@ -151,9 +161,8 @@ class BestFirst:
         self._most = [limit(question, swept) for question in self._asked]
 
 
-def _slices(count: int) -> Iterator[slice]:
-    """Rows in parts that are priced at once."""
-    return (slice(start, start + 4 * MOST) for start in range(0, count, 4 * MOST))
+def _slices(count: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + size) for start in range(0, count, size))
 
 
 def answers(swept: Swept, questions: Sequence[Question]) -> Space:

@@ -21,7 +21,8 @@ from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives
 #: Decisions of blocks, each level a finer cut of the last.
 LEVELS = (
     ("nodes", "tp", "pp", "cp", "micro_batch"),
-    ("ep", "etp", "recompute"),
+    ("ep", "etp"),
+    ("recompute",),
     ("zero", "offload"),
 )
 

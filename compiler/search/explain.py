@@ -11,11 +11,10 @@ from ...dsl.job import Constraint, Job
 from ..algebra import Mask
 from ..case import DEFAULT_RISK, LIKELY_TO_FIT
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
-from ..plan import OFFLOAD, RECOMPUTE
 from ..target import Predicate, Target
-from ..variables import ORDER
 from .best_first import empty, exists
 from .cp_sat_search import InfeasibleCore, infeasible_core
+from .layout_text import layout_text
 from .questions import any_of
 from .space import Space
 from .sweep import (
@@ -376,15 +375,3 @@ def _gain(name: str, without: float, best: float) -> list[str]:
         return [f"{name}: down to 0 without"]
     ratio = abs(best / without) if best > 0 else abs(without / best)
     return [f"{name}: {ratio:.2f}x better without"] if ratio > 1.005 else []
-
-
-def layout_text(layout: dict[str, int]) -> str:
-    """A layout in one line, neutral values left out."""
-    words = {"recompute": RECOMPUTE, "offload": OFFLOAD}
-    shown = [
-        name
-        for name in ORDER
-        if layout[name] not in (0, 1) or name in ("tp", "pp") or name in words
-    ]
-    values = {name: words[name][layout[name]] if name in words else layout[name] for name in shown}
-    return " · ".join(f"{name} {value}" for name, value in values.items() if value != "none")

@@ -58,7 +58,7 @@ def _measure(
     if name in ("step_time", "days", "tokens_per_second"):
         return totals.step_ns
     if name in ("mfu", "cost", "energy"):
-        return totals.step_ns if one_size else x.times(totals.step_ns, x.variable("gpus"))
+        return totals.step_ns if one_size else x.times(totals.step_ns, x.variable("nodes"))
     if name in ("memory", "risk"):
         return totals.memory_kib
     if name == "hfu":

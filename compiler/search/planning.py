@@ -18,6 +18,7 @@ from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
 from .doubt import doubt
 from .explain import binding, no_layout, too_large
+from .progress import Progress
 from .space import Space
 from .stage_placement import place
 from .sweep import Swept, objectives, runnable
@@ -38,28 +39,34 @@ def plan(job: Job, target: Target) -> Plan:
     return outcome
 
 
-def plan_all(job: Job, targets: Iterable[Target]) -> list[Plan | JobError]:
+def plan_all(
+    job: Job, targets: Iterable[Target], progress: Progress | None = None
+) -> list[Plan | JobError]:
     """The plan of each target, or why it has none. While the solver of one runs, the next is swept."""
-    return side_by_side(_outcome(job, target) for target in targets)
+    watched = progress or Progress(job.name)
+    return side_by_side(_outcome(job, target, watched) for target in targets)
 
 
-def _outcome(job: Job, target: Target) -> Steps[Plan | JobError]:
+def _outcome(job: Job, target: Target, progress: Progress) -> Steps[Plan | JobError]:
     try:
-        return (yield from _plan(job, target))
+        progress.says(target.name, "searching")
+        return (yield from _plan(job, target, progress))
     except MemoryError:
         return JobError([too_large(job, target)])
     except JobError as error:
         return error
+    finally:
+        progress.ends(target.name)
 
 
-def _plan(job: Job, target: Target) -> Steps[Plan]:
+def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     _refuse(job, target)
     case = Case(job, target)
-    swept, solution = yield from _solved(Space(case))
+    swept, solution = yield from _solved(Space(case), progress)
     if solution is None:
-        swept, solution = yield from _among_all(swept)
+        swept, solution = yield from _among_all(swept, progress)
     if solution is None:
-        raise JobError([no_layout(with_reasons(swept))])
+        raise JobError([no_layout(with_reasons(swept, progress))])
     chosen = measured_layouts.chosen(swept) or {name: solution.layout[name] for name in ORDER}
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
     others = [row for row in ranked if row != chosen]
@@ -77,19 +84,21 @@ def _plan(job: Job, target: Target) -> Steps[Plan]:
     )
 
 
-def _solved(space: Space) -> Steps[tuple[Swept, Solution | None]]:
-    swept = explored(space)
+def _solved(space: Space, progress: Progress) -> Steps[tuple[Swept, Solution | None]]:
+    swept = explored(space, progress)
+    progress.knows(swept)
     if not runnable(space.case, swept.prices).any():
         return swept, None
+    progress.says(space.case.target.name, "proving")
     solution = yield from solving(swept.space, swept.incumbent)
     return swept, _decided(swept, solution)
 
 
-def _among_all(candidates: Swept) -> Steps[tuple[Swept, Solution | None]]:
+def _among_all(candidates: Swept, progress: Progress) -> Steps[tuple[Swept, Solution | None]]:
     """The search of all values where no candidate satisfies the goal: what `estimate` prices is found. Where
     nothing does, the candidates explain it best, if the rules leave any."""
     space = candidates.explored.space if candidates.explored else candidates.space
-    swept, solution = yield from _solved(replace(space, wide=True))
+    swept, solution = yield from _solved(replace(space, wide=True), progress)
     explains = solution is not None or not candidates.space.size
     return (swept, solution) if explains else (candidates, None)
 
