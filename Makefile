@@ -3,11 +3,7 @@
 #   make demo        compile an example for every backend and print its plan
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions and choices on published runs
-<<<<<<< HEAD
-#   make fuzz        give the readers of launch files 100,000 hostile texts, and kill writers at each of their system calls
-=======
-#   make fuzz        give everything that parc reads or writes 100,000 hostile texts
->>>>>>> writers
+#   make fuzz        kill writers at each of their system calls, and give all that reads or writes 100,000 hostile texts
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make matrix      the tests on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
@@ -47,7 +43,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/published_scripts/compare.py --docs
 	$(BIN)/python benchmarks/trials.py --docs
 
-# The same inputs each time: 2,700 for each of 15 kinds of files that are read and 23 tests of what is written, and
+# The same inputs each time: 2,700 for each of 18 kinds of files that are read and 23 tests of what is written, and
 # 600 jobs whose scripts bash runs.
 fuzz: $(READY)
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py

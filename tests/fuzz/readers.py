@@ -17,6 +17,8 @@ from parc.calibrate.probe.rows import read_probe
 from parc.calibrate.trial_files import LISTED, logs_of
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job
+from parc.lint.accepted.baseline import load_baseline
+from parc.lint.accepted.exceptions import load_exceptions
 from parc.lint.facts.launched_job import LaunchedJob
 from parc.lint.fix import fixes
 from parc.lint.formats import FORMATS
@@ -155,6 +157,16 @@ _MEGATRON = (
     HEAD + "pretrain_gpt.py --num-layers 8 --hidden-size 64 --seq-length 64 --global-batch-size 8\n"
 )
 
+_YAML = (
+    "distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 3}\nnum_machines: 2\nnum_processes: 16\n",
+    "model: &m {tensor_model_parallel_size: 4, num_layers: 32}\ntrainer: {devices: 8, num_nodes: ${N:2}}\n",
+    "model_name_or_path: a/b\nper_device_train_batch_size: 2\ndeepspeed: z.json\nbf16: auto\n",
+)
+_EXCEPTIONS = (
+    '[[exception]]\nrule = "PAR645"\npath = "a/*.sh"\nreason = "so it is"\nuntil = 2027-01-01\n'
+)
+_BASELINE = json.dumps({"version": 1, "findings": [{"fingerprint": "0" * 64, "path": "a.sh"}]})
+
 READERS: Mapping[str, Reader] = {
     "job": Reader(given(*_JOBS), of_file("job.par", parc.load)),
     "import": Reader(
@@ -178,6 +190,9 @@ READERS: Mapping[str, Reader] = {
     "deepspeed": Reader(given(_DEEPSPEED), launch_file("ds_config.json")),
     "torchtitan": Reader(given(_TORCHTITAN), launch_file("train.toml")),
     "python": Reader(given(_PYTHON), launch_file("config_registry.py")),
+    "yaml": Reader(given(*_YAML), launch_file("config.yaml")),
+    "exceptions": Reader(given(_EXCEPTIONS), of_file("accepted.toml", load_exceptions)),
+    "baseline": Reader(given(_BASELINE), of_file("known.json", load_baseline)),
     "log": Reader(_logs, _log),
     "probe": Reader(_probe, of_file("rows.jsonl", lambda path: measured(read_probe(path)))),
     "trials": Reader(
