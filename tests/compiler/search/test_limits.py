@@ -102,7 +102,7 @@ def test_a_clash_that_is_not_proven_names_all_conditions(monkeypatch: pytest.Mon
 
 
 def test_too_many_layouts_for_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(space: object) -> None:
+    def fails(space: object, progress: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("parc.compiler.search.planning.explored", fails)
