@@ -85,12 +85,12 @@ CASES = {
         f"torchrun pretrain_gpt.py {MODEL}\n",
     ),
     "a guard against what nobody has given": (
-        "PAR395",
+        "PAR809",
         f"TP=3\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun pretrain_gpt.py {MODEL}\n",
         f"if [ $# -lt 1 ]; then exit 2; fi\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun a.py {MODEL}\n",
     ),
     "a guard against a file that the machine has": (
-        "PAR395",
+        "PAR809",
         f"TP=3\nif [ $TP -gt 2 ]; then exit 2; fi\ntorchrun pretrain_gpt.py {MODEL}\n",
         f"F=a.json\nif [ ! -f $F ]; then exit 2; fi\ntorchrun pretrain_gpt.py {MODEL}\n",
     ),
@@ -121,17 +121,17 @@ CASES = {
         _with_lr(f"deepspeed pretrain_gpt.py --deepspeed {MODEL} --deepspeed_config ds.json"),
     ),
     "one replica on one node, whichever it is": (
-        "PAR390",
+        "PAR106",
         f"torchrun --standalone --nproc_per_node $GPUS pretrain_gpt.py {MODEL} {DEGREES}\n",
         f"torchrun --nnodes $N --nproc_per_node $GPUS pretrain_gpt.py {MODEL} {DEGREES}\n",
     ),
     "a rack that is one node": (
-        "PAR390",
+        "PAR106",
         f"torchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
         f"# GB200 NVL72\ntorchrun --nproc_per_node 72 pretrain_gpt.py {MODEL}\n",
     ),
     "cores of Trainium are more": (
-        "PAR390",
+        "PAR106",
         f"torchrun --nproc_per_node 32 pretrain_gpt.py {MODEL}\n",
         f"export NEURON_CC_FLAGS=-O1\ntorchrun --nproc_per_node 32 pretrain_gpt.py {MODEL}\n",
     ),
@@ -152,15 +152,15 @@ CASES = {
         f"DATA=a\ntorchrun pretrain_gpt.py {MODEL} --data-path $DATA --fp16\n",
     ),
     "a file of the machine is not looked for": (
-        "PAR391", "source env.sh\ntorchrun a.py\n", "source ~/.bashrc\nsource /opt/env.sh\ntorchrun a.py\n",
+        "PAR806", "source env.sh\ntorchrun a.py\n", "source ~/.bashrc\nsource /opt/env.sh\ntorchrun a.py\n",
     ),
     "a log folder that is made": (
-        "PAR392",
+        "PAR661",
         HEADER + "#SBATCH --error=logs/%j\nsrun hostname\n",
         HEADER + "#SBATCH --error=/logs/%j\n#SBATCH --output=out/%j\nmkdir -p out\nsrun hostname\n",
     ),
     "a cluster without InfiniBand": (
-        "PAR393",
+        "PAR808",
         "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 2 --nproc_per_node 8 train.py\n",
         "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 1 --nproc_per_node 8 train.py\n",
     ),

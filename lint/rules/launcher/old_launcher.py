@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
-CODE = "PAR394"
+CODE = "PAR608"
 TITLE = "torch.distributed.launch is deprecated"
 SEVERITY = "info"
 SOURCE = "PyTorch 2.13 torch/distributed/launch.py"

@@ -18,7 +18,7 @@ from ...facts.launched_job import LaunchedJob
 from ...facts.nodes import has_gpus, most_gpus
 from ...finding import Complaint, Related
 
-CODE = "PAR390"
+CODE = "PAR106"
 TITLE = "more ranks on a node than any node has GPUs"
 SEVERITY = "error"
 SOURCE = "NVIDIA DGX-2 (16 GPUs) and GB200 NVL72 datasheets; NCCL: Duplicate GPU detected"

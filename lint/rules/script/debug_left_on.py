@@ -19,7 +19,7 @@ from ....reading.facts import text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
-CODE = "PAR393"
+CODE = "PAR808"
 TITLE = "a variable for debugging was left on"
 SEVERITY = "warning"
 SOURCE = (

@@ -28,7 +28,7 @@ from ....dsl.diagnostics import Severity
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
-CODE = "PAR395"
+CODE = "PAR809"
 TITLE = "a guard that ends the script"
 SEVERITY = "error"
 SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"

@@ -24,7 +24,7 @@ from ....reading.placeholders import IN_LINE
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
-CODE = "PAR391"
+CODE = "PAR806"
 TITLE = "a file that a script names and that is not there"
 SEVERITY = "info"
 SOURCE = "bash(1), SHELL BUILTIN COMMANDS: source"

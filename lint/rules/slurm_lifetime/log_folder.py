@@ -24,7 +24,7 @@ from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
-CODE = "PAR392"
+CODE = "PAR661"
 TITLE = "output in a folder that nothing makes"
 SEVERITY = "info"
 SOURCE = "measured with SLURM 22.05.8: Could not open stdout file"
