@@ -143,6 +143,15 @@ def added(x: Algebra[Value], values: Iterable[Value]) -> Value:
 BLOCK = 1 << 15
 
 
+def product(left: Integers | int, right: Integers | int) -> Integers:
+    """left * right, at most LIMIT in size."""
+    wide = np.multiply(left, right, dtype=np.float64)
+    exact = np.abs(wide) <= LIMIT
+    if np.all(exact):
+        return np.asarray(left * right)
+    return np.where(exact, left * np.where(exact, right, 0), np.where(wide > 0, LIMIT, -LIMIT))
+
+
 class Arrays:
     """The algebra of numpy columns. A term is evaluated once per distinct combination of its variables and
     then gathered by row."""
@@ -170,8 +179,7 @@ class Arrays:
     def times(self, left: Integers | int, right: Integers | int) -> Integers:
         if _top(left) * _top(right) <= LIMIT:
             return np.asarray(left * right)
-        exact = np.multiply(left, right, dtype=np.float64) <= LIMIT
-        return np.where(exact, np.multiply(left, np.where(exact, right, 0)), LIMIT)
+        return product(left, right)
 
     def over(self, value: Integers | int, divisor: Integers | int) -> Integers:
         return np.asarray(value // divisor)

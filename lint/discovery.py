@@ -51,10 +51,10 @@ class Left:
 
 def within(folder: str, left: Left) -> Iterator[str]:
     """The launch files below a folder, in order of their names; links to folders are not followed."""
-    ignores = _above(Path(folder).absolute())
+    above = _above(Path(folder).absolute())
+    ignores: dict[str, list[Left]] = {}
     for root, folders, names in os.walk(folder):
-        here = [*(each for each in ignores if _below(root, each.root)), *_own(Path(root))]
-        ignores = [*(each for each in ignores if each not in here), *here]
+        here = ignores[root] = [*ignores.get(os.path.dirname(root), above), *_own(Path(root))]
         kept = (name for name in folders if name not in _SKIPPED_FOLDERS)
         folders[:] = sorted(
             each for each in kept if not _out(os.path.join(root, each, ""), here, left)
@@ -107,10 +107,6 @@ def _own(folder: Path) -> list[Left]:
     except (OSError, ValueError):
         return []
     return [Left(folder.absolute(), tuple(lines))]
-
-
-def _below(path: str, root: Path) -> bool:
-    return Path(path).absolute().is_relative_to(root)
 
 
 def is_launch_file(path: str) -> bool:

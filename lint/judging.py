@@ -76,6 +76,11 @@ def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]
     return [replace(each, findings=own) for each, own in zip(judged, kept, strict=True)]
 
 
+def findings(judged: Iterable[Judged]) -> list[Finding]:
+    """Those of all jobs, in their order."""
+    return [found for each in judged for found in each.findings]
+
+
 def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     versions = {**_written(config), **options.versions}
     launch = LaunchedJob(

@@ -55,12 +55,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Unread:
-    """Something that a reader met and could not follow, and why."""
+    """Something that a reader met and could not follow, and why; `missing` where a file is not there."""
 
     reason: str
     path: str
     line: int
     column: int = 1
+    missing: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from .bash.script import Folder, locate
 from .bash.shell import text_key
 from .bash.source import PlacedText, file_source, text_source
-from .bash.values import Text
+from .bash.values import Text, Word
+from .facts import Unread
 from .launchers import Started
 
 
@@ -17,6 +18,12 @@ class NamedFile:
     source: PlacedText
     path: str
     text: str | None
+
+
+def missing(what: str, named: Word) -> Unread:
+    """That a file is not there, at the word that names it."""
+    reason = f"the {what} is not here to be read"
+    return Unread(reason, named.path, named.line, named.column, missing=True)
 
 
 def named_file(

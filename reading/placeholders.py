@@ -16,7 +16,7 @@ ANGLES = rf"<{_INSIDE}>"
 _ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
 _CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
 _BRACES = r"\{[ ][A-Za-z][\w -]{0,40}[ ]\}"
-_NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|CHANGE_?THIS|CHANGE_?ME|PATH_TO_[A-Z_]+|FIXME"
+_NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|(?:CHANGE|FIX)_?(?:THIS|ME)|PATH_TO_[A-Z_]+"
 _YOUR = r"[Yy]our(?: [\w./-]+)+"
 _WHOLE = re.compile(
     rf"{ANGLES}|{_CAPITALS}|{_BRACES}|{_YOUR}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*"

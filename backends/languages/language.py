@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ...dsl.syntax.quoting import UNWRITABLE
 
@@ -18,8 +19,8 @@ class Written(str):
     __slots__ = ()
 
 
-#: A kind of text that is inserted as it is, if any, and what writes all else.
-Writer = tuple[type[Written] | None, Callable[[str], Written] | Callable[[object], Written]]
+#: A kind of text that is inserted as it is, and what writes any other value; without one what writes texts.
+Writer = tuple[type[Written] | None, Callable[[Any], Written]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Language:
         kept, writer = self.writers[place]
         if kept is not None and isinstance(value, kept):
             return value
-        return writer(value if kept else plain_text(value))  # type: ignore[arg-type]
+        return writer(value if kept else plain_text(value))
 
 
 def plain_text(value: object) -> str:

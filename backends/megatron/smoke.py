@@ -10,6 +10,7 @@ from pathlib import Path
 from ...dsl.job import Job
 from ...dsl.settings import Data
 from ..capability import capability
+from ..observation import QUIET
 from ..smoke_run import Interpreter, SmokeRun
 from ..smoke_text import LENGTH, TEXTS, write_tokens
 from .data import names_data
@@ -36,7 +37,7 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
     options = options_of(job)
     documents = folder / "documents"
     write_documents(documents)
-    changed = {
+    changed: dict[str, object] = {
         "path": os.environ.get(ROOT, options.path),
         "data": Data(parts=((str(documents), 1.0),)),
         "train_data": None,
@@ -47,12 +48,7 @@ def settings(job: Job, folder: Path, gpus: bool) -> Options:
         "split": "1,0,0",
         "tokenizer": None,
         "checkpoints": str(folder / "checkpoints"),
-        "log_interval": 1,
-        "eval_iters": 0,
-        "tensorboard": None,
-        "wandb": None,
-        "profile_start": None,
-        "profile_stop": None,
+        **QUIET,
         "extra": {name: value for name, value in options.extra.items() if not names_data(name)},
         # FlashAttention takes no heads as small as these.
         "attention_kernel": "cudnn",

@@ -163,12 +163,12 @@ def _print(arguments: Namespace, judged: list[Judged]) -> None:
 
 def _write_baseline(path: Path, judged: list[Judged]) -> int:
     from parc.lint.accepted.baseline import baseline_text, is_baseline
-    from parc.lint.accepted.said import unique
     from parc.lint.formats.text import counted
+    from parc.lint.judging import findings
 
     from ..writing.single_file import refuse, replace
 
-    found = unique(judged)
+    found = findings(judged)
     refuse(path, is_baseline, force=False)
     replace(path, baseline_text(found))
     print_text(

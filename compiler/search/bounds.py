@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from ..algebra import Integers, Mask
+from ..case import Case
 from ..interval import interval
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
@@ -54,14 +55,19 @@ def least(space: Space, blocks: Mapping[str, Integers]) -> Least:
     return Least(*found)
 
 
-def may_run(space: Space, bounds: Least) -> Mask:
-    """Which blocks may hold a layout that fits into memory and ends a step in time."""
-    case = space.case
-    return (
-        (bounds.memory_kib <= capacity_kib(case))
-        & (bounds.host_kib <= host_capacity_kib(case))
-        & (bounds.step_ns <= longest_step_ns(case))
-    )
+def within(
+    case: Case, least: Least, gpu: bool = True, host: bool = True, time: bool = True
+) -> Mask:
+    """Which layouts, or blocks of them, may fit into a GPU's and the host's memory and end a step in time, of
+    which `gpu`, `host` and `time` ask for some."""
+    mask = np.ones(len(least.step_ns), dtype=bool)
+    for asked, value, most in (
+        (gpu, least.memory_kib, capacity_kib(case)),
+        (host, least.host_kib, host_capacity_kib(case)),
+        (time, least.step_ns, longest_step_ns(case)),
+    ):
+        mask &= (value <= most) | (not asked)
+    return mask
 
 
 def narrowed(space: Space, most: int) -> Space:
@@ -70,5 +76,5 @@ def narrowed(space: Space, most: int) -> Space:
     for names in LEVELS:
         blocks = space.extend(blocks, names)
         bounds = least(space, blocks)
-        blocks = rows_of(blocks, may_run(space, bounds) & (bounds.score <= most))
+        blocks = rows_of(blocks, within(space.case, bounds) & (bounds.score <= most))
     return replace(space, blocks=blocks)

@@ -16,13 +16,10 @@ from .. import risk
 from ..algebra import Array, Integers, Mask
 from ..case import LIKELY_TO_FIT, Case
 from ..pricing.quantities import INVERSE, per_step
-from .bounds import Least
+from .bounds import Least, within
 from .goal_constraints import FLIPPED
 from .sweep import (
     Swept,
-    capacity_kib,
-    host_capacity_kib,
-    longest_step_ns,
     objectives,
     satisfied,
     score,
@@ -55,27 +52,15 @@ class Question:
     def met(self, swept: Swept) -> Mask:
         """Which layouts are asked for."""
         prices = swept.prices
-        limits = self._within(
-            swept.space.case,
-            Least(prices.step_ns, prices.step_ns, prices.memory_kib, prices.host_kib),
-        )
+        least = Least(prices.step_ns, prices.step_ns, prices.memory_kib, prices.host_kib)
+        limits = within(swept.space.case, least, self.gpu, self.host, self.time)
         hard = [satisfied(each, swept.values) for each in self.constraints]
         return np.broadcast_to(reduce(np.logical_and, hard, limits), prices.step_ns.shape)
 
     def may_be_met(self, block: BlockBounds) -> Mask:
         """Which blocks may hold a layout that is asked for."""
-        limits = self._within(block.case, block.least)
+        limits = within(block.case, block.least, self.gpu, self.host, self.time)
         return reduce(np.logical_and, map(block.may_satisfy, self.constraints), limits)
-
-    def _within(self, case: Case, least: Least) -> Mask:
-        mask = np.ones(len(least.step_ns), dtype=bool)
-        for asked, value, most in (
-            (self.gpu, least.memory_kib, capacity_kib(case)),
-            (self.host, least.host_kib, host_capacity_kib(case)),
-            (self.time, least.step_ns, longest_step_ns(case)),
-        ):
-            mask &= (value <= most) | (not asked)
-        return mask
 
 
 def of_plan(case: Case) -> list[Question]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ..algebra import BLOCK, LIMIT, Arrays, Integers, Term
+from ..algebra import BLOCK, LIMIT, Arrays, Integers, Term, product
 from ..interval import Range, interval
 from ..target import holds
 from ..variables import DERIVED, ORDER
@@ -66,11 +66,11 @@ class Ranges:
     def times(self, left: Range | int, right: Range | int) -> Range:
         left, right = interval(left), interval(right)
         if left.exact and right.exact:
-            one = _product(left.low, right.low)
+            one = product(left.low, right.low)
             return Range(one, one)
         if left.low.min(initial=0) >= 0 and right.low.min(initial=0) >= 0:
-            return Range(_product(left.low, right.low), _product(left.high, right.high))
-        ends = [_product(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+            return Range(product(left.low, right.low), product(left.high, right.high))
+        ends = [product(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
         return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
     def over(self, value: Range | int, divisor: Range | int) -> Range:
@@ -174,15 +174,6 @@ def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[lis
             known |= dict.fromkeys(below)
             free |= dict.fromkeys(above)
     return list(known), list(free)
-
-
-def _product(left: Integers, right: Integers) -> Integers:
-    """left * right, at most LIMIT in size."""
-    wide = np.multiply(left, right, dtype=np.float64)
-    exact = np.abs(wide) <= LIMIT
-    if np.all(exact):
-        return np.asarray(left * right)
-    return np.where(exact, left * np.where(exact, right, 0), np.where(wide > 0, LIMIT, -LIMIT))
 
 
 def _maximum(columns: Sequence[Integers]) -> Integers:

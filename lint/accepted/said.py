@@ -1,19 +1,18 @@
 """Judged jobs -> the same with the findings that are left to say: those that nobody has accepted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from ..finding import Finding
-from ..judging import Judged, LintOptions
+from ..judging import Judged, LintOptions, findings
 from .baseline import new
 from .exceptions import excused
 
 
 def said(judged: Sequence[Judged], options: LintOptions, today: date | None = None) -> list[Judged]:
-    """Findings that no exception covers and that the baseline does not have; a finding that several jobs
-    share counts once. What is to be said of the exceptions stands with the first job."""
-    found = unique(judged)
+    """Findings that no exception covers and that the baseline does not have. What is to be said of the
+    exceptions stands with the first job."""
+    found = findings(judged)
     paths = [path for each in judged for path in each.config.texts]
     left, told = excused(found, options.exceptions, paths, today or date.today())
     if options.baseline is not None:
@@ -26,8 +25,3 @@ def said(judged: Sequence[Judged], options: LintOptions, today: date | None = No
     if told and result:
         result[0] = replace(result[0], findings=(*result[0].findings, *told))
     return result
-
-
-def unique(judged: Iterable[Judged]) -> list[Finding]:
-    """The findings of all jobs; a file that several jobs share is complained of once."""
-    return list(dict.fromkeys(found for each in judged for found in each.findings))

@@ -56,6 +56,13 @@ class Batch:
         found = self.get(*names)
         return found.value if found else None
 
+    def output_folders(self, *names: str) -> Iterator[tuple[Directive, str]]:
+        """The directives of these names whose file is in a folder, with that folder as it is written."""
+        for given in map(self.get, names):
+            folder = (given.value or "").rpartition("/")[0] if given else ""
+            if given and folder:
+                yield given, folder
+
     def get(self, *names: str) -> Directive | None:
         return next((self.directives[name] for name in names if name in self.directives), None)
 

@@ -41,9 +41,13 @@ class LaunchedJob:
 
     @property
     def megatron(self) -> bool:
-        """Megatron-LM itself, not its DeepSpeed fork, nor ms-swift, which parses options in its own way."""
-        others = ("deepspeed", "swift")
-        return self.framework == "megatron" and not any(word in self.kind for word in others)
+        """Megatron-LM itself, not its DeepSpeed fork."""
+        return self.parsed_by_megatron and "deepspeed" not in self.kind
+
+    @property
+    def parsed_by_megatron(self) -> bool:
+        """Whether a parser of Megatron-LM or of a fork reads the options; ms-swift has one of its own."""
+        return self.framework == "megatron" and "swift" not in self.kind
 
     @property
     def trains(self) -> bool:

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 
-from ..accepted.said import unique
 from ..finding import Finding
-from ..judging import Judged
+from ..judging import Judged, findings
 from .text import position, summary
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def github(judged: Sequence[Judged]) -> str:
-    return "\n".join([*(_command(found) for found in unique(judged)), summary(judged)])
+    return "\n".join([*(_command(found) for found in findings(judged)), summary(judged)])
 
 
 def _command(found: Finding) -> str:

@@ -6,16 +6,15 @@ from typing import Any
 
 from ...dsl.diagnostics import Note
 from ...reading.facts import Fact, Unknown
-from ..accepted.said import unique
 from ..finding import Finding
-from ..judging import Judged
+from ..judging import Judged, findings
 from .text import position
 
 
 def as_json(judged: Sequence[Judged]) -> str:
     value = {
         "files": [_file(each) for each in judged],
-        "findings": [_finding(found) for found in unique(judged)],
+        "findings": [_finding(found) for found in findings(judged)],
     }
     return json.dumps(value, indent=2, ensure_ascii=False)
 

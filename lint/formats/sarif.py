@@ -10,9 +10,8 @@ from urllib.parse import quote
 from ...dsl.diagnostics import Note, Span
 from ...reading.facts import Unknown
 from ..accepted.baseline import fingerprint
-from ..accepted.said import unique
 from ..finding import Finding
-from ..judging import Judged
+from ..judging import Judged, findings
 from ..rule_page import page
 from ..rules import RULES
 from .text import position
@@ -22,7 +21,7 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def sarif(judged: Sequence[Judged]) -> str:
-    found = unique(judged)
+    found = findings(judged)
     codes = sorted({each.code for each in found})
     run = {
         "tool": {"driver": _driver(codes)},

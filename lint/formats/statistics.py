@@ -4,9 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from ..accepted.said import unique
 from ..finding import Finding
-from ..judging import Judged
+from ..judging import Judged, findings
 
 
 def statistics(judged: Sequence[Judged]) -> str:
@@ -30,7 +29,7 @@ def statistics_json(judged: Sequence[Judged]) -> str:
 
 def _rows(judged: Sequence[Judged]) -> list[dict[str, str | int]]:
     found: dict[tuple[str, str], list[Finding]] = {}
-    for each in unique(judged):
+    for each in findings(judged):
         found.setdefault((each.code, each.name), []).append(each)
     counts = Counter({rule: len(those) for rule, those in found.items()})
     return [

@@ -4,21 +4,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...dsl.diagnostics import render
-from ..accepted.said import unique
 from ..finding import Finding
-from ..judging import SEVERITIES, Judged
+from ..judging import SEVERITIES, Judged, findings
 
 #: From so many findings on, those rules are named that speak most often, and how many.
 MANY, SHOWN = 10, 3
 
 
 def text(judged: Sequence[Judged]) -> str:
-    blocks = [render(found.diagnostic) for found in unique(judged)]
+    blocks = [render(found.diagnostic) for found in findings(judged)]
     return "\n\n".join([*blocks, *causes(judged), summary(judged)])
 
 
 def concise(judged: Sequence[Judged]) -> str:
-    lines = [_line(found) for found in unique(judged)]
+    lines = [_line(found) for found in findings(judged)]
     return "\n".join([*lines, *causes(judged), summary(judged)])
 
 
@@ -30,7 +29,7 @@ def _line(found: Finding) -> str:
 
 def causes(judged: Sequence[Judged]) -> list[str]:
     """`most often: 47 × PAR647 output-folder, 33 × PAR604 ...`, where there are many findings."""
-    found = unique(judged)
+    found = findings(judged)
     rules = Counter(f"{each.code} {each.name}" for each in found)
     if len(found) < MANY or len(rules) == len(found):
         return []
@@ -45,7 +44,7 @@ def position(found: Finding) -> tuple[str, int, int]:
 
 def summary(judged: Sequence[Judged]) -> str:
     """`2 errors, 1 warning; 41 of 43 facts known, 3 rules skipped`."""
-    counts = Counter(found.severity for found in unique(judged))
+    counts = Counter(found.severity for found in findings(judged))
     counted_levels = [counted(counts[name], name) for name in reversed(SEVERITIES) if counts[name]]
     facts = sum(len(each.config.facts) for each in judged)
     known = sum(each.known for each in judged)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parc.__main__ import main
-from tests.support.calibrate_command import Calibrate, Ran
+from tests.support.calibrate_command import Calibrate, Calibrated
 from tests.support.simulated_logs import JOB
 
 
@@ -19,7 +19,7 @@ def calibrate(
     monkeypatch.chdir(tmp_path)
     Path("job.par").write_text(JOB)
 
-    def call(*arguments: str, job: str = "job.par", output: str = "site.par") -> Ran:
+    def call(*arguments: str, job: str = "job.par", output: str = "site.par") -> Calibrated:
         try:
             code = main(["calibrate", *arguments, "--job", job, "-o", output])
         except SystemExit as stop:
@@ -27,6 +27,6 @@ def calibrate(
         captured = capfd.readouterr()
         assert "Traceback" not in captured.err
         assert not list(Path().glob(".parc-*"))
-        return Ran(code, captured.out, captured.err)
+        return Calibrated(code, captured.out, captured.err)
 
     return call

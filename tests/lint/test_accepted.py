@@ -62,10 +62,10 @@ def test_exceptions_hide_end_and_idle(capsys: Captured, monkeypatch: pytest.Monk
 
 
 def judging_findings(path: str) -> list[Finding]:
-    from parc.lint.accepted.said import unique
+    from parc.lint.judging import findings as said
     from parc.lint.run import lint_paths
 
-    return unique(lint_paths(path, LintOptions(select=(WORLD,)), {}))
+    return said(lint_paths(path, LintOptions(select=(WORLD,)), {}))
 
 
 def test_exceptions_of_the_settings_are_read_beside_them(capsys: Captured) -> None:

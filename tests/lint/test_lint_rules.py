@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from parc.__main__ import main
-from parc.lint.rule import HEADINGS, Rule
+from parc.lint.rule import FIRST, HEADINGS, Rule
 from parc.lint.rule_page import index, page
 from parc.lint.rules import FAMILIES, RULES
 from tests.support.command_line import without_library_lines
@@ -114,3 +114,9 @@ def test_every_family_is_listed() -> None:
 def test_codes_and_names_are_unique() -> None:
     assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
     assert [rule.code for rule in RULES] == sorted(rule.code for rule in RULES)
+
+
+def test_a_rule_says_in_which_set_it_first_speaks() -> None:
+    """Rules without `SINCE` are those of the first set, which is as it was."""
+    first = (CASES.parent / f"rules_{FIRST}.txt").read_text().split()
+    assert [rule.code for rule in RULES if rule.since == FIRST] == first

@@ -247,7 +247,8 @@ def test_the_report_as_json_and_the_files_that_are_kept(
     assert re.search(r"loss falls from 5\.900", made["verdict"])
 
 
-def test_the_path_of_a_python_is_no_code(tmp_path: Path) -> None:
+def test_the_path_of_a_python_is_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     odd = tmp_path / 'it\'s "$(touch pwned)" `touch pwned`'
     odd.mkdir()
     outcome = trained(odd, keep=tmp_path / "kept")

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.ran import Ran
 
-class Ran:
-    def __init__(self, code: int, out: str, err: str):
-        self.code, self.out, self.err = code, out, err
 
-    @property
-    def json(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(self.out)
-        return document
-
+class Calibrated(Ran):
     def parameter(self, name: str) -> dict[str, Any]:
         return next(each for each in self.json["parameters"] if each["name"] == name)
 
@@ -28,4 +21,4 @@ class Ran:
         return float(found[0])
 
 
-Calibrate = Callable[..., Ran]
+Calibrate = Callable[..., Calibrated]

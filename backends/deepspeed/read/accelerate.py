@@ -15,7 +15,7 @@ from ....reading.bash.script import Folder
 from ....reading.bash.values import Word
 from ....reading.facts import Fact, LaunchConfig, Setting, Unread, Value
 from ....reading.launchers import Started
-from ....reading.named_files import named_file
+from ....reading.named_files import missing, named_file
 from ....reading.yaml_settings import Scalar, yaml_scalars
 
 CONFIG = "--config-file"
@@ -65,8 +65,7 @@ def accelerate(launch: Started, texts: Mapping[str, str], folder: Folder) -> Acc
     place = given.place(CONFIG)
     there = named_file(launch, place.pieces, texts, folder)
     if there is None or there.text is None:
-        reason = "accelerate's configuration is not here to be read"
-        return Accelerate(unread=(Unread(reason, place.path, place.line, place.column),))
+        return Accelerate(unread=(missing("configuration of accelerate", place),))
     try:
         scalars = yaml_scalars(there.path, there.text)
     except ValueError as error:

@@ -9,7 +9,7 @@ from ....reading.bash.values import Word
 from ....reading.command_options import CommandOptions, spelled
 from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
-from ....reading.named_files import NamedFile, named_file
+from ....reading.named_files import NamedFile, missing, named_file
 from ..releases import top_keys
 from . import settings
 from .accelerate import Accelerate, accelerate, shape, stated
@@ -102,8 +102,7 @@ def _config_place(launch: Started, given: CommandOptions, configured: Accelerate
 def _table(there: NamedFile | None, place: Word, unread: list[Unread]) -> Table | None:
     """The config, or why it is not read among `unread`."""
     if there is None:
-        reason = "the DeepSpeed config is not here to be read"
-        unread.append(Unread(reason, place.path, place.line, place.column))
+        unread.append(missing("DeepSpeed config", place))
         return None
     try:
         return document(there.source)

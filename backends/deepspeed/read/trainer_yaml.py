@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ....reading.bash.source import file_source
 from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ....reading.named_files import missing
 from ....reading.yaml_settings import Scalar, yaml_scalars
 from . import settings
 from .document import NotADocument, Table, document
@@ -52,12 +53,11 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
 
 def _linked(config: LaunchConfig, named: Scalar, texts: Mapping[str, str]) -> LaunchConfig:
     """With what the DeepSpeed config says, where it is among the files."""
-    place = (named.path, named.line, named.column)
     there = _found(named, texts)
     unread: tuple[Unread, ...] = ()
     table: Table | None = None
     if there is None:
-        unread = (Unread("the DeepSpeed config is not here to be read", *place),)
+        unread = (missing("DeepSpeed config", named.word),)
     else:
         try:
             table = document(file_source(there, texts[there]))

@@ -9,7 +9,7 @@ from ....reading.bash.values import Piece, Word
 from ....reading.command_options import CommandOptions
 from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
 from ....reading.launchers import Started
-from ....reading.named_files import named_file
+from ....reading.named_files import missing, named_file
 from ....reading.programs import trains
 from ...deepspeed.read import settings
 from ...deepspeed.read.document import NotADocument, Table, document
@@ -69,15 +69,11 @@ def config(
     word = given.place(name)
     there = named_file(launch, word.pieces, texts, folder)
     if there is None:
-        return (None, "", None), (_unread(word, "the DeepSpeed config is not here to be read"),)
+        return (None, "", None), (missing("DeepSpeed config", word),)
     try:
         return (document(there.source), there.path, there.text), ()
     except NotADocument as error:
         return (None, there.path, there.text), (Unread(str(error), *error.place),)
-
-
-def _unread(word: Word, reason: str) -> Unread:
-    return Unread(reason, word.path, word.line, word.column)
 
 
 def said(path: str, table: Table) -> DeepSpeed:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ....reading.bash.values import Piece, Word
 from ....reading.command_options import CommandOption, CommandOptions, spelled
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
+from ....reading.facts import Fact, LaunchConfig, Unknown, Unread
 from ....reading.yaml_settings import Scalar, yaml_scalars
 from . import arguments, spelling
 from .commands import NO_CONFIG
@@ -48,6 +48,13 @@ _PRECISIONS = {"bf16": "--bf16", "bfloat16": "--bf16", "16": "--fp16", "fp16": "
 _PRESET = Unknown("a file that is merged with this one may say it")
 
 
+class Merged(CommandOptions):
+    """The keys of a file that others complete: what is not given is unknown."""
+
+    def absent(self, *names: str) -> Unknown:
+        return _PRESET
+
+
 def is_config(text: str) -> bool:
     return TELLING.search(text) is not None
 
@@ -75,7 +82,6 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
 def _facts(path: str, scalars: list[Scalar]) -> Iterator[Fact]:
     given = _given(path, scalars)
     found = [*_shape(scalars), *arguments.facts(given, NO_CONFIG)]
-    found = [(name, _without_default(value), place) for name, value, place in found]
     stage = next((each for each in scalars if each.name.endswith("zero_optimization.stage")), None)
     if stage is not None and isinstance(stage.value, int):
         found = [item for item in found if item[0] != "zero"]
@@ -109,14 +115,6 @@ def _decided(
         yield name, value, place
 
 
-def _without_default(value: Value | Unknown) -> Value | Unknown:
-    return (
-        _PRESET
-        if isinstance(value, Unknown) and "may be among the arguments" in value.reason
-        else value
-    )
-
-
 def _given(path: str, scalars: Iterable[Scalar]) -> CommandOptions:
     """The keys as options of a command; one that is written twice with different values is unknown."""
     options: dict[str, CommandOption] = {}
@@ -126,13 +124,9 @@ def _given(path: str, scalars: Iterable[Scalar]) -> CommandOptions:
             if other is not None and _texts(other) != _texts(option):
                 option = _unclear(option, "it is written twice, with different values")
             options[option.name] = option
-    start = Word((Piece("", path, 1, 1),))
-    return CommandOptions(
-        spelled(CommandOptions(options, start, (), tuple(options.values())), spelling.NAMES).values,
-        start,
-        (_PRESET,),
-        tuple(options.values()),
-    )
+    start, every = Word((Piece("", path, 1, 1),)), tuple(options.values())
+    renamed = spelled(CommandOptions(options, start, (), every), spelling.NAMES)
+    return Merged(renamed.values, start, (), every)
 
 
 def _options(scalar: Scalar) -> Iterator[CommandOption]:

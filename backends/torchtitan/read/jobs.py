@@ -9,7 +9,7 @@ from ....reading.bash.values import Word
 from ....reading.command_options import CommandOptions
 from ....reading.facts import Fact, LaunchConfig, Setting, Unknown, Unread, Value
 from ....reading.launchers import Started
-from ....reading.named_files import named_file
+from ....reading.named_files import missing, named_file
 from . import python_config, python_sources
 from .facts import Reader
 from .sources import Launch, Place, Registered, Settings, registered, settings_of
@@ -187,9 +187,7 @@ def _settings(
     word = option.values[0]
     there = named_file(launch, word.pieces, texts, folder)
     if there is None:
-        return Unread(
-            "the torchtitan config is not here to be read", word.path, word.line, word.column
-        )
+        return missing("torchtitan config", word)
     try:
         text = there.text if there.text is not None else there.source.text
         return settings_of(there.path, text), {there.path: text} if there.text is not None else {}
@@ -221,9 +219,7 @@ def _module(
                 return Unread(f"it is no Python: {error}", there.path, 1)
             if function in found:
                 return found[function], {there.path: there.text}
-    return Unread(
-        f"the config `{function}` of `{module}` is not here to be read", command.path, command.line
-    )
+    return missing(f"config `{function}` of `{module}`", command)
 
 
 def _place(word: Word) -> Place:

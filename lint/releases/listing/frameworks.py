@@ -16,6 +16,9 @@ _DEEPSPEED_READERS = re.compile(
     r"(?:\w+/)*(?:\w*config\w*|constants|utils|elasticity)\.py"
 )
 _DEEPSPEED_CONFIG = "deepspeed/runtime/config.py"
+#: Modules beside it that have a section of their own, and what they say of it.
+_DEEPSPEED_BESIDE = re.compile(r"deepspeed/runtime/\w+\.py")
+_DEEPSPEED_SECTION = re.compile(r"^def get_\w*config\(|\(DeepSpeedConfigModel\):", re.MULTILINE)
 #: Where torchtitan says what its configuration holds: since 0.2, 0.1, and before.
 _TORCHTITAN = ("torchtitan/config/job_config.py", "torchtitan/config_manager.py")
 
@@ -27,10 +30,12 @@ def megatron(code: SourceCode) -> list[Row]:
 
 
 def deepspeed(code: SourceCode) -> list[Row]:
-    paths = sorted(
-        (path for path in code.paths if _DEEPSPEED_READERS.fullmatch(path)),
-        key=lambda path: path != _DEEPSPEED_CONFIG,
-    )
+    found = [path for path in code.paths if _DEEPSPEED_READERS.fullmatch(path)]
+    beside = (path for path in code.paths if _DEEPSPEED_BESIDE.fullmatch(path))
+    found += [
+        path for path in beside if path not in found and _DEEPSPEED_SECTION.search(code.text(path))
+    ]
+    paths = sorted(found, key=lambda path: path != _DEEPSPEED_CONFIG)
     return keys({path: code.text(path) for path in paths})
 
 

@@ -70,7 +70,7 @@ Forms: TypeAlias = tuple[ReleasedOption, ...]
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    if launch.framework != "megatron" or "swift" in launch.kind:
+    if not launch.parsed_by_megatron:
         return
     release = launch.release("megatron")
     for setting in launch.all("argument"):

@@ -29,7 +29,6 @@ TITLE = "a file that a script names and that is not there"
 SEVERITY = "info"
 SOURCE = "bash(1), SHELL BUILTIN COMMANDS: source"
 
-_MISSING = re.compile(r"(?:is not (?:t)?here to be read)$")
 #: Files of a user or a machine: nobody has them beside the script.
 _ELSEWHERE = re.compile(r"[~$]|^/|\.\.\.|bashrc|profile|activate|conda")
 
@@ -37,7 +36,7 @@ _ELSEWHERE = re.compile(r"[~$]|^/|\.\.\.|bashrc|profile|activate|conda")
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for unread in launch.config.unread:
         name = re.search(r"`([^`]*)`", unread.reason)
-        if not _MISSING.search(unread.reason) or (name and _ELSEWHERE.search(name[1])):
+        if not unread.missing or (name and _ELSEWHERE.search(name[1])):
             continue
         place = _word(launch, unread)
         if place is not None:

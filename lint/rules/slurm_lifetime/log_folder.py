@@ -37,10 +37,8 @@ _ELSEWHERE = re.compile(r"^[/~$]|%|^\.\.?$")
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = "\n".join(launch.config.texts.values())
     for batch in batches(launch):
-        for name in ("output", "error"):
-            given = batch.get(name)
-            folder = (given.value or "").rpartition("/")[0] if given else ""
-            if not given or not folder or _ELSEWHERE.search(folder):
+        for given, folder in batch.output_folders("output", "error"):
+            if _ELSEWHERE.search(folder):
                 continue
             last = folder.rpartition("/")[2]
             if not re.search(rf"\bmkdir\b.*{re.escape(last)}", texts):

@@ -43,14 +43,11 @@ def _submits_itself(batch: Batch, made: int) -> bool:
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        given = batch.get("output")
-        folder = (given.value or "").rpartition("/")[0] if given else ""
-        if not given or not folder or "%" in folder:
-            continue
-        made = batch.commands(
-            rf"\bmkdir\b.*(?<![\w/.-])(?:\./)?{re.escape(folder.removeprefix('./'))}/?(?=[\s;\"']|$)"
-        )
-        if made and not _submits_itself(batch, made[-1][0]):
+        for given, folder in batch.output_folders("output"):
+            plain = re.escape(folder.removeprefix("./"))
+            made = batch.commands(rf"\bmkdir\b.*(?<![\w/.-])(?:\./)?{plain}/?(?=[\s;\"']|$)")
+            if "%" in folder or not made or _submits_itself(batch, made[-1][0]):
+                continue
             related = (Related("created here", batch.place(made[0][0])),)
             message = f"SLURM opens {given.value} before the script creates {folder}"
             yield Complaint(message, given.place, related, "create the folder before sbatch")

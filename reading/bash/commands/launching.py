@@ -236,7 +236,7 @@ def _follow(shell: Shell, script: Word, arguments: Sequence[Word]) -> bool:
     shown = script.text if isinstance(script.text, str) else f"...{script.tail}"
     place = (script.path, script.line, script.column)
     if found is None or shell.depth > 3 * DEEPEST:
-        shell.world.note(f"`{shown}` is started, and is not there to be read", place)
+        shell.world.note(f"`{shown}` is started, and is not there to be read", place, True)
         return False
     path, text = found
     if path in shell.scripts:

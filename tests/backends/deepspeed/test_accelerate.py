@@ -89,7 +89,7 @@ def test_a_yaml_that_is_not_read_is_said() -> None:
     texts = {"run.sh": COMMAND.format(launcher="", own=own), "ds.json": JSON}
     (found,) = read_jobs(texts)
     assert [each.reason for each in found.unread] == [
-        "accelerate's configuration is not here to be read"
+        "the configuration of accelerate is not here to be read"
     ]
     assert facts(found)["gpus"] == "?"
 

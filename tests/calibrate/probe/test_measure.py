@@ -23,6 +23,7 @@ from parc.calibrate.probe.program.ranks import Failed
 from parc.calibrate.probe.program.run import earlier
 from parc.dsl import std_cluster, std_gpu
 from tests.support import simulated_probe
+from tests.support.ran import Ran
 from tests.support.simulated_probe import TRUE, dgx, machine, record, rows, write
 
 JOB = """
@@ -32,16 +33,6 @@ cluster c from site { nodes = 4 }
 train { seq_len = 4096; global_batch = 256; steps = 100 }
 target megatron { data = synthetic }
 """
-
-
-class Ran:
-    def __init__(self, code: int, out: str, err: str):
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(self.out)
-        return document
 
 
 Measure = Callable[..., Ran]
