@@ -46,12 +46,19 @@ MAX_ERRORS = 10
 
 def parse(source: Source, start: int = 0, end: int | None = None) -> tuple[File, list[Diagnostic]]:
     """The tree of a text, or of a stretch of it, and its syntax errors; broken statements are left out."""
+    return with_tokens(source, start, end)[:2]
+
+
+def with_tokens(
+    source: Source, start: int = 0, end: int | None = None
+) -> tuple[File, list[Diagnostic], Tree[Token] | None]:
+    """The same, and Lark's tree, which has every token but comments; its places count from `start`."""
     end = len(source.text) if end is None else end
     report = Report()
     tree = _tree(source, start, source.text[start:end], report)
     statements = _Builder(source, start, report).transform(tree) if tree is not None else ()
     shallow = tuple(statement for statement in statements if _shallow(statement, report))
-    return File(source, shallow), report.diagnostics
+    return File(source, shallow), report.diagnostics, tree
 
 
 def _tree(source: Source, start: int, text: str, report: Report) -> Tree[Token] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import parc
 from parc.dsl.diagnostics import Source
 from parc.dsl.syntax.parser import parse
 from tests.support import simulated_logs
+from tests.support.fences import Fence, fences
 from tests.support.paths import ROOT
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,21 +24,6 @@ ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
 PATH = re.compile(r'(?<!New file `)(?<![\w/."-])(?:' + "|".join(ROOMS) + r")/[\w/*.-]*\.py\b")
 TIMING = re.compile(r"\b\d+\.\d\d s\b")
 ALL_BLOCKS = ("model", "cluster", "train")
-
-
-@dataclass(frozen=True)
-class Fence:
-    """A fenced block: its language, its text, and where the text stands in the document."""
-
-    language: str
-    text: str
-    start: int
-    end: int
-
-
-def fences(text: str) -> list[Fence]:
-    pattern = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    return [Fence(m[1], m[2], m.start(2), m.end(2)) for m in pattern.finditer(text)]
 
 
 def fenced(path: Path, language: str) -> list[Fence]:

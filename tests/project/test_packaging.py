@@ -119,6 +119,10 @@ def loaded(code: str) -> set[str]:
             "from parc.__main__ import main; main(['check', 'examples/gpt_125m.par'])",
             {"ortools", "black"},
         ),
+        (
+            "from parc.__main__ import main; main(['fmt', '--check', 'examples/gpt_125m.par'])",
+            {"ortools", "black", "numpy", "pydantic"},
+        ),
         ("from parc.__main__ import main; main(['std'])", {"ortools", "black"}),
         ("from parc.__main__ import main; main(['rules'])", {"ortools", "black"}),
     ],
