@@ -6,6 +6,7 @@ from . import (
     compile,
     estimate,
     import_,
+    init,
     lint,
     measure,
     plan,
@@ -16,6 +17,7 @@ from . import (
 )
 
 COMMANDS = (
+    init,
     compile,
     plan,
     estimate,
