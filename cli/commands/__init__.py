@@ -7,6 +7,7 @@ from . import (
     estimate,
     fmt,
     import_,
+    init,
     lint,
     measure,
     plan,
@@ -17,6 +18,7 @@ from . import (
 )
 
 COMMANDS = (
+    init,
     compile,
     plan,
     estimate,

@@ -126,11 +126,13 @@ def all_rules() -> Iterator[ListedRule]:
     from parc.compiler.rules.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
     from parc.lint.rules import RULES as LINT
+    from parc.reading.huggingface.codes import CODES as HUGGING_FACE
 
     yield from _listed(LANGUAGE, "language", "docs/language.md")
     yield from _listed(codes.CODES, "commands")
     yield from _listed(CALIBRATION, "calibrate", "docs/calibrate.md")
     yield from _listed(PROBE, "measure", "docs/measure.md")
+    yield from _listed(HUGGING_FACE, "init")
     yield from _listed(COMPILER, "compiler")
     yield from _enforced(GENERAL, "all targets")
     for name, backend in BACKENDS.items():
