@@ -127,8 +127,8 @@ class _Reading:
 
     def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:
         slurm = bool(launch.launch.directives)
-        kind = job.kind if job.framework is not None else ("sbatch" if slurm else "bash")
-        if slurm and job.framework is not None:
+        kind = job.kind or ("sbatch" if slurm else "bash")
+        if slurm and job.kind:
             kind = f"slurm+{kind.removesuffix('-bash')}"
         return replace(
             job,

@@ -31,7 +31,7 @@ _LAUNCHES = (
     r"^#SBATCH\s+-|^#PBS\s+-|^#BSUB\s+-"
     r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:[-$\"]|\S+\.py)"
     r"|\baccelerate\s+launch\b"
-    r"|\b(?:llamafactory-cli|axolotl|swift|megatron|xtuner|tune)\s+(?:train|pt|sft|rlhf|run)\b"
+    r"|\b(?:llamafactory-cli|lmf|axolotl|swift|megatron|xtuner|tune|trl)\s+(?:train|pt|sft|rlhf|run|dpo|grpo|kto)\b"
     r"|\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b[^\n#]*"
     r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w+)?(?:\.py\b|\s|$)"
 )
