@@ -14,6 +14,7 @@ from ..backends import BACKENDS
 from ..backends.launch_files import config_files
 from ..backends.reader import ConfigFile
 from ..dsl.inputs.files import first_bytes, text_of
+from ..reading.kubernetes.manifest import is_manifest
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -126,7 +127,7 @@ def is_launch_file(path: str) -> bool:
 def looks_like_launch(path: str, text: str) -> bool:
     """Whether a script starts something, or a configuration file has what its framework's have."""
     if kinds := _config_kinds(Path(path).suffix.lower()):
-        return any(kind.tells and kind.tells(text) for kind in kinds)
+        return is_manifest(text) or any(kind.tells and kind.tells(text) for kind in kinds)
     own = (backend.reader.telling for backend in BACKENDS.values() if backend.reader.telling)
     return re.search("|".join([_LAUNCHES, *own]), text, re.MULTILINE) is not None
 

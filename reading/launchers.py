@@ -175,11 +175,21 @@ def _entry(words: Sequence[Word]) -> int:
 
 
 def _torchrun(started: Started) -> Iterator[Found]:
+    nodes, each = _counted(started, "--nnodes"), _counted(started, "--nproc-per-node")
+    yield "nodes", *nodes
+    yield "gpus_per_node", *each
+    yield "gpus", _product(nodes[0], each[0]), nodes[1]
+
+
+def _counted(started: Started, name: str) -> tuple[Number, Word]:
+    """One of torchrun's counts, which its environment says where the command does not: PET_NNODES
+    (torch/distributed/argparse_util.py)."""
     given = started.given
-    nodes, each = given.count("--nnodes"), given.count("--nproc-per-node")
-    yield "nodes", nodes, given.place("--nnodes")
-    yield "gpus_per_node", each, given.place("--nproc-per-node")
-    yield "gpus", _product(nodes, each), given.place("--nnodes")
+    variable = "PET_" + name.removeprefix("--").replace("-", "_").upper()
+    value = started.launch.environment.get(variable)
+    if given.given(name) or not value:
+        return given.count(name), given.place(name)
+    return given.absent(name) or _number(value), Word(value)
 
 
 def _product(one: Number, two: Number) -> Number:

@@ -95,7 +95,7 @@ def _scalars(source: PlacedText, name: str, node: Node, deepest: int) -> Iterato
             name, node.value, quoted, *place_of(source, node), _unknown(source, node.value)
         )
     elif deepest:
-        for key, value in _members(node):
+        for key, value in members(node):
             yield from _scalars(source, f"{name}.{key}" if name else key, value, deepest - 1)
 
 
@@ -108,7 +108,8 @@ def _unknown(source: PlacedText, text: str) -> Unknown | None:
     return next((unknown for mark, unknown in source.unknown.items() if mark in text), None)
 
 
-def _members(node: Node) -> Iterator[tuple[str, Node]]:
+def members(node: Node) -> Iterator[tuple[str, Node]]:
+    """What is directly below a node by its name, the items of a list by their number."""
     from yaml import MappingNode, ScalarNode, SequenceNode
 
     if isinstance(node, SequenceNode):
