@@ -30,6 +30,26 @@ def no_cure(launch: LaunchedJob) -> str | None:
     return None
 
 
+#: Kinds of files without a framework of their own -> whose predicates they keep, and the codes of those: what
+#: the program that reads them divides as that framework does.
+ARITHMETIC: Mapping[str, tuple[str, frozenset[str]]] = {
+    # NeMo, FlagScale and Primus hand these keys to Megatron-core.
+    "megatron-yaml": ("megatron", frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"})),
+    # EleutherAI/gpt-neox: megatron/neox_arguments/arguments.py, and mpu.divide of the heads.
+    "gpt-neox-yaml": ("megatron", frozenset({"PAR101", "PAR111"})),
+    # volcengine/verl@b178a3cd: verl/utils/config.py:86, and Megatron-core of the experts.
+    "verl-megatron": ("megatron", frozenset({"PAR101", "PAR102"})),
+}
+
+
+def judged_by(code: str, launch: LaunchedJob) -> str | None:
+    """The framework whose predicates of a code hold for a job: its own, or that of its kind of file."""
+    if launch.framework is not None:
+        return launch.framework
+    found = (value for kind, value in ARITHMETIC.items() if kind in launch.kind)
+    return next((framework for framework, codes in found if code in codes), None)
+
+
 def predicates_of(code: str, framework: str | None) -> list[Predicate]:
     """The predicates of a code that a framework enforces; its own replace those that hold for all."""
     if framework not in BACKENDS:
@@ -49,7 +69,7 @@ def enforced(
 
     The help is the cure, or, where there is none, the legal values of the variable `vary`.
     """
-    for predicate in predicates_of(code, launch.framework):
+    for predicate in predicates_of(code, judged_by(code, launch)):
         known = Known(launch)
         try:
             columns = _columns(predicate, known, adjust)
