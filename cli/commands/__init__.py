@@ -4,6 +4,7 @@ from . import (
     calibrate,
     check,
     compile,
+    completion,
     estimate,
     fmt,
     import_,
@@ -32,4 +33,5 @@ COMMANDS = (
     smoke,
     std,
     rules,
+    completion,
 )
