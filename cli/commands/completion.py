@@ -21,7 +21,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    print_text(argcomplete.shellcode(["parc"], shell=arguments.shell).strip())
+    print_text(shellcode(["parc"], shell=arguments.shell).strip())
     return 0
