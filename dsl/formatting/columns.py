@@ -10,8 +10,8 @@ from .layout import Line
 def text_of(lines: list[Line]) -> str:
     """The text of a file.
 
-    Neighbours are lines of one kind and depth without a blank line between. Comments on lines of their own
-    part nobody.
+    Neighbours are lines of one kind and depth without a blank line between them; comments on lines of
+    their own part nobody.
     """
     for run in _runs(lines, lambda line: (line.kind, line.indent)):
         _align(run)

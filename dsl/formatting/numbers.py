@@ -8,7 +8,7 @@ _DIGITS = re.compile(r"[0-9_]+(\.[0-9_]+)?([eE][+-]?[0-9]+)?")
 
 
 def canonical_number(text: str) -> str:
-    """`80GiB` -> `80 GiB`, `4 Mi  tokens` -> `4Mi tokens`, `92 %` -> `92%`; unknown units stay."""
+    """`80GiB` -> `80 GiB`, `4 Mi  tokens` -> `4Mi tokens`, `92 %` -> `92%`; other units stay as they are."""
     digits = _DIGITS.match(text)
     assert digits, text
     rest = text[digits.end() :]

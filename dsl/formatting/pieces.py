@@ -70,7 +70,7 @@ def pieces(tree: Tree[Token], text: str) -> list[Piece]:
 
 
 def _tokens(tree: Tree[Token]) -> Iterator[tuple[Token, str]]:
-    """Tokens from left to right with their rules, not recursive; a range of two words is a `tight_range`."""
+    """Tokens from left to right with their rules; a range of two words is a `tight_range`. No recursion."""
     waiting: list[tuple[Token | Tree[Token], str]] = [(tree, "")]
     while waiting:
         node, rule = waiting.pop()
