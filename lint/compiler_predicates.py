@@ -30,24 +30,16 @@ def no_cure(launch: LaunchedJob) -> str | None:
     return None
 
 
-#: Kinds of files without a framework of their own -> whose predicates they keep, and the codes of those: what
-#: the program that reads them divides as that framework does.
-ARITHMETIC: Mapping[str, tuple[str, frozenset[str]]] = {
-    # NeMo, FlagScale and Primus hand these keys to Megatron-core.
-    "megatron-yaml": ("megatron", frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"})),
-    # EleutherAI/gpt-neox: megatron/neox_arguments/arguments.py, and mpu.divide of the heads.
-    "gpt-neox-yaml": ("megatron", frozenset({"PAR101", "PAR111"})),
-    # volcengine/verl@b178a3cd: verl/utils/config.py:86, and Megatron-core of the experts.
-    "verl-megatron": ("megatron", frozenset({"PAR101", "PAR102"})),
-}
-
-
 def judged_by(code: str, launch: LaunchedJob) -> str | None:
-    """The framework whose predicates of a code hold for a job: its own, or that of its kind of file."""
+    """The framework whose predicates of a code hold for a job: its own, or one whose sums its kind of file
+    keeps."""
     if launch.framework is not None:
         return launch.framework
-    found = (value for kind, value in ARITHMETIC.items() if kind in launch.kind)
-    return next((framework for framework, codes in found if code in codes), None)
+    for name, backend in BACKENDS.items():
+        kinds = backend.reader.arithmetic.items()
+        if any(kind in launch.kind and code in codes for kind, codes in kinds):
+            return name
+    return None
 
 
 def predicates_of(code: str, framework: str | None) -> list[Predicate]:

@@ -121,6 +121,9 @@ def _degrees(given: Overrides, strategy: str | Unknown) -> Iterator[Found]:
                 f"{ACTOR}megatron.{key}"
             )
         yield "ulysses", 1, given.options.command
+        experts = f"{ACTOR}megatron.expert_tensor_parallel_size"
+        if experts in given.given:
+            yield "etp", given.number(experts), given.place(experts)
     elif strategy in _FSDP:
         for name in ("tp", "pp", "cp"):
             yield name, 1, given.options.command

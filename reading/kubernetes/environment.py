@@ -35,9 +35,7 @@ def _pytorch(pods: Pods) -> dict[str, Text]:
             found["WORLD_SIZE"] = _text(world, pods.count[1])
     elif pods.spec.get("elasticPolicy") is not None:
         found["PET_NNODES"] = _elastic(pods)
-    processes = _processes(each, pods.gpus)
-    if processes is not None:
-        found["PET_NPROC_PER_NODE"] = processes
+    found["PET_NPROC_PER_NODE"] = _processes(each, pods)
     if pods.spec.get("pytorchReplicaSpecs", "Master") is not None:
         found |= _ranks(pods, ("RANK", "PET_NODE_RANK"), ("MASTER_ADDR", "MASTER_PORT"))
     return found
@@ -50,15 +48,16 @@ def _train_job(pods: Pods) -> dict[str, Text]:
     runtime = Unknown("the runtime of the TrainJob says it, which is not here")
     start = pods.spec.word
     found = {"PET_NNODES": _text(*(pods.count or (runtime, start)))}
-    found["PET_NPROC_PER_NODE"] = _processes(each, pods.gpus) or _text(runtime, start)
+    found["PET_NPROC_PER_NODE"] = _processes(each, pods)
     return found | _ranks(pods, ("PET_NODE_RANK",), ("PET_MASTER_ADDR", "PET_MASTER_PORT"))
 
 
-def _processes(said: Counted | None, gpus: Counted | None) -> Text | None:
+def _processes(said: Counted | None, pods: Pods) -> Text:
     """`auto` is a process on each GPU of the pod (torch/distributed/run.py, determine_local_world_size)."""
     if said is not None and isinstance(said[0], int):
         return _text(*said)
-    return None if gpus is None else _text(*gpus)
+    machines = Unknown("torchrun counts what it finds in the pod"), pods.spec.word
+    return _text(*(pods.gpus or machines))
 
 
 def _elastic(pods: Pods) -> Text:

@@ -45,9 +45,10 @@ class Pods:
 
 
 _KIND = re.compile(
-    r"""^kind:\s*["']?(?:PyTorchJob|TrainJob|MPIJob|Job|JobSet|Pod)["']?\s*(?:\#.*)?$""",
+    r"""^kind:\s*["']?(?:(PyTorchJob|TrainJob|MPIJob)|Job|JobSet|Pod)["']?\s*(?:\#.*)?$""",
     re.MULTILINE,
 )
+#: What tells that a job of Kubernetes' own kinds trains.
 _TRAINS = re.compile(
     r"(?:nvidia|amd)\.com/gpu|\btorchrun\b|torch\.distributed|\bdeepspeed\b|\baccelerate\b"
 )
@@ -55,8 +56,11 @@ _TRAINS = re.compile(
 
 def is_manifest(text: str) -> bool:
     """Whether a YAML holds a job of Kubernetes that may train; a template of Helm is no YAML yet."""
-    named = "apiVersion:" in text and _KIND.search(text) is not None
-    return named and "{{" not in text and _TRAINS.search(text) is not None
+    if "apiVersion:" not in text or "{{" in text:
+        return False
+    kinds = list(_KIND.finditer(text))
+    trains = any(kind[1] for kind in kinds) or _TRAINS.search(text) is not None
+    return bool(kinds) and trains
 
 
 def pods_of(path: str, text: str) -> Iterator[Pods]:
