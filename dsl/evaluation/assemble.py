@@ -9,7 +9,7 @@ from ..job import Goal, Launch, TargetSpec, Train
 from ..model import Model
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
-from ..syntax.tree import Block, Clause, File, Identifier, Setting
+from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
 from .blocks import Gathered, Located, build, find_definition, gather, read_settings
 from .consistency import Parts
@@ -131,6 +131,8 @@ def cluster_of(block: Gathered, checker: Checker) -> Cluster | None:
 
 def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
     node = chosen.setting.value
+    if isinstance(node, Text):
+        node = Identifier(node.value, node.span)
     if not isinstance(node, Identifier):
         message = f"`gpu` takes the name of a gpu, found `{node.span.text}`"
         raise wrong(codes.WRONG_KIND, message, node.span, "such as `gpu = std.h100_sxm`")

@@ -250,6 +250,8 @@ def test_std_lists_and_prints(run: Parc) -> None:
     text = run("std", "std.dgx_h200").out
     assert text.startswith("cluster dgx_h200 from dgx_h100 {") and text.endswith("}\n")
     assert len(json.loads(run("std", "--json").out)) == len(listed.splitlines())
+    assert run("std", "p5.48xlarge").out.startswith("cluster cloud_h100 {")
+    assert json.loads(run("std", "cloud_h100", "--json").out)[0]["aliases"] == ["p5.48xlarge"]
 
 
 def test_the_python_api(run: Parc) -> None:
