@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from . import codes
-from .diagnostics import Diagnostic, JobError, Note, Source, did_you_mean
+from .diagnostics import Diagnostic, JobError, Note, Source, Span, did_you_mean, replaced
 from .evaluation.assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
 from .evaluation.consistency import CHECKS
 from .evaluation.imports import BLOCKS, Loader
@@ -169,7 +169,10 @@ def _check_head(block: Block, report: Report) -> None:
         report.add(codes.MISPLACED, f"`{kind}` takes no name", block.name.span)
     if not block.name and kind in _NAMED:
         help = f"such as `{_NAMED[kind]} {{ }}`"
-        report.add(codes.MISSING_SETTING, f"`{kind}` needs a name", block.kind.span, help)
+        end = Span(block.kind.span.source, block.kind.span.end, block.kind.span.end)
+        fix = replaced(end, " slurm") if kind == "launch" else None
+        message = f"`{kind}` needs a name"
+        report.add(codes.MISSING_SETTING, message, block.kind.span, help, fix=fix)
     if block.name and "." in block.name.name:
         message = f"a name cannot have a dot: `{block.name.name}`"
         report.add(codes.RESERVED, message, block.name.span)

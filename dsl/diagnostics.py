@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -147,6 +147,21 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """Help text naming the nearest known word, or None when nothing is near."""
     near = nearest(word, known)
     return f"did you mean `{near}`?" if near else None
+
+
+def suggested(
+    word: str, span: Span, known: Iterable[str], spellings: Mapping[str, str] | None = None
+) -> tuple[str | None, Fix | None]:
+    """Help and cure for an unknown word: the known one that `spellings` gives for it, that differs only in
+    capitals, or that is nearest, which is a guess."""
+    listed = list(known)
+    alike = [each for each in listed if each.lower() == word.lower()]
+    said = (spellings or {}).get(word.lower().replace("-", "_"))
+    found = said if said in listed else alike[0] if len(alike) == 1 else None
+    near = found or nearest(word, listed)
+    if near is None:
+        return None, None
+    return f"did you mean `{near}`?", replaced(span, near, safe=found is not None)
 
 
 _WIDTH = 120

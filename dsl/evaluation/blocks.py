@@ -8,15 +8,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from .. import codes
-from ..diagnostics import Fix, JobError, Note, Span, did_you_mean, nearest, replaced
+from ..diagnostics import Fix, JobError, Note, Span, nearest, replaced
 from ..library import STD, canonical
 from ..report import Report, wrong
-from ..schema import SettingType, setting_types
+from ..schema import setting_types
 from ..syntax.tree import Block, Clause, Collection, Identifier, Setting
 from .evaluate import plain
 from .fields import read
-from .refused_settings import refused
 from .scope import Definition, Names
+from .unknown_settings import unknown
 
 Built = TypeVar("Built", bound=BaseModel)
 
@@ -128,10 +128,13 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
     for item in block.items:
         if isinstance(item, Clause):
             message = f"`{' '.join(item.span.text.split())}` is no setting of `{block.kind.name}`"
-            help = f"write `{item.keyword.name} = {item.condition.span.text}`"
+            text = f"{item.keyword.name} = {item.condition.span.text}"
+            fix: Fix | None = replaced(item.span, text)
+            help = f"write `{text}`"
             if isinstance(item.condition, Collection):
                 help = "a block cannot stand inside another one: give it a name and use that"
-            report.add(codes.MISPLACED, message, item.span, help)
+                fix = None
+            report.add(codes.MISPLACED, message, item.span, help, fix=fix)
         elif (first := found.get(item.key.name)) is not None:
             notes = (Note("first given here", first.setting.span),)
             message = f"`{item.key.name}` is given twice"
@@ -157,27 +160,14 @@ def read_settings(
     values = Values({}, set(block.broken))
     for key, located in block.settings.items():
         if key not in known:
-            _report_unknown(key, located.setting, block, known, report)
+            beside = {each: given.setting for each, given in block.settings.items()}
+            report.extend([unknown(located.setting, block.title, known, beside)])
         elif key not in without:
             values.failed.add(key)
             with report.catching():
                 values.found[key] = read(located.setting.value, known[key], located.names)
                 values.failed.discard(key)
     return values
-
-
-def _report_unknown(
-    key: str, setting: Setting, block: Gathered, known: Mapping[str, SettingType], report: Report
-) -> None:
-    said = refused(setting, block.title)
-    if said is not None:
-        report.extend([said])
-        return
-    help = did_you_mean(key, known)
-    if help is None and len(known) <= 12:
-        names = ", ".join(f"`{name}`" for name in known) or "no settings"
-        help = f"{block.title} knows {names}"
-    report.add(codes.UNKNOWN_NAME, f"unknown setting `{key}` of {block.title}", setting.span, help)
 
 
 def build(
@@ -206,13 +196,24 @@ def _report_invalid(
         names = _listed([f"`{key}`" for key in missing])
         docs = "; ".join(f"{key}: {known[key].doc}" for key in missing if known[key].doc)
         message = f"{block.title} lacks {names}"
-        report.add(codes.MISSING_SETTING, message, block.head, docs or None)
+        help, fix = _derived(block) or (docs or None, None)
+        report.add(codes.MISSING_SETTING, message, block.head, help, fix=fix)
     for error in errors:
         key = str(error["loc"][0]) if error["loc"] else ""
         if error["type"] != "missing":
             located = block.settings.get(key)
             span = located.setting.value.span if located else block.head
             report.add(codes.OUT_OF_BOUNDS, _bound(key, error), span)
+
+
+def _derived(block: Gathered) -> tuple[str, Fix] | None:
+    """The cure of a block that bears the name of an entry of the library and was to be that."""
+    kind = block.title.strip("`")
+    found = STD.find(kind, block.name) if block.name else None
+    if found is None or found.block.name is None or "from" in block.head.text.split():
+        return None
+    text = f"{block.head.text} from std.{found.block.name.name}"
+    return f"a block takes from another one with `from`: `{text}`", replaced(block.head, text)
 
 
 _BOUNDS = {
