@@ -86,7 +86,16 @@ def test_what_a_framework_enforces_has_a_source() -> None:
 
 
 def test_every_origin_speaks() -> None:
-    everyone = {"language", "commands", "calibrate", "measure", "compiler", "all targets", "lint"}
+    everyone = {
+        "language",
+        "commands",
+        "check",
+        "calibrate",
+        "measure",
+        "compiler",
+        "all targets",
+        "lint",
+    }
     assert {rule.origin for rule in RULES} == everyone | {*BACKENDS, *LAUNCHERS}
 
 
