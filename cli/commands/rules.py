@@ -24,7 +24,7 @@ NAME = "rules"
 
 @dataclass(frozen=True)
 class ListedRule:
-    """`origin` is what checks it: language, commands, check, compiler, all or one target, a launcher, or lint.
+    """`origin` is what checks it: language, commands, check, compiler, target or targets, launcher, lint.
 
     `stricter` is why parc refuses what the framework would start; empty where the framework refuses it too.
     `help` is the cure that a target's refusal names.
