@@ -89,6 +89,7 @@ def test_every_origin_speaks() -> None:
     everyone = {
         "language",
         "commands",
+        "check",
         "calibrate",
         "measure",
         "init",
