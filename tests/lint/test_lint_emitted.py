@@ -63,6 +63,14 @@ def test_wrong_edits_are_found(backend: str) -> None:
     assert len(alive) <= 0.05 * count, alive
 
 
+@pytest.mark.parametrize("name", lint_mutations.OTHERS)
+def test_jobs_of_other_formats_are_clean_before_they_are_edited(name: str) -> None:
+    for files in lint_mutations.jobs(name).values():
+        judged = lint_texts(files, LintOptions(), {})
+        assert judged and all(each.known >= 5 for each in judged)
+        assert not [one for each in judged for one in each.findings if one.severity == "error"]
+
+
 def test_reported_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     table = ROOT / "benchmarks" / "data" / "failures.csv"
     out = tmp_path / "found.json"

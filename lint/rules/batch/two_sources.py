@@ -57,8 +57,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if key == _LR and "megatron" in launch.kind:
             continue
         config = launch.key(key)
-        for scope in ("argument", "launcher"):
-            given = launch.setting(scope, *options)
+        keys = [name.removeprefix("--").replace("-", "_") for name in options]
+        for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
+            given = launch.setting(scope, *names)
             if config is not None and given is not None and _differ(config, given):
                 yield _complaint(given, config)
     yield from _default_stage(launch)
