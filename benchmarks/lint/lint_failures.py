@@ -2,8 +2,8 @@
 
     python benchmarks/lint/lint_failures.py [--data DIR] [--json FILE] [--show ID]
 
-A folder is a failure (`benchmarks/lint/failures.py`). Its files are linted as `parc lint .` does, as they were
-and as they work. It is found when each finding that it wants is said as an error or a warning at the line
+A folder is a failure (`benchmarks/lint/failures.py`). `parc lint .` judges its files, as they were and as
+they work. It is found when each finding that it wants is said as an error or a warning at the line
 where the cause is, and none of these rules says anything of the version that works.
 """
 

@@ -1,4 +1,4 @@
-"""benchmarks/lint/lint_failures.py: reported failures are found, and a made one gets the verdict it deserves."""
+"""benchmarks/lint/lint_failures.py: reported failures are found; a made one gets its verdict."""
 
 from __future__ import annotations
 

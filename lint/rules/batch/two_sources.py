@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import reads_training_arguments
 from ...finding import Complaint, Related
 
 CODE = "PAR207"
@@ -98,7 +99,14 @@ def _default_stage(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
-    """accelerate's own options against those of the program that it starts."""
+    """accelerate's own options and configuration against those of the program that it starts."""
+    if reads_training_arguments(launch):
+        for key in ("gradient_accumulation_steps", "gradient_clipping"):
+            config, given = launch.setting("yaml", f"deepspeed_config.{key}"), launch.option(
+                *SAME[key]
+            )
+            if config is not None and given is not None and _differ(config, given):
+                yield _complaint(given, config)
     for name in ("--gradient-accumulation-steps",):
         outer, inner = launch.setting("launcher", name), launch.option(name)
         if outer is not None and inner is not None and _differ(outer, inner):

@@ -33,7 +33,7 @@ from ...finding import Complaint, Place, Related
 CODE = "PAR604"
 TITLE = "several nodes that meet at no common host"
 SEVERITY = "error"
-SOURCE = "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326"
+SOURCE = "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326; pytorch/pytorch#76069"
 FILE = "job.sbatch"
 
 
@@ -47,6 +47,9 @@ _FALLBACK = re.compile(r"\|\|\s*echo\s+[\"']?(?:localhost|127\.0\.0\.1)")
 _OWN_NAME = re.compile(
     r"(?:MASTER_ADDR=|--master[-_]addr[= ]|--rdzv[-_]endpoint[= ])[\"']?"
     r"(?:\$\(\s*hostname\b|`\s*hostname\b|\$\{?HOSTNAME\b|\$\{?SLURMD_NODENAME\b)"
+)
+_BY_VARIABLE = re.compile(
+    r"--(?:rdzv[-_]endpoint|master[-_]addr|main_process_ip)[= ][\"']?\$\{?MASTER_ADDR\b"
 )
 NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
 
@@ -87,9 +90,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _settings(launch: LaunchedJob) -> list[Setting]:
     found = [launch.setting("launcher", name) for name in NAMES]
-    if not any(found):
+    if not any(found) or (_of_variable(launch) and not any(map(text_of, found))):
         found.append(launch.setting("environment", "MASTER_ADDR"))
     return [setting for setting in found if setting is not None]
+
+
+def _of_variable(launch: LaunchedJob) -> bool:
+    """Whether an option names the host by the variable: its port may then be one that nobody can tell."""
+    return any(_BY_VARIABLE.search(line) for _, _, line in launch.lines())
 
 
 def _default(launch: LaunchedJob, text: str) -> bool:
