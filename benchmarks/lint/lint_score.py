@@ -5,8 +5,8 @@
 DIR holds checkouts named `owner+name/`; a row whose `copy` column names a file is read from --data, which is
 the manifest's own folder unless it is given. `invocation` are the script's arguments, `env` its variables
 (`NODES=2 TP=8`, as --env), and `also` other files of the job, from the checkout's root or beside the script.
-A cell is right when the readers say the same, unknown when they say that the text does not decide it, and wrong
-otherwise; where the manifest says `unknown(...)`, unknown is right.
+A cell is right when the readers say the same, unknown when they say that the text does not decide it, and
+wrong otherwise; where the manifest says `unknown(...)`, unknown is right.
 """
 
 from __future__ import annotations

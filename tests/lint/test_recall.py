@@ -197,3 +197,61 @@ def test_a_renamed_key_of_a_yaml(release: str, expected: bool, capsys: Captured)
     yaml = "model_name_or_path: m\nstage: sft\noutput_dir: o\nper_device_train_batch_size: 1\n"
     given = ("--framework-version", f"transformers={release}")
     assert said(capsys, "PAR389", *given, yaml=f"{yaml}evaluation_strategy: no\n") == expected
+
+
+@pytest.mark.parametrize(
+    "command, expected",
+    [
+        ("deepspeed --include localhost:1 --num_gpus 1", True),
+        ("deepspeed --include localhost:1", False),
+        ("deepspeed --hostfile hosts --launcher openmpi --num_gpus 8", True),
+        ("deepspeed --hostfile hosts --launcher pdsh --num_gpus 8", False),
+        ("deepspeed --launcher openmpi --num_gpus 8", False),
+        ("CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2", True),
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 deepspeed --num_gpus 2", False),
+        ("CUDA_VISIBLE_DEVICES=2,3 deepspeed", False),
+        ("CUDA_VISIBLE_DEVICES=$GPUS deepspeed --num_gpus 2", False),
+        ("deepspeed --num_gpus -1 --include localhost:1", False),
+    ],
+)
+def test_gpus_of_the_deepspeed_launcher(command: str, expected: bool, capsys: Captured) -> None:
+    run = f"{command} train.py --deepspeed_config ds.json\n"
+    ds = '{"train_micro_batch_size_per_gpu": 1}'
+    assert said(capsys, "PAR662", run=run, ds=ds) == expected
+
+
+@pytest.mark.parametrize(
+    "machines, processes, expected",
+    [(2, 1, True), (2, 7, True), (2, 16, False), (1, 7, False), (0, 1, False)],
+)
+def test_processes_of_accelerate(
+    machines: int, processes: int, expected: bool, capsys: Captured
+) -> None:
+    yaml = f"distributed_type: MULTI_GPU\nnum_machines: {machines}\nnum_processes: {processes}\n"
+    assert said(capsys, "PAR663", yaml=yaml) == expected
+
+
+@pytest.mark.parametrize(
+    "key, options, expected",
+    [
+        ('"train_micro_batch_size_per_gpu": 16', "", False),
+        ('"train_micro_batch_size_per_gpu": "auto"', "", False),
+        ('"gradient_accumulation_steps": 4', "", True),
+        ('"gradient_accumulation_steps": 1', "", False),
+        ('"gradient_accumulation_steps": 4', " --gradient_accumulation_steps 4", False),
+        ('"gradient_clipping": 0.5', "", True),
+        ('"gradient_clipping": 0.5', " --max_grad_norm 0.5", False),
+    ],
+)
+def test_defaults_of_the_trainer(key: str, options: str, expected: bool, capsys: Captured) -> None:
+    run = TRAINER.replace("train_batch_size 4", "train_batch_size 16")
+    given = f"{run} --deepspeed ds.json{options}\n"
+    ds = f'{{{key}, "zero_optimization": {{"stage": 2}}}}'
+    assert said(capsys, "PAR207", run=given, ds=ds) == expected
+    assert not said(capsys, "PAR207", run=given.replace("--deepspeed", "--config"), ds=ds)
+
+
+@pytest.mark.parametrize("fp16, expected", [("true", True), ("false", False)])
+def test_two_precisions_of_a_yaml(fp16: str, expected: bool, capsys: Captured) -> None:
+    yaml = "model_name_or_path: m\nstage: sft\noutput_dir: o\nper_device_train_batch_size: 1\n"
+    assert said(capsys, "PAR501", yaml=f"{yaml}bf16: true\nfp16: {fp16}\n") == expected

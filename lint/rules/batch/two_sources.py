@@ -65,6 +65,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from _default_stage(launch)
     yield from _accelerate(launch)
     yield from _hugging_face(launch)
+    yield from _defaults(launch)
 
 
 def _complaint(given: Setting, other: Setting) -> Complaint:
@@ -111,6 +112,29 @@ def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
         outer, inner = launch.setting("launcher", name), launch.option(name)
         if outer is not None and inner is not None and _differ(outer, inner):
             yield _complaint(inner, outer)
+
+
+#: transformers 4.20.1 to 5.10.4 training_args.py: what a key is compared with where no option is given.
+DEFAULTS = {
+    "train_micro_batch_size_per_gpu": 8,
+    "gradient_accumulation_steps": 1,
+    "gradient_clipping": 1.0,
+}
+
+
+def _defaults(launch: LaunchedJob) -> Iterator[Complaint]:
+    """A number of the config against the Trainer's default; a program may have another default of its own."""
+    if not launch.given("--deepspeed") or not reads_training_arguments(launch):
+        return
+    for key, default in DEFAULTS.items():
+        config = launch.key(key)
+        number = _number(text_of(config)) if config else None
+        if config is None or number in (None, default) or launch.given(*SAME[key]):
+            continue
+        message = (
+            f"{key} is {text_of(config)}, and the Trainer's own is {default} unless it is given"
+        )
+        yield Complaint(message, config, help='"auto" in the config', severity="warning")
 
 
 def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:

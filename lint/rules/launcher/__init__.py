@@ -1,6 +1,7 @@
 """What starts the processes: how many, where they meet, and their environment."""
 
 from . import (
+    deepspeed_counts,
     early_expansion,
     environment_name,
     fixed_port,
@@ -11,6 +12,7 @@ from . import (
     random_port,
     rendezvous_host,
     tasks_launcher,
+    uneven_processes,
     world_drift,
 )
 
@@ -26,4 +28,6 @@ MODULES = (
     launcher_option,
     random_port,
     old_launcher,
+    deepspeed_counts,
+    uneven_processes,
 )
