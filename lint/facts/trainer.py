@@ -19,6 +19,13 @@ def reads_training_arguments(launch: LaunchedJob) -> bool:
     return not launch.megatron and len(written.intersection(TELLING)) >= ENOUGH
 
 
+def compares_deepspeed(launch: LaunchedJob) -> bool:
+    """Whether the Trainer holds its arguments against a DeepSpeed config: `--deepspeed` names the file. As a
+    switch the option is that of a program which calls DeepSpeed itself."""
+    config = launch.option("--deepspeed")
+    return config is not None and bool(config.values) and reads_training_arguments(launch)
+
+
 def training_arguments(launch: LaunchedJob) -> list[Setting]:
     """As options, in the order of the files; none where the program reads others. So are the keys of a YAML
     that LLaMA-Factory or TRL reads."""

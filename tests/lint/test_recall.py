@@ -127,9 +127,15 @@ def test_fp16_that_the_trainer_is_not_told(options: str, expected: bool, capsys:
     assert said(capsys, "PAR502", run=run, ds=JSON) == expected
 
 
-def test_fp16_of_a_program_that_is_no_trainer(capsys: Captured) -> None:
-    run = "deepspeed --num_gpus 2 train.py --deepspeed ds.json\n"
-    assert not said(capsys, "PAR502", run=run, ds=JSON)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "deepspeed --num_gpus 2 train.py --deepspeed ds.json",
+        f"{TRAINER} --deepspeed --deepspeed_config ds.json",
+    ],
+)
+def test_fp16_of_a_program_that_is_no_trainer(command: str, capsys: Captured) -> None:
+    assert not said(capsys, "PAR502", run=f"{command}\n", ds=JSON)
 
 
 BEST = "--load_best_model_at_end"
@@ -248,7 +254,8 @@ def test_defaults_of_the_trainer(key: str, options: str, expected: bool, capsys:
     given = f"{run} --deepspeed ds.json{options}\n"
     ds = f'{{{key}, "zero_optimization": {{"stage": 2}}}}'
     assert said(capsys, "PAR207", run=given, ds=ds) == expected
-    assert not said(capsys, "PAR207", run=given.replace("--deepspeed", "--config"), ds=ds)
+    own = given.replace("--deepspeed", "--deepspeed --deepspeed_config")
+    assert not said(capsys, "PAR207", run=own, ds=ds)
 
 
 @pytest.mark.parametrize("fp16, expected", [("true", True), ("false", False)])

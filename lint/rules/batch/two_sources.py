@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import reads_training_arguments
+from ...facts.trainer import compares_deepspeed, reads_training_arguments
 from ...finding import Complaint, Related
 
 CODE = "PAR207"
@@ -124,7 +124,7 @@ DEFAULTS = {
 
 def _defaults(launch: LaunchedJob) -> Iterator[Complaint]:
     """A number of the config against the Trainer's default; a program may have another default of its own."""
-    if not launch.given("--deepspeed") or not reads_training_arguments(launch):
+    if not compares_deepspeed(launch):
         return
     for key, default in DEFAULTS.items():
         config = launch.key(key)

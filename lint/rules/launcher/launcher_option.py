@@ -1,7 +1,7 @@
 """An option that torchrun does not have, a count that is no number, or a port that does not exist.
 
 Why:
-torchrun ends before it has started a process.
+torchrun ends before it has started a process. The store where ranks meet refuses a port above 65535.
 
 Bad:
 torchrun --nnodes 1 --nproc-per-nodes 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
@@ -22,7 +22,9 @@ from ...finding import Complaint
 CODE = "PAR610"
 TITLE = "an option that torchrun does not have or cannot read"
 SEVERITY = "error"
-SOURCE = "torch 2.13.0 torch/distributed/run.py, get_args_parser; thu-coai/CDial-GPT#103"
+SOURCE = (
+    "torch 2.13.0 torch/distributed/run.py, get_args_parser; measured: TCPStore refuses port 66664"
+)
 
 _KNOWN_WORDS = """
     --duplicate-stderr-filters --duplicate-stdout-filters --event-log-handler --help --local-addr

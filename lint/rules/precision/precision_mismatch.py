@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import reads_training_arguments
+from ...facts.trainer import compares_deepspeed
 from ...finding import Complaint, Related
 
 CODE = "PAR502"
@@ -63,9 +63,9 @@ def _only_in_config(launch: LaunchedJob) -> Iterator[Complaint]:
 def _unknown_to_trainer(launch: LaunchedJob) -> Iterator[Complaint]:
     """The Trainer compares fp16.enabled with its own --fp16, which is off unless it is given."""
     at = launch.key("fp16.enabled")
-    if at is None or text_of(at) != "True" or not reads_training_arguments(launch):
+    if at is None or text_of(at) != "True" or not compares_deepspeed(launch):
         return
-    if launch.given("--deepspeed") and not launch.given("--fp16", "--bf16", "--fp16-full-eval"):
+    if not launch.given("--fp16", "--bf16", "--fp16-full-eval"):
         message = "fp16 in the config, and the Trainer is not told --fp16: it stops at the mismatch"
         yield Complaint(message, at, help='--fp16, or "enabled": "auto"', severity="warning")
 
