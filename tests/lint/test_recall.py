@@ -33,6 +33,8 @@ def said(capsys: Captured, code: str, *given: str, **files: str) -> bool:
         ("torchrun --nproc_per_node 4 \\ # of this node\n    --nnodes 1 train.py\n", True),
         ("torchrun --nproc_per_node 4 \\\n    --nnodes 1 train.py # \\ and so on\n", False),
         ('echo "a \\ # b\n    --nnodes"\ntorchrun --nproc_per_node 4 train.py\n', False),
+        ("torchrun --nproc_per_node 4 \\ \n    train.py \\\n    --lr 1\n", True),
+        ("torchrun --nproc_per_node 4 train.py --a \\ \necho done \\\n    --lr\n", False),
     ],
 )
 def test_a_comment_behind_the_backslash(script: str, expected: bool, capsys: Captured) -> None:

@@ -48,12 +48,17 @@ def _cut(path: str, lines: list[str]) -> Iterator[Complaint]:
     seen = 0
     for index in range(len(lines) - 1):
         what = _cuts(lines, index)
-        if index < seen or quotes[index] or what is None or not _OPTION.match(lines[index + 1]):
+        if index < seen or quotes[index] or what is None or not _goes_on(lines[index + 1]):
             continue
         lost = list(_lost(lines, index))
         seen = lost[-1] + 1
         related = tuple(Related("this option is lost", _option(path, lines, at)) for at in lost)
         yield replace(what(path, lines, index, lost), related=related)
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a line was meant to continue the one above it: an option, or words with more lines below."""
+    return bool(_OPTION.match(line) or (line[:1].isspace() and line.strip().endswith("\\")))
 
 
 def _cuts(lines: list[str], index: int) -> _Cut | None:
@@ -101,7 +106,7 @@ def _lost(lines: list[str], index: int) -> Iterator[int]:
         line = lines[at]
         if line.lstrip().startswith("#"):
             continue
-        if not _OPTION.match(line):
+        if not _goes_on(line):
             return
         yield at
         if not _BEHIND.sub("\\\\", line).endswith("\\"):
