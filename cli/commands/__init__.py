@@ -5,6 +5,7 @@ from . import (
     check,
     compile,
     estimate,
+    explain,
     import_,
     lint,
     measure,
@@ -18,6 +19,7 @@ from . import (
 COMMANDS = (
     compile,
     plan,
+    explain,
     estimate,
     measure,
     trials,

@@ -67,7 +67,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
     ceiling = estimate.ceiling_bytes / GIB
     used = f"{stage.memory_bytes / GIB:.1f} of {ceiling:.1f} GiB ({_risk(estimate.out_of_memory)} risk)"
     memory = {name: size / GIB for name, size in stage.memory.items()}
-    step = _seconds(estimate.step_seconds)
+    step = seconds(estimate.step_seconds)
     return [
         f"{target}{where}",
         f"  memory  {used:<{USED}} {_bar(sum(memory.values()), ceiling)}  {_terms(memory)}",
@@ -246,8 +246,9 @@ def _duration(days: float) -> str:
     return f"{days * 24:.1f} hours" if days * 24 >= 1 else f"{days * 1440:.1f} minutes"
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+def seconds(value: float) -> str:
+    """`118.6 s`, in milliseconds below one."""
+    return f"{value:.1f} s" if value >= 1 else f"{value * 1000:.{0 if value >= 0.01 else 2}f} ms"
 
 
 def _number(value: float) -> str:
