@@ -3,6 +3,7 @@
 from . import (
     calibrate,
     check,
+    compare,
     compile,
     estimate,
     explain,
@@ -20,6 +21,7 @@ COMMANDS = (
     compile,
     plan,
     explain,
+    compare,
     estimate,
     measure,
     trials,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
-from parc.dsl.inputs.documents import json_value
 
 from .. import codes
+from ..launched import one_launch
 from .job_arguments import output_path
 from .lint_arguments import pair
 
@@ -36,24 +36,15 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from parc.lint.facts.launched_job import LaunchedJob
-    from parc.lint.files import read_texts
     from parc.lint.imported import imported
-    from parc.lint.run import read_configs
     from parc.lint.std_cluster import cluster_named
     from parc.lint.unexpressed import lines
 
     from ..printing.terminal import print_diagnostics
 
     cluster = cluster_named(arguments.cluster).name if arguments.cluster else None
-    texts = read_texts(arguments.paths)
-    if texts.unreadable:
-        raise JobError(texts.unreadable)
-    configs = read_configs(texts.texts, dict(arguments.env), tuple(arguments.script))
-    jobs = [LaunchedJob(config) for config in configs if config.facts and config.settings]
-    if len(jobs) != 1:
-        raise JobError([_not_one(jobs, texts.texts)])
-    found = imported(jobs[0], cluster)
+    launch = one_launch(arguments.paths, dict(arguments.env), tuple(arguments.script))
+    found = imported(launch, cluster)
     if arguments.strict and found.lost:
         print_diagnostics([_refused(found.lost)])
         return 1
@@ -75,32 +66,6 @@ def _refused(lost: Sequence[Setting]) -> Diagnostic:
         notes=tuple(Note(line) for line in lines(lost)),
         help="without --strict they are listed, and stand in the job as comments",
     )
-
-
-def _not_one(jobs: Sequence[object], texts: Mapping[str, str]) -> Diagnostic:
-    models = {path: kind for path, text in texts.items() if (kind := hugging_face_model(text))}
-    if not jobs and models:
-        path, kind = next(iter(models.items()))
-        message = f"`{path}` is the configuration of a Hugging Face model ({kind}), and starts no training"
-        help_text = "name the script that trains it; a job says `model from std.NAME` (`parc std`)"
-        return Diagnostic(codes.NO_FILES, message, help=help_text)
-    if not jobs:
-        message, help_text = "these files start no training", "name the script that does"
-    else:
-        message, help_text = f"these files start {len(jobs)} jobs", "name the files of one"
-    return Diagnostic(codes.NO_FILES, message, help=help_text)
-
-
-def hugging_face_model(text: str) -> str | None:
-    """The architecture or type of the model whose config.json this is; None for any other text."""
-    try:
-        read = json_value(text)
-    except ValueError:
-        return None
-    if not isinstance(read, dict):
-        return None
-    named = read.get("architectures") or [read.get("model_type")]
-    return str(named[0]) if isinstance(named, list) and named[0] else None
 
 
 def _write(arguments: Namespace, text: str) -> None:

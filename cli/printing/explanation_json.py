@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from parc.calibrate.predicted_run import Ran
+from parc.compiler.explain.against import Against
 from parc.compiler.explain.answers import Best
 from parc.compiler.explain.conditions import Binding
 from parc.compiler.explain.difference import Difference, Term
@@ -94,5 +96,32 @@ def _threshold(threshold: Threshold) -> JsonObject:
             "deviations": threshold.deviations,
             "farthest": threshold.farthest,
             "layout": threshold.layout and changed(Layout(**threshold.layout)),
+        }
+    )
+
+
+def against_json(against: Against) -> JsonObject:
+    return {**difference_json(against.difference), "breaks": list(against.breaks)}
+
+
+def ran_json(ran: Ran) -> JsonObject:
+    """Seconds of a step, MFU and tokens per second, each as predicted and as measured."""
+    predicted, steps = ran.predicted, ran.run.steps
+    return rounded(
+        {
+            "log": ran.run.path,
+            "target": ran.run.target,
+            "layout": changed(predicted.layout),
+            "filled": list(ran.run.filled),
+            "step_seconds": {"predicted": predicted.step_seconds, "measured": steps.seconds},
+            "mfu": {"predicted": predicted.mfu, "measured": ran.mfu},
+            "tokens_per_second": {
+                "predicted": predicted.tokens_per_second,
+                "measured": ran.tokens_per_second,
+            },
+            "spread": steps.spread,
+            "reports": steps.reports,
+            "in_band": ran.expected,
+            "time": predicted.time,
         }
     )

@@ -74,14 +74,19 @@ def _best(swept: Swept, question: Question) -> Best | None:
 
 def best_at(swept: Swept, row: int) -> Best:
     """A row of a sweep."""
-    objective = objectives(swept.space.case)[0]
-    values = np.broadcast_to(swept.values[objective.quantity], swept.feasible.shape)
+    case = swept.space.case
+    values = np.broadcast_to(swept.values[quantity_of(case)], swept.feasible.shape)
     return Best(
         layout=swept.decisions(row),
         value=float(values[row]),
-        score=int(score(objective, swept)[row]),
+        score=int(score(objectives(case)[0], swept)[row]),
         memory_bytes=int(swept.prices.memory_kib[row]) * 1024,
     )
+
+
+def quantity_of(case: Case) -> str:
+    """The quantity of the first objective."""
+    return objectives(case)[0].quantity
 
 
 def condition(name: str, operator: str, value: float) -> Constraint:

@@ -9,10 +9,10 @@ from ..case import Case
 from ..plan import Estimate, Plan
 from ..pricing.estimate import estimate_layout
 from ..search.questions import Question
-from ..search.sweep import Swept, objectives
+from ..search.sweep import Swept
 from ..target import Target
 from ..variables import ORDER
-from .answers import Best, ask, best_at, condition, loss, only, priced
+from .answers import Best, ask, best_at, condition, loss, only, priced, quantity_of
 from .conditions import Binding, bindings
 from .difference import Difference, difference
 from .sensitivity import Threshold, thresholds
@@ -73,7 +73,7 @@ def _runners_up(case: Case, found: Plan) -> list[Difference]:
     rivals = [each.layout for each in found.doubt.rivals] if found.doubt else []
     layouts = dict.fromkeys([*(each.layout for each in found.runners_up), *rivals])
     here = _even(case, found.layout.model_dump())
-    quantity = objectives(case)[0].quantity
+    quantity = quantity_of(case)
     others = [layout for layout in layouts if layout != found.layout]
     return [difference(here, _even(case, each.model_dump()), quantity) for each in others]
 

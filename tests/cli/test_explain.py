@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Parc
+from tests.support.command_line import JOB, Parc
 
 HEADINGS = (
     "Why this layout",
@@ -58,3 +59,53 @@ def test_json_has_every_value_of_every_decision(run: Parc) -> None:
 def test_a_job_without_a_layout_has_nothing_to_explain(run: Parc) -> None:
     found = run("explain", "impossible.par")
     assert found.code == 1 and "PAR151" in found.err and found.out == ""
+
+
+def test_against_a_layout_shows_a_waterfall_that_adds_up(run: Parc) -> None:
+    found = run("explain", "job.par", "--target", "megatron", "--against", "tp=2,pp=2")
+    text = found.out[found.out.index("Against the given layout") :]
+    assert found.code == 0 and "tp 2 · pp 2" in text and "│█" in text
+    value = json.loads(
+        run("explain", "job.par", "--target", "megatron", "--against", "tp=2,pp=2", "--json").out
+    )
+    other = value["against"]
+    assert other["decisions"]["tp"] == [value["layout"]["tp"], 2]
+    for terms, whole in (("time", "seconds"), ("memory", "memory_bytes")):
+        changes = sum(term["change"] for term in other[terms])
+        assert changes == pytest.approx(other[whole], rel=1e-3, abs=1e-6)
+
+
+def test_against_its_own_script_nothing_differs(run: Parc) -> None:
+    assert run("compile", "job.par", "-o", "out").code == 0
+    for script in ("out/megatron/pretrain.sh", "out/torchtitan/launch.sh"):
+        assert "it is the chosen one" in run("explain", "job.par", "--against", script).out
+
+
+def test_against_a_layout_that_breaks_the_goal(run: Parc) -> None:
+    Path("tight.par").write_text(JOB.replace("maximize mfu", "maximize mfu; require tp == 1"))
+    found = run("explain", "tight.par", "--target", "megatron", "--against", "tp=2")
+    assert found.code == 0 and "breaks  `require tp == 1`" in found.out
+
+
+@pytest.mark.parametrize(
+    ("against", "code", "message"),
+    [
+        ("tp=3", "PAR101", "does not divide"),
+        ("tp=two", "PAR174", "--against: `tp=two` is not NAME=VALUE"),
+        ("pt=2", "PAR174", "unknown degree `pt`"),
+        ("gone.sh", "PAR002", "there is no file `gone.sh`"),
+    ],
+)
+def test_what_a_plan_cannot_be_explained_against(
+    run: Parc, against: str, code: str, message: str
+) -> None:
+    found = run("explain", "job.par", "--against", against)
+    assert found.code == 2 and f"[{code}]" in found.err and message in found.err
+
+
+def test_launch_files_of_a_target_without_a_plan(run: Parc) -> None:
+    assert run("compile", "job.par", "-o", "out").code == 0
+    found = run(
+        "explain", "job.par", "--target", "megatron", "--against", "out/torchtitan/launch.sh"
+    )
+    assert found.code == 2 and "[PAR170]" in found.err and "is of torchtitan" in found.err
