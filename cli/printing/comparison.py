@@ -9,10 +9,11 @@ from typing import Any
 from parc.compiler.variables import NEUTRAL, ORDER
 
 from ..subjects import Subject
-from .paragraphs import columns, words
 from .plan_json import JsonObject
-from .plan_text import GIB, seconds
+from .words.numbers import seconds
+from .words.paragraphs import columns, words
 
+GIB = 2**30
 #: Columns of the names of rows, and of a subject.
 NAMES, COLUMN = 18, 14
 ABSENT = "–"

@@ -8,9 +8,11 @@ from parc.calibrate.predicted_run import Ran
 from parc.compiler.explain.against import Against
 from parc.compiler.explain.difference import Term
 
-from .paragraphs import words
-from .plan_text import GIB, layout_text, seconds
+from .words.layouts import layout_text
+from .words.numbers import seconds
+from .words.paragraphs import words
 
+GIB = 2**30
 #: Columns of the longest bar of a change.
 BAR = 16
 #: Share of the sum below which a change is summed with others.

@@ -15,8 +15,8 @@ from parc.compiler.search.layout_text import layout_text, quantity_text
 from parc.compiler.variables import ORDER
 from parc.dsl.expression import VALUES, VARIABLES
 
-from .paragraphs import words
-from .plan_text import seconds
+from .words.numbers import seconds
+from .words.paragraphs import words
 
 GIB = 2**30
 #: Terms of a difference that are named; the others are summed.

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 #: Columns of the narrowest and of the widest text.
 NARROW, WIDE = 80, 120
 BETWEEN = " · "
+#: What stands before a line that goes on below a label of ten columns.
+BELOW = " " * 10
 #: A blank at which no line ends, and the blanks that are such ones.
 _KEPT = "\u00a0"
 _WHOLE = re.compile(r"(?<=[\d.]) (?=\S)|(?<=[a-z(<>±×]) (?=[\d(])| (?=[·×→])|(?<=[×→]) ")
