@@ -14,7 +14,7 @@ from .words.paragraphs import words
 
 GIB = 2**30
 #: Columns of the longest bar of a change.
-BAR = 16
+BAR = 14
 #: Share of the sum below which a change is summed with others.
 SMALL = 0.001
 

@@ -71,11 +71,13 @@ class Error:
 @dataclass(frozen=True)
 class Threshold:
     """Where the choice falls: the error's factor or share `value`, its `deviations`, and by decisions a
-    `layout` that is more than `goal.within` better there. All None where the choice stands to `farthest`, the
-    factor or share at FARTHEST deviations."""
+    `layout` that is more than `goal.within` better there. All None where the choice stands at `farthest`, the
+    factor or share at FARTHEST deviations. At `before`, just before, it stands among all layouts.
+    """
 
     error: Error
     farthest: float
+    before: float
     value: float | None = None
     deviations: float | None = None
     layout: Mapping[str, int] | None = None
@@ -174,30 +176,30 @@ def _between(told: Integers, without: Integers, share: Floats) -> Integers:
 
 def _threshold(swept: Swept, few: Few, error: Error) -> Threshold:
     farthest = float(error.value(np.array(error.farthest)))
-    while True:
-        stands_at, falls_at = _first_fall(few, error)
-        better = _better(swept, few, error, stands_at)
-        if better is None:
-            break
+    stands_at, falls_at = _first_fall(few, error, None)
+    while (better := _better(swept, few, error, stands_at)) is not None:
         few = few.with_one(better)
+        stands_at, falls_at = _first_fall(few, error, stands_at)
     if falls_at is None:
-        return Threshold(error, farthest)
+        return Threshold(error, farthest, farthest)
+    before = float(error.value(np.array(stands_at)))
     at = np.array([falls_at])
     scores, feasible = few.judged(*_times(few.case, few.columns, error, at))
     best = int(np.argmin(np.where(feasible, scores, np.iinfo(np.int64).max)[0]))
     layout = {name: int(few.columns[name][best]) for name in ORDER} if feasible.any() else None
-    return Threshold(error, farthest, float(error.value(at)[0]), falls_at, layout)
+    return Threshold(error, farthest, before, float(error.value(at)[0]), falls_at, layout)
 
 
-def _first_fall(few: Few, error: Error) -> tuple[float, float | None]:
-    """Deviations at which the choice stands among the few, and just beyond, where it falls."""
-    low, high = 0.0, None
+def _first_fall(few: Few, error: Error, high: float | None) -> tuple[float, float | None]:
+    """Deviations at which the choice stands among the few, and just beyond, where it falls; `high` are some
+    at which it is known to fall."""
+    low = 0.0
     for _ in range(ROUNDS):
         points = np.linspace(low, error.farthest if high is None else high, POINTS + 1)[1:]
         falls = ~few.stands(*_times(few.case, few.columns, error, points))
         if high is None and not falls.any():
             return error.farthest, None
-        first = int(np.argmax(falls))
+        first = int(np.argmax(falls)) if falls.any() else POINTS - 1
         low, high = (float(points[first - 1]) if first else low), float(points[first])
     return low, high
 

@@ -10,7 +10,6 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -20,7 +19,7 @@ from parc.compiler.case import Case
 from parc.compiler.explain.answers import Best, condition
 from parc.compiler.explain.conditions import Binding
 from parc.compiler.explain.explaining import Explanation, explain
-from parc.compiler.explain.sensitivity import FARTHEST, POINTS, ROUNDS, Threshold
+from parc.compiler.explain.sensitivity import Threshold
 from parc.compiler.plan import Plan
 from parc.compiler.pricing.mechanisms import MECHANISMS, slowed
 from parc.compiler.target import Target
@@ -126,8 +125,7 @@ def check_thresholds(job: Job, target: Target, found: Explanation) -> None:
             assert stands(job, target, found, each, each.farthest), each
         else:
             assert not stands(job, target, found, each, each.value), each
-            before = np.array((each.deviations or 0) - FARTHEST / POINTS**ROUNDS)
-            assert stands(job, target, found, each, float(each.error.value(before))), each
+            assert stands(job, target, found, each, each.before), each
 
 
 def stands(
