@@ -1,4 +1,5 @@
-"""The codes of complaints about commands and their output: PAR080 to PAR099. A code is never reused."""
+"""The codes of complaints about commands and their output: PAR080 to PAR099, and PAR175 to PAR179 of `parc
+sweep`. A code is never reused."""
 
 UNWRITABLE = "PAR090"
 FOREIGN = "PAR091"
@@ -16,6 +17,11 @@ NO_RULE = "PAR096"
 LOST = "PAR080"
 OWN_FILES = "PAR098"
 USAGE = "PAR099"
+BAD_AXIS = "PAR175"
+OTHER_SWEEP = "PAR176"
+NO_RAY = "PAR177"
+POINT_KILLED = "PAR178"
+NO_PRICE = "PAR179"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -37,5 +43,10 @@ CODES: dict[str, tuple[str, str]] = {
     LOST: ("import-lost", "a job cannot say what launch files say"),
     OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),
     USAGE: ("measure-options", "options of `parc measure` that do not go together"),
+    BAD_AXIS: ("sweep-values", "what `parc sweep --over` says is no grid of settings"),
+    OTHER_SWEEP: ("sweep-other", "a folder keeps the points of another sweep"),
+    NO_RAY: ("sweep-ray", "a Ray cluster is not there, or cannot run parc"),
+    POINT_KILLED: ("sweep-killed", "what solved a point of a sweep was killed, again and again"),
+    NO_PRICE: ("sweep-price", "a cost is to be weighed, and no price is given"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

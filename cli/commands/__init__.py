@@ -12,12 +12,14 @@ from . import (
     rules,
     smoke,
     std,
+    sweep,
     trials,
 )
 
 COMMANDS = (
     compile,
     plan,
+    sweep,
     estimate,
     measure,
     trials,

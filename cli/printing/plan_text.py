@@ -81,7 +81,7 @@ def _title(job: Job, layout: Layout) -> str:
     from parc.compiler.model.parameters import total
 
     gpu = job.cluster.gpu.name.replace("_", " ").upper()
-    parameters = _short(total(job.model, seq_len=job.train.seq_len))
+    parameters = short(total(job.model, seq_len=job.train.seq_len))
     return (
         f"{job.name}  {parameters} parameters · {layout.gpus:,} × {gpu} in {_counted(layout.nodes, 'node')}"
         f" · {job.train.global_batch:,} sequences × {job.train.seq_len:,} tokens"
@@ -199,13 +199,13 @@ def _largest(terms: Mapping[str, float]) -> list[tuple[str, float]]:
 
 def _outcome(job: Job, estimate: Estimate) -> Sequence[str]:
     train = job.train
-    length = f"{_short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
+    length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
     parts = [
         f"MFU {_mfu(estimate)}",
         f"{estimate.tokens_per_second:,.0f} tokens/s",
-        f"{length} in {_duration(estimate.days)}",
+        f"{length} in {duration(estimate.days)}",
     ]
-    return [*parts, f"{_short(estimate.cost)}$"] if estimate.cost else parts
+    return [*parts, f"{short(estimate.cost)}$"] if estimate.cost else parts
 
 
 def _proof(plan: Plan) -> str:
@@ -240,7 +240,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _duration(days: float) -> str:
+def duration(days: float) -> str:
     if days >= 2:
         return f"{days:,.0f} days" if days >= 20 else f"{days:.1f} days"
     return f"{days * 24:.1f} hours" if days * 24 >= 1 else f"{days * 1440:.1f} minutes"
@@ -254,7 +254,7 @@ def _number(value: float) -> str:
     return f"{value:.1f}" if value >= 1 else f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
 
 
-def _short(number: float) -> str:
+def short(number: float) -> str:
     """A count with three digits and K, M, B or T."""
     for size, suffix in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
         if number >= size:
