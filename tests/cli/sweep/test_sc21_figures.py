@@ -1,4 +1,4 @@
-"""examples/sweeps: what Megatron-LM's paper of SC21 (arXiv 2104.04473, sections 5.4 to 5.7) measured, as sweeps."""
+"""examples/sweeps: what the paper of SC21 (arXiv 2104.04473, sections 5.4 to 5.7) measured, as sweeps."""
 
 from __future__ import annotations
 
