@@ -26,6 +26,11 @@ LAUNCH_BATCH = "PAR172"
 LAUNCH_UNSAID = "PAR173"
 NO_PLAN = "PAR180"
 NO_TWO = "PAR181"
+BAD_AXIS = "PAR175"
+OTHER_SWEEP = "PAR176"
+NO_RAY = "PAR177"
+POINT_KILLED = "PAR178"
+NO_PRICE = "PAR179"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -68,5 +73,10 @@ CODES: dict[str, tuple[str, str]] = {
     USAGE: ("measure-options", "options of `parc measure` that do not go together"),
     GPUS: ("unknown-gpus", "no cluster of the standard library has these GPUs in whole nodes"),
     NOT_DETECTED: ("nothing-detected", "no tool on this machine names its GPUs"),
+    BAD_AXIS: ("sweep-values", "what `parc sweep --over` says is no grid of settings"),
+    OTHER_SWEEP: ("sweep-other", "a folder keeps the points of another sweep"),
+    NO_RAY: ("sweep-ray", "a Ray cluster is not there, or cannot run parc"),
+    POINT_KILLED: ("sweep-killed", "what solved a point of a sweep was killed, again and again"),
+    NO_PRICE: ("sweep-price", "a cost is to be weighed, and no price is given"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

@@ -17,6 +17,7 @@ from . import (
     rules,
     smoke,
     std,
+    sweep,
     trials,
 )
 
@@ -26,6 +27,7 @@ COMMANDS = (
     plan,
     explain,
     compare,
+    sweep,
     estimate,
     measure,
     trials,
