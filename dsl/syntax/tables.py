@@ -1,5 +1,5 @@
-"""The grammar -> its parser, from tables that were made of it ahead, or anew where these are of another grammar or
-another release of Lark."""
+"""The grammar -> its parser: from tables made of it ahead, or anew where these are of another grammar or another
+release of Lark."""
 
 import json
 from collections.abc import Iterable
