@@ -1,5 +1,7 @@
-"""The grammar -> its parser: from tables made of it ahead, or anew where these are of another grammar or another
-release of Lark."""
+"""The grammar -> its parser, from tables that are made ahead.
+
+Those of another grammar, or of another release of Lark, are not read: they are made anew.
+"""
 
 import json
 from collections.abc import Iterable
