@@ -23,7 +23,7 @@ def job_text(job: FirstJob, left_out: Collection[str] = ()) -> str:
         "\n".join(_train(job)),
         "goal {\n  maximize mfu\n}",
         "\n".join(_targets(job)),
-        "\n".join(_launch()),
+        "\n".join(_launch(job)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -111,7 +111,10 @@ def _targets(job: FirstJob) -> Iterator[str]:
         yield f"# no target {name}: {reason}"
 
 
-def _launch() -> Iterator[str]:
+def _launch(job: FirstJob) -> Iterator[str]:
+    if job.gpus.partition:
+        yield f"launch slurm {{ partition = {quoted(job.gpus.partition)}; time = 48 h }}"
+        return
     yield "# Files for SLURM as well:"
     yield '# launch slurm { partition = "gpu"; time = 48 h }'
 

@@ -152,6 +152,19 @@ def test_the_header_of_a_single_file_counts_a_shared_table_once(run: Parc) -> No
     assert not ran.err
 
 
+def test_tables_that_multi_token_prediction_shares_count_once(run: Parc) -> None:
+    """An index like GLM-4.5-Air's: its own parameters, those of a 47th layer, both tables again."""
+    Path("air").mkdir()
+    Path("air/config.json").write_text((CASES / "glm_4_5_air.json").read_text())
+    names = [f"model.layers.46.{name}.weight" for name in ("embed_tokens", "shared_head.head")]
+    stored = 106_852_245_504 + 2_375_059_456 + 2 * 151_552 * 4096
+    index = {"metadata": {"total_parameters": stored}, "weight_map": dict.fromkeys(names, "a")}
+    Path("air/model.safetensors.index.json").write_text(json.dumps(index))
+    ran = run("init", "--hf", "air", "-o", "new.par", "--json")
+    found = json.loads(ran.out)["model"]
+    assert found["parameters"] == 106_852_245_504 and "PAR167" not in ran.err
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"metadata": 1, "weight_map": {}}', "\0"])
 def test_an_index_that_cannot_be_read_is_no_fault(run: Parc, text: str) -> None:
     (folder() / "model.safetensors.index.json").write_text(text)
