@@ -108,6 +108,28 @@ def test_what_cannot_be_is_told_and_nothing_is_written(
     assert not Path("new.par").exists()
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"hidden_size": 250}, "heads"),
+        ({"vocab_size": 10**9}, "vocab"),
+        ({"model_type": "mixtral", "num_experts_per_tok": 99}, "topk"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused_by_its_file(
+    run: Parc, more: dict[str, Any], said: str
+) -> None:
+    folder(**more)
+    ran = run("init", "--hf", "tiny", "-o", "new.par")
+    assert ran.code == 2 and "error[PAR166]" in ran.err and said in ran.err
+    assert "config.json`" in ran.err and "help: " in ran.err and not Path("new.par").exists()
+
+
+def test_learned_positions_bound_the_sequence(run: Parc) -> None:
+    assert run("init", "--model", "gpt_125m", "-o", "new.par").code == 0
+    assert parc.load("new.par").train.seq_len == 2048
+
+
 def test_a_model_that_no_target_trains_whole_lacks_settings_by_name(run: Parc) -> None:
     path = CASES / "gemma_2_2b.json"
     assert run("init", "--hf", str(path), "-o", "new.par").code == 0
