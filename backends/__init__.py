@@ -1,12 +1,18 @@
 """`Plan` -> launch files and back, one module per framework and launcher, listed here."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .backend import Backend, Launcher
 from .deepspeed import BACKEND as DEEPSPEED
 from .megatron import BACKEND as MEGATRON
-from .reader import Reader
 from .slurm import LAUNCHER as SLURM
 from .torchtitan import BACKEND as TORCHTITAN
-from .verl import READER as VERL
+
+if TYPE_CHECKING:
+    from .reader import Reader
 
 #: By the name in `target NAME { ... }`, in the order of reports.
 BACKENDS: dict[str, Backend] = {
@@ -20,7 +26,11 @@ LAUNCHERS: dict[str, Launcher] = {
     "slurm": SLURM,
 }
 
-#: Programs that are read and not written, by name: each trains with several frameworks.
-READ_ONLY: dict[str, Reader] = {
-    "verl": VERL,
-}
+#: Packages here of programs that train with several frameworks: they are read and not written.
+READ_ONLY = ("verl",)
+
+
+def readers() -> list[Reader]:
+    """Of all programs whose files are read, those of the frameworks last; loaded only by those who read."""
+    others: list[Reader] = [import_module(f"{__name__}.{name}").READER for name in READ_ONLY]
+    return [*others, *(backend.reader for backend in BACKENDS.values())]

@@ -14,7 +14,7 @@ from ..reading.kubernetes.facts import completed, pod_facts
 from ..reading.kubernetes.manifest import Pods, is_manifest
 from ..reading.launchers import Started, started
 from ..reading.sbatch_options import BatchOption
-from . import BACKENDS, READ_ONLY
+from . import BACKENDS, readers
 from .reader import ConfigFile
 
 #: The kind of a job of pods that run no launcher and no program that is known.
@@ -147,8 +147,7 @@ class _Reading:
         return [self._header()]
 
     def _framework(self, launch: Started) -> LaunchConfig | None:
-        readers = [*READ_ONLY.values(), *(backend.reader for backend in BACKENDS.values())]
-        recognised = (each.recognise(launch, self.texts, self.folder) for each in readers)
+        recognised = (each.recognise(launch, self.texts, self.folder) for each in readers())
         return next((job for job in recognised if job is not None), None)
 
     def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:

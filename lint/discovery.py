@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..backends import BACKENDS, READ_ONLY
+from ..backends import readers
 from ..backends.launch_files import config_files
 from ..backends.reader import ConfigFile
 from ..dsl.inputs.files import first_bytes, text_of
@@ -128,8 +128,7 @@ def looks_like_launch(path: str, text: str) -> bool:
     """Whether a script starts something, or a configuration file has what its framework's have."""
     if kinds := _config_kinds(Path(path).suffix.lower()):
         return is_manifest(text) or any(kind.tells and kind.tells(text) for kind in kinds)
-    readers = [*READ_ONLY.values(), *(backend.reader for backend in BACKENDS.values())]
-    own = [reader.telling for reader in readers if reader.telling]
+    own = [reader.telling for reader in readers() if reader.telling]
     return re.search("|".join([_LAUNCHES, *own]), text, re.MULTILINE) is not None
 
 

@@ -8,9 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import parc
 from benchmarks.accuracy.rows import csv_rows
+from benchmarks.lint.mutations import kubernetes, verl
+from benchmarks.lint.mutations.mutation import Files
 from parc.calibrate.log_files import read_logs
 from parc.calibrate.probe.measured import measured
 from parc.calibrate.probe.rows import read_probe
@@ -74,6 +77,7 @@ COMMANDS: Mapping[str, str] = {
     "ds_config.json": HEAD + "train.py --deepspeed --deepspeed_config ds_config.json\n",
     "train.toml": HEAD + "-m torchtitan.train --job.config_file train.toml\n",
     "config_registry.py": HEAD + "-m torchtitan.train --module config_registry --config train\n",
+    "train.yaml": "NNODES=2 llamafactory-cli train train.yaml --bf16 true\n",
 }
 
 
@@ -167,6 +171,13 @@ _EXCEPTIONS = (
 )
 _BASELINE = json.dumps({"version": 1, "findings": [{"fingerprint": "0" * 64, "path": "a.sh"}]})
 
+
+def _of(format: ModuleType) -> list[str]:
+    """The files of a format that parc reads and does not write."""
+    jobs: Mapping[str, Files] = format.JOBS
+    return [files[format.PATH] for files in jobs.values()]
+
+
 READERS: Mapping[str, Reader] = {
     "job": Reader(given(*_JOBS), of_file("job.par", parc.load)),
     "import": Reader(
@@ -191,6 +202,9 @@ READERS: Mapping[str, Reader] = {
     "torchtitan": Reader(given(_TORCHTITAN), launch_file("train.toml")),
     "python": Reader(given(_PYTHON), launch_file("config_registry.py")),
     "yaml": Reader(given(*_YAML), launch_file("config.yaml")),
+    "kubernetes": Reader(given(*_of(kubernetes)), launch_file(kubernetes.PATH)),
+    "verl": Reader(given(*_of(verl)), launch_file(verl.PATH)),
+    "trainer": Reader(given(*_YAML[-1:]), launch_file("train.yaml")),
     "exceptions": Reader(given(_EXCEPTIONS), of_file("accepted.toml", load_exceptions)),
     "baseline": Reader(given(_BASELINE), of_file("known.json", load_baseline)),
     "log": Reader(_logs, _log),
