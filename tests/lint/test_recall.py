@@ -34,6 +34,7 @@ def said(capsys: Captured, code: str, *given: str, **files: str) -> bool:
         ("torchrun --nproc_per_node 4 \\\n    --nnodes 1 train.py # \\ and so on\n", False),
         ('echo "a \\ # b\n    --nnodes"\ntorchrun --nproc_per_node 4 train.py\n', False),
         ("torchrun --nproc_per_node 4 \\ \n    train.py \\\n    --lr 1\n", True),
+        ("torchrun --nproc_per_node 4 \\ \n    # --lr 1 \\\ntrue\n", False),
         ("torchrun --nproc_per_node 4 train.py --a \\ \necho done \\\n    --lr\n", False),
     ],
 )

@@ -58,7 +58,8 @@ def _cut(path: str, lines: list[str]) -> Iterator[Complaint]:
 
 def _goes_on(line: str) -> bool:
     """Whether a line was meant to continue the one above it: an option, or words with more lines below."""
-    return bool(_OPTION.match(line) or (line[:1].isspace() and line.strip().endswith("\\")))
+    words = line[:1].isspace() and line.strip().endswith("\\") and line.strip()[0] not in "#\\"
+    return words or _OPTION.match(line) is not None
 
 
 def _cuts(lines: list[str], index: int) -> _Cut | None:
