@@ -21,7 +21,7 @@ from .fields import fitting, whole
 from .goal import CLAUSES, WITHIN_KEY, Context, read_goal
 from .overrides import Overrides, Targets
 from .scope import Definition, Scope
-from .spellings import DECISIONS, TARGETS
+from .spellings import DECISIONS
 
 Path = tuple[str, ...]
 
@@ -249,7 +249,9 @@ def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:
 def _target(block: Block, identifier: Identifier, checker: Checker) -> list[TargetSpec]:
     name, known = identifier.name, checker.targets
     if name not in known:
-        help, fix = suggested(name, identifier.span, known, TARGETS)
+        plain = re.sub(r"[^a-z]", "", name.lower())
+        longer = {name.lower(): each for each in known if plain.startswith(each)}
+        help, fix = suggested(name, identifier.span, known, longer)
         help = help or f"targets are {', '.join(known)}"
         raise wrong(codes.UNKNOWN_NAME, f"unknown target `{name}`", identifier.span, help, fix=fix)
     gathered = gather(

@@ -80,9 +80,3 @@ BLOCKS = {
     "architecture": "model", "objective": "goal", "constraints": "goal",
     "framework": "target", "backend": "target", "device": "gpu", "accelerator": "gpu",
 }  # fmt: skip
-
-#: Frameworks.
-TARGETS = {
-    "megatron_lm": "megatron", "megatron_core": "megatron", "mcore": "megatron",
-    "ds": "deepspeed", "deep_speed": "deepspeed", "titan": "torchtitan", "torch_titan": "torchtitan",
-}  # fmt: skip
