@@ -12,7 +12,8 @@ from ...dsl.diagnostics import Source, Span
 from ...dsl.expression import Call, Const, Name
 from ...dsl.job import Constraint
 from ..case import Case
-from ..search.best_first import WHOLE, BestFirst, explored
+from ..search import best_first
+from ..search.best_first import BestFirst, explored
 from ..search.questions import Question
 from ..search.space import Space
 from ..search.sweep import Swept, objectives, score, sweep
@@ -38,7 +39,7 @@ def priced(case: Case) -> Swept:
 
 def unpriced(space: Space) -> Swept:
     """A space to ask, with its prices where it is small enough to be priced whole."""
-    return sweep(space) if space.has_at_most(WHOLE) else BestFirst(space).result()
+    return sweep(space) if space.has_at_most(best_first.WHOLE) else BestFirst(space).result()
 
 
 def ask(swept: Swept, questions: Sequence[Question]) -> list[Best | None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import simulated_logs
 from tests.support.command_line import JOB, Parc
 
 HEADINGS = (
@@ -109,3 +110,26 @@ def test_launch_files_of_a_target_without_a_plan(run: Parc) -> None:
         "explain", "job.par", "--target", "megatron", "--against", "out/torchtitan/launch.sh"
     )
     assert found.code == 2 and "[PAR170]" in found.err and "is of torchtitan" in found.err
+
+
+def test_a_log_shows_predicted_beside_measured(run: Parc) -> None:
+    simulated_logs.record(Path(), ["tp2"], noise=0.001)
+    given = ("explain", "job.par", "--target", "megatron", "--log", "tp2.log")
+    text = run(*given).out
+    rows = [line.split() for line in text[text.index("Predicted and measured") :].splitlines()]
+    assert ["predicted", "measured"] in rows and {"step", "MFU", "tokens/s"} <= {r[0] for r in rows}
+    ran = json.loads(run(*given, "--json").out)["ran"]
+    step = ran["step_seconds"]
+    seconds = simulated_logs.true_seconds(simulated_logs.RUNS["tp2"], Path(), simulated_logs.TRUE)
+    assert step["measured"] == pytest.approx(seconds, rel=2e-3)
+    assert sum(ran["time"].values()) == pytest.approx(step["predicted"], rel=1e-4)
+    assert ran["mfu"]["measured"] / ran["mfu"]["predicted"] == pytest.approx(
+        step["predicted"] / step["measured"], rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(("text", "code"), [("", "empty"), ("nothing\n", "no line in which")])
+def test_what_is_no_log(run: Parc, text: str, code: str) -> None:
+    Path("run.log").write_text(text)
+    found = run("explain", "job.par", "--log", "run.log")
+    assert found.code == 2 and code in found.err and found.out == ""

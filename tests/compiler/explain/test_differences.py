@@ -1,0 +1,82 @@
+"""Where explanations come from: limits of conditions, overlap's exposure, sums of terms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parc.compiler import plan
+from parc.compiler.algebra import Arrays
+from parc.compiler.case import Case
+from parc.compiler.explain.against import against
+from parc.compiler.explain.conditions import limit_of
+from parc.compiler.explain.explaining import explain
+from parc.compiler.pricing.mechanisms import exposed
+from parc.compiler.search.space import Space
+from parc.compiler.search.sweep import sweep
+from parc.compiler.time.step import step_time
+from parc.compiler.variables import ORDER
+from tests.support.solver_and_sweep import job_of, target_of
+
+LIMITS = {
+    "require memory <= 6 GiB": ("memory", True),
+    "forbid memory > 6 GiB": ("memory", True),
+    "require 6 GiB >= memory": ("memory", True),
+    "require mfu > 5%": ("mfu", False),
+    "forbid 5% > mfu": ("mfu", False),
+    "forbid tp >= 4": ("tp", True),
+    "require tp == 2": None,
+    "require tp * pp <= 4": None,
+    "require memory <= tp * 4 GiB": None,
+    "forbid tp > 2 or pp > 2": None,
+}
+
+
+@pytest.mark.parametrize("clause", LIMITS)
+def test_what_a_condition_limits(clause: str) -> None:
+    (constraint,) = job_of(clause).goal.constraints
+    assert limit_of(constraint) == LIMITS[clause]
+
+
+def test_overlap_falls_where_exposed_traffic_makes_another_layout_better() -> None:
+    """The times of all layouts at the claimed share, from those with and without any overlap."""
+    job = job_of("maximize mfu\nwithin = 0%\nforbid recompute == full\nrequire micro_batch == 1")
+    target = target_of(job)
+    found = explain(plan(job, target), target)
+    (overlap,) = (each for each in found.thresholds if each.error.overlap)
+    assert overlap.value is not None and overlap.layout is not None
+    case = Case(job, target)
+    swept = sweep(Space(case))
+    told = swept.prices.step_ns
+    without = step_time(Arrays(exposed(case), swept.space.layouts))[0]
+    chosen = found.plan.layout.model_dump()
+    same = [swept.space.layouts[name] == chosen[name] for name in ORDER]
+    (ours,) = np.flatnonzero(np.logical_and.reduce(same))
+    rows = np.flatnonzero(swept.feasible)
+
+    def behind(share: float) -> float:
+        steps = told + share * np.maximum(without - told, 0)
+        return float(steps[ours] - steps[rows].min())
+
+    assert behind(overlap.before) <= 1.0 < behind(overlap.value) + 1.0
+    assert behind(overlap.farthest) > 1.0
+
+
+def test_terms_of_a_difference_add_up_to_it() -> None:
+    job = job_of("minimize cost\nrequire nodes >= 1", cluster={"nodes": "1..2", "price": "2 $/h"})
+    target = target_of(job)
+    found = plan(job, target)
+    other = against(found, target, {"nodes": 3 - found.layout.nodes, "tp": 2}).difference
+    assert other.scale == other.there.layout.gpus / other.here.layout.gpus != 1
+    assert sum(each.change for each in other.time) == pytest.approx(other.seconds, rel=1e-9)
+    assert sum(each.change for each in other.memory) == other.memory_bytes
+    costlier = other.there.cost / other.here.cost
+    assert 1 + other.seconds / other.here.step_seconds == pytest.approx(costlier, rel=1e-6)
+
+
+def test_a_layout_beside_the_goal_says_what_it_breaks() -> None:
+    job = job_of("maximize mfu\nrequire tp == 1\nforbid zero == 1")
+    target = target_of(job)
+    given = {"tp": 2, "zero": 1, "dp_shard": 8, "micro_batch": 1}
+    found = against(plan(job, target), target, given)
+    assert found.breaks == ("`require tp == 1`", "`forbid zero == 1`")
