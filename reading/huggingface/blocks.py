@@ -9,7 +9,6 @@ from .rope import Settings
 
 #: Setting -> keys of transformers that mean it; a family may have others.
 SIZES: Mapping[str, tuple[str, ...]] = {
-    "layers": ("num_hidden_layers",),
     "hidden": ("hidden_size",),
     "heads": ("num_attention_heads",),
     "ffn": ("intermediate_size",),
@@ -34,7 +33,9 @@ ACTIVATIONS = {
 
 def sizes(config: Config, keys: Mapping[str, tuple[str, ...]] = SIZES) -> Settings:
     """Layers and widths."""
-    return {name: config.size(*names) for name, names in keys.items()}
+    layers = config.layers(*keys.get("layers", ()))
+    widths = {name: config.size(*names) for name, names in keys.items() if name != "layers"}
+    return {"layers": layers, **widths}
 
 
 def heads(config: Config) -> Settings:

@@ -11,6 +11,8 @@ from typing import Any
 from ...dsl.diagnostics import Diagnostic, Source, Span
 from .codes import BAD_VALUE
 
+#: Layers that the language takes at most; lists are made of so many entries.
+MOST_LAYERS = 10_000
 #: Characters of a value that a message repeats.
 _MOST_SHOWN = 60
 #: What stands for a number that cannot be read, until all complaints are told.
@@ -72,6 +74,15 @@ class Config:
         """A whole number above zero."""
         value = self.whole(*keys)
         return value or self._fault(keys[0], self.get(*keys), "a whole number above 0")
+
+    def layers(self, *keys: str) -> int:
+        """The number of layers, `num_hidden_layers` unless a family has another key."""
+        found = self.size(*(keys or ("num_hidden_layers",)))
+        if found > MOST_LAYERS:
+            return self._fault(
+                (keys or ("num_hidden_layers",))[0], found, f"at most {MOST_LAYERS:,}"
+            )
+        return found
 
     def number(self, *keys: str) -> float:
         """A number, 0 for null."""

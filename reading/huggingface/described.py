@@ -112,7 +112,7 @@ def _config(source: Source, values: Mapping[str, Any]) -> tuple[Config, Config, 
     outer = str(values["model_type"])
     text = values.get("text_config")
     whole = Config(source, values, {})
-    if not isinstance(text, dict):
+    if not isinstance(text, dict) or not text:
         family = WRAPPERS.get(outer, outer)
         whole.defaults = defaults(CLASSES.get(_known(whole, family), family))
         return whole, whole, family

@@ -60,7 +60,7 @@ def _latent(config: Config) -> Settings:
 
 
 def _experts(config: Config) -> Settings:
-    layers, first = config.size("num_hidden_layers"), config.whole("first_k_dense_replace")
+    layers, first = config.layers(), config.whole("first_k_dense_replace")
     step = config.whole("moe_layer_freq") or 1
     sparse = [layer >= first and layer % step == 0 for layer in range(layers)]
     return {

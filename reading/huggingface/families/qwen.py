@@ -52,7 +52,7 @@ def qwen3_moe(config: Config) -> Settings:
 
 
 def _experts(config: Config) -> Settings:
-    layers = config.size("num_hidden_layers")
+    layers = config.layers()
     return {
         "experts": config.size("num_experts", "num_local_experts"),
         "topk": config.size("num_experts_per_tok"),

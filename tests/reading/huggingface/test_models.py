@@ -192,6 +192,7 @@ def test_dense_layers_between_others_are_counted_and_named() -> None:
         ('{"model_type": "llama", "hidden_size": "8"}', "PAR166", '`hidden_size` is "8"', 25),
         ('{"model_type": "llama", "hidden_size": 0}', "PAR166", "not a whole number above 0", 25),
         ('{"model_type": "llama", "hidden_size": -1}', "PAR166", "which is not a whole number", 25),
+        ('{"model_type": "qwen2", "num_hidden_layers": 1e30}', "PAR166", "at most 10,000", 25),
         ('{"model_type": "llama", "rms_norm_eps": true}', "PAR166", "not a number", 25),
         ('{"model_type": "llama", "rms_norm_eps": 1e999}', "PAR166", "not a number", 25),
         ('{"model_type": "llama", "hidden_act": 1}', "PAR166", "which is not a text", 25),
