@@ -24,6 +24,7 @@ ALLOWED = {
     "calibrate": {"dsl", "compiler", "backends", "calibrate"},
     "templates": {"templates"},
     "lint": {"dsl", "compiler", "reading", "backends", "lint"},
+    "lsp": {"dsl", "compiler", "backends", "lsp"},
     "smoke": {"dsl", "compiler", "backends", "smoke"},
 }
 #: What a backend may know of the compiler: its data, not how it searches.
