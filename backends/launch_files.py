@@ -9,11 +9,16 @@ from ..reading.bash.script import Folder, Script, no_folder, read_script, unread
 from ..reading.bash.values import Word, plain
 from ..reading.command_options import options, setting
 from ..reading.facts import Fact, LaunchConfig, Setting, Unread
+from ..reading.kubernetes.containers import read_manifest
+from ..reading.kubernetes.facts import completed, pod_facts
+from ..reading.kubernetes.manifest import Pods, is_manifest
 from ..reading.launchers import Started, started
 from ..reading.sbatch_options import BatchOption
-from . import BACKENDS
+from . import BACKENDS, READ_ONLY
 from .reader import ConfigFile
 
+#: The kind of a job of pods that run no launcher and no program that is known.
+KUBERNETES = "kubernetes"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -47,6 +52,9 @@ def read_jobs(
     found: list[LaunchConfig] = []
     for path, script in (roots or scripts).items():
         found += _Reading(path, texts, folder, script).jobs()
+    for path, text in texts.items():
+        if _is_yaml(path) and is_manifest(text):
+            found += _manifest(path, texts, environment, folder)
     linked = {path for config in found for path in config.texts}
     alone: list[LaunchConfig] = []
     for path, text in texts.items():
@@ -68,6 +76,25 @@ def config_files() -> dict[str, list[ConfigFile]]:
     return found
 
 
+def _manifest(
+    path: str, texts: Mapping[str, str], environment: Mapping[str, str], folder: Folder
+) -> list[LaunchConfig]:
+    """The jobs of the commands that the pods of a manifest run."""
+    text = texts[path]
+    try:
+        commands = read_manifest(path, text, environment=environment, texts=texts, folder=folder)
+    except ValueError as error:
+        return [LaunchConfig("unread", (), (Unread(str(error), path, 1),), texts={path: text})]
+    readings = [_Reading(path, texts, folder, each.script, each.pods) for each in commands]
+    found = [job for each in readings for job in each.jobs()]
+    named = [job for job in found if job.kind != KUBERNETES]
+    return named or found[:1]
+
+
+def _is_yaml(path: str) -> bool:
+    return suffix(path) in ("yaml", "yml")
+
+
 def suffix(path: str) -> str:
     return path.rpartition(".")[2].lower()
 
@@ -79,7 +106,7 @@ def _config(
     for kind in kinds:
         if found := list(_alone(kind, path, text, texts)):
             return found
-    if suffix(path) not in ("yaml", "yml"):
+    if not _is_yaml(path):
         return []
     unread = (Unread("it is no configuration that parc reads", path, 1),)
     return [LaunchConfig("unread", (), unread, texts={path: text})]
@@ -96,12 +123,13 @@ def _alone(
 
 @dataclass(frozen=True)
 class _Reading:
-    """One script that nothing else starts."""
+    """One script that nothing else starts, or one command of the pods of a manifest."""
 
     path: str
     texts: Mapping[str, str]
     folder: Folder
     script: Script
+    pods: Pods | None = None
 
     def jobs(self) -> list[LaunchConfig]:
         """Training commands, if there are any; else whatever is started on several processes."""
@@ -119,21 +147,23 @@ class _Reading:
         return [self._header()]
 
     def _framework(self, launch: Started) -> LaunchConfig | None:
-        recognised = (
-            backend.reader.recognise(launch, self.texts, self.folder)
-            for backend in BACKENDS.values()
-        )
+        readers = [*READ_ONLY.values(), *(backend.reader for backend in BACKENDS.values())]
+        recognised = (each.recognise(launch, self.texts, self.folder) for each in readers)
         return next((job for job in recognised if job is not None), None)
 
     def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:
         slurm = bool(launch.launch.directives)
-        kind = job.kind if job.framework is not None else ("sbatch" if slurm else "bash")
-        if slurm and job.framework is not None:
+        kind = job.kind or ("sbatch" if slurm else "bash")
+        if slurm and job.kind:
             kind = f"slurm+{kind.removesuffix('-bash')}"
+        facts = (*job.facts, *_slurm_facts(launch))
+        if self.pods is not None:
+            kind = f"{KUBERNETES}+{(job.kind or launch.launcher).removesuffix('-bash')}"
+            facts = completed(self.pods, launch, facts)
         return replace(
             job,
             kind=kind,
-            facts=(*job.facts, *_slurm_facts(launch)),
+            facts=facts,
             unread=(*self.script.unread, *job.unread),
             settings=tuple(dict.fromkeys([*_given(launch), *job.settings])),
             texts={self.path: self.texts[self.path], **self.script.read, **job.texts},
@@ -144,9 +174,11 @@ class _Reading:
     def _header(self) -> LaunchConfig:
         given = self.script.directives
         kind = "sbatch" if given else "bash"
+        pods = () if self.pods is None else pod_facts(self.pods)
+        kind = kind if self.pods is None else KUBERNETES
         settings = tuple(_directive(item) for item in given)
         texts = {self.path: self.texts[self.path], **self.script.read}
-        facts = tuple(_header_facts(given))
+        facts = (*_header_facts(given), *pods)
         return LaunchConfig(kind, facts, self.script.unread, settings, None, texts)
 
 

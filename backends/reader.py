@@ -85,5 +85,7 @@ class Reader:
     """Variables of the environment that parc sets with each of its jobs."""
     fork: Callable[[LaunchConfig], str | None] = field(default=lambda config: None)
     """The name of the fork whose files these are, None for the framework itself."""
+    arithmetic: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Kind of a job without a framework -> codes of this one's predicates that hold for it, too."""
     dated: Dated | None = None
     """How they tell the framework's release, where lint has tables of what each release accepts."""

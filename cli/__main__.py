@@ -5,6 +5,7 @@
 
 import argparse
 import gc
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ FINE, FINDINGS, WRONG, FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 #: New objects between two garbage collections. With Python's default of 700, collections take a tenth of the
 #: time of a command, most of it over modules, which stay. The largest example makes fewer than this.
 OBJECTS = 500_000
+#: Set by what `parc completion` prints, when a shell asks for words that fit.
+COMPLETION = "_ARGCOMPLETE"
 
 
 class _Version(argparse.Action):
@@ -49,6 +52,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse itself exits with 2 on wrong usage."""
+    if COMPLETION in os.environ:
+        from parc.completion import complete
+
+        complete(parser())
     signals: list[int] = []
     arguments = sys.argv[1:] if argv is None else argv
     try:
@@ -108,6 +115,9 @@ def _run(argv: Sequence[str]) -> int:
     from parc.dsl.diagnostics import JobError
     from parc.printing.streams import tolerant_streams
 
+    if not argv:
+        parser().print_help()
+        return WRONG
     own, script = _split(argv)
     with tolerant_streams():
         try:

@@ -1,4 +1,5 @@
-"""The codes of complaints about commands and their output: PAR061, PAR080 to 099. A code is never reused."""
+"""The codes of complaints about commands and their output: PAR080 to PAR099, of extras PAR061, and of
+`parc init` PAR168 and PAR169. A code is never reused."""
 
 NO_EXTRA = "PAR061"
 UNWRITABLE = "PAR090"
@@ -17,6 +18,8 @@ NO_RULE = "PAR096"
 LOST = "PAR080"
 OWN_FILES = "PAR098"
 USAGE = "PAR099"
+GPUS = "PAR168"
+NOT_DETECTED = "PAR169"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -39,5 +42,7 @@ CODES: dict[str, tuple[str, str]] = {
     LOST: ("import-lost", "a job cannot say what launch files say"),
     OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),
     USAGE: ("measure-options", "options of `parc measure` that do not go together"),
+    GPUS: ("unknown-gpus", "no cluster of the standard library has these GPUs in whole nodes"),
+    NOT_DETECTED: ("nothing-detected", "no tool on this machine names its GPUs"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

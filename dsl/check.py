@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from . import codes
-from .diagnostics import Diagnostic, JobError, Note, Source, did_you_mean
+from .diagnostics import Diagnostic, JobError, Note, Source, Span, did_you_mean, replaced
 from .evaluation.assemble import Checker, goal_of, launch_of, parts_of, read_gpus, targets_of
 from .evaluation.consistency import CHECKS
 from .evaluation.imports import BLOCKS, Loader
@@ -14,7 +14,7 @@ from .job import Job
 from .report import Enough, Report, wrong
 from .syntax.quoting import UNWRITABLE
 from .syntax.sources import MAX_BYTES, decode, read
-from .syntax.tree import Block
+from .syntax.tree import Block, File
 
 #: Complaints about one job after which reading ends.
 MAX_COMPLAINTS = 100
@@ -37,9 +37,7 @@ def load(
     `overrides` are texts such as "train.seq_len=4096"; `targets` gives the class of the
     options of each `target NAME` block. Raises `JobError` with every complaint.
     """
-    name = os.fspath(path)
-    source, data = read(name, name)
-    return _check(source, data, overrides, targets or {})
+    return read_job(path, overrides, targets)[0]
 
 
 def loads(
@@ -49,31 +47,52 @@ def loads(
 
     `overrides` and `targets` as for `load`. Raises `JobError` with every complaint.
     """
+    return read_job(name, overrides, targets, text)[0]
+
+
+def read_job(
+    path: str | os.PathLike[str],
+    overrides: Sequence[str] = (),
+    targets: Targets | None = None,
+    text: str | None = None,
+) -> tuple[Job, File]:
+    """The job of a file, or of a text in its place, with the syntax tree; as `load`."""
+    name = os.fspath(path)
+    if text is None:
+        source, data = read(name, name)
+    else:
+        source, data = _source(text, name)
+    return _check(source, data, overrides, targets or {})
+
+
+def _source(text: str, name: str) -> tuple[Source, bytes]:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         message = f"`{name}` has {len(data):,} bytes, at most {MAX_BYTES:,} are read"
         raise wrong(codes.TOO_LARGE, message, None, "a job file is a few kilobytes of text")
-    return _check(Source(name, decode(data, name)), data, overrides, targets or {})
+    return Source(name, decode(data, name)), data
 
 
-def _check(source: Source, data: bytes, overrides: Sequence[str], targets: Targets) -> Job:
+def _check(
+    source: Source, data: bytes, overrides: Sequence[str], targets: Targets
+) -> tuple[Job, File]:
     report = Report(MAX_COMPLAINTS)
     loader = Loader(report)
-    job = None
+    job, file = None, File(source, ())
     try:
-        job = _read(loader, source, data, overrides, targets)
+        job, file = _read(loader, source, data, overrides, targets)
     except Enough:
         message = f"more than {MAX_COMPLAINTS} complaints: only the first are shown"
         report.diagnostics[MAX_COMPLAINTS:] = [Diagnostic(codes.TOO_LARGE, message)]
     complaints = _without_consequences(report.diagnostics, loader.broken, source)
     if complaints or job is None:
         raise JobError(complaints)
-    return job
+    return job, file
 
 
 def _read(
     loader: Loader, source: Source, data: bytes, overrides: Sequence[str], targets: Targets
-) -> Job | None:
+) -> tuple[Job | None, File]:
     report = loader.report
     changes = read_overrides(overrides, targets, report)
     loader.let_changes = {name: setting.value for name, setting in changes.lets.items()}
@@ -82,7 +101,7 @@ def _read(
     _report_unknown_lets(checker)
     _sort_blocks(checker)
     job = _job(checker, source.name, _digest(loader.texts, overrides))
-    return job.with_spans(checker.spans) if job else None
+    return job.with_spans(checker.spans) if job else None, file
 
 
 def _without_consequences(
@@ -169,7 +188,10 @@ def _check_head(block: Block, report: Report) -> None:
         report.add(codes.MISPLACED, f"`{kind}` takes no name", block.name.span)
     if not block.name and kind in _NAMED:
         help = f"such as `{_NAMED[kind]} {{ }}`"
-        report.add(codes.MISSING_SETTING, f"`{kind}` needs a name", block.kind.span, help)
+        end = Span(block.kind.span.source, block.kind.span.end, block.kind.span.end)
+        fix = replaced(end, " slurm") if kind == "launch" else None
+        message = f"`{kind}` needs a name"
+        report.add(codes.MISSING_SETTING, message, block.kind.span, help, fix=fix)
     if block.name and "." in block.name.name:
         message = f"a name cannot have a dot: `{block.name.name}`"
         report.add(codes.RESERVED, message, block.name.span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -58,8 +58,33 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """The characters of a span, replaced by a text; an empty span is where the text is put in."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """The edits that cure a complaint, together. `safe` is whether the job then says what was meant: not so
+    where a line goes that the language cannot express."""
+
+    edits: tuple[Edit, ...]
+    safe: bool = True
+
+
+def replaced(span: Span, text: str, safe: bool = True) -> Fix:
+    """The cure that puts a text in the place of a span."""
+    return Fix((Edit(span, text),), safe)
+
+
+@dataclass(frozen=True)
 class Diagnostic:
-    """One complaint. The message alone must be enough: lower case, no full stop, the numbers that clash."""
+    """One complaint. The message alone must be enough: lower case, no full stop, the numbers that clash.
+
+    `fix` is the help as edits, where there is one cure.
+    """
 
     code: str
     message: str
@@ -67,6 +92,7 @@ class Diagnostic:
     severity: Severity = "error"
     notes: tuple[Note, ...] = ()
     help: str | None = None
+    fix: Fix | None = None
 
     def __str__(self) -> str:
         return render(self)
@@ -79,6 +105,8 @@ class Diagnostic:
             **_position(self.span),
             "help": self.help,
             "notes": [{"message": note.message, **_position(note.span)} for note in self.notes],
+            "fix": self.fix
+            and {"safe": self.fix.safe, "edits": [*map(_edit_json, self.fix.edits)]},
         }
 
 
@@ -107,12 +135,33 @@ def render(diagnostic: Diagnostic) -> str:
     return "\n".join(lines)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Help text naming the nearest known word, or None when nothing is near."""
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is spelt most like a word, or None when nothing is near."""
     import difflib
 
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"did you mean `{near[0]}`?" if near else None
+    return near[0] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Help text naming the nearest known word, or None when nothing is near."""
+    near = nearest(word, known)
+    return f"did you mean `{near}`?" if near else None
+
+
+def suggested(
+    word: str, span: Span, known: Iterable[str], spellings: Mapping[str, str] | None = None
+) -> tuple[str | None, Fix | None]:
+    """Help and cure for an unknown word: the known one that `spellings` gives for it, that differs only in
+    capitals, or that is nearest, which is a guess."""
+    listed = list(known)
+    alike = [each for each in listed if each.lower() == word.lower()]
+    said = (spellings or {}).get(word.lower().replace("-", "_"))
+    found = said if said in listed else alike[0] if len(alike) == 1 else None
+    near = found or nearest(word, listed)
+    if near is None:
+        return None, None
+    return f"did you mean `{near}`?", replaced(span, near, safe=found is not None)
 
 
 _WIDTH = 120
@@ -141,6 +190,14 @@ def _shown(character: str) -> str:
     if character.isprintable():
         return character
     return " " if character == "\t" else "\N{REPLACEMENT CHARACTER}"
+
+
+def _edit_json(edit: Edit) -> dict[str, object]:
+    """Where an edit begins and ends, in lines, columns and characters of the text, and what it puts in."""
+    span = edit.span
+    end = Span(span.source, span.end, span.end)
+    place = {"end_line": end.line, "end_column": end.column, "start": span.start, "end": span.end}
+    return {**_position(span), **place, "text": edit.text}
 
 
 def _position(span: Span | None) -> dict[str, object]:

@@ -1,4 +1,8 @@
-"""The standard library, `std/*.par`: an index of its definitions, of which only those in use are parsed."""
+"""The standard library, `std/*.par`: an index of its definitions, of which only those in use are parsed.
+
+A definition is found by its name, by those of the line `# also: ...` above it, and, of names such as
+`meta-llama/Llama-3.1-8B`, by the part after the slash.
+"""
 
 import functools
 import re
@@ -6,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 
-from .diagnostics import JobError, Source
+from .diagnostics import JobError, Source, nearest
 from .evaluation.evaluate import TRUTH, Constant, evaluate
 from .evaluation.scope import Definition, unknown_name
 from .syntax.parser import parse
@@ -14,15 +18,19 @@ from .syntax.tree import Block, Identifier, Let, Statement
 
 #: The head of a definition, at the start of a line.
 _HEAD = re.compile(r"^(model|gpu|cluster|let)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_ALSO = "also:"
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
 class StdEntry:
-    """One definition of the standard library: `doc` is the first line of the comment above it."""
+    """One definition of the standard library: `doc` is the first line of the comment above it, `aliases` are
+    what else people call it."""
 
     kind: str
     name: str
     doc: str
+    aliases: tuple[str, ...]
     file: str
     source: Source
     start: int
@@ -39,11 +47,24 @@ class Library:
         return _constant(entry)
 
     def find(self, kind: str, name: str) -> Definition | None:
-        entry = _index().get((kind, name))
+        entry = _index().get((kind, name)) or _aliases().get((kind, canonical(name)))
         return _definition(entry) if entry else None
 
     def known(self, kind: str) -> Iterable[str]:
         return [name for of, name in _index() if of == kind]
+
+    def near(self, kind: str, name: str) -> list[str]:
+        """The entries of a kind that a name may mean: that begin so, else the one spelt most alike."""
+        wanted, spellings = canonical(name), _aliases()
+        begun = [
+            entry.name
+            for (of, text), entry in spellings.items()
+            if of == kind and text.startswith(wanted)
+        ]
+        if wanted and begun:
+            return list(dict.fromkeys(begun))
+        alike = nearest(wanted, [text for of, text in spellings if of == kind])
+        return [spellings[kind, alike].name] if alike else []
 
 
 STD = Library()
@@ -66,24 +87,47 @@ def _index() -> dict[tuple[str, str], StdEntry]:
     return {(entry.kind, entry.name): entry for entry in entries}
 
 
+def canonical(name: str) -> str:
+    """A name without what spellings of it differ in: `A100-80GB` and `a100_80gb`, `Llama-3.1-8B` and
+    `llama3_1_8b` are the same. Between two digits a separator counts."""
+    words = [word for word in _SEPARATORS.split(name.lower()) if word]
+    return "".join(
+        f"_{word}" if before[-1:].isdigit() and word[0].isdigit() else word
+        for before, word in zip(["", *words], words, strict=False)
+    )
+
+
+@functools.cache
+def _aliases() -> dict[tuple[str, str], StdEntry]:
+    """The entries by kind and canonical name, of all their names."""
+    return {
+        (entry.kind, canonical(text)): entry
+        for entry in std_entries()
+        for name in (entry.name, *entry.aliases)
+        for text in (name, name.rpartition("/")[2])
+    }
+
+
 def _entries(name: str, text: str) -> list[StdEntry]:
     source = Source(f"std/{name}", text)
     heads = list(_HEAD.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
     return [
-        StdEntry(head[1], head[2], _doc(text, head.start()), name, source, head.start(), end)
+        StdEntry(head[1], head[2], *_doc(text, head.start()), name, source, head.start(), end)
         for head, end in zip(heads, ends, strict=True)
     ]
 
 
-def _doc(text: str, start: int) -> str:
-    """The first line of the comment that ends right above a position."""
-    doc = ""
+def _doc(text: str, start: int) -> tuple[str, tuple[str, ...]]:
+    """The first line of the comment that ends right above a position, and the names that it lists."""
+    doc, aliases = "", ""
     for line in reversed(text[:start].rstrip(" ").split("\n")[:-1]):
         if not line.startswith("#"):
             break
         doc = line.lstrip("#").strip()
-    return doc
+        if doc.startswith(_ALSO):
+            aliases = doc.removeprefix(_ALSO)
+    return doc, tuple(name.strip() for name in aliases.split(",") if name.strip())
 
 
 def _statement(entry: StdEntry) -> Statement:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from .diagnostics import Diagnostic, JobError, Note, Span
+from .diagnostics import Diagnostic, Fix, JobError, Note, Span
 
 
 def wrong(
@@ -12,9 +12,10 @@ def wrong(
     span: Span | None = None,
     help: str | None = None,
     notes: tuple[Note, ...] = (),
+    fix: Fix | None = None,
 ) -> JobError:
     """An exception that carries one complaint."""
-    return JobError([Diagnostic(code, message, span, notes=notes, help=help)])
+    return JobError([Diagnostic(code, message, span, notes=notes, help=help, fix=fix)])
 
 
 def already_reported() -> JobError:
@@ -40,8 +41,9 @@ class Report:
         span: Span | None = None,
         help: str | None = None,
         notes: tuple[Note, ...] = (),
+        fix: Fix | None = None,
     ) -> None:
-        self.extend([Diagnostic(code, message, span, notes=notes, help=help)])
+        self.extend([Diagnostic(code, message, span, notes=notes, help=help, fix=fix)])
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics.extend(diagnostics)

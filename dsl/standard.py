@@ -1,4 +1,4 @@
-"""The name of one definition of the standard library -> its `Model`, `Gpu` or `Cluster`."""
+"""A name of one definition of the standard library -> its `Model`, `Gpu` or `Cluster`."""
 
 from typing import TypeVar
 
@@ -19,9 +19,8 @@ Built = TypeVar("Built")
 def std_model(name: str) -> Model:
     """The model `std.NAME`; raises `JobError` when there is none."""
     report, block = _gathered("model", name)
-    return _sound(
-        build(block, Model, read_settings(block, Model, report), report, name=name), report
-    )
+    values = read_settings(block, Model, report)
+    return _sound(build(block, Model, values, report, name=block.name), report)
 
 
 def std_gpu(name: str) -> Gpu:

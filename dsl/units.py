@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from . import codes
-from .diagnostics import Span, did_you_mean
+from .diagnostics import Span, nearest, replaced
 from .report import wrong
 
 #: Base units, in the order in which a dimension spells them. Work is counted in FLOP, energy in joule.
@@ -180,7 +180,12 @@ def measure(text: str, span: Span) -> Measure:
         factor, unit = _unit(word[0], place)
         if not measured.bare or (count and unit.bare):
             message = f"`{word[0]}` follows a unit or suffix"
-            raise wrong(codes.UNKNOWN_UNIT, message, place, "a rate is written with `/`: `GB/s`")
+            help, fix = "a rate is written with `/`: `GB/s`", None
+            if rest.split()[0] == "B":
+                first = place.start - len(rest[: word.start()].lstrip())
+                help = f"B is bytes; 10^9 is G: write `G {word[0]}`"
+                fix = replaced(Span(span.source, first, first + 1), "G")
+            raise wrong(codes.UNKNOWN_UNIT, message, place, help, fix=fix)
         value, measured = value * factor, unit
     return Measure(exact(value), measured)
 
@@ -215,12 +220,29 @@ def _known(name: str, text: str, span: Span) -> _Unit:
 
 
 def _unknown(name: str, text: str, span: Span) -> Exception:
+    start = span.start + text.find(name)
+    place = Span(span.source, start, start + len(name))
     alias = _ALIASES.get(name)
-    if alias:
-        help: str | None = f"write `{alias}`"
-    else:
-        same = [unit for unit in UNITS if unit.lower() == name.lower()]
-        help = f"did you mean `{same[0]}`?" if same else did_you_mean(name, _LONG)
+    same = [unit for unit in UNITS if unit.lower() == name.lower()]
+    near = alias or (same[0] if same else nearest(name, _LONG))
+    help = None if near is None else f"write `{near}`" if alias else f"did you mean `{near}`?"
     if not help and name != text:
         help = "to divide by a name, put spaces around `/`"
-    return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help)
+    fix = replaced(place, near, safe=bool(alias) or len(same) == 1) if near else None
+    return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help, fix=fix)
+
+
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
+
+
+def duration(text: str) -> str | None:
+    """A time as sbatch takes it, `D-HH:MM[:SS]`, `HH:MM:SS` or `MM:SS`, in a unit; None for other text."""
+    clock = _CLOCK.fullmatch(text)
+    if clock is None:
+        return None
+    days, *parts = (int(part or 0) for part in clock.groups())
+    if clock[4] is None and clock[1] is None:
+        parts = [0, parts[0], parts[1]]
+    seconds = ((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2]
+    unit, length = next((u, n) for u, n in (("h", 3600), ("min", 60), ("s", 1)) if seconds % n == 0)
+    return f"{seconds // length} {unit}"

@@ -30,6 +30,18 @@ def no_cure(launch: LaunchedJob) -> str | None:
     return None
 
 
+def judged_by(code: str, launch: LaunchedJob) -> str | None:
+    """The framework whose predicates of a code hold for a job: its own, or one whose sums its kind of file
+    keeps."""
+    if launch.framework is not None:
+        return launch.framework
+    for name, backend in BACKENDS.items():
+        kinds = backend.reader.arithmetic.items()
+        if any(kind in launch.kind and code in codes for kind, codes in kinds):
+            return name
+    return None
+
+
 def predicates_of(code: str, framework: str | None) -> list[Predicate]:
     """The predicates of a code that a framework enforces; its own replace those that hold for all."""
     if framework not in BACKENDS:
@@ -49,7 +61,7 @@ def enforced(
 
     The help is the cure, or, where there is none, the legal values of the variable `vary`.
     """
-    for predicate in predicates_of(code, launch.framework):
+    for predicate in predicates_of(code, judged_by(code, launch)):
         known = Known(launch)
         try:
             columns = _columns(predicate, known, adjust)

@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..backends import BACKENDS
+from ..backends import BACKENDS, READ_ONLY
 from ..backends.launch_files import config_files
 from ..backends.reader import ConfigFile
 from ..dsl.inputs.files import first_bytes, text_of
+from ..reading.kubernetes.manifest import is_manifest
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -31,7 +32,7 @@ _LAUNCHES = (
     r"^#SBATCH\s+-|^#PBS\s+-|^#BSUB\s+-"
     r"|\btorchrun\b|torch\.distributed\.(?:run|launch)|\bdeepspeed\s+(?:[-$\"]|\S+\.py)"
     r"|\baccelerate\s+launch\b"
-    r"|\b(?:llamafactory-cli|axolotl|swift|megatron|xtuner|tune)\s+(?:train|pt|sft|rlhf|run)\b"
+    r"|\b(?:llamafactory-cli|lmf|axolotl|swift|megatron|xtuner|tune|trl)\s+(?:train|pt|sft|rlhf|run|dpo|grpo|kto)\b"
     r"|\b(?:python[\d.]*|srun|mpirun|mpiexec|jsrun|aprun)\b[^\n#]*"
     r"(?:\b|_)(?:pre_?train|fine_?tune|train(?:er|ing)?|sft|dpo|grpo|ppo|rlhf)(?:_\w+)?(?:\.py\b|\s|$)"
 )
@@ -126,8 +127,9 @@ def is_launch_file(path: str) -> bool:
 def looks_like_launch(path: str, text: str) -> bool:
     """Whether a script starts something, or a configuration file has what its framework's have."""
     if kinds := _config_kinds(Path(path).suffix.lower()):
-        return any(kind.tells and kind.tells(text) for kind in kinds)
-    own = (backend.reader.telling for backend in BACKENDS.values() if backend.reader.telling)
+        return is_manifest(text) or any(kind.tells and kind.tells(text) for kind in kinds)
+    readers = [*READ_ONLY.values(), *(backend.reader for backend in BACKENDS.values())]
+    own = [reader.telling for reader in readers if reader.telling]
     return re.search("|".join([_LAUNCHES, *own]), text, re.MULTILINE) is not None
 
 

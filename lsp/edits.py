@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..dsl.diagnostics import Diagnostic, JobError, Source, Span
@@ -62,9 +61,7 @@ def _defined(document: Document, place: Place) -> tuple[str, str] | None:
 
 def cures(complaint: Diagnostic, path: str) -> list[Replacement]:
     """The edits that cure a complaint, where it has any and they are all in this file."""
-    fix = getattr(complaint, "fix", None)
-    edits: Iterable[object] = getattr(fix, "edits", ())
-    found = [(getattr(edit, "span"), str(getattr(edit, "text"))) for edit in edits]  # noqa: B009
-    if any(span.source.name != path for span, _ in found):
+    edits = complaint.fix.edits if complaint.fix else ()
+    if any(edit.span.source.name != path for edit in edits):
         return []
-    return [Replacement(span.start, span.end, text) for span, text in found]
+    return [Replacement(edit.span.start, edit.span.end, edit.text) for edit in edits]

@@ -9,7 +9,7 @@ from ..compiler.variables import DECISIONS, DERIVATIONS
 from ..dsl.diagnostics import Source, Span
 from ..dsl.evaluation.evaluate import Constant, plain
 from ..dsl.expression import MEANINGS, QUANTITIES, VALUES
-from ..dsl.library import StdEntry, std_entries
+from ..dsl.library import STD, StdEntry, std_entries
 from ..dsl.schema import SettingType
 from ..dsl.units import Measure, dimension, in_words
 from .document import Document, settings_of
@@ -22,7 +22,7 @@ def meaning(document: Document, place: Place) -> str | None:
     """What an editor shows of a word; None where there is nothing to say."""
     if place.role == "key" and place.block:
         return _setting(place)
-    if entry := std_entry(place):
+    if entry := std_entry(document, place):
         return _entry(entry)
     if place.role == "use" and place.block and place.block.kind.name == "goal":
         return _of_goal(place.word) or _constant(document, place.word)
@@ -36,7 +36,7 @@ def definition(document: Document, place: Place) -> Span | None:
     if place.role == "import":
         path = os.path.join(os.path.dirname(document.path), place.word)
         return Span(Source(os.path.normpath(path), ""), 0, 0)
-    if entry := std_entry(place):
+    if entry := std_entry(document, place):
         source = Source(std_path(entry), entry.source.text)
         return Span(source, entry.start, entry.start + len(f"{entry.kind} {entry.name}"))
     if let := document.scope.lets.get(place.word):
@@ -50,12 +50,15 @@ def std_path(entry: StdEntry) -> str:
     return str(resources.files("parc.dsl").joinpath("std", entry.file))
 
 
-def std_entry(place: Place) -> StdEntry | None:
-    """The entry of the standard library that a word names as a base or as a GPU."""
-    if not place.word.startswith("std."):
-        return None
+def std_entry(document: Document, place: Place) -> StdEntry | None:
+    """The entry of the standard library that a word names as a base or as a GPU, with `std.` or without."""
     kind, name = _kind(place), place.word.removeprefix("std.")
-    return next((each for each in std_entries() if (each.kind, each.name) == (kind, name)), None)
+    own = name == place.word and document.scope.find(kind, name)
+    found = None if own or place.role not in ("base", "use") else STD.find(kind, name)
+    if found is None or found.block.name is None:
+        return None
+    named = (kind, found.block.name.name)
+    return next(each for each in std_entries() if (each.kind, each.name) == named)
 
 
 def _kind(place: Place) -> str:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 
 from . import sbatch_options
-from .bash.commands.launching import PYTHONS, program
+from .bash.commands.launching import PYTHONS, TRAINERS, program
 from .bash.shell import LaunchedCommand
 from .bash.values import Text, Word, plain, whole, word
 from .command_options import CommandOptions, launcher_options, options
@@ -76,6 +77,8 @@ def started(launch: LaunchedCommand) -> Started:
     if name in ("megatron", "swift"):
         given = launcher_options(words[0], [])
         return Started("swift", given, words[0], tuple(rest), launch)
+    if name in TRAINERS and len(rest) > 1:
+        return _trainer(launch, name, rest[1:])
     before = list(takewhile(lambda item: not item.lead.startswith("-"), words))
     index = next((i for i, item in enumerate(before) if item.tail.endswith(".py")), None)
     if index is None:
@@ -120,6 +123,29 @@ def _launched(launch: LaunchedCommand, launcher: str, rest: list[Word]) -> Start
     return Started(launcher, given, entry, tuple(rest[index + 1 :]), launch)
 
 
+def _trainer(launch: LaunchedCommand, name: str, rest: list[Word]) -> Started:
+    """`llamafactory-cli train`, `axolotl train` or `trl sft`, which start their launcher themselves."""
+    command = launch.words[0]
+    if (
+        name == "trl"
+    ):  # trl/cli/commands/training.py: what accelerate knows among its options goes there
+        return Started("accelerate", launcher_options(command, rest), command, tuple(rest), launch)
+    if name != "axolotl":
+        return Started("llamafactory", launcher_options(command, []), command, tuple(rest), launch)
+    # axolotl/cli/utils/train.py: what stands behind `--`, and this option, are the launcher's.
+    own = list(takewhile(lambda item: item.text != "--", rest))
+    chosen = launcher_options(command, own).text("--launcher")
+    given = [*_option(own, "--num-processes"), *rest[len(own) + 1 :]]
+    launcher = {"torchrun": "torchrun", "python": "none"}.get(str(chosen), "accelerate")
+    return Started(launcher, launcher_options(command, given), command, tuple(own), launch)
+
+
+def _option(words: Sequence[Word], name: str) -> list[Word]:
+    """The words of one option among others; none where it is not given."""
+    option = launcher_options(words[0], words).values.get(name) if words else None
+    return [] if option is None else [option.word, *option.values]
+
+
 _SHORT = {"-i": "--include", "-e": "--exclude", "-H": "--hostfile"}
 
 
@@ -149,11 +175,21 @@ def _entry(words: Sequence[Word]) -> int:
 
 
 def _torchrun(started: Started) -> Iterator[Found]:
+    nodes, each = _counted(started, "--nnodes"), _counted(started, "--nproc-per-node")
+    yield "nodes", *nodes
+    yield "gpus_per_node", *each
+    yield "gpus", _product(nodes[0], each[0]), nodes[1]
+
+
+def _counted(started: Started, name: str) -> tuple[Number, Word]:
+    """One of torchrun's counts, which its environment says where the command does not: PET_NNODES
+    (torch/distributed/argparse_util.py)."""
     given = started.given
-    nodes, each = given.count("--nnodes"), given.count("--nproc-per-node")
-    yield "nodes", nodes, given.place("--nnodes")
-    yield "gpus_per_node", each, given.place("--nproc-per-node")
-    yield "gpus", _product(nodes, each), given.place("--nnodes")
+    variable = "PET_" + name.removeprefix("--").replace("-", "_").upper()
+    value = started.launch.environment.get(variable)
+    if given.given(name) or not value:
+        return given.count(name), given.place(name)
+    return given.absent(name) or _number(value), Word(value)
 
 
 def _product(one: Number, two: Number) -> Number:
@@ -195,12 +231,15 @@ def _accelerate(started: Started) -> Iterator[Found]:
     yield "gpus_per_node", each, given.place("--num-processes")
 
 
-def _swift(started: Started) -> Iterator[Found]:
-    """ms-swift starts torchrun with NNODES and NPROC_PER_NODE of its environment."""
+def _by_environment(started: Started, absent: Number) -> Iterator[Found]:
+    """A program that starts torchrun with NNODES and NPROC_PER_NODE of its environment."""
     found: dict[str, Number] = {}
-    for name, variable in (("nodes", "NNODES"), ("gpus_per_node", "NPROC_PER_NODE")):
+    for name, variable, other in (
+        ("nodes", "NNODES", 1),
+        ("gpus_per_node", "NPROC_PER_NODE", absent),
+    ):
         value = started.launch.environment.get(variable)
-        found[name] = 1 if value is None else _number(value)
+        found[name] = other if value is None else _number(value)
         yield name, found[name], Word(value) if value else started.launch.words[0]
     yield "gpus", _product(found["nodes"], found["gpus_per_node"]), started.launch.words[0]
 
@@ -306,6 +345,11 @@ SHAPES: dict[str, Callable[[Started], Iterator[Found]]] = {
     "torchrun": _torchrun,
     "deepspeed": _deepspeed,
     "accelerate": _accelerate,
-    "swift": _swift,
+    # Without the variable ms-swift starts one process, and LLaMA-Factory (launcher.py) one on each GPU.
+    "swift": partial(_by_environment, absent=1),
+    "llamafactory": partial(
+        _by_environment,
+        absent=Unknown("llamafactory-cli starts a process on each GPU that it finds"),
+    ),
     "none": _processes,
 }

@@ -1,4 +1,4 @@
-"""What stands where a user is to write a value: `<PATH>`, `PATH TO DATA`, `{ name }`, `your_account`.
+"""What stands where a user is to write a value: `<PATH>`, `PATH TO DATA`, `{ name }`, `{A_NAME}`, `your_x`.
 
 Templates are published with them. They are no values: a reader takes them for unknown, and a rule says so.
 """
@@ -15,7 +15,7 @@ ANGLES = rf"<{_INSIDE}>"
 #: Words that tell that a run of capitals asks for something.
 _ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
 _CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
-_BRACES = r"\{[ ][A-Za-z][\w -]{0,40}[ ]\}"
+_BRACES = r"\{(?:[ ][A-Za-z][\w -]{0,40}[ ]|[A-Z]+_[A-Z_]+)\}"
 _NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|(?:CHANGE|FIX)_?(?:THIS|ME)|PATH_TO_[A-Z_]+"
 _YOUR = r"[Yy]our(?: [\w./-]+)+"
 _WHOLE = re.compile(

@@ -38,6 +38,8 @@ LAUNCH_FILES_ONLY = {
     "ulysses": "DeepSpeed's sequence parallel degree, which a plan counts as `cp`",
     "sharding": "what Megatron-LM's own options shard, counted as a ZeRO stage",
     "pipeline_micro_batch": "sequences of torchtitan's pipeline micro-batch, a part of its local batch",
+    "pods": "pods of a Kubernetes job that have GPUs",
+    "gpus_per_pod": "GPUs of each pod: the limit of its container",
     "rampup": "Megatron-LM's ramp of the batch: start, increment, samples",
     "sequence_parallel": "Megatron-LM's switch; a plan has it above tp 1 unless the job does without",
     "distributed_optimizer": "Megatron-LM's switch; a plan has it from `zero` 1 on",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..dsl.inputs.documents import yaml_node
+from .bash.source import PlacedText, file_source
 from .bash.values import Word, whole, word
-from .facts import Setting, Value
+from .facts import Setting, Unknown, Value
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -22,7 +23,7 @@ _NULL = frozenset({"", "~", "null"})
 
 @dataclass(frozen=True)
 class Scalar:
-    """One value: as it is written, whether in quotes, and where, counted from 1."""
+    """One value: as it is written, whether in quotes, and where, counted from 1; or why it is unknown."""
 
     name: str
     text: str
@@ -30,11 +31,14 @@ class Scalar:
     path: str
     line: int
     column: int
+    unknown: Unknown | None = None
 
     @property
-    def value(self) -> Value | None:
+    def value(self) -> Value | Unknown | None:
         """What it means; None for null."""
         plain = self.text.lower()
+        if self.unknown is not None:
+            return self.unknown
         if self.quoted:
             return self.text
         if plain in _NULL:
@@ -47,7 +51,7 @@ class Scalar:
     @property
     def word(self) -> Word:
         """The value as a word of a command that stands there."""
-        return word(self.text, self.path, self.line, self.column)
+        return word(self.unknown or self.text, self.path, self.line, self.column)
 
     def setting(self) -> Setting:
         value = self.value
@@ -61,32 +65,51 @@ def yaml_scalars(path: str, text: str) -> Mapping[str, Scalar]:
 
     Items of lists have their number as a name. Nothing for a text that is no mapping. Raises `ValueError`.
     """
+    return placed_scalars(file_source(path, text))
+
+
+def placed_scalars(source: PlacedText) -> Mapping[str, Scalar]:
+    """`yaml_scalars` of a text that a script may have written, whose characters have places of their own."""
     from yaml import MappingNode
 
-    node = yaml_node(text)
-    if not isinstance(node, MappingNode):
-        return {}
+    node = yaml_node(source.text)
+    return scalars_of(source, node) if isinstance(node, MappingNode) else {}
+
+
+def scalars_of(source: PlacedText, node: Node) -> dict[str, Scalar]:
+    """Every value below a node of a text. Raises `ValueError` for too many."""
     found: dict[str, Scalar] = {}
-    for scalar in _scalars(path, "", node, DEEPEST):
+    for scalar in _scalars(source, "", node, DEEPEST):
         found[scalar.name] = scalar
         if len(found) > MOST:
             raise ValueError(f"it has over {MOST:,} values")
     return found
 
 
-def _scalars(path: str, name: str, node: Node, deepest: int) -> Iterator[Scalar]:
+def _scalars(source: PlacedText, name: str, node: Node, deepest: int) -> Iterator[Scalar]:
     from yaml import ScalarNode
 
     if isinstance(node, ScalarNode):
-        mark = node.start_mark
         quoted = node.style in ("'", '"', "|", ">")
-        yield Scalar(name, node.value, quoted, path, mark.line + 1, mark.column + 1)
+        yield Scalar(
+            name, node.value, quoted, *place_of(source, node), _unknown(source, node.value)
+        )
     elif deepest:
-        for key, value in _members(node):
-            yield from _scalars(path, f"{name}.{key}" if name else key, value, deepest - 1)
+        for key, value in members(node):
+            yield from _scalars(source, f"{name}.{key}" if name else key, value, deepest - 1)
 
 
-def _members(node: Node) -> Iterator[tuple[str, Node]]:
+def place_of(source: PlacedText, node: Node) -> tuple[str, int, int]:
+    """Path, line and column where a node begins."""
+    return source.place(min(node.start_mark.index, max(0, len(source.text) - 1)))
+
+
+def _unknown(source: PlacedText, text: str) -> Unknown | None:
+    return next((unknown for mark, unknown in source.unknown.items() if mark in text), None)
+
+
+def members(node: Node) -> Iterator[tuple[str, Node]]:
+    """What is directly below a node by its name, the items of a list by their number."""
     from yaml import MappingNode, ScalarNode, SequenceNode
 
     if isinstance(node, SequenceNode):

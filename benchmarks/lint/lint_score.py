@@ -31,7 +31,8 @@ from parc.reading.files import NamedFolders
 
 #: Columns that hold facts, some under names of their own (`score_cells.FACT_OF`).
 _COLUMNS = """nodes gpus_per_node world tp pp vpp cp ep etp ulysses_sp dp zero_stage mbs gbs rampup
-    seq_len layers hidden heads kv_heads experts precision recompute seq_parallel dist_opt"""
+    seq_len layers hidden heads kv_heads experts precision recompute seq_parallel dist_opt
+    microbatches pods gpus_per_pod"""
 FACTS = tuple(_COLUMNS.split())
 Row = Mapping[str, str]
 

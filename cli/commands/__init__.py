@@ -4,9 +4,11 @@ from . import (
     calibrate,
     check,
     compile,
+    completion,
     estimate,
     fmt,
     import_,
+    init,
     lint,
     lsp,
     measure,
@@ -18,6 +20,7 @@ from . import (
 )
 
 COMMANDS = (
+    init,
     compile,
     plan,
     estimate,
@@ -32,4 +35,5 @@ COMMANDS = (
     smoke,
     std,
     rules,
+    completion,
 )

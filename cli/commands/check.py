@@ -2,47 +2,71 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
+from .. import codes
 from ..printing.terminal import print_diagnostics, print_json, print_text
 from .job_arguments import add_json, add_overrides
-
-if TYPE_CHECKING:
-    from parc.dsl.job import Job
+from .rules import explained
 
 NAME = "check"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("job", nargs="+", metavar="JOB", help="a job file")
+    parser.add_argument("job", nargs="*", metavar="JOB", help="a job file")
     add_overrides(parser)
     add_json(parser)
+    parser.add_argument("--fix", action="store_true", help="write the cures into the files")
+    parser.add_argument("--diff", action="store_true", help="show what --fix would change")
+    parser.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="with --fix or --diff: guesses too, and lines that the language cannot express go",
+    )
+
+    parser.add_argument(
+        "--explain", metavar="CODE", help="print the page of a code, such as PAR063"
+    )
 
 
 def run(arguments: Namespace) -> int:
-    import parc
+    if arguments.explain:
+        print_text(explained(arguments.explain))
+        return 0
+    if not arguments.job:
+        raise JobError([Diagnostic(codes.NO_FILES, "no job is named", help="parc check job.par")])
+    if arguments.diff or arguments.fix:
+        mended = [path for path in arguments.job if _mend(path, arguments)]
+        if arguments.diff:
+            return 1 if mended else 0
+    from parc.checking import checked
 
-    code, found = 0, []
-    for path in arguments.job:
-        try:
-            refusals = _refusals(parc.load(path, arguments.set))
-            code = max(code, 1 if refusals else 0)
-        except JobError as error:
-            refusals, code = list(error.diagnostics), 2
-        found += refusals
-        if not refusals and not arguments.json:
+    jobs = {path: checked(path, arguments.set) for path in arguments.job}
+    found = [diagnostic for each in jobs.values() for diagnostic in each.diagnostics]
+    for path, each in jobs.items():
+        if not each.diagnostics and not arguments.json:
             print_text(f"{path}: fine")
     print_diagnostics(found)
     if arguments.json:
         print_json([diagnostic.to_json() for diagnostic in found])
-    return code
+    return max(each.code for each in jobs.values())
 
 
-def _refusals(job: Job) -> list[Diagnostic]:
-    """Complaints of targets that cannot run the job in any layout."""
-    from parc.backends import BACKENDS
+def _mend(path: str, arguments: Namespace) -> bool:
+    """Writes the cures of a file, or shows them; whether there are any."""
+    from parc.checking import mended
 
-    return [found for spec in job.targets for found in BACKENDS[spec.name].target.refuses(job)]
+    from ..writing.output_folder import Change
+    from ..writing.single_file import rewrite
+
+    before, after, count = mended(path, arguments.set, arguments.unsafe_fixes)
+    if arguments.diff:
+        print(Change(path, before, after).diff(), end="")
+    elif count:
+        rewrite(Path(path), before, after)
+        print(f"fixed {path}: {count}", file=sys.stderr)
+    return count > 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError, Note
-from parc.dsl.inputs.documents import json_value
 
 from .. import codes
 from .job_arguments import output_path
@@ -36,6 +34,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
+    if model := _hugging_face(arguments.paths):
+        return _import_model(arguments, model)
     from parc.lint.facts.launched_job import LaunchedJob
     from parc.lint.files import read_texts
     from parc.lint.imported import imported
@@ -44,6 +44,7 @@ def run(arguments: Namespace) -> int:
     from parc.lint.unexpressed import lines
 
     from ..printing.terminal import print_diagnostics
+    from ..writing.job_file import write_job
 
     cluster = cluster_named(arguments.cluster).name if arguments.cluster else None
     texts = read_texts(arguments.paths)
@@ -52,12 +53,12 @@ def run(arguments: Namespace) -> int:
     configs = read_configs(texts.texts, dict(arguments.env), tuple(arguments.script))
     jobs = [LaunchedJob(config) for config in configs if config.facts and config.settings]
     if len(jobs) != 1:
-        raise JobError([_not_one(jobs, texts.texts)])
+        raise JobError([_not_one(jobs)])
     found = imported(jobs[0], cluster)
     if arguments.strict and found.lost:
         print_diagnostics([_refused(found.lost)])
         return 1
-    _write(arguments, found.text)
+    write_job(arguments.output, found.text, arguments.force)
     for name in found.unknown:
         print(f"not in the files: {name}", file=sys.stderr)
     for line in lines(found.lost):
@@ -65,53 +66,61 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
+def _hugging_face(paths: Sequence[str]) -> str | None:
+    """The only path, where it is the config.json of a Hugging Face model or a folder that holds one."""
+    from parc.reading.huggingface.described import config_of
+
+    return paths[0] if len(paths) == 1 and config_of(Path(paths[0])) else None
+
+
+def _import_model(arguments: Namespace, path: str) -> int:
+    """The model alone is in the file: the rest is what a first job has."""
+    from ..new_job.gpus import of_cluster
+    from ..new_job.models import hugging_face_choice
+    from ..new_job.write import first_job
+    from ..printing.terminal import print_diagnostics
+    from ..writing.job_file import write_job
+
+    model = hugging_face_choice(path)
+    if arguments.strict and model.unsaid:
+        print_diagnostics([_refused_model(model.unsaid)])
+        return 1
+    gpus = of_cluster(arguments.cluster) if arguments.cluster else None
+    job, text = first_job(model, gpus, None)
+    write_job(arguments.output, text, arguments.force)
+    if job.counted.warning:
+        print_diagnostics([job.counted.warning])
+    for name in ("cluster", "train", "target")[1 if gpus else 0 :]:
+        print(f"not in the files: {name}", file=sys.stderr)
+    for each in model.unsaid:
+        print(f"not in the job: {each}", file=sys.stderr)
+    return 0
+
+
+def _refused_model(unsaid: Sequence[object]) -> Diagnostic:
+    notes = tuple(Note(str(each)) for each in unsaid)
+    return _lost(len(unsaid), notes)
+
+
 def _refused(lost: Sequence[Setting]) -> Diagnostic:
     from parc.lint.unexpressed import lines
 
-    settings = "1 setting" if len(lost) == 1 else f"{len(lost)} settings"
+    return _lost(len(lost), tuple(Note(line) for line in lines(lost)))
+
+
+def _lost(count: int, notes: tuple[Note, ...]) -> Diagnostic:
+    settings = "1 setting" if count == 1 else f"{count} settings"
     return Diagnostic(
         codes.LOST,
         f"{settings} of the files would be lost",
-        notes=tuple(Note(line) for line in lines(lost)),
+        notes=notes,
         help="without --strict they are listed, and stand in the job as comments",
     )
 
 
-def _not_one(jobs: Sequence[object], texts: Mapping[str, str]) -> Diagnostic:
-    models = {path: kind for path, text in texts.items() if (kind := hugging_face_model(text))}
-    if not jobs and models:
-        path, kind = next(iter(models.items()))
-        message = f"`{path}` is the configuration of a Hugging Face model ({kind}), and starts no training"
-        help_text = "name the script that trains it; a job says `model from std.NAME` (`parc std`)"
-        return Diagnostic(codes.NO_FILES, message, help=help_text)
+def _not_one(jobs: Sequence[object]) -> Diagnostic:
     if not jobs:
         message, help_text = "these files start no training", "name the script that does"
     else:
         message, help_text = f"these files start {len(jobs)} jobs", "name the files of one"
     return Diagnostic(codes.NO_FILES, message, help=help_text)
-
-
-def hugging_face_model(text: str) -> str | None:
-    """The architecture or type of the model whose config.json this is; None for any other text."""
-    try:
-        read = json_value(text)
-    except ValueError:
-        return None
-    if not isinstance(read, dict):
-        return None
-    named = read.get("architectures") or [read.get("model_type")]
-    return str(named[0]) if isinstance(named, list) and named[0] else None
-
-
-def _write(arguments: Namespace, text: str) -> None:
-    path: Path | None = arguments.output
-    if path is None:
-        print(text, end="")
-        return
-    if not arguments.force and os.path.lexists(path):
-        message = f"`{path}` is there already"
-        raise JobError([Diagnostic(codes.FOREIGN, message, help="another name, or --force")])
-    from ..writing.single_file import refuse, replace
-
-    refuse(path, lambda text: False, arguments.force)
-    replace(path, text)

@@ -24,7 +24,7 @@ NAME = "rules"
 
 @dataclass(frozen=True)
 class ListedRule:
-    """`origin` is what checks it: language, commands, compiler, all or one target, a launcher, or lint.
+    """`origin` is what checks it: language, commands, check, compiler, target or targets, launcher, lint.
 
     `stricter` is why parc refuses what the framework would start; empty where the framework refuses it too.
     `help` is the cure that a target's refusal names.
@@ -87,7 +87,12 @@ def explained(name: str) -> str:
     from parc.compiler.codes import change, current
     from parc.lint.rule_page import page
     from parc.lint.rules import RULES
+    from parc.warnings import WARNINGS, name_of
+    from parc.warnings import page as page_of_warning
 
+    for module in WARNINGS:
+        if name in (module.CODE, name_of(module)):
+            return page_of_warning(module).rstrip()
     changed, wanted = change(name), current(name)
     said = [rule for rule in all_rules() if wanted in (rule.code, rule.name)]
     linted = next((rule for rule in RULES if wanted in (rule.code, rule.name)), None)
@@ -126,11 +131,16 @@ def all_rules() -> Iterator[ListedRule]:
     from parc.compiler.rules.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
     from parc.lint.rules import RULES as LINT
+    from parc.reading.huggingface.codes import CODES as HUGGING_FACE
+    from parc.warnings import WARNINGS, name_of
 
     yield from _listed(LANGUAGE, "language", "docs/language.md")
     yield from _listed(codes.CODES, "commands")
+    for module in WARNINGS:
+        yield ListedRule(module.CODE, name_of(module), "check", module.TITLE, module.SOURCE)
     yield from _listed(CALIBRATION, "calibrate", "docs/calibrate.md")
     yield from _listed(PROBE, "measure", "docs/measure.md")
+    yield from _listed(HUGGING_FACE, "init")
     yield from _listed(COMPILER, "compiler")
     yield from _enforced(GENERAL, "all targets")
     for name, backend in BACKENDS.items():

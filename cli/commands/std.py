@@ -35,12 +35,15 @@ def run(arguments: Namespace) -> int:
     else:
         width = max(len(entry.name) for entry in entries)
         for entry in entries:
-            print_text(f"{entry.kind:<8} {entry.name:<{width}}  {entry.doc}")
+            print_text(f"{entry.kind:<8} {entry.name:<{width}}  {entry.doc}{_also(entry)}")
     return 0
 
 
 def _named(entries: list[StdEntry], name: str) -> list[StdEntry]:
-    found = [entry for entry in entries if entry.name == name]
+    from parc.dsl.library import canonical
+
+    wanted = canonical(name)
+    found = [entry for entry in entries if wanted in map(canonical, (entry.name, *entry.aliases))]
     if not found:
         known = [entry.name for entry in entries]
         message = f"the standard library has no `{name}`"
@@ -49,11 +52,22 @@ def _named(entries: list[StdEntry], name: str) -> list[StdEntry]:
     return found
 
 
+def _also(entry: StdEntry) -> str:
+    return f"; also {', '.join(entry.aliases)}" if entry.aliases else ""
+
+
 def _text(entry: StdEntry) -> str:
     """The text of a definition; after its closing brace comes the comment of the next one."""
     text = entry.source.text[entry.start : entry.end]
     return text[: text.rindex("}") + 1]
 
 
-def _json(entry: StdEntry) -> dict[str, str]:
-    return {"kind": entry.kind, "name": entry.name, "doc": entry.doc, "text": _text(entry)}
+def _json(entry: StdEntry) -> dict[str, object]:
+    text, aliases = _text(entry), list(entry.aliases)
+    return {
+        "kind": entry.kind,
+        "name": entry.name,
+        "aliases": aliases,
+        "doc": entry.doc,
+        "text": text,
+    }

@@ -1,21 +1,25 @@
 """The blocks of a parsed job -> the parts of a `Job`, each as far as it can be built."""
 
+import re
 from dataclasses import dataclass, field
 
 from .. import codes
-from ..diagnostics import Note, Span, did_you_mean
+from ..diagnostics import Fix, Note, Span, did_you_mean, replaced, suggested
+from ..expression import QUANTITIES, VARIABLES
 from ..hardware import Cluster, Gpu
 from ..job import Goal, Launch, TargetSpec, Train
+from ..library import STD
 from ..model import Model
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
-from ..syntax.tree import Block, Clause, File, Identifier, Setting
+from ..spellings import DECISIONS, TARGETS
+from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
 from .blocks import Gathered, Located, build, find_definition, gather, read_settings
 from .consistency import Parts
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
-from .goal import WITHIN_KEY, Context, read_goal
+from .goal import CLAUSES, WITHIN_KEY, Context, read_goal
 from .overrides import Overrides, Targets
 from .scope import Definition, Scope
 
@@ -131,14 +135,34 @@ def cluster_of(block: Gathered, checker: Checker) -> Cluster | None:
 
 def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
     node = chosen.setting.value
+    if isinstance(node, Text):
+        node = Identifier(node.value, node.span)
     if not isinstance(node, Identifier):
         message = f"`gpu` takes the name of a gpu, found `{node.span.text}`"
-        raise wrong(codes.WRONG_KIND, message, node.span, "such as `gpu = std.h100_sxm`")
+        help, fix = _gpu_meant(node.span)
+        raise wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
     definition = find_definition("gpu", node, chosen.names)
     block = gather(definition, checker.changes("cluster", "gpu"), checker.report)
     checker.place(("cluster", "gpu"), block)
     checker.spans["cluster", "gpu"] = chosen.setting.span
     return gpu_of(block, checker.report)
+
+
+_COUNTED = re.compile(r"(\d+) ?[*x] ?([A-Za-z_][\w.-]*)|([A-Za-z_][\w.-]*) ?[*x] ?(\d+)")
+
+
+def _gpu_meant(span: Span) -> tuple[str, Fix | None]:
+    """The cure of `8*H100` and `A100-80GB`, which are no names."""
+    text = " ".join(span.text.split())
+    counted = _COUNTED.fullmatch(text)
+    name = (counted[2] or counted[3]) if counted else text
+    found = STD.find("gpu", name)
+    if found is None or found.block.name is None:
+        return "such as `gpu = std.h100_sxm`", None
+    whole = f"std.{found.block.name.name}"
+    if counted:
+        whole += f"; gpus_per_node = {counted[1] or counted[4]}"
+    return f"write `{whole}`", replaced(span, whole)
 
 
 def gpu_of(block: Gathered, report: Report) -> Gpu | None:
@@ -225,8 +249,9 @@ def targets_of(checker: Checker) -> tuple[TargetSpec, ...]:
 def _target(block: Block, identifier: Identifier, checker: Checker) -> list[TargetSpec]:
     name, known = identifier.name, checker.targets
     if name not in known:
-        help = did_you_mean(name, known) or f"targets are {', '.join(known)}"
-        raise wrong(codes.UNKNOWN_NAME, f"unknown target `{name}`", identifier.span, help)
+        help, fix = suggested(name, identifier.span, known, TARGETS)
+        help = help or f"targets are {', '.join(known)}"
+        raise wrong(codes.UNKNOWN_NAME, f"unknown target `{name}`", identifier.span, help, fix=fix)
     gathered = gather(
         Definition(block, checker.scope), checker.changes("target", name), checker.report
     )
@@ -271,7 +296,12 @@ def _is_objective(clause: Clause) -> bool:
 
 
 def _report_setting(item: Setting, report: Report) -> None:
+    """A setting in the goal: a condition with `=`, or an objective."""
+    key, value = item.key.name, item.value.span.text
     message = f"`{' '.join(item.span.text.split())}` is no line of a goal"
-    near = did_you_mean(item.key.name, (WITHIN_KEY,))
-    help = near or f"a condition is `require {item.key.name} == {item.value.span.text}`"
-    report.add(codes.MISPLACED, message, item.span, help)
+    name = key if key in VARIABLES or key in QUANTITIES else DECISIONS.get(key.lower())
+    text = f"{key} {value}" if key in CLAUSES else f"require {name or key} == {value}"
+    near = did_you_mean(key, (WITHIN_KEY,))
+    help = near or (f"write `{text}`" if key in CLAUSES else f"a condition is `{text}`")
+    fix = replaced(item.span, text) if (name or key in CLAUSES) and not near else None
+    report.add(codes.MISPLACED, message, item.span, help, fix=fix)

@@ -8,15 +8,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from .. import codes
-from ..diagnostics import Note, Span, did_you_mean
-from ..library import STD
+from ..diagnostics import Fix, JobError, Note, Span, nearest, replaced
+from ..library import STD, canonical
 from ..report import Report, wrong
-from ..schema import SettingType, setting_types
+from ..schema import setting_types
 from ..syntax.tree import Block, Clause, Collection, Identifier, Setting
 from .evaluate import plain
 from .fields import read
-from .refused_settings import refused
 from .scope import Definition, Names
+from .unknown_settings import unknown
 
 Built = TypeVar("Built", bound=BaseModel)
 
@@ -45,18 +45,38 @@ class Gathered:
 
 
 def find_definition(kind: str, identifier: Identifier, names: Names) -> Definition:
-    """The block that an identifier names, `std.` in the standard library. Raises `JobError` if unknown."""
-    of_std = identifier.name.startswith("std.")
+    """The block that an identifier names: one of the file or its imports, else of the standard library, where
+    alone `std.` looks. Raises `JobError` if unknown."""
     name = identifier.name.removeprefix("std.")
-    found = STD.find(kind, name) if of_std else names.find(kind, name)
+    of_std = identifier.name.startswith("std.")
+    own = None if of_std else names.find(kind, name)
+    alike = [] if own or of_std else _spelt_alike(name, names.known(kind))
+    found = own or (None if alike else STD.find(kind, name))
     if found is None:
-        known = [*names.known(kind), *(f"std.{known}" for known in STD.known(kind))]
-        same = f"std.{name}"
-        help = f"did you mean `{same}`?" if same in known else did_you_mean(identifier.name, known)
-        raise wrong(
-            codes.UNKNOWN_NAME, f"unknown {kind} `{identifier.name}`", identifier.span, help
-        )
+        raise _unknown_definition(kind, identifier, alike, names)
     return found
+
+
+def _spelt_alike(name: str, known: Iterable[str]) -> list[str]:
+    """Names of the file that a name may mean: `h100` where `H100` is asked for, which is not std's then."""
+    return [own for own in known if canonical(own) == canonical(name)]
+
+
+def _unknown_definition(
+    kind: str, identifier: Identifier, alike: list[str], names: Names
+) -> JobError:
+    message, span = f"unknown {kind} `{identifier.name}`", identifier.span
+    name = identifier.name.removeprefix("std.")
+    own = nearest(name, names.known(kind))
+    near = alike or ([own] if own else [f"std.{known}" for known in STD.near(kind, name)])
+    if len(near) == 1:
+        help, fix = f"did you mean `{near[0]}`?", replaced(span, near[0])
+        return wrong(codes.UNKNOWN_NAME, message, span, help, fix=fix)
+    listed = (
+        ", ".join(f"`{each}`" for each in near)
+        or f"the standard library has {', '.join(STD.known(kind))}"
+    )
+    return wrong(codes.UNKNOWN_NAME, message, span, f"one of {listed}" if near else listed)
 
 
 def gather(definition: Definition, changes: Mapping[str, Located], report: Report) -> Gathered:
@@ -87,8 +107,19 @@ def _follow(chain: list[Definition]) -> None:
         if any(link.block is seen.block for seen in chain):
             notes = tuple(Note("through this block", seen.block.head) for seen in chain[1:])
             message = f"`{base.name}` is derived from itself"
-            raise wrong(codes.RECURSION, message, base.span, notes=notes)
+            raise wrong(codes.RECURSION, message, base.span, *_from_std(link, base.span, notes))
         chain.append(link)
+
+
+def _from_std(
+    link: Definition, base: Span, notes: tuple[Note, ...]
+) -> tuple[str | None, tuple[Note, ...], Fix | None]:
+    """What to say where a block bears the name of an entry of the library from which it was to be derived."""
+    kind, name = link.block.kind.name, link.block.name
+    if name is None or STD.find(kind, name.name) is None:
+        return None, notes, None
+    text = f"std.{name.name}"
+    return f"the one of the standard library is `{text}`", notes, replaced(base, text)
 
 
 def own_settings(block: Block, names: Names, report: Report) -> dict[str, Located]:
@@ -97,10 +128,13 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
     for item in block.items:
         if isinstance(item, Clause):
             message = f"`{' '.join(item.span.text.split())}` is no setting of `{block.kind.name}`"
-            help = f"write `{item.keyword.name} = {item.condition.span.text}`"
+            text = f"{item.keyword.name} = {item.condition.span.text}"
+            fix: Fix | None = replaced(item.span, text)
+            help = f"write `{text}`"
             if isinstance(item.condition, Collection):
                 help = "a block cannot stand inside another one: give it a name and use that"
-            report.add(codes.MISPLACED, message, item.span, help)
+                fix = None
+            report.add(codes.MISPLACED, message, item.span, help, fix=fix)
         elif (first := found.get(item.key.name)) is not None:
             notes = (Note("first given here", first.setting.span),)
             message = f"`{item.key.name}` is given twice"
@@ -126,27 +160,14 @@ def read_settings(
     values = Values({}, set(block.broken))
     for key, located in block.settings.items():
         if key not in known:
-            _report_unknown(key, located.setting, block, known, report)
+            beside = {each: given.setting for each, given in block.settings.items()}
+            report.extend([unknown(located.setting, block.title, known, beside)])
         elif key not in without:
             values.failed.add(key)
             with report.catching():
                 values.found[key] = read(located.setting.value, known[key], located.names)
                 values.failed.discard(key)
     return values
-
-
-def _report_unknown(
-    key: str, setting: Setting, block: Gathered, known: Mapping[str, SettingType], report: Report
-) -> None:
-    said = refused(setting, block.title)
-    if said is not None:
-        report.extend([said])
-        return
-    help = did_you_mean(key, known)
-    if help is None and len(known) <= 12:
-        names = ", ".join(f"`{name}`" for name in known) or "no settings"
-        help = f"{block.title} knows {names}"
-    report.add(codes.UNKNOWN_NAME, f"unknown setting `{key}` of {block.title}", setting.span, help)
 
 
 def build(
@@ -175,13 +196,24 @@ def _report_invalid(
         names = _listed([f"`{key}`" for key in missing])
         docs = "; ".join(f"{key}: {known[key].doc}" for key in missing if known[key].doc)
         message = f"{block.title} lacks {names}"
-        report.add(codes.MISSING_SETTING, message, block.head, docs or None)
+        help, fix = _derived(block) or (docs or None, None)
+        report.add(codes.MISSING_SETTING, message, block.head, help, fix=fix)
     for error in errors:
         key = str(error["loc"][0]) if error["loc"] else ""
         if error["type"] != "missing":
             located = block.settings.get(key)
             span = located.setting.value.span if located else block.head
             report.add(codes.OUT_OF_BOUNDS, _bound(key, error), span)
+
+
+def _derived(block: Gathered) -> tuple[str, Fix] | None:
+    """The cure of a block that bears the name of an entry of the library and was to be that."""
+    kind = block.title.strip("`")
+    found = STD.find(kind, block.name) if block.name else None
+    if found is None or found.block.name is None or "from" in block.head.text.split():
+        return None
+    text = f"{block.head.text} from std.{found.block.name.name}"
+    return f"a block takes from another one with `from`: `{text}`", replaced(block.head, text)
 
 
 _BOUNDS = {

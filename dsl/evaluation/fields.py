@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable
 
 from .. import codes
-from ..diagnostics import JobError, did_you_mean
+from ..diagnostics import Fix, JobError, replaced, suggested
 from ..report import wrong
 from ..schema import SettingType
 from ..settings import Data
+from ..spellings import TRUTHS, WORDS
 from ..syntax.tree import Collection, Identifier, Map, Node, Number, Setting, Text
-from ..units import Measure, example, fits, in_words
+from ..units import Measure, duration, example, fits, in_words
 from .evaluate import Interval, Members, evaluate, kind_of, plain
 from .scope import Names
 
@@ -34,7 +35,8 @@ def measured(node: Node, field: SettingType, names: Names) -> Measure:
     """A number of the dimension that a field takes. Raises `JobError` for another kind or dimension."""
     value = evaluate(node, names.lookup)
     if not isinstance(value, Measure):
-        raise _wrong_kind(node, field, in_words(field.dimension), kind_of(value))
+        text = duration(value) if isinstance(value, str) and str(field.dimension) == "s" else None
+        raise _wrong_kind(node, field, in_words(field.dimension), kind_of(value), text)
     return fitting(value, node, field)
 
 
@@ -43,19 +45,35 @@ def fitting(value: Measure, node: Node, field: SettingType) -> Measure:
         return value
     given = in_words(value.dimension)
     message = f"`{field.key}` takes {in_words(field.dimension)}, but `{_text(node)}` is {given}"
-    raise wrong(codes.WRONG_DIMENSION, message, node.span, _dimension_help(value, node, field))
+    text = _with_unit(value, node, field)
+    help = f"write `{text}`" if text else _dimension_help(value, node, field)
+    if text and text.endswith("G"):
+        help = f"B is bytes; for 10^9 write `{text}`"
+    raise wrong(
+        codes.WRONG_DIMENSION,
+        message,
+        node.span,
+        help,
+        fix=text and replaced(node.span, text) or None,
+    )
+
+
+def _with_unit(value: Measure, node: Node, field: SettingType) -> str | None:
+    """A number as it was meant: `G` for a B(illion), per second or not, in `$/h`; None where nobody knows."""
+    wanted, given, text = str(field.dimension), str(value.dimension), _text(node)
+    if field.dimension.without_counts().bare and re.fullmatch(r"[0-9._]+ ?B", text):
+        return f"{text[:-1].rstrip()}G"
+    if not isinstance(node, Number):
+        return None
+    if wanted == f"{given}/s":
+        return f"{text}/s"
+    if given == f"{wanted}/s" and text.endswith("/s"):
+        return text.removesuffix("/s")
+    return f"{text} $/h" if wanted == "$/s" and value.dimension.bare else None
 
 
 def _dimension_help(value: Measure, node: Node, field: SettingType) -> str | None:
-    wanted, given = str(field.dimension), str(value.dimension)
-    text = _text(node)
-    if field.dimension.without_counts().bare and re.fullmatch(r"[0-9._]+ ?B", text):
-        return f"B is bytes; for 10^9 write `{text[:-1].rstrip()}G`"
-    if wanted == f"{given}/s":
-        return f"per second it is `{text}/s`"
-    if given == f"{wanted}/s" and text.endswith("/s"):
-        return f"write `{text.removesuffix('/s')}`"
-    if wanted == "s" and isinstance(field.default, float) and field.default < 1:
+    if str(field.dimension) == "s" and isinstance(field.default, float) and field.default < 1:
         return "write it like `5 us`"
     return example(field.dimension)
 
@@ -64,9 +82,13 @@ def _text(node: Node) -> str:
     return " ".join(node.span.text.split())
 
 
-def _wrong_kind(node: Node, field: SettingType, wanted: str, found: str) -> JobError:
+def _wrong_kind(
+    node: Node, field: SettingType, wanted: str, found: str, text: str | None = None
+) -> JobError:
+    """The complaint about a value; `text` is how it is written."""
     message = f"`{field.key}` takes {wanted}, but `{_text(node)}` is {found}"
-    return wrong(codes.WRONG_KIND, message, node.span)
+    help, fix = (f"write `{text}`", replaced(node.span, text)) if text else (None, None)
+    return wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
 
 
 def _number(node: Node, field: SettingType, names: Names) -> float:
@@ -94,10 +116,12 @@ def _truth(node: Node, field: SettingType, names: Names) -> bool:
         value = evaluate(node, names.lookup)
     except JobError as error:
         if isinstance(node, Identifier) and error.diagnostics:
-            raise _wrong_kind(node, field, "`true` or `false`", "neither") from None
+            text = TRUTHS.get(node.name.lower())
+            raise _wrong_kind(node, field, "`true` or `false`", "neither", text) from None
         raise
     if not isinstance(value, bool):
-        raise _wrong_kind(node, field, "`true` or `false`", kind_of(value))
+        text = TRUTHS.get(value.lower()) if isinstance(value, str) else None
+        raise _wrong_kind(node, field, "`true` or `false`", kind_of(value), text)
     return value
 
 
@@ -121,8 +145,8 @@ def _word(node: Node, field: SettingType, names: Names) -> str:
 def _unknown_word(node: Node, field: SettingType, known: str) -> JobError:
     text = _text(node)
     message = f"`{field.key}` does not know `{text}`"
-    help = did_you_mean(text.strip('"'), field.words) or f"it is one of {known}"
-    return wrong(codes.UNKNOWN_WORD, message, node.span, help)
+    help, fix = suggested(text.strip('"'), node.span, field.words, WORDS)
+    return wrong(codes.UNKNOWN_WORD, message, node.span, help or f"it is one of {known}", fix=fix)
 
 
 def _string(node: Node, field: SettingType, names: Names) -> str:
@@ -130,9 +154,10 @@ def _string(node: Node, field: SettingType, names: Names) -> str:
         value = evaluate(node, names.lookup)
     except JobError as error:
         if isinstance(node, Identifier) and error.diagnostics:
-            help = f'text stands in double quotes: `"{node.name}"`'
+            text = f'"{node.name}"'
+            help, fix = f"text stands in double quotes: `{text}`", replaced(node.span, text)
             message = f"unknown name `{node.name}`"
-            raise wrong(codes.UNKNOWN_NAME, message, node.span, help) from None
+            raise wrong(codes.UNKNOWN_NAME, message, node.span, help, fix=fix) from None
         raise
     if not isinstance(value, str):
         raise _wrong_kind(node, field, "text", kind_of(value))
@@ -148,8 +173,18 @@ def _choices(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
     ):
         if wrongly:
             message = f"`{field.key}` is {plain(bound)}, must be {word}"
-            raise wrong(codes.OUT_OF_BOUNDS, message, node.span)
+            help, fix = _as_range(node)
+            raise wrong(codes.OUT_OF_BOUNDS, message, node.span, help, fix=fix)
     return found
+
+
+def _as_range(node: Node) -> tuple[str | None, Fix | None]:
+    """The cure of `4-8`, a difference, where 4 to 8 was meant."""
+    ends = re.fullmatch(r"(\d+) ?- ?(\d+)", _text(node))
+    if not ends:
+        return None, None
+    text = f"{ends[1]}..{ends[2]}"
+    return f"a range is written `{text}`", replaced(node.span, text)
 
 
 def _chosen(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
@@ -184,8 +219,9 @@ def _distinct(items: list[Measure], node: Node, field: SettingType) -> tuple[int
 
 def _strings(node: Node, field: SettingType, names: Names) -> tuple[str, ...]:
     if isinstance(node, Text):
-        help = f"write `[{node.span.text}]`"
-        raise wrong(codes.WRONG_KIND, f"`{field.key}` takes a list of texts", node.span, help)
+        text = f"[{node.span.text}]"
+        message, fix = f"`{field.key}` takes a list of texts", replaced(node.span, text)
+        raise wrong(codes.WRONG_KIND, message, node.span, f"write `{text}`", fix=fix)
     if not isinstance(node, Collection):
         value = evaluate(node, names.lookup)
         if isinstance(value, Members) and all(isinstance(item, str) for item in value.items):
@@ -246,8 +282,11 @@ def _data(node: Node, field: SettingType, names: Names) -> Data:
     except JobError as error:
         if isinstance(node, Identifier) and error.diagnostics:
             message = f"`{field.key}` does not know `{node.name}`"
-            help = f'`{SYNTHETIC}`, or a path in double quotes: `"{node.name}"`'
-            raise wrong(codes.UNKNOWN_WORD, message, node.span, help) from None
+            text = f'"{node.name}"'
+            help, fix = f"`{SYNTHETIC}`, or a path in double quotes: `{text}`", replaced(
+                node.span, text
+            )
+            raise wrong(codes.UNKNOWN_WORD, message, node.span, help, fix=fix) from None
         raise
 
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel
 
 from .. import codes
-from ..diagnostics import JobError, Span, did_you_mean
+from ..diagnostics import JobError, Span, did_you_mean, suggested
 from ..expression import QUANTITIES, VALUES, VARIABLES, Call, Const, Expression, Member, Name, names
 from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
+from ..spellings import DECISIONS
+from ..spellings import QUANTITIES as SPELLINGS
 from ..syntax.tree import (
     Binary,
     Clause,
@@ -90,8 +92,13 @@ class Context:
         try:
             return self.names.lookup(identifier)
         except JobError as error:
-            near = did_you_mean(identifier.name, (*VARIABLES, *QUANTITIES))
-            helped = [replace(d, help=d.help or near) for d in error.diagnostics]
+            name, place = identifier.name, identifier.span
+            known = (*VARIABLES, *QUANTITIES)
+            near, fix = suggested(name, place, known, {**DECISIONS, **SPELLINGS})
+            helped = [
+                replace(d, help=d.help or near, fix=d.fix if d.help else fix)
+                for d in error.diagnostics
+            ]
             raise JobError(helped) from None
 
 
@@ -164,8 +171,11 @@ CLAUSES = ("maximize", "minimize", "require", "forbid", "prefer")
 def _unknown_clause(clause: Clause) -> JobError:
     name = clause.keyword.name
     known = (*CLAUSES, WITHIN_KEY)
-    help = did_you_mean(name, known) or f"a goal has {', '.join(known)}"
-    return wrong(codes.UNKNOWN_BLOCK, f"unknown clause `{name}`", clause.keyword.span, help)
+    help, fix = suggested(name, clause.keyword.span, known)
+    help = help or f"a goal has {', '.join(known)}"
+    return wrong(
+        codes.UNKNOWN_BLOCK, f"unknown clause `{name}`", clause.keyword.span, help, fix=fix
+    )
 
 
 def _objective(clause: Clause) -> str:
@@ -177,9 +187,10 @@ def _objective(clause: Clause) -> str:
         message = f"`{direction}` takes one quantity, found an expression"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, f"quantities are {known}")
     if node.name not in QUANTITIES:
-        help = did_you_mean(node.name, QUANTITIES) or f"quantities are {known}"
+        help, fix = suggested(node.name, node.span, QUANTITIES, SPELLINGS)
         message = f"`{node.name}` is no quantity to {direction}"
-        raise wrong(codes.UNKNOWN_NAME, message, node.span, help)
+        help = help or f"quantities are {known}"
+        raise wrong(codes.UNKNOWN_NAME, message, node.span, help, fix=fix)
     return node.name
 
 
@@ -307,9 +318,9 @@ def _word(node: Node, variable: str) -> Resolved:
         if value is not None:
             return Resolved(Const(value), NUMBER, constant=Measure(value))
     listed = ", ".join(f"`{word}`" for word in known)
-    help = did_you_mean(_text(node.span), known) or f"it is one of {listed}"
+    help, fix = suggested(_text(node.span), node.span, known)
     message = f"`{variable}` does not know `{_text(node.span)}`"
-    raise wrong(codes.UNKNOWN_WORD, message, node.span, help)
+    raise wrong(codes.UNKNOWN_WORD, message, node.span, help or f"it is one of {listed}", fix=fix)
 
 
 def _as_share(resolved: Resolved, other: Resolved, context: Context) -> Resolved:

@@ -4,20 +4,38 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .. import codes
-from ..diagnostics import Source, did_you_mean
+from .. import codes, spellings
+from ..diagnostics import Diagnostic, Source, replaced, suggested
 from ..report import Report
 from ..syntax.parser import parse
 from ..syntax.sources import read
-from ..syntax.tree import Block, File, Import, Let, Node, Setting
+from ..syntax.tree import Block, File, Identifier, Import, Let, Node, Setting, Text
 from .refused_settings import adapter, is_adapter
 from .scope import Scope, resolve_lets
 
 #: Blocks of the language, and those that a file may offer to others.
 BLOCKS = ("model", "gpu", "cluster", "train", "goal", "target", "launch")
 SHARED = ("model", "gpu", "cluster", "launch")
+_OF_NAMES = {
+    "model": "model from {} {{ }}",
+    "cluster": "cluster from {} {{ }}",
+    "target": "target {} {{ }}",
+}
 #: Longest chain of files of which each imports the next.
 _MAX_CHAIN = 32
+
+
+def outside(setting: Setting) -> Diagnostic:
+    """The complaint about a setting that stands in no block; `model = NAME` becomes a block."""
+    key, value, span = setting.key.name, setting.value, setting.span
+    message = f"`{key} = ...` stands outside of every block"
+    if key in _OF_NAMES and isinstance(value, Identifier | Text):
+        name = value.span.text.strip('"') if key == "target" else value.span.text
+        text = _OF_NAMES[key].format(name)
+        fix = replaced(span, text)
+        return Diagnostic(codes.MISPLACED, message, span, help=f"write `{text}`", fix=fix)
+    help = f"a constant is `let {key} = ...`"
+    return Diagnostic(codes.MISPLACED, message, span, help=help)
 
 
 @dataclass
@@ -62,16 +80,15 @@ class Loader:
             case Block(kind) if is_adapter(kind.name):
                 self.report.add(codes.ADAPTERS, adapter(kind.name), kind.span)
             case Block(kind) if kind.name not in BLOCKS:
-                near = did_you_mean(kind.name, BLOCKS)
+                near, fix = suggested(kind.name, kind.span, BLOCKS, spellings.BLOCKS)
                 self.misspelt |= {block for block in BLOCKS if near and f"`{block}`" in near}
                 help = near or f"blocks are {', '.join(BLOCKS)}"
-                self.report.add(
-                    codes.UNKNOWN_BLOCK, f"unknown block `{kind.name}`", kind.span, help
-                )
-            case Setting(key, _, span):
-                help = f"a constant is `let {key.name} = ...`"
-                message = f"`{key.name} = ...` stands outside of every block"
-                self.report.add(codes.MISPLACED, message, span, help)
+                message = f"unknown block `{kind.name}`"
+                self.report.add(codes.UNKNOWN_BLOCK, message, kind.span, help, fix=fix)
+            case Setting():
+                self.report.extend([outside(statement)])
+                if statement.key.name in BLOCKS:
+                    self.misspelt.add(statement.key.name)
 
     def _import(self, statement: Import, source: Source, path: str, scope: Scope) -> None:
         wanted = statement.path.value

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 
 from .. import codes
-from ..diagnostics import Diagnostic, Span
+from ..diagnostics import Diagnostic, Fix, Span
+from ..fixes import removal
 from ..syntax.tree import Setting
 
 #: Former settings of `target` blocks, and what says the same now, with the value that was given.
@@ -42,7 +43,8 @@ def refused(setting: Setting, title: str) -> Diagnostic | None:
         help = (
             "leave it out; `train { weights = ... }` starts from a checkpoint and trains all of it"
         )
-        return Diagnostic(codes.ADAPTERS, adapter(key), setting.span, help=help)
+        fix = Fix((removal(setting.span),), safe=False)
+        return Diagnostic(codes.ADAPTERS, adapter(key), setting.span, help=help, fix=fix)
     if key in MOVED and title.startswith("target"):
         return moved(key, value, title, setting.span)
     return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from .. import codes
-from ..diagnostics import JobError, Note, Span, did_you_mean
+from ..diagnostics import JobError, Note, Span, suggested
 from ..expression import QUANTITIES, VARIABLES
 from ..report import Report, already_reported, wrong
 from ..syntax.tree import Block, Identifier, Let, Node, names_in
@@ -104,8 +104,9 @@ def _duplicate(what: str, span: Span, first: Span, report: Report) -> None:
 
 
 def unknown_name(identifier: Identifier, known: Iterable[str], what: str = "name") -> JobError:
-    help = did_you_mean(identifier.name, known)
-    return wrong(codes.UNKNOWN_NAME, f"unknown {what} `{identifier.name}`", identifier.span, help)
+    help, fix = suggested(identifier.name, identifier.span, known)
+    message = f"unknown {what} `{identifier.name}`"
+    return wrong(codes.UNKNOWN_NAME, message, identifier.span, help, fix=fix)
 
 
 def resolve_lets(scope: Scope, changes: Mapping[str, Node], report: Report) -> None:

@@ -65,8 +65,13 @@ def json_value(text: str) -> Any:
 
 
 def yaml_node(text: str) -> yaml.Node | None:
-    """The first document of a YAML text as nodes with their places, None for an empty one; nothing is built
-    of it, and an alias stands for its anchor without a copy. Raises `ValueError`."""
+    """The first document of a YAML text, None for an empty one. Raises `ValueError`."""
+    return next(iter(yaml_nodes(text)), None)
+
+
+def yaml_nodes(text: str) -> list[yaml.Node]:
+    """The documents of a YAML text as nodes with their places; nothing is built of them, and an alias stands
+    for its anchor without a copy. Raises `ValueError`."""
     import yaml
 
     if len(text) > LONGEST_YAML:
@@ -75,7 +80,7 @@ def yaml_node(text: str) -> yaml.Node | None:
     try:
         if _yaml_depth(yaml.parse(text, Loader=kind)) > DEEPEST:
             raise ValueError(f"it is nested more than {DEEPEST} levels deep")
-        return next(iter(yaml.compose_all(text, Loader=kind)), None)
+        return list(yaml.compose_all(text, Loader=kind))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark else ""

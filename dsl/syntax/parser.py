@@ -143,6 +143,13 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def _identifier(self, token: Token) -> Identifier:
         return Identifier(str(token), self._of(token))
 
+    def _name(self, token: Token) -> Identifier:
+        """A name, quoted or not."""
+        if token.type != "STRING":
+            return self._identifier(token)
+        text = self._text(token)
+        return Identifier(text.value, text.span)
+
     def _text(self, token: Token) -> Text:
         span = self._of(token)
 
@@ -168,9 +175,9 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         head, body = children
         names = {"kind": head.children[0], "name": None, "base": None}
         for before, token in zip(head.children, head.children[1:], strict=False):
-            if token.type == "NAME":
+            if token.type != "FROM":
                 names["base" if before.type == "FROM" else "name"] = token
-        kind, name, base = (token and self._identifier(token) for token in names.values())
+        kind, name, base = (token and self._name(token) for token in names.values())
         items = tuple(child for child in body.children if not isinstance(child, Token))
         return Block(kind, name, base, items, self._of(head), self._span(children))
 

@@ -7,7 +7,8 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from .. import codes
-from ..diagnostics import Diagnostic, Note, Source, Span
+from ..diagnostics import Diagnostic, Fix, Note, Source, Span, replaced
+from .syntax_cures import Stop, cure
 
 #: Terminals of the grammar in words, in the order in which messages list them.
 _WORDS = {
@@ -49,8 +50,9 @@ def explain(
     if character == '"':
         message = "text is not closed at the end of the line"
     span = Span(source, offset + position, offset + position + 1)
-    help = _CHARACTER_HELP.get(character)
-    return Diagnostic(codes.SYNTAX, message, span, help=help), position
+    help, fix = cure(Stop(source, offset, text, position, character)) or (None, None)
+    help = help or _CHARACTER_HELP.get(character)
+    return Diagnostic(codes.SYNTAX, message, span, help=help, fix=fix), position
 
 
 def _unexpected_token(
@@ -70,8 +72,21 @@ def _unexpected_token(
         place = Span(source, offset + opened[-1], offset + opened[-1] + 1)
         notes = (Note(f"this `{text[opened[-1]]}` is not closed yet", place),)
     message = f"expected {_expected(accepted, token.type)}, found {_found(token)}"
-    help = _hint(token, accepted, text[:position].rstrip())
-    return Diagnostic(codes.SYNTAX, message, span, notes=notes, help=help), position
+    before = text[:position].rstrip()
+    found = "" if token.type in ("$END", "_SEP") else str(token)
+    help, fix = cure(Stop(source, offset, text, position, found)) or (None, None)
+    help = help or _hint(token, accepted, before)
+    if fix is None:
+        fix = _missing(help, source, offset + len(before), bool(at_end and opened))
+    return Diagnostic(codes.SYNTAX, message, span, notes=notes, help=help, fix=fix), position
+
+
+def _missing(help: str | None, source: Source, place: int, unclosed: bool) -> Fix | None:
+    """The `;` between two settings, or the brace that the text ends without, which may belong further up."""
+    here = Span(source, place, place)
+    if help == _SEMICOLON:
+        return replaced(here, ";")
+    return replaced(here, "\n}", safe=False) if unclosed else None
 
 
 def _expected(accepted: Collection[str], found: str) -> str:
@@ -96,6 +111,9 @@ def _found(token: Token) -> str:
     return f"`{token if len(token) <= 40 else token[:37] + '...'}`"
 
 
+_SEMICOLON = "settings on one line need `;` between them"
+
+
 def _hint(token: Token, accepted: Collection[str], before: str) -> str | None:
     if token.type == "EQUAL" and re.search(r"\blet\s+\w+$", before):
         return "`let` stands outside of the blocks"
@@ -104,7 +122,7 @@ def _hint(token: Token, accepted: Collection[str], before: str) -> str | None:
     if token.type in ("NAME", "NUMBER") and "_SEP" in accepted and "COMMA" not in accepted:
         if before.endswith("%"):
             return "`%` after a number is a percentage; a remainder has spaces around it: `a % b`"
-        return "settings on one line need `;` between them"
+        return _SEMICOLON
     if token.type == "RBRACE" and "NUMBER" in accepted:
         return "give a value before the block ends"
     return None

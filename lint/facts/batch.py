@@ -14,7 +14,7 @@ from .launched_job import LaunchedJob
 
 @dataclass(frozen=True)
 class Directive:
-    """One option of a directive line. `value` is None for a switch."""
+    """One option of a directive line. `value` is None for a switch, and where it is to be filled in."""
 
     name: str
     value: str | None
@@ -126,14 +126,16 @@ def _batch(path: str, text: str) -> Batch:
 
 
 def _directive(read: sbatch_options.BatchOption) -> Directive:
-    value = None if read.value is None else str(plain(read.value))
-    word = read.word
+    text = None if read.value is None else plain(read.value)
+    value, word = text if isinstance(text, str) else None, read.word
     return Directive(read.name, value, Place(word.path, word.line, word.column, len(word.lead)))
 
 
 def gpu_count(directive: Directive) -> int | None:
     """The number in `8`, `h100:8`, `gpu:8` or `gpu:h100:8`; 1 where only a kind is named."""
-    value = (directive.value or "").split("(")[0]
+    if directive.value is None:
+        return None
+    value = directive.value.split("(")[0]
     if directive.name == "gres":
         parts = [part for part in value.split(",") if part.split(":")[0].split("=")[0] == "gpu"]
         if not parts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .. import sbatch_options
 from ..facts import Unknown, Unread
 from ..sbatch_options import BatchOption
-from .commands.launching import enter_job
+from .commands.launching import enter_job, launch
 from .shell import Finder, LaunchedCommand, OutOfSteps, Shell, Variable, World
 from .source import file_source
 from .statements.handlers import HANDLERS
@@ -67,6 +67,26 @@ def read_script(
     return script
 
 
+def read_command(
+    path: str,
+    words: Sequence[Word],
+    variables: Mapping[str, Text],
+    *,
+    outside: Unknown | None = None,
+    texts: Mapping[str, str] | None = None,
+    folder: Folder = no_folder,
+) -> Script:
+    """Follow one command that something other than a script starts, in the environment of `variables`;
+    `outside` says why others may be set, too."""
+    world = World(_finder(texts or {}, folder), HANDLERS, pieces)
+    shell = Shell(world, path, (Piece(path, path, 1, 1),), scripts=(path,))
+    shell.outside = outside
+    for name, value in variables.items():
+        shell.variables[name] = Variable(value, None, True)
+    _guarded(shell, path, lambda: launch(shell, file_source(path, ""), words))
+    return _script(shell)
+
+
 #: Variables by which a scheduler passes the number of nodes. A script that launches nothing by itself is read
 #: once more with these, its arguments and its unset variables unknown.
 OUTSIDE = ("NNODES", "NUM_NODES", "WORLD_SIZE")
@@ -84,7 +104,12 @@ def _followed(
     enter_job(shell, list(sbatch_options.header(file_source(path, text))))
     for name, value in environment.items():
         shell.variables[name] = Variable(word(value, "(environment)").pieces, None, True)
-    _run(shell, path, text)
+    _guarded(shell, path, lambda: run_text(shell, file_source(path, text)))
+    return _script(shell)
+
+
+def _script(shell: Shell) -> Script:
+    world = shell.world
     return Script(
         tuple(world.launches),
         shell.variables,
@@ -103,9 +128,9 @@ def unreadable(text: str) -> str | None:
     return "it is binary" if "\0" in text else None
 
 
-def _run(shell: Shell, path: str, text: str) -> None:
+def _guarded(shell: Shell, path: str, run: Callable[[], object]) -> None:
     try:
-        run_text(shell, file_source(path, text))
+        run()
     except OutOfSteps:
         shell.world.cut = True
         shell.world.note(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from benchmarks.lint import lint_score
 from benchmarks.lint.score_cells import FACT_OF, verdict
 from parc.reading.facts import Unknown, Value
 
+DATA = Path(__file__).resolve().parents[2] / "benchmarks" / "data"
 SCRIPT = """#!/bin/bash
 torchrun --nproc_per_node 8 --nnodes $1 pretrain_gpt.py --num-layers 24 --hidden-size 1024 \\
     --num-attention-heads 16 --micro-batch-size $(nproc) --bf16 --train-iters 10
@@ -86,3 +88,17 @@ def test_shards_of_torchtitan() -> None:
     told: dict[str, Value | Unknown] = {"dp_replicate": 1, "dp_shard": -1, "dp": Unknown("?")}
     assert verdict("dp", "replicate 1 x shard -1", told)[1] == "right"
     assert verdict("dp", "replicate 2 x shard -1", told)[1] == "wrong"
+
+
+FORMATS = ("accelerate-yaml", "trainer-yaml", "megatron-yaml|gpt-neox-yaml", "kubernetes", "verl")
+
+
+@pytest.mark.parametrize("kinds", FORMATS)
+def test_the_manifest_of_formats_has_facts_of_fifteen_files_of_each(kinds: str) -> None:
+    with (DATA / "lint_formats.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["kind"] in kinds.split("|")]
+    files = {(row["repo"], row["path"]) for row in rows}
+    assert len(files) == len(rows) >= 15
+    for row in rows:
+        assert re.fullmatch(r"[\w.-]+/[\w.-]+", row["repo"]) and len(row["commit"]) == 40
+        assert [name for name in lint_score.FACTS if row.get(name)], row["id"]

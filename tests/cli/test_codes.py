@@ -17,7 +17,7 @@ from parc.compiler.rules.validity import GENERAL
 from parc.dsl.diagnostics import JobError
 from tests.support.paths import ROOT
 
-LIBRARY = ("dsl", "compiler", "backends", "calibrate", "lint", "smoke", "cli")
+LIBRARY = ("dsl", "compiler", "backends", "calibrate", "reading", "lint", "smoke", "cli")
 RULES = list(all_rules())
 
 
@@ -86,7 +86,17 @@ def test_what_a_framework_enforces_has_a_source() -> None:
 
 
 def test_every_origin_speaks() -> None:
-    everyone = {"language", "commands", "calibrate", "measure", "compiler", "all targets", "lint"}
+    everyone = {
+        "language",
+        "commands",
+        "check",
+        "calibrate",
+        "measure",
+        "init",
+        "compiler",
+        "all targets",
+        "lint",
+    }
     assert {rule.origin for rule in RULES} == everyone | {*BACKENDS, *LAUNCHERS}
 
 

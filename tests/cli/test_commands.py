@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import json
 import os
@@ -244,12 +245,54 @@ def test_colour_is_for_terminals_that_want_it(run: Parc) -> None:
     assert "\x1b[" in terminal_output("plan", "job.par")
 
 
+TRY = """\
+# a first job
+model: llama3_8b
+cluster from p5.48xlarge { num_nodes: 2 }
+train { seq_len = 8192, batch_size = 512, tokens = 2B tokens; epochs = 1 }
+target megatron
+"""
+MENDED = """\
+# a first job
+model from llama3_8b { }
+cluster from "p5.48xlarge" { nodes = 2 }
+train { seq_len = 8192; global_batch = 512; tokens = 2G tokens; epochs = 1 }
+target megatron { }
+"""
+
+
+def test_check_shows_and_writes_cures(run: Parc) -> None:
+    path = Path("try.par")
+    path.write_bytes(codecs.BOM_UTF8 + TRY.encode())
+    shown = run("check", "--diff", "try.par")
+    assert shown.code == 1 and "+model from llama3_8b { }\n" in shown.out
+    assert path.read_bytes() == codecs.BOM_UTF8 + TRY.encode()
+    written = run("check", "--fix", "try.par")
+    assert written.code == 2 and "fixed try.par: 10" in written.err and "`epochs`" in written.err
+    assert path.read_bytes() == codecs.BOM_UTF8 + MENDED.encode()
+    assert run("check", "--fix", "--unsafe-fixes", "try.par").code == 0
+    assert path.read_text("utf-8-sig") == MENDED.replace(" epochs = 1", "")
+    assert run("check", "--diff", "try.par").out == ""
+
+
+def test_check_tells_cures_as_data(run: Parc) -> None:
+    Path("try.par").write_text(JOB.replace("seq_len", "seq_length"))
+    (found,) = [each for each in json.loads(run("check", "--json", "try.par").out) if each["fix"]]
+    (edit,) = found["fix"]["edits"]
+    text = Path("try.par").read_text()
+    assert found["fix"]["safe"] and text[edit["start"] : edit["end"]] == "seq_length"
+    assert (edit["line"], edit["end_column"] - edit["column"]) == (found["line"], 10)
+    assert edit["text"] == "seq_len"
+
+
 def test_std_lists_and_prints(run: Parc) -> None:
     listed = run("std").out
     assert any(line.split()[:2] == ["cluster", "dgx_h100"] for line in listed.splitlines())
     text = run("std", "std.dgx_h200").out
     assert text.startswith("cluster dgx_h200 from dgx_h100 {") and text.endswith("}\n")
     assert len(json.loads(run("std", "--json").out)) == len(listed.splitlines())
+    assert run("std", "p5.48xlarge").out.startswith("cluster cloud_h100 {")
+    assert json.loads(run("std", "cloud_h100", "--json").out)[0]["aliases"] == ["p5.48xlarge"]
 
 
 def test_the_python_api(run: Parc) -> None:

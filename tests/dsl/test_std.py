@@ -10,6 +10,7 @@ import pytest
 import parc.dsl
 from parc.dsl import std_cluster, std_entries, std_gpu, std_model
 from parc.dsl.hardware import Cluster, Gpu
+from parc.dsl.library import canonical
 from parc.dsl.model import Model
 
 LIBRARY = sorted((Path(parc.dsl.__file__).parent / "std").glob("*.par"))
@@ -106,6 +107,40 @@ def test_what_was_asked_for_is_there(kind: str) -> None:
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
 def test_every_entry_loads(kind: str, name: str) -> None:
     assert LOADERS[kind](name).name == name
+
+
+def test_a_name_is_one_entrys() -> None:
+    """Also as the part after a slash, and each name says more than the entry's others do."""
+    owners: dict[tuple[str, str], str] = {}
+    for entry in std_entries():
+        names = [canonical(name) for name in (entry.name, *entry.aliases)]
+        assert len(names) == len(set(names)), entry.name
+        for alias in (entry.name, *entry.aliases):
+            for text in (alias, alias.rpartition("/")[2]):
+                assert owners.setdefault((entry.kind, canonical(text)), entry.name) == entry.name
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "name"),
+    [
+        ("gpu", "H100", "h100_sxm"),
+        ("gpu", "A100-80GB", "a100_80"),
+        ("gpu", "h100_nvl", "h100_nvl"),
+        ("cluster", "p5.48xlarge", "cloud_h100"),
+        ("cluster", "p5_48xlarge", "cloud_h100"),
+        ("cluster", "DGX-H100", "dgx_h100"),
+        ("model", "meta-llama/Llama-3.1-8B", "llama3_1_8b"),
+        ("model", "Llama-3-8B", "llama3_8b"),
+        ("model", "qwen3-1.7b", "qwen3_1_7b"),
+    ],
+)
+def test_what_people_call_it(kind: str, said: str, name: str) -> None:
+    assert LOADERS[kind](said).name == name
+
+
+def test_digits_that_a_separator_parts_are_not_joined() -> None:
+    assert canonical("GPT-14.5B") != canonical("gpt_145b")
+    assert canonical("Llama-3.1-8B") == canonical("llama3_1_8b")
 
 
 def test_products_of_gpus_without_a_run_go_from_kernels_to_training_like_the_others() -> None:

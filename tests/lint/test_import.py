@@ -68,19 +68,32 @@ def test_strict_writes_nothing_that_loses_a_setting(capsys: Captured) -> None:
     assert Path("job.par").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ('{"architectures": ["LlamaForCausalLM"], "model_type": "llama"}', "LlamaForCausalLM"),
-        ('{"model_type": "gpt_oss", "hidden_size": 2880}', "gpt_oss"),
-    ],
-)
-def test_a_hugging_face_config_is_named(text: str, word: str, capsys: Captured) -> None:
-    Path("config.json").write_text(text)
-    assert main(["import", "config.json", "-o", "job.par"]) == 2
+@pytest.mark.parametrize("path", ["tiny/config.json", "tiny"])
+def test_a_hugging_face_model_becomes_a_job(path: str, capsys: Captured) -> None:
+    Path("tiny").mkdir()
+    Path("tiny/config.json").write_text('{"model_type": "gpt_neox", "num_hidden_layers": 4}')
+    assert main(["import", path, "-o", "job.par"]) == 0
     said = capsys.readouterr().err
-    assert f"`config.json` is the configuration of a Hugging Face model ({word})" in said
-    assert not Path("job.par").exists()
+    assert "not in the files: cluster\n" in said and "not in the job: " in said
+    assert main(["check", "job.par"]) == 0
+    model = parc.load("job.par").model
+    assert (model.name, model.layers, model.hidden) == ("tiny", 4, 6144)
+
+
+def test_the_cluster_of_a_hugging_face_model_is_given(capsys: Captured) -> None:
+    Path("config.json").write_text('{"model_type": "llama"}')
+    assert main(["import", "config.json", "--cluster", "std.h100_pod"]) == 0
+    captured = capsys.readouterr()
+    assert "cluster pod from std.h100_pod {" in captured.out
+    assert "cluster" not in captured.err and "not in the files: train" in captured.err
+
+
+def test_strict_refuses_a_model_that_a_job_cannot_say(capsys: Captured) -> None:
+    Path("config.json").write_text('{"model_type": "llama", "shiny": 1}')
+    assert main(["import", "config.json", "-o", "job.par", "--strict"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error[PAR080]: 1 setting of the files would be lost")
+    assert "shiny = 1 (line 1)" in said and not Path("job.par").exists()
 
 
 def test_other_json_starts_no_training(capsys: Captured) -> None:

@@ -24,6 +24,11 @@ def _with_lr(command: str) -> str:
     return f"cat > ds.json <<EOF\n{config}\nEOF\n{command}\n"
 
 
+def _with_auto(command: str) -> str:
+    """A script that writes a DeepSpeed config for a Trainer to fill in, and starts a command."""
+    return f'cat > ds.json <<EOF\n{{"train_batch_size": "auto"}}\nEOF\n{command}\n'
+
+
 def _with_fp16(options: str) -> str:
     """A script that writes a DeepSpeed config with fp16 and ZeRO 3, and starts Megatron-DeepSpeed."""
     config = '{"train_batch_size": 8, "fp16": {"enabled": true}, "zero_optimization": {"stage": 3}}'
@@ -42,7 +47,28 @@ CASES = {
     "usage of sbatch in a comment": (
         "PAR632",
         HEADER + "# SBATCH --time=1:00:00\n",
-        HEADER + "#   sbatch --nodes=4 run.sh\n# sbatch -N 2 $0\n# sbatch --nodes=N <script>\n",
+        HEADER + "#   sbatch --nodes=4 run.sh\n# sbatch -N 2 $0\n# sbatch --nodes=N <script>\n"
+        "#   sbatch --export=A=1 \\\n#     run.sh\n",
+    ),
+    "a time to be filled in": (
+        "PAR656",
+        HEADER + "#SBATCH -t soon\nsrun hostname\n",
+        HEADER + "#SBATCH -t {LIMIT_TIME}\nsrun hostname\n",
+    ),
+    "lengths of a Trainer's own program": (
+        "PAR408",
+        _with_auto("deepspeed finetune.py --max_length 8 --batch_size 2 --deepspeed ds.json"),
+        _with_auto(
+            "deepspeed finetune.py --max_length 8 --batch_size 2 --deepspeed ds.json "
+            "--per_device_train_batch_size 1"
+        ),
+    ),
+    "accumulation that DeepSpeed derives": (
+        "PAR207",
+        _with_lr("torchrun --nproc_per_node 1 t.py --per_device_train_batch_size 4 --deepspeed ds.json"),
+        _with_lr(
+            "torchrun --nproc_per_node 1 t.py --per_device_train_batch_size 4 --deepspeed_config ds.json"
+        ),
     ),
     "a script that submits itself": (
         "PAR647",
@@ -176,6 +202,16 @@ def _codes(text: str) -> set[str]:
 def test_only_what_is_wrong_is_said(code: str, bad: str, good: str) -> None:
     assert code in _codes(bad)
     assert code not in _codes(good)
+
+
+@pytest.mark.parametrize(
+    "how, severity", [("--master_addr h", "error"), ("--rdzv_backend c10d", "info")]
+)
+def test_a_rank_that_c10d_does_not_read_is_a_hint(how: str, severity: str) -> None:
+    text = HEADER + f"srun torchrun --node_rank $SLURM_NODEID {how} train.py\n"
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions())
+    found = [each.diagnostic.severity for each in job.findings if each.code == "PAR607"]
+    assert found == [severity]
 
 
 def test_a_script_that_is_not_there_is_looked_through() -> None:

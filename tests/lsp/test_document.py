@@ -7,14 +7,14 @@ import statistics
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parc.__main__ import OBJECTS, main
-from parc.dsl.diagnostics import Diagnostic, Source, Span
+from parc.dsl.diagnostics import Diagnostic, Source, Span, replaced
 from parc.lsp.completions import completions
 from parc.lsp.document import Document
 from parc.lsp.edits import Replacement, cures, format_edits
@@ -72,9 +72,7 @@ def test_a_cure_is_a_set_of_edits_of_its_own_file() -> None:
     complaint = Diagnostic("PAR011", "unknown name `b`", here)
     assert cures(complaint, document.path) == []
     for span, wanted in ((here, [Replacement(8, 9, "1")]), (there, [])):
-        fix = SimpleNamespace(edits=(SimpleNamespace(span=span, text="1"),), safe=True)
-        object.__setattr__(complaint, "fix", fix)
-        assert cures(complaint, document.path) == wanted
+        assert cures(replace(complaint, fix=replaced(span, "1")), document.path) == wanted
 
 
 def test_the_server_ends_with_its_editor() -> None:

@@ -19,7 +19,7 @@ JOB = """let pods = 2
 
 cluster pod from std.dgx_h100 { nodes = pods * 4 }
 model m from std.llama3_8b {}
-gpu lean from std.h100_sxm { memory = 70 GiB }
+gpu lean from h100_sxm { memory = 70 GiB }
 train {
   seq_len = 8192; global_batch = 64
   steps = 1000
@@ -98,6 +98,7 @@ async def test_syntax_errors_and_notes_have_their_places(client: LanguageClient)
         ("pods * 4", "= 2"),
         ("std.dgx_h100", "gpus_per_node"),
         ("std.llama3_8b", "layers"),
+        ("h100_sxm {", "memory_bandwidth"),
         ("mfu", "share of peak that model FLOP reach"),
         ("tp <=", "tp"),
         ("precision", "`bf16`, `fp16`, `fp8`"),
@@ -201,7 +202,7 @@ async def test_blocks_and_constants_are_symbols(client: LanguageClient) -> None:
         "pods",
         "cluster pod from std.dgx_h100",
         "model m from std.llama3_8b",
-        "gpu lean from std.h100_sxm",
+        "gpu lean from h100_sxm",
         "train",
         "goal",
         "target megatron",
@@ -212,6 +213,24 @@ async def test_places_count_utf_16_units(client: LanguageClient) -> None:
     text = 'let a = "\U0001f680"; wrong = 3\n'
     (found,) = [each for each in await show(client, text) if "wrong" in each.message]
     assert (found.range.start.character, found.range.end.character) == (14, 23)
+
+
+async def test_a_cure_is_an_action_that_mends_the_text(client: LanguageClient) -> None:
+    text = JOB.replace("seq_len", "seq_lenn")
+    found = await show(client, text)
+    (wrong,) = [each for each in found if "seq_lenn" in each.message]
+    params = types.CodeActionParams(DOCUMENT, wrong.range, types.CodeActionContext([wrong]))
+    (action,) = await client.text_document_code_action_async(params) or ()
+    assert isinstance(action, types.CodeAction) and action.edit and action.edit.changes
+    assert action.title == "did you mean `seq_len`?" and action.kind == "quickfix"
+    lines = text.split("\n")
+    for edit in action.edit.changes[URI]:
+        area = edit.range
+        line = lines[area.start.line]
+        lines[area.start.line] = (
+            line[: area.start.character] + edit.new_text + line[area.end.character :]
+        )
+    assert await show(client, "\n".join(lines)) == []
 
 
 async def test_a_complaint_without_a_cure_has_no_action(client: LanguageClient) -> None:

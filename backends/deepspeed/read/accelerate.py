@@ -19,6 +19,10 @@ from ....reading.named_files import missing, named_file
 from ....reading.yaml_settings import Scalar, yaml_scalars
 
 CONFIG = "--config-file"
+#: trl's word for it, a path or the name of one of its own configurations, of which three are DeepSpeed's
+#: (trl 0.15 to 0.24, trl/accelerate_configs/zero1.yaml to zero3.yaml).
+NAMED = "--accelerate-config"
+_PREDEFINED = ("zero1", "zero2", "zero3")
 #: Fact -> key of the configuration, and the option of the command that goes before it.
 NUMBERS = {
     "nodes": ("num_machines", "--num-machines"),
@@ -59,10 +63,13 @@ class Accelerate:
 def accelerate(launch: Started, texts: Mapping[str, str], folder: Folder) -> Accelerate:
     """The configuration of a command; empty where it is another launcher's or none is named."""
     given = launch.given
-    option = given.values.get(CONFIG)
+    name = CONFIG if given.given(CONFIG) else NAMED
+    option = given.values.get(name)
     if launch.launcher != "accelerate" or option is None or not option.values:
         return Accelerate()
-    place = given.place(CONFIG)
+    place = given.place(name)
+    if name == NAMED and place.text in _PREDEFINED:
+        return Accelerate(dict(_predefined(place)))
     there = named_file(launch, place.pieces, texts, folder)
     if there is None or there.text is None:
         return Accelerate(unread=(missing("configuration of accelerate", place),))
@@ -71,6 +78,13 @@ def accelerate(launch: Started, texts: Mapping[str, str], folder: Folder) -> Acc
     except ValueError as error:
         return Accelerate(unread=(Unread(str(error), there.path, 1),))
     return Accelerate(scalars, {there.path: there.text})
+
+
+def _predefined(place: Word) -> Iterator[tuple[str, Scalar]]:
+    stage = str(place.text).removeprefix("zero")
+    said = {"distributed_type": "DEEPSPEED", "deepspeed_config.zero_stage": stage}
+    for name, text in {**said, "mixed_precision": "bf16"}.items():
+        yield name, Scalar(name, text, False, place.path, place.line, place.column)
 
 
 def is_config(text: str) -> bool:

@@ -15,6 +15,7 @@ from . import settings
 from .accelerate import Accelerate, accelerate, shape, stated
 from .document import NotADocument, Table, document
 from .files import model_facts, offload, script_facts, together
+from .trainer_command import Recipe, recipe
 
 CONFIGS = ("--deepspeed-config", "--deepspeed", "--ds-config", "--ds-config-path")
 #: Fact -> arguments of Hugging Face's Trainer and its kin.
@@ -56,18 +57,22 @@ def _of_another(table: Table) -> bool:
 
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
-    """A command whose options, launcher or accelerate configuration name DeepSpeed."""
+    """A command whose options, launcher, accelerate configuration or trainer's YAML name DeepSpeed, and one
+    with such a YAML that does not."""
     plain = launch.options()
     given = spelled(plain)
     configured = accelerate(launch, texts, folder)
-    place = _config_place(launch, given, configured)
+    named = recipe(launch, texts, folder)
+    yaml = named or Recipe()
+    place = _config_place(launch, given, configured) or yaml.deepspeed
     asked = launch.given.given("--use-deepspeed") or configured.uses_deepspeed
     if place is None and not asked and not any(given.given(name) for name in CONFIGS):
-        return None
-    found, told = list(shape(launch, configured)), list(plain.settings("argument"))
-    files, unread = dict(configured.files), list(configured.unread)
+        return named.job(launch, configured) if named else None
+    found = list(shape(launch, configured))
+    told = [*plain.settings("argument"), *yaml.told]
+    files, unread = {**configured.files, **yaml.texts}, [*configured.unread, *yaml.unread]
     if place is None:
-        found += [*stated(launch, configured), *_trainer(given)]
+        found += [*stated(launch, configured), *_trainer(given), *yaml.facts]
     else:
         there = named_file(launch, place.pieces, texts, folder)
         table = _table(there, place, unread)
@@ -76,7 +81,7 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
         if there is not None and table is not None:
             told += settings.settings(table)
             found += _config(there.path, table)
-        found = _replaced(found, list(_trainer(given)))
+        found = _replaced(found, [*yaml.facts, *_trainer(given)])
         found += _program(launch, given, texts, folder, files)
     found = list({fact.name: fact for fact in reversed(found)}.values())[::-1]
     return LaunchConfig(

@@ -44,11 +44,18 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     except ValueError as error:
         yield LaunchConfig("unread", (), (Unread(str(error), path, 1),), texts={path: text})
         return
-    found = [*_numbers(scalars), *_precision(scalars), *_recompute(scalars)]
+    found = tuple(trainer_facts(scalars))
     told = [scalar.setting() for scalar in scalars.values()]
-    config = LaunchConfig("trainer-yaml", tuple(found), (), tuple(told), None, {path: text})
+    config = LaunchConfig("trainer-yaml", found, (), tuple(told), None, {path: text})
     named = scalars.get("deepspeed")
     yield config if named is None or named.value is None else _linked(config, named, texts)
+
+
+def trainer_facts(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
+    """What such a file's values say, by their keys of the top level."""
+    yield from _numbers(scalars)
+    yield from _precision(scalars)
+    yield from _recompute(scalars)
 
 
 def _linked(config: LaunchConfig, named: Scalar, texts: Mapping[str, str]) -> LaunchConfig:
@@ -90,7 +97,7 @@ def _numbers(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
         if scalar is None or scalar.value is None:
             continue
         known = isinstance(scalar.value, int) and not isinstance(scalar.value, bool)
-        value: Value | Unknown = Unknown(f"`{scalar.text}` is not a whole number")
+        value = scalar.unknown or Unknown(f"`{scalar.text}` is not a whole number")
         yield _fact(name, scalar.value if known else value, scalar)
 
 
@@ -100,16 +107,17 @@ def _precision(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
         if scalar is not None and scalar.value is True:
             yield _fact("precision", name, scalar)
             return
-        if scalar is not None and isinstance(scalar.value, str):
-            yield _fact(
-                "precision", Unknown(f"`{name}: {scalar.text}` is found at the start"), scalar
-            )
+        if scalar is not None and isinstance(scalar.value, str | Unknown):
+            found = Unknown(f"`{name}: {scalar.text}` is found at the start")
+            yield _fact("precision", scalar.unknown or found, scalar)
             return
 
 
 def _recompute(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
     scalar = scalars.get("gradient_checkpointing")
-    if scalar is not None and isinstance(scalar.value, bool):
+    if scalar is not None and scalar.unknown is not None:
+        yield _fact("recompute", scalar.unknown, scalar)
+    elif scalar is not None and isinstance(scalar.value, bool):
         yield _fact("recompute", "full" if scalar.value else "none", scalar)
 
 

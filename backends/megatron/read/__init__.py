@@ -40,6 +40,15 @@ DATED = Dated(
     },
     forked=True,
 )
+#: What programs that read other files divide as Megatron-LM does.
+ARITHMETIC = {
+    # NeMo, FlagScale and Primus hand these keys to Megatron-core.
+    "megatron-yaml": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
+    # EleutherAI/gpt-neox@ea7aefd8 megatron/mpu/initialize.py, and mpu.divide of the heads.
+    "gpt-neox-yaml": frozenset({"PAR101", "PAR111"}),
+    # volcengine/verl@b178a3cd verl/utils/config.py:86, and Megatron-core of the experts.
+    "verl-megatron": frozenset({"PAR101", "PAR102"}),
+}
 READER = Reader(
     recognise=job,
     log=read_log,
@@ -53,6 +62,7 @@ READER = Reader(
     answers=ANSWERS,
     options=options,
     fork=fork,
+    arithmetic=ARITHMETIC,
     dated=DATED,
     unexpressed=unexpressed,
     variables=VARIABLES,

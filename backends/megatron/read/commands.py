@@ -24,7 +24,7 @@ def recognised(launch: Started) -> bool:
     if launch.entry is not None and launch.entry.tail.endswith(f"/{CONVERTER}"):
         return False
     names = given_to(launch).values.keys()
-    return len(names & spelling.TELLING) >= 2
+    return len(names & spelling.TELLING) >= 2 and spelling.TRAINERS not in names
 
 
 def job_facts(launch: Started, deepspeed: DeepSpeed = NO_CONFIG) -> list[Fact]:

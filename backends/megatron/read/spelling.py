@@ -46,6 +46,9 @@ _TELLING_WORDS = """--tensor-model-parallel-size --pipeline-model-parallel-size 
     --train-iters --train-samples --train-tokens --use-distributed-optimizer --context-parallel-size
     --expert-model-parallel-size --ffn-hidden-size"""
 TELLING = frozenset(_TELLING_WORDS.split())
+#: An option of Hugging Face TrainingArguments that no Megatron has: a command with it is the Trainer's, whose
+#: program may have a `--batch_size` and a `--max_length` of its own.
+TRAINERS = "--per-device-train-batch-size"
 #: Switches: what stands behind them is no value of theirs.
 _SWITCHES_WORDS = """--bf16 --fp16 --sequence-parallel --use-distributed-optimizer --use-flash-attn --swiglu
     --untie-embeddings-and-output-weights --disable-bias-linear --group-query-attention --use-mcore-models

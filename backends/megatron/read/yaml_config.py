@@ -29,7 +29,10 @@ NEOX = {
     "train_batch_size": "--global-batch-size",
 }
 #: Keys that say more in a configuration than their option: query groups count by themselves.
-OTHERS = {"num_query_groups": "--num-key-value-heads"}
+OTHERS = {
+    "num_query_groups": "--num-key-value-heads",
+    "num_moe_experts": "--num-experts",
+}
 #: How many nodes and GPUs of each, by the last two parts of a key: PyTorch Lightning's trainer in NeMo, and
 #: FlagScale's runner.
 SHAPE = {

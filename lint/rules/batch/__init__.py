@@ -7,6 +7,7 @@ from . import (
     few_microbatches,
     rampup,
     two_sources,
+    verl_batch,
     vpp_microbatches,
 )
 
@@ -18,4 +19,5 @@ MODULES = (
     batch_triple,
     batch_missing,
     two_sources,
+    verl_batch,
 )

@@ -1,15 +1,20 @@
 """A DeepSpeed config must give train_batch_size or train_micro_batch_size_per_gpu.
 
 Why:
-DeepSpeed stops at start. Megatron-DeepSpeed fills in neither.
+DeepSpeed stops at start. Megatron-DeepSpeed fills in neither. Of a config without its command it is a hint:
+an autotuner or a program may fill it in.
 
 Bad:
+--- ds_config.json
 {
   "gradient_accumulation_steps": 4,
   "zero_optimization": {"stage": 1}
 }
+--- launch.sh
+deepspeed --num_nodes 1 --num_gpus 8 train.py --deepspeed --deepspeed_config ds_config.json
 
 Good:
+--- ds_config.json
 {
   "train_micro_batch_size_per_gpu": 2,
   "gradient_accumulation_steps": 4,
@@ -19,6 +24,7 @@ Good:
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 from .batch_triple import MICRO, TOTAL
@@ -28,7 +34,6 @@ TITLE = "neither of DeepSpeed's batch sizes is given"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py:649"
 TRAINING = True
-FILE = "ds_config.json"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -38,7 +43,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if _filled_in(launch):
         return
     message = f"neither {TOTAL} nor {MICRO} is given"
-    yield Complaint(message, Place(keys[0].path, 1), help=f'"{MICRO}": 1')
+    severity: Severity = "error" if launch.all("argument") else "info"
+    yield Complaint(message, Place(keys[0].path, 1), help=f'"{MICRO}": 1', severity=severity)
 
 
 def _filled_in(launch: LaunchedJob) -> bool:

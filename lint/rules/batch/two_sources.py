@@ -106,7 +106,10 @@ def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
-    """The Trainer computes the whole batch, and compares it with the config's."""
+    """The Trainer computes the whole batch, and compares it with the config's. It takes its config by
+    --deepspeed; a loop that takes --deepspeed_config has DeepSpeed derive the accumulation."""
+    if launch.given("--deepspeed-config", "--deepspeed_config"):
+        return
     total = launch.key("train_batch_size")
     micro = launch.option("--per-device-train-batch-size")
     steps = launch.option("--gradient-accumulation-steps")

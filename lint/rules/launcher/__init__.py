@@ -7,6 +7,7 @@ from . import (
     launcher_environment,
     launcher_option,
     old_launcher,
+    pod_world,
     processes_above_gpus,
     random_port,
     rendezvous_host,
@@ -26,4 +27,5 @@ MODULES = (
     launcher_option,
     random_port,
     old_launcher,
+    pod_world,
 )

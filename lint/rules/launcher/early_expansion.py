@@ -2,8 +2,8 @@
 
 Why:
 `$SLURM_PROCID`, `$SLURM_NODEID` and `$SLURM_LOCALID` become 0 for every task: all nodes call themselves the
-first, and the rendezvous hangs or fails with EADDRINUSE. With c10d rendezvous the rank is not used, so it
-only misleads.
+first, and the rendezvous hangs or fails with EADDRINUSE. With c10d rendezvous torchrun does not read
+--node-rank, so that there it only misleads and is a hint.
 
 Bad:
 #!/bin/bash
@@ -40,6 +40,9 @@ FILE = "job.sbatch"
 
 _OWN = re.compile(r"(?<!\\)\$\{?(SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME)\b")
 
+_RANKED = re.compile(r"--node[-_]rank|--machine[-_]rank|\bRANK=")
+_NODE_RANK = re.compile(r"--node[-_]rank[ =]\S+")
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
@@ -48,13 +51,20 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             name = expanded_early(line[start:])
             if name is None:
                 continue
-            static = re.search(r"--node[-_]rank|--machine[-_]rank|\bRANK=", line)
-            dynamic = re.search(r"c10d", line)
             place = batch.place(number, rf"\$\{{?{name}\b")
             help_text = f"single quotes, or \\${name}"
-            severity: Severity = "error" if static and not dynamic else "warning"
+            severity = _severity(line)
             message = f"${name} is expanded once, on the first node, and is 0 for every task"
             yield Complaint(message, place, help=help_text, severity=severity)
+
+
+def _severity(line: str) -> Severity:
+    """By what the variable is for: torchrun reads --node-rank only of static rendezvous
+    (torch 2.13 distributed/run.py:863)."""
+    ranked = _RANKED.search(line)
+    if not re.search("c10d", line):
+        return "error" if ranked else "warning"
+    return "warning" if _OWN.search(_NODE_RANK.sub("", line)) else "info"
 
 
 def expanded_early(command: str) -> str | None:

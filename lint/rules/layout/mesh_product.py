@@ -22,6 +22,7 @@ tensor_parallel_degree = 2
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 from ....reading.facts import Setting, number_of
@@ -43,6 +44,10 @@ DEGREES = (
     "pipeline_parallel",
 )
 
+#: torchtitan's trainer, or no program, where a config stands alone. Another program may build meshes of its
+#: own, as that of experiments/deepseek_v3 of 0.1, which has expert parallelism beside these degrees.
+_TRAINER = re.compile(r"^$|(^|[./])train(\.py)?$")
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework != "torchtitan":
@@ -54,7 +59,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     }
     yield from _impossible(given, numbers)
     degrees = [number for number in numbers.values() if number is not None]
-    gpus = launch_world(launch)
+    gpus = launch_world(launch) if _TRAINER.search(launch.config.program) else None
     if len(degrees) == len(DEGREES) and min(degrees) > 0 and gpus is not None:
         yield from _product(launch, numbers, math.prod(degrees), gpus)
 

@@ -35,8 +35,10 @@ FILE = "job.sbatch"
 _ALMOST = re.compile(r"\s*#\s*(?i:sbatch)\s+--?[a-zA-Z]")
 
 
-#: Usage text: small letters, and a file behind the options, or a placeholder among them.
-_CALL = re.compile(r"\s*#\s*sbatch\s.*?(?:\s[\w./${}-]+\.\w+\b|\s\$0\b|<\w|\s[\w-]+=[A-Z]\b)")
+#: Usage text: small letters, and a file behind the options, a placeholder among them or another line.
+_CALL = re.compile(
+    r"\s*#\s*sbatch\s.*?(?:\s[\w./${}-]+\.\w+\b|\s\$0\b|<\w|\s[\w-]+=[A-Z]\b|\\\s*$)"
+)
 
 
 def _call(line: str) -> bool:

@@ -26,6 +26,13 @@ LAUNCHERS = frozenset(
         "colossalai",
     }
 )
+#: Programs that train by themselves, each with the words behind its name that do.
+TRAINERS = {
+    "llamafactory-cli": frozenset({"train"}),
+    "lmf": frozenset({"train"}),
+    "axolotl": frozenset({"train"}),
+    "trl": frozenset({"sft", "dpo", "grpo", "kto", "reward", "rloo"}),
+}
 #: Programs that start the command after their own options.
 _WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun aprun jsrun flux exec nohup
     time command builtin env sudo timeout numactl stdbuf taskset nice ionice ssh pdsh singularity apptainer
@@ -78,11 +85,17 @@ def program(word: Word) -> str:
     return tail.split("python3.")[0] + "python3" if tail.startswith("python3.") else tail
 
 
+def _trains(words: Sequence[Word]) -> bool:
+    """Whether a command is one of `TRAINERS` that trains: `trl sft`, and not `conda activate trl`."""
+    return len(words) > 1 and words[1].text in TRAINERS.get(program(words[0]), ())
+
+
 def _inner(words: Sequence[Word]) -> int | None:
     """Where the started command begins: at the first program that is known to be one."""
     for index, word in enumerate(words[1:], 1):
         name = program(word)
-        if name in LAUNCHERS | PYTHONS | SHELLS | WRAPPERS or name.endswith((*SCRIPTS, ".py")):
+        known = name in LAUNCHERS | PYTHONS | SHELLS | WRAPPERS or name.endswith((*SCRIPTS, ".py"))
+        if known or _trains(words[index:]):
             before = words[index - 1].lead
             if before in ("-J", "--job-name", "-o", "--output", "-n", "-e", "--error"):
                 continue
@@ -107,6 +120,7 @@ def _started(
         followed = _follow(inner, words[0], words[1:])
     elif (
         name in LAUNCHERS | PYTHONS
+        or _trains(words)
         or _module(words)
         or name.endswith(".py")
         or wrappers

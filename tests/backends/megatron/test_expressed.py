@@ -28,9 +28,9 @@ def test_every_option_that_readers_look_up_is_listed() -> None:
         for path in folder.glob("*.py")
         for name in re.findall(r'"(--[a-z0-9-]*[a-z0-9])"', path.read_text())
     }
-    # Two that only tell the release of a script.
-    dated = {"--warmup", "--nccl-ub"}
-    assert looked_up - EXPRESSED == {"--pipeline-model-parallel-layout"} | dated
+    # Two that only tell the release of a script, and one that tells that it is not Megatron's.
+    telling = {"--warmup", "--nccl-ub", "--per-device-train-batch-size"}
+    assert looked_up - EXPRESSED == {"--pipeline-model-parallel-layout"} | telling
     assert set(OTHER) <= EXPRESSED and {"--train-tokens"} == TELLING - EXPRESSED
 
 

@@ -1,0 +1,71 @@
+"""A model, GPUs and targets -> everything that a first job says, with numbers for what nobody said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from parc.compiler.model.parameters import active
+from parc.dsl.standard import std_cluster
+
+from .counted import Counted
+from .gpus import ChosenGpus
+from .models import ChosenModel
+from .targets import ChosenTargets
+
+#: Tokens of a sequence at most: what Llama 3 was trained with before its context was made longer (arXiv
+#: 2407.21783, section 3.4.1).
+SEQ_LEN = 8192
+#: Tokens of a batch: Llama 3's first (same section).
+BATCH_TOKENS = 4 * 2**20
+#: Tokens for each parameter that a token uses (Hoffmann et al. 2022, arXiv 2203.15556, table 3).
+TOKENS_EACH = 20
+
+
+@dataclass(frozen=True)
+class FirstJob:
+    """What a user asked for and what followed from it."""
+
+    model: ChosenModel
+    gpus: ChosenGpus
+    targets: ChosenTargets
+    counted: Counted = Counted()
+
+    @property
+    def seq_len(self) -> int:
+        return min(SEQ_LEN, self.model.positions or SEQ_LEN)
+
+    @property
+    def parameters(self) -> int:
+        return self.model.parameters(self.seq_len)
+
+    @property
+    def usual_per_node(self) -> int:
+        return std_cluster(self.gpus.base).gpus_per_node
+
+    @property
+    def sequences(self) -> int:
+        """Of a batch: `BATCH_TOKENS`, rounded up to a multiple of the GPUs."""
+        count = self.gpus.count
+        return -(-max(1, BATCH_TOKENS // self.seq_len) // count) * count
+
+    @property
+    def batch_text(self) -> str:
+        tokens = self.sequences * self.seq_len
+        return f"{tokens // 2**20}Mi tokens" if tokens % 2**20 == 0 else str(self.sequences)
+
+    @property
+    def batch_remark(self) -> str:
+        return f"{self.sequences:,} sequences, a multiple of the GPUs"
+
+    @property
+    def tokens_text(self) -> str:
+        """Two digits of `TOKENS_EACH` for each parameter in use, in thousands of millions from there on."""
+        tokens = TOKENS_EACH * active(self.model.model, seq_len=self.seq_len)
+        rounded = float(f"{tokens:.1e}")
+        for suffix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+            if rounded >= scale:
+                return f"{rounded / scale:g}{suffix}"
+        return f"{rounded:.0f}"
+
+    def with_targets(self, targets: ChosenTargets) -> FirstJob:
+        return replace(self, targets=targets)

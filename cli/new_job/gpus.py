@@ -1,0 +1,158 @@
+"""`64xH100` -> the cluster of a first job, by names of the standard library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from parc.dsl.hardware import Cluster
+from parc.dsl.library import std_entries
+from parc.dsl.standard import std_cluster
+from parc.lint.std_cluster import cluster_named
+
+from .. import codes
+
+_ASKED = re.compile(r"\s*(\d{1,7})\s*(?:[x*\N{MULTIPLICATION SIGN}]\s*)?(\S.*?)\s*", re.IGNORECASE)
+_PARENT = re.compile(r"gpu[ \t]+\w+[ \t]+from[ \t]+(\w+)")
+#: Words of a driver's name of a GPU that tell no two apart.
+_IDLE_WORDS = re.compile(r"nvidia|tesla|amd|instinct|graphics|hbm\d?e?|oam|sxm\d", re.IGNORECASE)
+#: Words behind which a GPU's memory stands, as in `A100-SXM4-80GB`.
+_MEMORY = re.compile(r"(\d+)\s*g(?:i?b)?\b", re.IGNORECASE)
+#: Bytes of a parameter's weight, gradient, master copy and two moments: Adam with mixed precision and sums of
+#: gradients in fp32 (Rajbhandari et al. 2020, arXiv 1910.02054, section 3.1, has 16 with gradients of
+# 2 bytes).
+STATE_BYTES = 18
+#: Share of all memory that states may take where nobody says how many GPUs there are; activations have
+# the rest.
+STATE_SHARE = 0.5
+#: The cluster of a job whose GPUs nobody names.
+DEFAULT = "dgx_h100"
+
+
+@dataclass(frozen=True)
+class ChosenGpus:
+    """`base` is a cluster of the standard library, `gpu` another GPU in it; `assumed` where nobody
+    said them."""
+
+    base: str
+    gpu: str | None
+    nodes: int
+    per_node: int
+    assumed: bool = False
+    remark: str = ""
+
+    @property
+    def count(self) -> int:
+        return self.nodes * self.per_node
+
+
+def asked_gpus(text: str) -> ChosenGpus:
+    """GPUs of a text such as `64xH100`. Raises `JobError` for a GPU that the library lacks, and for a number
+    that is no number of whole nodes."""
+    found = _ASKED.fullmatch(text)
+    if found is None or int(found[1]) == 0:
+        raise _refused(f"`{text}` is no number of GPUs of a type", "such as 64xH100 or 8xA100-80GB")
+    return of_type(int(found[1]), found[2])
+
+
+def of_type(count: int, named: str, per_node: int | None = None) -> ChosenGpus:
+    """So many GPUs by a name of the library, of a shop or of a driver, `per_node` in a node where it
+    is known."""
+    base, gpu = _cluster_of(named)
+    in_node = per_node or min(count, std_cluster(base).gpus_per_node)
+    if count % in_node:
+        down, up = count // in_node * in_node, -(-count // in_node) * in_node
+        message = f"{count} GPUs are no whole number of nodes of {in_node} (std.{base})"
+        raise _refused(message, f"{down} or {up}")
+    return ChosenGpus(base, gpu, count // in_node, in_node)
+
+
+def of_cluster(named: str) -> ChosenGpus:
+    """A cluster of the library as it stands there. Raises `JobError` for a name that it lacks."""
+    cluster = cluster_named(named)
+    return ChosenGpus(
+        cluster.name.removeprefix("std."), None, max(cluster.nodes), cluster.gpus_per_node
+    )
+
+
+def enough_gpus(parameters: int) -> ChosenGpus:
+    """Nodes whose memory holds the states of so many parameters with room for activations: a power of two."""
+    cluster = std_cluster(DEFAULT)
+    room = cluster.gpus_per_node * cluster.gpu.memory * STATE_SHARE
+    nodes = 1
+    while nodes * room < parameters * STATE_BYTES:
+        nodes *= 2
+    return ChosenGpus(DEFAULT, None, nodes, cluster.gpus_per_node, assumed=True)
+
+
+def _refused(message: str, help: str) -> JobError:
+    return JobError([Diagnostic(codes.GPUS, message, help=help)])
+
+
+def _cluster_of(named: str) -> tuple[str, str | None]:
+    """A cluster of the library, and the GPU where it is not the cluster's own."""
+    short = named.removeprefix("std.")
+    homes = _homes()
+    if short in {entry.name for entry in std_entries() if entry.kind == "cluster"}:
+        return short, None
+    gpu = _gpu(named)
+    parent: str | None = gpu
+    while parent is not None and parent not in homes:
+        parent = _parents().get(parent)
+    if parent is None:
+        raise _refused(
+            f"no cluster of the standard library has a `{gpu}`", "write the job by hand: `parc std`"
+        )
+    return homes[parent], None if parent == gpu else f"std.{gpu}"
+
+
+def _homes() -> dict[str, str]:
+    """GPU -> the first cluster of the library that has it; its nodes come before pods of them."""
+    found: dict[str, str] = {}
+    for entry in std_entries():
+        if entry.kind == "cluster":
+            cluster: Cluster = std_cluster(entry.name)
+            found.setdefault(cluster.gpu.name, entry.name)
+    return found
+
+
+def _parents() -> dict[str, str]:
+    """GPU -> the one that its definition starts from."""
+    texts = {entry.name: entry.source.text[entry.start : entry.end] for entry in std_entries()}
+    found = {name: _PARENT.match(text) for name, text in texts.items()}
+    return {name: match[1] for name, match in found.items() if match}
+
+
+def _gpu(named: str) -> str:
+    """The GPU of the library that a name means. Of several, such as H100's, that of the first cluster."""
+    known = [entry.name for entry in std_entries() if entry.kind == "gpu"]
+    said = _plain(named)
+    exact = [name for name in known if _plain(name) == said]
+    begin = [name for name in known if said in accumulate(name.split("_"))]
+    homes = _homes()
+    fitting = [*exact, *sorted(begin, key=lambda name: name not in homes), *_by_words(named, known)]
+    if not fitting:
+        help = did_you_mean(said, known) or f"it has {', '.join(known)}"
+        raise _refused(f"no GPU of the standard library is a `{named}`", help)
+    return fitting[0]
+
+
+def _plain(name: str) -> str:
+    """`NVIDIA A100-SXM4-80GB` and `a100_80` -> a10080."""
+    shown = _MEMORY.sub(r"\1", _IDLE_WORDS.sub("", name.removeprefix("std.")))
+    return re.sub(r"[^a-z0-9]", "", shown.lower())
+
+
+def _by_words(named: str, known: list[str]) -> Iterator[str]:
+    """Names whose words are all said: `H100 80GB` says more of an H100 than its name does."""
+    said = _words(named)
+    fitting = [name for name in known if _words(name.removesuffix("_sxm")) <= said]
+    yield from sorted(fitting, key=lambda name: -len(_words(name)))
+
+
+def _words(name: str) -> frozenset[str]:
+    plain = _MEMORY.sub(r" \1 ", _IDLE_WORDS.sub(" ", name.removeprefix("std.").lower()))
+    return frozenset(re.findall(r"[a-z0-9]+", plain))

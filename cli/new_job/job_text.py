@@ -1,0 +1,140 @@
+"""What was chosen -> the text of a job with comments, in the language's own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from parc.dsl.syntax.quoting import quoted
+
+from .first_job import FirstJob
+
+#: Columns of a remark behind a setting.
+_REMARK = 40
+#: What a `target` block says first, and the comment behind it.
+_TARGETS = {
+    "megatron": ('data = "/data/text_document"', "prefix of tokenised .bin and .idx files"),
+    "deepspeed": ('data = "/data/tokens.bin"', "a flat file of token ids"),
+    "torchtitan": ('data = "c4"', "or a file or folder of rows with a `text`"),
+}
+
+Line = tuple[str, str, str]
+
+
+def job_text(job: FirstJob, left_out: Collection[str] = ()) -> str:
+    """The job, without settings of the model that are `left_out`."""
+    parts = [
+        "\n".join(_head(job)),
+        "\n".join([*_model(job, left_out), *_unsaid(job)]),
+        "\n".join(_cluster(job)),
+        "\n".join(_train(job)),
+        "goal {\n  maximize mfu\n}",
+        "\n".join(_targets(job)),
+        "\n".join(_launch()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(job: FirstJob) -> Iterator[str]:
+    model = job.model
+    read = f"{model.source} ({model.family})" if model.source else model.base
+    yield f"# {model.name} on {job.gpus.count:,} GPUs, begun by parc from {read}."
+    yield "# `parc plan` says how it would run, `parc compile` writes the files that run it: edit it freely."
+
+
+def _model(job: FirstJob, left_out: Collection[str]) -> Iterator[str]:
+    model = job.model
+    head = f"model {model.name}" + (f" from {model.base}" if model.base else "")
+    yield f"# {job.parameters:,} parameters{job.counted.remark}"
+    if model.assumed:
+        yield f"# not in {model.source}, so transformers' own: {', '.join(model.assumed)}"
+    if not model.settings:
+        yield f"{head} {{}}"
+        return
+    lines = [(name, value_text(value), "") for name, value in model.settings.items()]
+    yield f"{head} {{"
+    yield from _settings([line for line in lines if line[0] not in left_out])
+    for reason, names in _by_reason(job.targets.left_out).items():
+        kept = [line for line in lines if line[0] in names]
+        yield f"  # Left out, since {reason}:"
+        yield from (f"  # {line.strip()}" for line in _settings(kept))
+    yield "}"
+
+
+def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        found.setdefault(reason, []).append(name)
+    return found
+
+
+def _unsaid(job: FirstJob) -> Iterator[str]:
+    if job.model.unsaid:
+        yield f"# What {job.model.source} says of the model and a job cannot, with what it does:"
+        yield from (f"#   {each}" for each in job.model.unsaid)
+
+
+def _cluster(job: FirstJob) -> Iterator[str]:
+    gpus = job.gpus
+    if gpus.assumed:
+        yield "# GPUs were not named: in half of their memory weights, gradients and Adam's moments fit."
+    if gpus.remark:
+        yield f"# {gpus.remark}"
+    lines: list[Line] = [("gpu", gpus.gpu, "")] if gpus.gpu else []
+    lines.append(("nodes", str(gpus.nodes), f"{gpus.count:,} GPUs"))
+    if gpus.per_node != job.usual_per_node:
+        lines.append(("gpus_per_node", str(gpus.per_node), ""))
+    yield f"cluster pod from std.{gpus.base} {{"
+    yield from _settings(lines)
+    yield "}"
+
+
+def _train(job: FirstJob) -> Iterator[str]:
+    reach = f"the model reaches {job.model.positions:,}" if job.model.positions else "tokens"
+    lines: list[Line] = [
+        ("seq_len", str(job.seq_len), reach),
+        ("global_batch", job.batch_text, job.batch_remark),
+        (
+            "tokens",
+            job.tokens_text,
+            "20 a parameter in use: Hoffmann et al. 2022, arXiv 2203.15556",
+        ),
+    ]
+    if job.model.dropout:
+        lines.append(("dropout", value_text(job.model.dropout), ""))
+    yield "train {"
+    yield from _settings(lines)
+    if job.counted.stored and job.model.folder:
+        yield f"  # weights = {quoted(job.model.folder)}  # to go on from the weights that lie there"
+    yield "}"
+
+
+def _targets(job: FirstJob) -> Iterator[str]:
+    for name in job.targets.names:
+        said, remark = _TARGETS.get(name, ("", ""))
+        block = f"target {name} {{ {said} }}" if said else f"target {name} {{}}"
+        yield f"{block:<{_REMARK + 10}}# {remark}" if remark else block
+    for name, reason in job.targets.refused.items():
+        yield f"# no target {name}: {reason}"
+
+
+def _launch() -> Iterator[str]:
+    yield "# Files for SLURM as well:"
+    yield '# launch slurm { partition = "gpu"; time = 48 h }'
+
+
+def _settings(lines: Iterable[Line]) -> Iterator[str]:
+    lines = list(lines)
+    width = max((len(name) for name, _, _ in lines), default=0)
+    for name, value, remark in lines:
+        text = f"  {name:<{width}} = {value}"
+        yield f"{text:<{_REMARK}} # {remark}" if remark else text
+
+
+def value_text(value: int | float | bool | str) -> str:
+    """A value as the language writes it: `1e-6`, `500000`, `true`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) < 1e15
+        return str(int(value)) if whole else repr(value).replace("e-0", "e-")
+    return str(value)

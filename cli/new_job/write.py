@@ -1,0 +1,42 @@
+"""What a user asked for -> the first job, checked against the weights and by the targets, and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from parc.backends import BACKENDS
+from parc.dsl import loads
+from parc.dsl.job import Job
+
+from .counted import counted
+from .first_job import FirstJob
+from .gpus import ChosenGpus, enough_gpus
+from .job_text import job_text
+from .models import ChosenModel
+from .targets import ChosenTargets, chosen_targets
+
+
+def first_job(
+    model: ChosenModel, gpus: ChosenGpus | None, targets: Iterable[str] | None
+) -> tuple[FirstJob, str]:
+    """The job with its text. Without GPUs there are as many as the model needs; without targets there are all
+    that train the model. Raises `JobError` where the model is none that can be trained."""
+    wanted = tuple(dict.fromkeys(targets or BACKENDS))
+    draft = FirstJob(
+        model,
+        gpus or enough_gpus(model.parameters(model.positions or 1)),
+        ChosenTargets(wanted, {}, {}),
+        counted(model),
+    )
+
+    def job_without(left_out: Collection[str]) -> Job:
+        return _loaded(job_text(draft, left_out))
+
+    chosen = draft.with_targets(chosen_targets(job_without, wanted))
+    text = job_text(chosen, chosen.targets.left_out)
+    _loaded(text)
+    return chosen, text
+
+
+def _loaded(text: str) -> Job:
+    return loads(text, targets={name: backend.target.options for name, backend in BACKENDS.items()})

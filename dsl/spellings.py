@@ -1,0 +1,88 @@
+"""What people write instead of the language's words: those of frameworks and of SLURM."""
+
+#: Settings, without regard to capitals and hyphens.
+SETTINGS = {
+    "seq_length": "seq_len", "sequence_length": "seq_len", "max_seq_len": "seq_len",
+    "max_seq_length": "seq_len", "context_length": "seq_len", "context": "seq_len", "block_size": "seq_len",
+    "batch_size": "global_batch", "global_batch_size": "global_batch", "gbs": "global_batch",
+    "batch": "global_batch", "train_batch_size": "global_batch",
+    "train_tokens": "tokens", "total_tokens": "tokens", "num_tokens": "tokens",
+    "max_steps": "steps", "train_steps": "steps", "train_iters": "steps", "num_steps": "steps",
+    "iterations": "steps", "iters": "steps",
+    "dtype": "precision", "mixed_precision": "precision", "torch_dtype": "precision",
+    "lr": "learning_rate", "min_lr": "min_learning_rate", "lr_scheduler": "schedule",
+    "lr_scheduler_type": "schedule", "lr_decay_style": "schedule",
+    "warmup_steps": "warmup", "lr_warmup_iters": "warmup", "num_warmup_steps": "warmup",
+    "gradient_clipping": "clip_grad", "max_grad_norm": "clip_grad", "grad_clip": "clip_grad",
+    "adam_beta1": "beta1", "adam_beta2": "beta2", "wd": "weight_decay",
+    "save_interval": "checkpoint_interval", "save_steps": "checkpoint_interval",
+    "num_layers": "layers", "n_layers": "layers", "n_layer": "layers", "num_hidden_layers": "layers",
+    "hidden_size": "hidden", "d_model": "hidden", "n_embd": "hidden", "dim": "hidden",
+    "num_attention_heads": "heads", "num_heads": "heads", "n_heads": "heads", "n_head": "heads",
+    "num_key_value_heads": "kv_heads", "n_kv_heads": "kv_heads", "num_query_groups": "kv_heads",
+    "intermediate_size": "ffn", "ffn_hidden_size": "ffn", "d_ff": "ffn", "n_inner": "ffn",
+    "vocab_size": "vocab", "padded_vocab_size": "vocab", "hidden_act": "activation",
+    "tie_word_embeddings": "tied", "rms_norm_eps": "norm_eps", "layer_norm_epsilon": "norm_eps",
+    "max_position_embeddings": "max_positions", "sliding_window": "window", "rotary_base": "rope_theta",
+    "num_experts": "experts", "n_routed_experts": "experts", "num_local_experts": "experts",
+    "top_k": "topk", "num_experts_per_tok": "topk", "moe_router_topk": "topk",
+    "moe_intermediate_size": "expert_ffn", "n_shared_experts": "shared_experts",
+    "num_nodes": "nodes", "n_nodes": "nodes", "nnodes": "nodes", "gpu_type": "gpu",
+    "num_gpus_per_node": "gpus_per_node", "ntasks_per_node": "gpus_per_node",
+    "nproc_per_node": "gpus_per_node",
+    "bandwidth": "network", "interconnect": "network",
+    "walltime": "time", "time_limit": "time", "queue": "partition", "name": "job_name",
+    "data_path": "data", "dataset": "data", "train_data_path": "data",
+}  # fmt: skip
+
+#: Numbers of GPUs, which a cluster has as nodes.
+GPUS = ("gpus", "num_gpus", "n_gpus", "gpu_count", "world_size")
+
+#: What the search decides, and a goal may require.
+DECISIONS = {
+    "tensor_parallel": "tp", "tensor_parallel_size": "tp", "tensor_parallel_degree": "tp",
+    "tensor_model_parallel_size": "tp", "tp_size": "tp",
+    "pipeline_parallel": "pp", "pipeline_parallel_size": "pp", "pipeline_parallel_degree": "pp",
+    "pipeline_model_parallel_size": "pp", "pp_size": "pp",
+    "context_parallel": "cp", "context_parallel_size": "cp", "context_parallel_degree": "cp",
+    "expert_parallel": "ep", "expert_parallel_size": "ep", "expert_model_parallel_size": "ep",
+    "data_parallel": "dp", "data_parallel_size": "dp", "dp_size": "dp",
+    "micro_batch_size": "micro_batch", "mbs": "micro_batch", "per_device_train_batch_size": "micro_batch",
+    "train_micro_batch_size_per_gpu": "micro_batch", "local_batch_size": "micro_batch",
+    "gradient_accumulation_steps": "microbatches", "gradient_accumulation": "microbatches",
+    "zero_stage": "zero", "activation_checkpointing": "recompute", "recompute_granularity": "recompute",
+}  # fmt: skip
+
+#: Quantities of a goal.
+QUANTITIES = {
+    "throughput": "tokens_per_second", "tokens_per_sec": "tokens_per_second", "tps": "tokens_per_second",
+    "utilization": "mfu", "flops": "mfu", "price": "cost", "money": "cost", "dollars": "cost",
+    "time": "days", "duration": "days", "hours": "days", "iteration_time": "step_time", "mem": "memory",
+    "gpu_memory": "memory",
+}  # fmt: skip
+
+#: Values of settings that take a word.
+WORDS = {
+    "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float8": "fp8",
+    "adamw": "adam", "adam_8bit": "adam8bit", "rotary": "rope", "rope_embedding": "rope",
+    "rms_norm": "rmsnorm", "layer_norm": "layernorm", "flash_attention": "flash", "flash_attn": "flash",
+    "swiglu": "silu", "swish": "silu", "geglu": "gelu", "cosine_annealing": "cosine",
+}  # fmt: skip
+
+#: `true` and `false`, without regard to capitals.
+TRUTHS = {
+    "true": "true", "yes": "true", "on": "true", "enabled": "true",
+    "false": "false", "no": "false", "off": "false", "disabled": "false", "none": "false",
+}  # fmt: skip
+
+BLOCKS = {
+    "training": "train", "trainer": "train", "hardware": "cluster", "system": "cluster",
+    "architecture": "model", "objective": "goal", "constraints": "goal",
+    "framework": "target", "backend": "target", "device": "gpu", "accelerator": "gpu",
+}  # fmt: skip
+
+#: Frameworks.
+TARGETS = {
+    "megatron_lm": "megatron", "megatron_core": "megatron", "mcore": "megatron",
+    "ds": "deepspeed", "deep_speed": "deepspeed", "titan": "torchtitan", "torch_titan": "torchtitan",
+}  # fmt: skip

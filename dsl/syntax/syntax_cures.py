@@ -1,0 +1,233 @@
+"""Where a parser stopped -> what was meant, by habits of YAML, TOML, C and SLURM, as help and edits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..diagnostics import Edit, Fix, Source, Span
+from ..units import duration
+
+#: Help, and the cure.
+Cure = tuple[str, Fix] | None
+_BLOCK = r"(?:model|gpu|cluster|train|goal|target|launch)\b"
+_END = r"[ \t]*(?=\n|;|}|#|\Z)"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where the parser stopped in `text`, which begins at `offset` of the source, and what it found there."""
+
+    source: Source
+    offset: int
+    text: str
+    at: int
+    found: str
+
+    @property
+    def line(self) -> int:
+        """Where the line begins."""
+        return self.text.rfind("\n", 0, self.at) + 1
+
+    @property
+    def before(self) -> str:
+        """The line up to here, from the last boundary of settings on."""
+        return re.split(r"[{};]", self.text[self.line : self.at])[-1]
+
+    def around(self, pattern: str) -> re.Match[str] | None:
+        """The match on this line that holds the place, or that ends there."""
+        for match in re.compile(pattern, re.MULTILINE).finditer(self.text, self.line):
+            if match.start() > self.at:
+                return None
+            if self.at <= match.end():
+                return match
+        return None
+
+    def edit(self, start: int, end: int, text: str) -> Edit:
+        return Edit(Span(self.source, self.offset + start, self.offset + end), text)
+
+    def fix(self, start: int, end: int, text: str, safe: bool = True) -> Fix:
+        return Fix((self.edit(start, end, text),), safe)
+
+
+def cure(stop: Stop) -> Cure:
+    """What the first of the habits below says."""
+    return next(filter(None, (each(stop) for each in _CURES)), None)
+
+
+def _character(stop: Stop) -> Cure:
+    """One character that the language writes in another way."""
+    for wrong, right in (("&&", "and"), ("&", "and"), ("||", "or"), ("|", "or"), ("^", "**")):
+        if stop.text.startswith(wrong, stop.at):
+            padded = right if right == "**" else f" {right} "
+            place = re.compile(rf"[ \t]*{re.escape(wrong)}[ \t]*").search(stop.text, _blank(stop))
+            if place:
+                return f"write `{right}`", stop.fix(place.start(), place.end(), padded)
+    if stop.text.startswith("!", stop.at) and not stop.text.startswith("!=", stop.at):
+        return "write `not`", stop.fix(stop.at, stop.at + 1, "not ")
+    return None
+
+
+def _blank(stop: Stop) -> int:
+    """Where the blanks before the place begin."""
+    return len(stop.text[: stop.at].rstrip(" \t"))
+
+
+def _single_quotes(stop: Stop) -> Cure:
+    text = re.compile(r"'([^'\"\n]*)'").match(stop.text, stop.at)
+    if stop.found != "'" or text is None:
+        return None
+    return "text stands in double quotes", stop.fix(text.start(), text.end(), f'"{text[1]}"')
+
+
+def _dollars(stop: Stop) -> Cure:
+    price = stop.around(r"\$[ \t]*([0-9][\d._]*)((?:/[A-Za-z]+)?)")
+    if price is None:
+        return None
+    text = f"{price[1]} ${price[2]}"
+    return f"the unit follows the number: `{text}`", stop.fix(price.start(), price.end(), text)
+
+
+def _clock(stop: Stop) -> Cure:
+    time = stop.around(r"(?<=[=\s])(?:\d+-)?\d+:\d\d(?::\d\d)?(?![\w:])")
+    text = duration(time[0]) if time and "=" in stop.text[stop.line : time.start()] else None
+    if time is None or text is None:
+        return None
+    return f"a time has a unit: `{text}`", stop.fix(time.start(), time.end(), text)
+
+
+def _thousands(stop: Stop) -> Cure:
+    number = stop.around(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?![\w.])")
+    if number is None:
+        return None
+    text = number[0].replace(",", "_")
+    return f"digits are grouped with `_`: `{text}`", stop.fix(number.start(), number.end(), text)
+
+
+def _point(stop: Stop) -> Cure:
+    number = stop.around(r"(?<![\w.])\.\d+")
+    if number is None:
+        return None
+    text = f"0{number[0]}"
+    return f"write `{text}`", stop.fix(number.start(), number.end(), text)
+
+
+def _foreign_comment(stop: Stop) -> Cure:
+    """`// words` and `/* words */`: a comment of C, on a line of its own or after a value."""
+    comment = stop.around(rf"/\*(.*?)\*/{_END}|//[ \t]*(?=[A-Za-z])(.*)$")
+    if comment is None or '"' in stop.text[comment.start() : comment.end()]:
+        return None
+    words = (comment[1] or comment[2] or "").strip()
+    return "a comment begins with `#`", stop.fix(comment.start(), comment.end(), f"# {words}")
+
+
+def _section(stop: Stop) -> Cure:
+    """`[train]` and the settings below it, as in TOML."""
+    head = re.compile(rf"\[({_BLOCK})([ \t.]+\w+)?\][ \t]*$", re.MULTILINE).match(
+        stop.text, stop.line
+    )
+    if head is None:
+        return None
+    following = re.compile(r"^\[", re.MULTILINE).search(stop.text, head.end())
+    end = len(stop.text[: following.start() if following else None].rstrip())
+    name = f" {head[2].strip(' .')}" if head[2] else ""
+    return _braced(stop, head.start(), head.end(), f"{head[1]}{name} {{", end)
+
+
+def _indented(stop: Stop) -> Cure:
+    """A block whose settings are indented below its head, as in YAML or Python."""
+    pattern = rf"[ \t]*({_BLOCK}[^=:{{}}\n#]*?)[ \t]*:?[ \t]*(?=#|$)"
+    head = re.compile(pattern, re.MULTILINE).match(stop.text, stop.line)
+    if head is None:
+        return None
+    if brace := re.compile(r"[ \t]*:?\s*\{").match(stop.text, head.end(1)):
+        return "`{` stands on the line of the block", stop.fix(head.end(1), brace.end(), " {")
+    body = re.compile(r"(?:[^\n]*\n)((?:[ \t]+[^\n]*\n?|\n)*)").match(stop.text, head.end())
+    end = len(stop.text[: body.end()].rstrip()) if body and body[1].strip() else head.end()
+    if end > head.end():
+        return _braced(stop, head.end(1), head.end(), " {", end)
+    return "a block has braces, also without settings", stop.fix(head.end(1), head.end(), " { }")
+
+
+def _braced(stop: Stop, start: int, head: int, opening: str, end: int) -> Cure:
+    edits = stop.edit(start, head, opening), stop.edit(end, end, "\n}")
+    return "the settings of a block stand in braces: `train { ... }`", Fix(edits)
+
+
+def _equals_block(stop: Stop) -> Cure:
+    """`model = NAME {`, `train: {` and `train = {`."""
+    head = stop.around(rf"(?<![\w.])({_BLOCK})[ \t]*[:=][ \t]*([\w.\"/-]*)[ \t]*\{{")
+    if head is None:
+        return None
+    kind, name = head[1], head[2]
+    word = f" {name.strip(chr(34))}" if kind in ("target", "launch") else f" from {name}"
+    text = f"{kind}{word if name else ''} {{"
+    return f"write `{text}`", stop.fix(head.start(), head.end(), text)
+
+
+def _colon(stop: Stop) -> Cure:
+    key = re.fullmatch(r"[ \t]*\"?([A-Za-z_][\w.]*)\"?[ \t]*", stop.before)
+    if stop.found != ":" or key is None:
+        return None
+    start = stop.at - len(stop.before.lstrip(" \t"))
+    after = re.compile(r":[ \t]*").match(stop.text, stop.at)
+    assert after is not None
+    return "a setting has `=`", stop.fix(start, after.end(), f"{key[1]} = ")
+
+
+def _comma(stop: Stop) -> Cure:
+    if stop.found != ",":
+        return None
+    start = _blank(stop)
+    if re.compile(r"[ \t]*(#|\n|}|\Z)").match(stop.text, stop.at + 1):
+        return "settings need no comma between them", stop.fix(start, stop.at + 1, "")
+    return "settings on one line need `;` between them", stop.fix(start, stop.at + 1, ";")
+
+
+def _name_in_quotes(stop: Stop) -> Cure:
+    name = stop.around(r"(?<=from)[ \t]+([A-Za-z][\w./:-]*)|(?<=import)[ \t]+([\w./~-]+)")
+    if name is None or not re.search(r"\b(from|import)$", stop.text[stop.line : name.start()]):
+        return None
+    text = f'"{name[1] or name[2]}"'
+    return f"a name of other characters stands in quotes: `{text}`", stop.fix(
+        name.start(1) if name[1] else name.start(2), name.end(), text
+    )
+
+
+def _text_in_quotes(stop: Stop) -> Cure:
+    value = stop.around(r"(?<==)[ \t]*([^\s;{}\"'#,=()*+<>]*[/~.:\\@-][^\s;{}\"'#,]*)" + _END)
+    if value is None or not re.search(r"[A-Za-z]", value[1]):
+        return None
+    text = f'"{value[1]}"'
+    return f"text stands in double quotes: `{text}`", stop.fix(value.start(1), value.end(1), text)
+
+
+def _comparison(stop: Stop) -> Cure:
+    if stop.found == "=" and re.fullmatch(r"[ \t]*\w+[ \t]*=", stop.before):
+        return "a setting has one `=`", stop.fix(stop.at, stop.at + 1, "")
+    if stop.found == "=" and re.match(r"[ \t]*(require|forbid|prefer)\b", stop.before):
+        return "`=` gives a setting its value; compare with `==`", stop.fix(
+            stop.at, stop.at + 1, "=="
+        )
+    return None
+
+
+#: In this order: what looks at more characters first.
+_CURES: tuple[Callable[[Stop], Cure], ...] = (
+    _section,
+    _equals_block,
+    _indented,
+    _clock,
+    _thousands,
+    _dollars,
+    _name_in_quotes,
+    _foreign_comment,
+    _text_in_quotes,
+    _point,
+    _colon,
+    _comma,
+    _single_quotes,
+    _comparison,
+    _character,
+)

@@ -1,0 +1,79 @@
+"""verl divides the prompts of a step, and those of an update of the actor, over the GPUs.
+
+A step's samples, `data.train_batch_size` * `rollout.n`, are a multiple of the GPUs, with Megatron of the
+replicas times the micro-batch; no update has more prompts than the step; with FSDP the share of a GPU in an
+update is a multiple of its micro-batch.
+
+Why:
+All workers start, and then verl stops in `validate_config`, or where a worker reads its share.
+
+Bad:
+python3 -m verl.trainer.main_ppo data.train_batch_size=1000 actor_rollout_ref.rollout.n=5 \\
+    actor_rollout_ref.actor.ppo_mini_batch_size=256 \\
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 trainer.n_gpus_per_node=8 trainer.nnodes=2
+
+Good:
+python3 -m verl.trainer.main_ppo data.train_batch_size=1024 actor_rollout_ref.rollout.n=5 \\
+    actor_rollout_ref.actor.ppo_mini_batch_size=256 \\
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 trainer.n_gpus_per_node=8 trainer.nnodes=2
+"""
+
+from collections.abc import Iterator
+
+from ....reading.facts import Setting, number_of
+from ...facts.launched_job import LaunchedJob
+from ...finding import Complaint, Related
+
+CODE = "PAR472"
+TITLE = "verl cannot divide a batch"
+SEVERITY = "error"
+SOURCE = (
+    "volcengine/verl@b178a3cd verl/utils/config.py:95, verl/workers/config/actor.py:197, "
+    "verl/workers/fsdp_workers.py:241"
+)
+SINCE = "2026-12"
+TRAINING = True
+
+_STEP, _SAMPLES = "data.train_batch_size", "actor_rollout_ref.rollout.n"
+_UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    """What is packed by tokens (use_dynamic_bsz) has no micro-batch, and nothing to divide."""
+    micro, update = launch.number("micro_batch"), launch.number("global_batch")
+    if "verl" not in launch.kind or not micro or not update:
+        return
+    step, mini = launch.option(_STEP), launch.option(_UPDATE)
+    prompts, least = number_of(step), number_of(mini)
+    if step is not None and prompts is not None:
+        yield from _divided(launch, step, prompts, micro)
+        if mini is not None and least is not None and prompts < least:
+            message = f"a step has {prompts} prompts, and an update of the actor {least}"
+            related = (Related(f"{least} prompts of an update", mini),)
+            yield Complaint(message, step, related, f"{_STEP} of {least} or a multiple")
+    if "megatron" not in launch.kind:
+        yield from _share(launch, update, micro)
+
+
+def _divided(launch: LaunchedJob, step: Setting, prompts: int, micro: int) -> Iterator[Complaint]:
+    samples = number_of(launch.option(_SAMPLES)) if launch.given(_SAMPLES) else 1
+    dp, gpus = launch.number("dp"), launch.number("gpus")
+    by, parts = (
+        (dp and dp * micro, f"dp {dp} * micro-batch {micro} = {(dp or 0) * micro}")
+        if "megatron" in launch.kind
+        else (gpus, f"{gpus} GPUs")
+    )
+    if samples and by and (prompts * samples) % by:
+        message = f"{prompts} prompts * {samples} samples = {prompts * samples} is not a multiple of {parts}"
+        yield Complaint(message, step, help="prompts of a step that the GPUs divide")
+
+
+def _share(launch: LaunchedJob, update: int, micro: int) -> Iterator[Complaint]:
+    """A GPU's share is rounded down before it is divided."""
+    dp = launch.number("dp")
+    share = update // dp if dp else None
+    if share is None or (share and share % micro == 0):
+        return
+    message = f"an update has {update} samples, {share} a rank of {dp}: no multiple of micro-batch {micro}"
+    related = (Related(f"micro-batch {micro}", launch.facts["micro_batch"]),)
+    yield Complaint(message, launch.facts["global_batch"], related, "a smaller micro-batch")

@@ -1,0 +1,61 @@
+"""The launcher of a Kubernetes job counts other nodes than there are pods, or more processes than a pod has
+GPUs.
+
+Why:
+torchrun waits for nodes that never come, or leaves pods without a part; a process without a GPU stops with
+"invalid device ordinal".
+
+Bad:
+apiVersion: batch/v1
+kind: Job
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    spec:
+      containers:
+      - name: train
+        resources: {limits: {nvidia.com/gpu: 4}}
+        command: [torchrun, --nnodes=2, --nproc-per-node=8, train.py]
+
+Good:
+apiVersion: batch/v1
+kind: Job
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    spec:
+      containers:
+      - name: train
+        resources: {limits: {nvidia.com/gpu: 8}}
+        command: [torchrun, --nnodes=2, --nproc-per-node=8, train.py]
+"""
+
+from collections.abc import Iterator
+
+from ...facts.launched_job import LaunchedJob
+from ...finding import Complaint, Related
+
+CODE = "PAR471"
+TITLE = "the launcher's world is not that of the pods"
+SEVERITY = "error"
+SOURCE = (
+    "PyTorch 2.13 torch/distributed/run.py, --nnodes; Kubernetes, Schedule GPUs: a container has the "
+    "devices of its limit"
+)
+SINCE = "2026-12"
+FILE = "job.yaml"
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    nodes, pods = launch.number("nodes"), launch.number("pods")
+    # One node in each of several pods may be several jobs.
+    if nodes and pods and nodes != pods and nodes > 1:
+        related = (Related(f"{pods} pods", launch.facts["pods"]),)
+        yield Complaint(f"{nodes} nodes in a job of {pods} pods", launch.facts["nodes"], related)
+    each, gpus = launch.number("gpus_per_node"), launch.number("gpus_per_pod")
+    if each and gpus is not None and each > gpus:
+        related = (Related(f"{gpus} GPUs of a pod", launch.facts["gpus_per_pod"]),)
+        message = f"{each} processes in a pod of {gpus} GPUs"
+        yield Complaint(message, launch.facts["gpus_per_node"], related)

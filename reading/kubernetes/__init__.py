@@ -1,0 +1,1 @@
+"""Manifests of Kubernetes and of its operators -> the commands that their pods launch."""

@@ -1,0 +1,99 @@
+"""A text of manifests -> for each command of a container what it launches, followed as in a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ..bash.commands.launching import SHELLS, program
+from ..bash.script import Folder, Script, no_folder, read_command
+from ..bash.values import Piece, Text, Word, shifted, word
+from ..facts import Unknown
+from .environment import operators
+from .manifest import Container, Pods, pods_of
+
+#: `$(NAME)`, which Kubernetes replaces by a variable of the container.
+_OWN = re.compile(r"(?<!\$)\$\(([A-Za-z_]\w*)\)")
+#: `$NAME` and `${NAME}`, which nothing but envsubst and its like replace where no shell reads the words.
+_GIVEN = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
+_IMAGE = Unknown("the image or the cluster may set it")
+
+
+@dataclass(frozen=True)
+class PodCommand:
+    """One command with the pods that run it."""
+
+    pods: Pods
+    script: Script
+
+
+def read_manifest(
+    path: str,
+    text: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
+    folder: Folder = no_folder,
+) -> list[PodCommand]:
+    """Each command that the pods run, those of master and workers once. Raises `ValueError`."""
+    given = environment or {}
+    found: dict[tuple[str | Unknown, ...], PodCommand] = {}
+    for pods in pods_of(path, text):
+        for container in pods.containers:
+            variables = {
+                name: _plain(value, given) for name, value in container.environment.items()
+            }
+            variables = {**operators(pods), **variables}
+            words = tuple(_words(container, variables, given))
+            key = tuple(each.text for each in words)
+            if words and key not in found:
+                script = read_command(
+                    path, words, variables, outside=_IMAGE, texts=texts or {}, folder=folder
+                )
+                found[key] = PodCommand(pods, _of_image(script))
+    return list(found.values())
+
+
+def _of_image(script: Script) -> Script:
+    """What is not here lies in the image: it is no missing file."""
+    unread = tuple(replace(each, missing=False) for each in script.unread)
+    return replace(script, unread=unread)
+
+
+def _words(
+    container: Container, variables: Mapping[str, Text], given: Mapping[str, str]
+) -> Iterator[Word]:
+    in_shell = bool(container.words) and program(container.words[0]) in SHELLS
+    for each in container.words:
+        text = tuple(_replaced(each.pieces, _OWN, variables))
+        yield Word(text if in_shell else _plain(text, given))
+
+
+def _plain(text: Text, given: Mapping[str, str]) -> Text:
+    """What a program other than a shell gets: a name in it is filled in before the manifest is applied."""
+    found: dict[str, Text] = {}
+    for piece in text:
+        for match in _GIVEN.finditer(piece.text if isinstance(piece.text, str) else ""):
+            name = match[1] or match[2]
+            open_ = Unknown(f"`{match[0]}` is filled in before the manifest is applied")
+            found[name] = word(given.get(name, open_)).pieces
+    return tuple(_replaced(text, _GIVEN, found))
+
+
+def _replaced(text: Text, pattern: re.Pattern[str], values: Mapping[str, Text]) -> Iterator[Piece]:
+    """The pieces with each name that has a value replaced, at the place where it stands."""
+    for piece in text:
+        start = 0
+        for match in pattern.finditer(piece.text if isinstance(piece.text, str) else ""):
+            value = values.get(next(name for name in match.groups() if name))
+            if value is None:
+                continue
+            if match.start() > start:
+                before = shifted(piece, start)
+                yield before._replace(text=str(before.text)[: match.start() - start])
+            place = shifted(piece, match.start())
+            yield from (place._replace(text=each.text) for each in value)
+            start = match.end()
+        if not start or start < len(str(piece.text)):
+            yield shifted(piece, start) if start else piece

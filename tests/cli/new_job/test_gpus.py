@@ -1,0 +1,61 @@
+"""Numbers and names of GPUs, as people, shops and drivers write them -> a cluster of the standard library."""
+
+from __future__ import annotations
+
+import pytest
+
+from parc.dsl import std_cluster
+from parc.dsl.diagnostics import JobError
+from parc.new_job.gpus import asked_gpus, enough_gpus
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "gpu", "nodes", "per_node"),
+    [
+        ("64xH100", "dgx_h100", None, 8, 8),
+        ("64*h100", "dgx_h100", None, 8, 8),
+        ("64 H100", "dgx_h100", None, 8, 8),
+        ("4xH100", "dgx_h100", None, 1, 4),
+        ("8xA100", "dgx_a100", None, 1, 8),
+        ("8xA100-80GB", "dgx_a100", None, 1, 8),
+        ("8 x A100-40GB", "dgx_a100", "std.a100_40", 1, 8),
+        ("8xV100", "dgx_v100", None, 1, 8),
+        ("72xGB200", "gb200_nvl72", None, 18, 4),
+        ("8xMI325X", "mi300x_node", "std.mi325x", 1, 8),
+        ("8xL40S", "cloud_l40s", None, 1, 8),
+        ("16xtrainium2", "trn2_node", None, 1, 16),
+        ("8xstd.h100_sxm", "dgx_h100", None, 1, 8),
+        ("16xcloud_h100", "cloud_h100", None, 2, 8),
+        ("8xNVIDIA H100 80GB HBM3", "dgx_h100", None, 1, 8),
+        ("8xNVIDIA H100 PCIe", "dgx_h100", "std.h100_pcie", 1, 8),
+        ("8xNVIDIA H100 NVL", "dgx_h100", "std.h100_nvl", 1, 8),
+        ("8xNVIDIA A100-SXM4-80GB", "dgx_a100", None, 1, 8),
+        ("8xNVIDIA A100-PCIE-40GB", "a100_pcie_box", None, 1, 8),
+        ("8xNVIDIA A100 80GB PCIe", "a100_pcie_box", "std.a100_pcie_80", 1, 8),
+        ("8xTesla V100-SXM2-32GB", "dgx_v100", None, 1, 8),
+        ("4xNVIDIA GH200 480GB", "quad_gh200", None, 1, 4),
+        ("8xAMD Instinct MI300X OAM", "mi300x_node", None, 1, 8),
+    ],
+)
+def test_names(text: str, base: str, gpu: str | None, nodes: int, per_node: int) -> None:
+    found = asked_gpus(text)
+    assert (found.base, found.gpu, found.nodes, found.per_node) == (base, gpu, nodes, per_node)
+    assert found.count == nodes * per_node
+
+
+@pytest.mark.parametrize(
+    "text", ["8xrtx4090", "8xh10", "8x80", "x", "", "8", "0xH100", "12xH100", "-8xH100"]
+)
+def test_others_are_refused(text: str) -> None:
+    with pytest.raises(JobError) as caught:
+        asked_gpus(text)
+    assert [each.code for each in caught.value.diagnostics] == ["PAR168"]
+    assert caught.value.diagnostics[0].help
+
+
+@pytest.mark.parametrize("parameters", [1, 8 * 10**9, 70 * 10**9, 10**12])
+def test_enough_are_half_full_at_most_and_no_more_than_needed(parameters: int) -> None:
+    found = enough_gpus(parameters)
+    room = found.count * std_cluster(found.base).gpu.memory
+    assert 18 * parameters <= room / 2 and found.assumed
+    assert found.nodes == 1 or 18 * parameters > room / 4
