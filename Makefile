@@ -4,6 +4,7 @@
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions and choices on published runs
 #   make fuzz        kill writers at each of their system calls, and give all that reads or writes 100,000 hostile texts
+#   make explain     solve again for every statement that `parc explain` makes of the examples and of 50 drawn jobs
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make matrix      the tests on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
@@ -18,7 +19,7 @@ PYTHONS := 3.11 3.12 3.13 3.14
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test tests check bench fuzz acceptance docs matrix dist clean
+.PHONY: demo test tests check bench fuzz explain acceptance docs matrix dist clean
 
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
@@ -49,6 +50,9 @@ fuzz: $(READY)
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
 	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto \
 	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py
+
+explain: $(READY)
+	PARC_EXPLAIN=all $(BIN)/python -m pytest --numprocesses auto tests/compiler/explain
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)

@@ -26,6 +26,7 @@ class Backend:
     the emitted script that starts the job on one node: it reads NNODES, NODE_RANK, MASTER_ADDR and
     MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable. `smoke` trains a small job
     on this machine. `stack` says of each fact of `stack_facts.FACTS` how a job says it, or what it always is.
+    `first` is what the target of a first job says, with a remark: where to put data.
     With the settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each.
     `package` is the framework's own, whose `read.READER` is `reader`.
     """
@@ -38,6 +39,7 @@ class Backend:
     smoke: SmokeRun
     brief: Mapping[str, Any]
     stack: Stack = field(default_factory=dict)
+    first: tuple[str, str] = ("", "")
 
     @property
     def reader(self) -> Reader:

@@ -84,7 +84,7 @@ def _manifest(
     try:
         commands = read_manifest(path, text, environment=environment, texts=texts, folder=folder)
     except ValueError as error:
-        return [LaunchConfig("unread", (), (Unread(str(error), path, 1),), texts={path: text})]
+        return [LaunchConfig(KUBERNETES, (), (Unread(str(error), path, 1),), texts={path: text})]
     readings = [_Reading(path, texts, folder, each.script, each.pods) for each in commands]
     found = [job for each in readings for job in each.jobs()]
     named = [job for job in found if job.kind != KUBERNETES]

@@ -3,10 +3,13 @@
 `parc` offers `load`, `compile` and `estimate` from here; `parc.lint` is a package that can be called.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS
@@ -19,6 +22,9 @@ from parc.dsl.job import Job
 
 from . import codes
 from .own_files import refused
+
+if TYPE_CHECKING:
+    from parc.compiler.explain.explaining import Explanation
 
 #: Quantities of a goal that an `Estimate` names with their unit.
 QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
@@ -53,6 +59,13 @@ def estimate(job: Job, layout: Mapping[str, int], target: str) -> Estimate:
     Raises `JobError` naming each rule that the layout breaks.
     """
     return compiler.estimate(job, BACKENDS[target].target, dict(layout))
+
+
+def explain_plan(plan: Plan) -> Explanation:
+    """Why a plan is what it is, and what would change it."""
+    from parc.compiler.explain.explaining import explain
+
+    return explain(plan, BACKENDS[plan.target].target)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""The codes of complaints about commands and their output: PAR080 to PAR099, of extras PAR061, and of
-`parc init` PAR168 and PAR169. A code is never reused."""
+"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, and PAR168 to PAR188. A
+code is never reused."""
 
 NO_EXTRA = "PAR061"
 UNWRITABLE = "PAR090"
@@ -20,6 +20,18 @@ OWN_FILES = "PAR098"
 USAGE = "PAR099"
 GPUS = "PAR168"
 NOT_DETECTED = "PAR169"
+AGAINST_TARGET = "PAR170"
+AGAINST_LAYOUT = "PAR174"
+LAUNCH_MODEL = "PAR171"
+LAUNCH_BATCH = "PAR172"
+LAUNCH_UNSAID = "PAR173"
+NO_PLAN = "PAR180"
+NO_TWO = "PAR181"
+BAD_AXIS = "PAR175"
+OTHER_SWEEP = "PAR176"
+NO_RAY = "PAR177"
+POINT_KILLED = "PAR178"
+NO_PRICE = "PAR179"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -41,8 +53,32 @@ CODES: dict[str, tuple[str, str]] = {
     NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
     LOST: ("import-lost", "a job cannot say what launch files say"),
     OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),
+    AGAINST_TARGET: (
+        "against-target",
+        "launch files are of a framework that the job does not have",
+    ),
+    AGAINST_LAYOUT: ("against-layout", "a layout to explain a plan against cannot be read"),
+    LAUNCH_MODEL: (
+        "launched-model",
+        "launch files that are to be priced on a job train another model",
+    ),
+    LAUNCH_BATCH: (
+        "launched-batch",
+        "launch files that are priced on a job train on another batch",
+    ),
+    LAUNCH_UNSAID: (
+        "launched-unsaid",
+        "launch files leave a part of the layout open that is to be priced",
+    ),
+    NO_PLAN: ("no-plan", "a file or folder that is to be compared holds no plan of parc"),
+    NO_TWO: ("nothing-to-compare", "fewer than two things are to be compared"),
     USAGE: ("measure-options", "options of `parc measure` that do not go together"),
     GPUS: ("unknown-gpus", "no cluster of the standard library has these GPUs in whole nodes"),
     NOT_DETECTED: ("nothing-detected", "no tool on this machine names its GPUs"),
+    BAD_AXIS: ("sweep-values", "what `parc sweep --over` says is no grid of settings"),
+    OTHER_SWEEP: ("sweep-other", "a folder keeps the points of another sweep"),
+    NO_RAY: ("sweep-ray", "a Ray cluster is not there, or cannot run parc"),
+    POINT_KILLED: ("sweep-killed", "what solved a point of a sweep was killed, again and again"),
+    NO_PRICE: ("sweep-price", "a cost is to be weighed, and no price is given"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

@@ -16,6 +16,7 @@ BACKEND = Backend(
     smoke=SMOKE,
     brief={**QUIET, "save": None, "valid_data": None},
     stack=FACTS,
+    first=('data = "/data/tokens.bin"', "a flat file of token ids"),
 )
 
 __all__ = ["BACKEND"]

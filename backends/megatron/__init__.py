@@ -16,6 +16,7 @@ BACKEND = Backend(
     smoke=SMOKE,
     brief={**QUIET, "save": False},
     stack=FACTS,
+    first=('data = "/data/text_document"', "prefix of tokenised .bin and .idx files"),
 )
 
 __all__ = ["BACKEND"]

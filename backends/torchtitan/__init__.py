@@ -16,6 +16,7 @@ BACKEND = Backend(
     smoke=SMOKE,
     brief={**QUIET, "save": False, "validation": None},
     stack=FACTS,
+    first=('data = "c4"', "or a file or folder of rows with a `text`"),
 )
 
 __all__ = ["BACKEND"]

@@ -1,9 +1,10 @@
-"""How many wrong edits of the files that parc writes the rules find: seeded single mutations.
+"""How many wrong edits of launch files the rules find: seeded single mutations of those that parc writes,
+and of jobs in the other formats that it reads.
 
     python benchmarks/lint/lint_mutations.py [--count 500] [--seed 1] [--json FILE]
 
-Each mutation changes one option, key or directive of an example's files so that the framework, or SLURM,
-would refuse them. It is found when a rule says something that it does not say of the files as they were.
+Each mutation changes one option, key or directive of a job's files so that the framework, or SLURM, would
+refuse them. It is found when a rule says something that it does not say of the files as they were.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
+from benchmarks.lint.mutations import kubernetes, megatron_yaml, trainer, verl
 from benchmarks.lint.mutations.deepspeed import DEEPSPEED
 from benchmarks.lint.mutations.megatron import MEGATRON
 from benchmarks.lint.mutations.mutation import Files, Mutation
@@ -32,6 +34,17 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     "deepspeed": DEEPSPEED,
     "torchtitan": TORCHTITAN,
     "slurm": SLURM,
+    "kubernetes": kubernetes.KUBERNETES,
+    "megatron-yaml": megatron_yaml.MEGATRON_YAML,
+    "trainer": trainer.TRAINER,
+    "verl": verl.VERL,
+}
+#: Jobs in the formats that parc reads and does not write, by format and name.
+OTHERS: Mapping[str, Mapping[str, Files]] = {
+    "kubernetes": kubernetes.JOBS,
+    "megatron-yaml": megatron_yaml.JOBS,
+    "trainer": trainer.JOBS,
+    "verl": verl.JOBS,
 }
 #: The releases that the emitted files are for.
 VERSIONS = {"megatron": "0.19", "deepspeed": "0.19"}
@@ -45,7 +58,10 @@ class Survivor:
 
 
 def jobs(backend: str) -> dict[str, Files]:
-    """The emitted files of every example that has the backend, its batch script with them."""
+    """The emitted files of every example that has the backend, its batch script with them; of a format that
+    parc does not write the jobs beside its mutations."""
+    if backend in OTHERS:
+        return dict(OTHERS[backend])
     found: dict[str, Files] = {}
     for example in sorted(GOLDEN.iterdir()):
         for target in ("megatron", "deepspeed", "torchtitan"):
@@ -99,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     left = {backend: survivors(backend, given.count, given.seed) for backend in MUTATIONS}
     for backend, alive in left.items():
         share = 1 - len(alive) / given.count
-        print(f"{backend:<11} {given.count - len(alive)} of {given.count} found ({share:.1%})")
+        print(f"{backend:<13} {given.count - len(alive)} of {given.count} found ({share:.1%})")
         for each in alive:
             print(f"    {each.example}: {each.kind}: {each.what}")
     if given.json:

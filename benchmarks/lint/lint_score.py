@@ -3,9 +3,10 @@
     python benchmarks/lint/lint_score.py --manifest CSV --root DIR [--data DIR] [--json FILE]
 
 DIR holds checkouts named `owner+name/`; a row whose `copy` column names a file is read from --data, which is
-the manifest's own folder unless it is given. A cell is right when the readers say the same, unknown when they
-say that the text does not decide it, and wrong otherwise; where the manifest says `unknown(...)`, unknown is
-right.
+the manifest's own folder unless it is given. `invocation` are the script's arguments, `env` its variables
+(`NODES=2 TP=8`, as --env), and `also` other files of the job, from the checkout's root or beside the script.
+A cell is right when the readers say the same, unknown when they say that the text does not decide it, and
+wrong otherwise; where the manifest says `unknown(...)`, unknown is right.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
@@ -59,14 +62,34 @@ def score(row: Row, root: Path, data: Path) -> Scored:
     base = data if row.get("copy") else root / row["repo"].replace("/", "+")
     name = row.get("copy") or row["path"]
     try:
-        text = text_of(base / name)
+        texts = {path: text_of(base / path) for path in (name, *_others(row, base, name))}
     except (OSError, ValueError) as error:
         problem = f"{base / name}: {getattr(error, 'strerror', None) or error}"
         return Scored(row, tuple(_cells(row, [])), wanted_defects(row), problem)
     arguments = row.get("invocation", "").split() if not row.get("copy") else []
-    configs = read_jobs({name: text}, arguments=arguments, folder=NamedFolders(base))
+    configs = read_jobs(
+        texts,
+        environment=_variables(row.get("env", "")),
+        arguments=arguments,
+        folder=NamedFolders(base),
+    )
     cells = tuple(_cells(row, configs))
     return Scored(row, cells, defects_of(row, configs))
+
+
+def _variables(written: str) -> dict[str, str]:
+    """`A=1 B="two words"` by name. Raises `ValueError` for what is no assignment."""
+    pairs = [word.partition("=") for word in shlex.split(written.replace(";", " "))]
+    if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
+        raise ValueError(f"`{wrong[0]}` in column env is no NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def _others(row: Row, base: Path, name: str) -> list[str]:
+    """The job's other files, as `also` names them."""
+    folder = PurePosixPath(name).parent
+    given = re.split(r"[;,\s]+", row.get("also", "").strip())
+    return [each if (base / each).exists() else str(folder / each) for each in given if each]
 
 
 def _cells(row: Row, configs: Sequence[LaunchConfig]) -> Iterator[Cell]:

@@ -3,9 +3,11 @@
 from . import (
     calibrate,
     check,
+    compare,
     compile,
     completion,
     estimate,
+    explain,
     fmt,
     import_,
     init,
@@ -16,6 +18,7 @@ from . import (
     rules,
     smoke,
     std,
+    sweep,
     trials,
 )
 
@@ -23,6 +26,9 @@ COMMANDS = (
     init,
     compile,
     plan,
+    explain,
+    compare,
+    sweep,
     estimate,
     measure,
     trials,

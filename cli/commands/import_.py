@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parc.dsl.diagnostics import Diagnostic, JobError, Note
+from parc.dsl.diagnostics import Diagnostic, Note
 
 from .. import codes
+from ..launched import one_launch
 from .job_arguments import output_path
 from .lint_arguments import pair
 
@@ -36,10 +37,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     if model := _hugging_face(arguments.paths):
         return _import_model(arguments, model)
-    from parc.lint.facts.launched_job import LaunchedJob
-    from parc.lint.files import read_texts
     from parc.lint.imported import imported
-    from parc.lint.run import read_configs
     from parc.lint.std_cluster import cluster_named
     from parc.lint.unexpressed import lines
 
@@ -47,14 +45,8 @@ def run(arguments: Namespace) -> int:
     from ..writing.job_file import write_job
 
     cluster = cluster_named(arguments.cluster).name if arguments.cluster else None
-    texts = read_texts(arguments.paths)
-    if texts.unreadable:
-        raise JobError(texts.unreadable)
-    configs = read_configs(texts.texts, dict(arguments.env), tuple(arguments.script))
-    jobs = [LaunchedJob(config) for config in configs if config.facts and config.settings]
-    if len(jobs) != 1:
-        raise JobError([_not_one(jobs)])
-    found = imported(jobs[0], cluster)
+    launch = one_launch(arguments.paths, dict(arguments.env), tuple(arguments.script))
+    found = imported(launch, cluster)
     if arguments.strict and found.lost:
         print_diagnostics([_refused(found.lost)])
         return 1
@@ -116,11 +108,3 @@ def _lost(count: int, notes: tuple[Note, ...]) -> Diagnostic:
         notes=notes,
         help="without --strict they are listed, and stand in the job as comments",
     )
-
-
-def _not_one(jobs: Sequence[object]) -> Diagnostic:
-    if not jobs:
-        message, help_text = "these files start no training", "name the script that does"
-    else:
-        message, help_text = f"these files start {len(jobs)} jobs", "name the files of one"
-    return Diagnostic(codes.NO_FILES, message, help=help_text)

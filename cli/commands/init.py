@@ -25,6 +25,8 @@ def arguments(parser: ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     gpus = "how many of which, such as 64xH100; as many as the model needs unless given"
     where.add_argument("--gpus", metavar="NxTYPE", help=gpus)
+    there = "the GPUs that nvidia-smi, SLURM and its topology name here"
+    where.add_argument("--detect", action="store_true", help=there)
     target = "only this target; may be repeated; all that train the model unless given"
     add("--target", action="append", metavar="T", help=target)
     add("-o", "--output", type=output_path, default=JOB, metavar="JOB", help=f"{JOB} unless given")

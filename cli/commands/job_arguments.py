@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ def add_targets(parser: ArgumentParser) -> None:
     )
 
 
-def add_json(parser: ArgumentParser) -> None:
+def add_json(parser: _ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 

@@ -10,8 +10,9 @@ from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.reading.huggingface.codes import NO_CONFIG
 
 from .. import codes
+from .detected import detected_gpus
 from .first_job import FirstJob
-from .gpus import asked_gpus
+from .gpus import ChosenGpus, asked_gpus
 from .models import ChosenModel, hugging_face_choice, std_choice
 from .questions import Terminal
 from .write import first_job
@@ -21,10 +22,16 @@ def asked_job(arguments: Namespace) -> tuple[FirstJob, str]:
     """The job with its text. Raises `JobError`."""
     terminal = Terminal.present()
     model = _model(arguments, terminal)
+    return first_job(model, _gpus(arguments, terminal), arguments.target)
+
+
+def _gpus(arguments: Namespace, terminal: Terminal | None) -> ChosenGpus | None:
+    if arguments.detect:
+        return detected_gpus()
     named = arguments.gpus
     if named is None and terminal is not None:
-        named = terminal.ask("GPUs, such as 64xH100 (as many as the model needs)") or None
-    return first_job(model, asked_gpus(named) if named else None, arguments.target)
+        named = terminal.ask("GPUs, such as 64xH100 (as many as the model needs)")
+    return asked_gpus(named) if named else None
 
 
 def _model(arguments: Namespace, terminal: Terminal | None) -> ChosenModel:

@@ -37,8 +37,8 @@ def counted(model: ChosenModel) -> Counted:
         return Counted(f"; the bytes of {found.file} are of quantized weights, and not compared")
     if not described.language_alone:
         return Counted(f"; {found.file} holds other parts as well, and is not compared")
-    twice = model.model.vocab * model.model.hidden if model.model.tied and found.has_head else 0
-    return _compared(model, found.file, found.count - twice)
+    again = found.copies(model.model.tied) * model.model.vocab * model.model.hidden
+    return _compared(model, found.file, found.count - again)
 
 
 def _compared(model: ChosenModel, file: str, stored: int) -> Counted:

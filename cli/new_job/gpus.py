@@ -34,8 +34,8 @@ DEFAULT = "dgx_h100"
 
 @dataclass(frozen=True)
 class ChosenGpus:
-    """`base` is a cluster of the standard library, `gpu` another GPU in it; `assumed` where nobody
-    said them."""
+    """`base` is a cluster of the standard library, `gpu` another GPU in it; `assumed`
+    where nobody said them, `partition` where SLURM was asked."""
 
     base: str
     gpu: str | None
@@ -43,6 +43,7 @@ class ChosenGpus:
     per_node: int
     assumed: bool = False
     remark: str = ""
+    partition: str | None = None
 
     @property
     def count(self) -> int:

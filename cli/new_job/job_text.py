@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from parc.backends import BACKENDS
 from parc.dsl.syntax.quoting import quoted
 
 from .first_job import FirstJob
 
 #: Columns of a remark behind a setting.
 _REMARK = 40
-#: What a `target` block says first, and the comment behind it.
-_TARGETS = {
-    "megatron": ('data = "/data/text_document"', "prefix of tokenised .bin and .idx files"),
-    "deepspeed": ('data = "/data/tokens.bin"', "a flat file of token ids"),
-    "torchtitan": ('data = "c4"', "or a file or folder of rows with a `text`"),
-}
-
 Line = tuple[str, str, str]
 
 
@@ -29,7 +23,7 @@ def job_text(job: FirstJob, left_out: Collection[str] = ()) -> str:
         "\n".join(_train(job)),
         "goal {\n  maximize mfu\n}",
         "\n".join(_targets(job)),
-        "\n".join(_launch()),
+        "\n".join(_launch(job)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -110,14 +104,17 @@ def _train(job: FirstJob) -> Iterator[str]:
 
 def _targets(job: FirstJob) -> Iterator[str]:
     for name in job.targets.names:
-        said, remark = _TARGETS.get(name, ("", ""))
+        said, remark = BACKENDS[name].first
         block = f"target {name} {{ {said} }}" if said else f"target {name} {{}}"
         yield f"{block:<{_REMARK + 10}}# {remark}" if remark else block
     for name, reason in job.targets.refused.items():
         yield f"# no target {name}: {reason}"
 
 
-def _launch() -> Iterator[str]:
+def _launch(job: FirstJob) -> Iterator[str]:
+    if job.gpus.partition:
+        yield f"launch slurm {{ partition = {quoted(job.gpus.partition)}; time = 48 h }}"
+        return
     yield "# Files for SLURM as well:"
     yield '# launch slurm { partition = "gpu"; time = 48 h }'
 

@@ -51,7 +51,8 @@ def std_choice(name: str) -> ChosenModel:
         message = f"the standard library has no model `{name}`"
         help = did_you_mean(short, known) or "`parc std` lists them"
         raise JobError([Diagnostic(codes.NO_STD_ENTRY, message, help=help)])
-    return ChosenModel(short, std_model(short), {}, base=f"std.{short}")
+    model = std_model(short)
+    return ChosenModel(short, model, {}, base=f"std.{short}", positions=model.max_positions)
 
 
 def hugging_face_choice(named: str) -> ChosenModel:
@@ -97,4 +98,5 @@ def _name(path: Path, folder: Path) -> str:
 def _unsound(config: Path, error: ValueError) -> Diagnostic:
     lines = str(error).splitlines()
     words = "; ".join(line.strip() for line in lines[1:3]) or lines[0]
-    return Diagnostic(BAD_VALUE, f"`{config}` describes no model that can be: {words}")
+    message = f"`{config}` describes no model that can be: {words}"
+    return Diagnostic(BAD_VALUE, message, help="take the file from the model's own page")

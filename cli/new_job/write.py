@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterable
 
 from parc.backends import BACKENDS
 from parc.dsl import loads
+from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
+from parc.reading.huggingface.codes import BAD_VALUE
 
 from .counted import counted
 from .first_job import FirstJob
@@ -32,10 +34,26 @@ def first_job(
     def job_without(left_out: Collection[str]) -> Job:
         return _loaded(job_text(draft, left_out))
 
+    _refuse_unsound(model, job_text(draft))
     chosen = draft.with_targets(chosen_targets(job_without, wanted))
     text = job_text(chosen, chosen.targets.left_out)
     _loaded(text)
     return chosen, text
+
+
+def _refuse_unsound(model: ChosenModel, text: str) -> None:
+    """Raises `JobError` where the language takes no such model, in words about the file that it is from."""
+    try:
+        _loaded(text)
+    except JobError as error:
+        found = [
+            Diagnostic(BAD_VALUE, f"`{model.source}`: {each.message}", help=each.help or _HELP)
+            for each in error.diagnostics
+        ]
+        raise JobError(found) from None
+
+
+_HELP = "take the file from the model's own page"
 
 
 def _loaded(text: str) -> Job:

@@ -15,7 +15,7 @@ from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.schema import setting_types
 
 from .plan_json import JsonObject, job_json, rounded
-from .plan_text import layout_text
+from .words.layouts import layout_text
 
 
 def layout_that_ran(compared: Compared) -> Layout:

@@ -99,11 +99,11 @@ def _rounded(value: object) -> object:
 
 
 def _doubt(doubt: Doubt) -> JsonObject:
-    rivals = [{**each.model_dump(), "layout": _changed(each.layout)} for each in doubt.rivals]
+    rivals = [{**each.model_dump(), "layout": changed(each.layout)} for each in doubt.rivals]
     return rounded({**doubt.model_dump(), "rivals": rivals})
 
 
-def _changed(layout: Layout) -> dict[str, str | int]:
+def changed(layout: Layout) -> dict[str, str | int]:
     """The layout in words, without what has its default."""
     changed = layout.model_dump(exclude_defaults=True)
     return {name: word for name, word in layout.in_words.items() if name in changed}
@@ -112,7 +112,7 @@ def _changed(layout: Layout) -> dict[str, str | int]:
 def _summary(estimate: Estimate) -> JsonObject:
     return rounded(
         {
-            "layout": _changed(estimate.layout),
+            "layout": changed(estimate.layout),
             "step_seconds": estimate.step_seconds,
             "mfu": estimate.mfu,
             "memory_bytes": estimate.memory_bytes,

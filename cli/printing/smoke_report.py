@@ -4,7 +4,7 @@ from parc.compiler.model.parameters import total
 from parc.smoke import Outcome
 
 from .plan_json import JsonObject
-from .plan_text import layout_text
+from .words.layouts import layout_text
 
 
 def outcome_text(outcome: Outcome) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, TextIO
 
 from parc.dsl.diagnostics import Diagnostic, render
@@ -49,6 +49,26 @@ def progress(what: object) -> AbstractContextManager[object]:
     if not sys.stderr.isatty():
         return nullcontext()
     return _console(sys.stderr).status(_Current(what))
+
+
+@contextmanager
+def progress_bar(what: str, total: int, done: int) -> Iterator[Callable[[], object]]:
+    """A bar of `done` of `total` on stderr while the context lasts, nothing where stderr is no terminal; what
+    it gives is called as each one is done."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich import progress as parts
+
+    columns = (
+        parts.TextColumn("{task.description}"),
+        parts.BarColumn(),
+        parts.MofNCompleteColumn(),
+        parts.TimeRemainingColumn(),
+    )
+    with parts.Progress(*columns, console=_console(sys.stderr), transient=True) as bar:
+        task = bar.add_task(what, total=total, completed=done)
+        yield lambda: bar.advance(task)
 
 
 class _Current:

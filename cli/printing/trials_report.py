@@ -9,7 +9,7 @@ from parc.calibrate.trials import STEPS, Trials
 from parc.dsl.job import Job
 
 from .plan_json import JsonObject, estimate_json, rounded
-from .plan_text import layout_text
+from .words.layouts import layout_text
 
 
 def trials_text(job: Job, found: Trials, folder: Path) -> str:

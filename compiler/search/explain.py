@@ -14,7 +14,7 @@ from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
 from ..target import Predicate, Target
 from .best_first import empty, exists
 from .cp_sat_search import InfeasibleCore, infeasible_core
-from .layout_text import layout_text
+from .layout_text import layout_text, quantity_text
 from .questions import any_of
 from .space import Space
 from .sweep import (
@@ -270,7 +270,9 @@ def _only_risky(swept: Swept, given: Sequence[Constraint]) -> Diagnostic:
     scores = np.where(mask, score(objectives(space.case)[0], swept), np.inf)
     best = int(np.argmin(scores))
     offered = [
-        Note(f"{name}: {layout_text(swept.layout(row))}, {_measured('risk', float(chances[row]))}")
+        Note(
+            f"{name}: {layout_text(swept.layout(row))}, {quantity_text('risk', float(chances[row]))}"
+        )
         for name, row in (("least likely", least), ("best", best))
     ]
     allowed = np.ceil(100 * float(chances[least]))
@@ -322,19 +324,9 @@ def _reached(swept: Swept, row: int, dropped: Constraint) -> str:
     from ...dsl.expression import QUANTITIES, names
 
     shown = sorted(names(dropped.expression) & QUANTITIES.keys()) or ["mfu"]
-    return ", ".join(_measured(name, float(np.ravel(swept.values[name][row])[0])) for name in shown)
-
-
-def _measured(name: str, value: float) -> str:
-    shown = {
-        "memory": lambda: f"{value / GIB:.1f} GiB",
-        "days": lambda: f"{value / 86400:.1f} d",
-        "step_time": lambda: f"{value:.3g} s",
-        "cost": lambda: f"{value:,.0f} $",
-        "energy": lambda: f"{value / 3.6e9:,.1f} MWh",
-        "tokens_per_second": lambda: f"{value:,.0f}/s",
-    }
-    return f"{name} {shown[name]() if name in shown else f'{100 * value:.1f} %'}"
+    return ", ".join(
+        quantity_text(name, float(np.ravel(swept.values[name][row])[0])) for name in shown
+    )
 
 
 def _feasible(swept: Swept, constraints: Sequence[Constraint]) -> Mask:

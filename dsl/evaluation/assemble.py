@@ -12,7 +12,6 @@ from ..library import STD
 from ..model import Model
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
-from ..spellings import DECISIONS, TARGETS
 from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
 from .blocks import Gathered, Located, build, find_definition, gather, read_settings
@@ -22,6 +21,7 @@ from .fields import fitting, whole
 from .goal import CLAUSES, WITHIN_KEY, Context, read_goal
 from .overrides import Overrides, Targets
 from .scope import Definition, Scope
+from .spellings import DECISIONS, TARGETS
 
 Path = tuple[str, ...]
 

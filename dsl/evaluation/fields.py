@@ -8,11 +8,11 @@ from ..diagnostics import Fix, JobError, replaced, suggested
 from ..report import wrong
 from ..schema import SettingType
 from ..settings import Data
-from ..spellings import TRUTHS, WORDS
 from ..syntax.tree import Collection, Identifier, Map, Node, Number, Setting, Text
 from ..units import Measure, duration, example, fits, in_words
 from .evaluate import Interval, Members, evaluate, kind_of, plain
 from .scope import Names
+from .spellings import TRUTHS, WORDS
 
 #: The most choices of a range or set, and the largest one.
 MAX_CHOICES = 4096

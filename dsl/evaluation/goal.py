@@ -11,8 +11,6 @@ from ..expression import QUANTITIES, VALUES, VARIABLES, Call, Const, Expression,
 from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
-from ..spellings import DECISIONS
-from ..spellings import QUANTITIES as SPELLINGS
 from ..syntax.tree import (
     Binary,
     Clause,
@@ -43,6 +41,8 @@ from .evaluate import (
     kind_of,
 )
 from .scope import Names
+from .spellings import DECISIONS
+from .spellings import QUANTITIES as SPELLINGS
 from .word_order import TURNED, numbers
 
 #: A range longer than this is posted as two comparisons instead of its members.

@@ -4,12 +4,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .. import codes, spellings
+from .. import codes
 from ..diagnostics import Diagnostic, Source, replaced, suggested
 from ..report import Report
 from ..syntax.parser import parse
 from ..syntax.sources import read
 from ..syntax.tree import Block, File, Identifier, Import, Let, Node, Setting, Text
+from . import spellings
 from .refused_settings import adapter, is_adapter
 from .scope import Scope, resolve_lets
 

@@ -6,9 +6,9 @@ from .. import codes
 from ..diagnostics import Diagnostic, Fix, replaced, suggested
 from ..expression import VARIABLES
 from ..fixes import removal, required
-from ..spellings import DECISIONS, GPUS, SETTINGS
 from ..syntax.tree import Number, Setting
 from .refused_settings import refused
+from .spellings import DECISIONS, GPUS, SETTINGS
 
 #: Help and cure; None from who does not know the setting.
 Cure = tuple[str | None, Fix | None] | None

@@ -4,7 +4,6 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import resources
 from typing import Any
 
 from lark import Lark, Token, Transformer_NonRecursive, Tree
@@ -13,6 +12,7 @@ from lark.exceptions import UnexpectedInput
 from .. import codes
 from ..diagnostics import Diagnostic, Source, Span
 from ..report import Report
+from . import tables
 from .quoting import ESCAPES, unwritable
 from .syntax_errors import explain, without_statement
 from .tree import (
@@ -76,7 +76,7 @@ def _tree(source: Source, start: int, text: str, report: Report) -> Tree[Token] 
     return None
 
 
-class _Lines:
+class Lines:
     """Drops line breaks inside parentheses and brackets."""
 
     always_accept = ("_SEP",)
@@ -94,9 +94,7 @@ class _Lines:
 
 @functools.cache
 def _lark() -> Lark:
-    grammar = resources.files(__package__).joinpath("grammar.lark").read_text("utf-8")
-    lines: Any = _Lines()
-    return Lark(grammar, lexer="contextual", parser="lalr", postlex=lines, keep_all_tokens=True)
+    return tables.parser(Lines())
 
 
 def _values(statement: Statement) -> Iterator[Node]:

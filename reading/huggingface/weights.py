@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 _LONGEST_HEADER = 100_000_000
 #: The matrix that a tied model shares with its embedding; some files hold it twice.
 _HEAD = "lm_head.weight"
+#: Tables of tokens that layers of multi-token prediction share with the model, and files hold again:
+#: DeepSeek-V3's and GLM-4.5's `model.layers.61.embed_tokens.weight` and `...shared_head.head.weight`.
+_COPY = re.compile(r"\.layers\.\d+\.(embed_tokens|shared_head\.head)\.weight$")
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,10 @@ class StoredWeights:
     count: int
     names: frozenset[str]
 
-    @property
-    def has_head(self) -> bool:
-        return _HEAD in self.names
+    def copies(self, tied: bool) -> int:
+        """Tables of tokens that are held again, of a model whose head is `tied` or not."""
+        shared = sum(1 for name in self.names if _COPY.search(name))
+        return shared + (tied and _HEAD in self.names)
 
 
 def stored_weights(folder: Path, dtype: str | None) -> StoredWeights | None:

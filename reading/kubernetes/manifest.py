@@ -56,7 +56,7 @@ _TRAINS = re.compile(
 
 def is_manifest(text: str) -> bool:
     """Whether a YAML holds a job of Kubernetes that may train; a template of Helm is no YAML yet."""
-    if "apiVersion:" not in text or "{{" in text:
+    if "apiVersion:" not in text or "{{" in text or "{%" in text:
         return False
     kinds = list(_KIND.finditer(text))
     trains = any(kind[1] for kind in kinds) or _TRAINS.search(text) is not None

@@ -58,6 +58,32 @@ def test_a_manifest_is_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "8 of 11 cells right" in capsys.readouterr().out
 
 
+def test_variables_and_other_files_of_a_job(tmp_path: Path) -> None:
+    """`env` reaches the script, and a script that starts another one of `also` is one job with it."""
+    folder = tmp_path / "owner+name" / "sub"
+    folder.mkdir(parents=True)
+    (folder / "submit.sh").write_text('export TP=4\nbash sub/train.sh "$NODES"\n')
+    (folder / "train.sh").write_text(
+        "torchrun --nnodes $NODES --nproc_per_node 8 pretrain_gpt.py --num-layers 24 \\\n"
+        "    --hidden-size 512 --tensor-model-parallel-size $TP\n"
+    )
+    row = {"id": "T", "repo": "owner/name", "path": "sub/submit.sh", "tp": "4", "world": "16"}
+    alone = lint_score.score(row, tmp_path, tmp_path)
+    told = lint_score.score({**row, "env": "NODES=2", "also": "train.sh"}, tmp_path, tmp_path)
+    by_root = lint_score.score(
+        {**row, "env": 'NODES="2"', "also": "sub/train.sh"}, tmp_path, tmp_path
+    )
+    assert [cell.verdict for cell in told.cells] == ["right", "right"]
+    assert told.cells == by_root.cells != alone.cells
+
+
+def test_a_variable_without_a_value_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text(SCRIPT)
+    row = {"id": "T", "repo": "", "path": "", "copy": "run.sh", "env": "NODES"}
+    with pytest.raises(ValueError, match="`NODES` in column env is no NAME=VALUE"):
+        lint_score.score(row, tmp_path, tmp_path)
+
+
 CELLS = [
     ("precision", "bf16 (default)", "bf16", "right"),
     ("precision", "bf16", "bf16=True", "right"),

@@ -108,6 +108,28 @@ def test_what_cannot_be_is_told_and_nothing_is_written(
     assert not Path("new.par").exists()
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"hidden_size": 250}, "heads"),
+        ({"vocab_size": 10**9}, "vocab"),
+        ({"model_type": "mixtral", "num_experts_per_tok": 99}, "topk"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused_by_its_file(
+    run: Parc, more: dict[str, Any], said: str
+) -> None:
+    folder(**more)
+    ran = run("init", "--hf", "tiny", "-o", "new.par")
+    assert ran.code == 2 and "error[PAR166]" in ran.err and said in ran.err
+    assert "config.json`" in ran.err and "help: " in ran.err and not Path("new.par").exists()
+
+
+def test_learned_positions_bound_the_sequence(run: Parc) -> None:
+    assert run("init", "--model", "gpt_125m", "-o", "new.par").code == 0
+    assert parc.load("new.par").train.seq_len == 2048
+
+
 def test_a_model_that_no_target_trains_whole_lacks_settings_by_name(run: Parc) -> None:
     path = CASES / "gemma_2_2b.json"
     assert run("init", "--hf", str(path), "-o", "new.par").code == 0
@@ -150,6 +172,19 @@ def test_the_header_of_a_single_file_counts_a_shared_table_once(run: Parc) -> No
     ran = run("init", "--hf", "tiny", "-o", "new.par", "--json")
     assert json.loads(ran.out)["model"]["stored"] == PARAMETERS - table
     assert not ran.err
+
+
+def test_tables_that_multi_token_prediction_shares_count_once(run: Parc) -> None:
+    """An index like GLM-4.5-Air's: its own parameters, those of a 47th layer, both tables again."""
+    Path("air").mkdir()
+    Path("air/config.json").write_text((CASES / "glm_4_5_air.json").read_text())
+    names = [f"model.layers.46.{name}.weight" for name in ("embed_tokens", "shared_head.head")]
+    stored = 106_852_245_504 + 2_375_059_456 + 2 * 151_552 * 4096
+    index = {"metadata": {"total_parameters": stored}, "weight_map": dict.fromkeys(names, "a")}
+    Path("air/model.safetensors.index.json").write_text(json.dumps(index))
+    ran = run("init", "--hf", "air", "-o", "new.par", "--json")
+    found = json.loads(ran.out)["model"]
+    assert found["parameters"] == 106_852_245_504 and "PAR167" not in ran.err
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"metadata": 1, "weight_map": {}}', "\0"])

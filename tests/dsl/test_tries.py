@@ -198,6 +198,8 @@ RIGHT = {
     "a gpu without std.": ("nodes = 2", "nodes = 2; gpu = a100_40"),
     "a gpu's usual name": ("nodes = 2", "nodes = 2; gpu = H100"),
     "a gpu in quotes": ("nodes = 2", 'nodes = 2; gpu = "A100-80GB"'),
+    "a gaming card": ("nodes = 2", "nodes = 2; gpu = rtx4090"),
+    "a gaming card in quotes": ("nodes = 2", 'nodes = 2; gpu = "RTX 4090"'),
     "an instance": ("from dgx_h100", "from p5_48xlarge"),
     "an instance in quotes": ("from dgx_h100", 'from "p5.48xlarge"'),
     "a hub's name": ("from llama3_8b", 'from "meta-llama/Llama-3.1-8B"'),

@@ -1,15 +1,11 @@
-"""What parc emits lints clean, with and without its job; wrong edits, and reported failures, are found."""
+"""What parc emits lints clean, with and without its job; wrong edits of it are found."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 import parc
-from benchmarks.lint import lint_failures, lint_mutations
-from benchmarks.lint.failure_facts import DEFAULTS, facts_of
-from benchmarks.lint.failure_files import files_of
+from benchmarks.lint import lint_mutations
 from parc.dsl.diagnostics import Diagnostic
 from parc.lint.files import read_texts
 from parc.lint.judging import LintOptions
@@ -63,24 +59,9 @@ def test_wrong_edits_are_found(backend: str) -> None:
     assert len(alive) <= 0.05 * count, alive
 
 
-def test_reported_failures_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    table = ROOT / "benchmarks" / "data" / "failures.csv"
-    out = tmp_path / "found.json"
-    monkeypatch.setattr("sys.argv", ["lint_failures.py", "--data", str(table), "--json", str(out)])
-    assert lint_failures.main() == 0
-    assert '"missed": []' in out.read_text()
-
-
-@pytest.mark.parametrize("framework", ["megatron", "deepspeed", "torchtitan", "megatron-deepspeed"])
-def test_a_failure_without_facts_is_no_failure(framework: str) -> None:
-    """The parts that a failure does not speak of are legal, so that they are not what is found."""
-    assert DEFAULTS["world"] == 8
-    files = files_of(framework, facts_of("" if framework == "megatron" else "micro=1"))
-    judged = lint_texts(files, LintOptions(), {})
-    errors = [
-        each.diagnostic.message
-        for one in judged
-        for each in one.findings
-        if each.severity == "error"
-    ]
-    assert errors == []
+@pytest.mark.parametrize("name", lint_mutations.OTHERS)
+def test_jobs_of_other_formats_are_clean_before_they_are_edited(name: str) -> None:
+    for files in lint_mutations.jobs(name).values():
+        judged = lint_texts(files, LintOptions(), {})
+        assert judged and all(each.known >= 5 for each in judged)
+        assert not [one for each in judged for one in each.findings if one.severity == "error"]

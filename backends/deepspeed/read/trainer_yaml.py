@@ -42,7 +42,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         scalars = yaml_scalars(path, text)
     except ValueError as error:
-        yield LaunchConfig("unread", (), (Unread(str(error), path, 1),), texts={path: text})
+        yield LaunchConfig("trainer-yaml", (), (Unread(str(error), path, 1),), texts={path: text})
         return
     found = tuple(trainer_facts(scalars))
     told = [scalar.setting() for scalar in scalars.values()]

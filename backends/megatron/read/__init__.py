@@ -46,8 +46,8 @@ ARITHMETIC = {
     "megatron-yaml": frozenset({"PAR101", "PAR102", "PAR111", "PAR115", "PAR201"}),
     # EleutherAI/gpt-neox@ea7aefd8 megatron/mpu/initialize.py, and mpu.divide of the heads.
     "gpt-neox-yaml": frozenset({"PAR101", "PAR111"}),
-    # volcengine/verl@b178a3cd verl/utils/config.py:86, and Megatron-core of the experts.
-    "verl-megatron": frozenset({"PAR101", "PAR102"}),
+    # volcengine/verl@b178a3cd verl/utils/config.py:86.
+    "verl-megatron": frozenset({"PAR101"}),
 }
 READER = Reader(
     recognise=job,

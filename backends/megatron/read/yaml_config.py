@@ -73,7 +73,7 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     try:
         scalars = list(yaml_scalars(path, text).values())
     except ValueError as error:
-        yield LaunchConfig("unread", (), (Unread(str(error), path, 1),), texts={path: text})
+        yield LaunchConfig("megatron-yaml", (), (Unread(str(error), path, 1),), texts={path: text})
         return
     found = list(_facts(path, scalars))
     told = tuple(scalar.setting() for scalar in scalars)

@@ -32,7 +32,7 @@ from ...finding import Complaint, Related, Skipped
 CODE = "PAR205"
 TITLE = "DeepSpeed's three batch keys do not multiply"
 SEVERITY = "error"
-SOURCE = "DeepSpeed 0.19.8 runtime/config.py:590-660; deepspeedai/DeepSpeed#6914"
+SOURCE = "DeepSpeed 0.19.8 runtime/config.py:590-660; deepspeedai/DeepSpeed#6914; LIN-SHANG/InstructERC#16"
 TRAINING = True
 FILE = "ds_config.json"
 
@@ -55,6 +55,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if dp is None and launch.unknown("dp"):
         yield Skipped(frozenset({"dp"}))
     said = _wrong(total, numbers[MICRO], numbers[STEPS], dp)
+    if said is None and dp is None:
+        said = _below_a_node(total, numbers[MICRO], numbers[STEPS], launch)
     if said is None:
         return
     related = [Related(f"{name} {numbers[name]}", each) for name, each in settings.items() if each]
@@ -111,6 +113,24 @@ def _wrong(
         nearest = given * dp * quotient
         return message, f"train_batch_size {nearest} or {nearest + given * dp}"
     return None
+
+
+def _below_a_node(
+    total: int, micro: int | None, steps: int | None, launch: LaunchedJob
+) -> tuple[str, str] | None:
+    """The complaint where one node has more ranks than the batch, however many nodes there are."""
+    gpus = launch.number("gpus_per_node")
+    divided = (
+        any(name in launch.facts for name in ("tp", "pp")) or (launch.number("ulysses") or 1) > 1
+    )
+    if gpus is None or divided or (micro is not None and steps is not None):
+        return None
+    given = (micro or 1) * (steps or 1)
+    if total >= given * gpus:
+        return None
+    what = "micro-batch" if micro is None else "gradient accumulation"
+    message = f"train_batch_size {total} is less than {_factors(micro, steps, gpus)} of one node"
+    return f"{message}: {what} becomes 0", f"train_batch_size {given * gpus} or a multiple of it"
 
 
 def _product(total: int, micro: int, steps: int, dp: int | None) -> tuple[str, str] | None:

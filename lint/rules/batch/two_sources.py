@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import compares_deepspeed, reads_training_arguments
 from ...finding import Complaint, Related
 
 CODE = "PAR207"
@@ -57,13 +58,15 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if key == _LR and "megatron" in launch.kind:
             continue
         config = launch.key(key)
-        for scope in ("argument", "launcher"):
-            given = launch.setting(scope, *options)
+        keys = [name.removeprefix("--").replace("-", "_") for name in options]
+        for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
+            given = launch.setting(scope, *names)
             if config is not None and given is not None and _differ(config, given):
                 yield _complaint(given, config)
     yield from _default_stage(launch)
     yield from _accelerate(launch)
     yield from _hugging_face(launch)
+    yield from _defaults(launch)
 
 
 def _complaint(given: Setting, other: Setting) -> Complaint:
@@ -98,11 +101,41 @@ def _default_stage(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _accelerate(launch: LaunchedJob) -> Iterator[Complaint]:
-    """accelerate's own options against those of the program that it starts."""
+    """accelerate's own options and configuration against those of the program that it starts."""
+    if reads_training_arguments(launch):
+        for key in ("gradient_accumulation_steps", "gradient_clipping"):
+            config, given = launch.setting("yaml", f"deepspeed_config.{key}"), launch.option(
+                *SAME[key]
+            )
+            if config is not None and given is not None and _differ(config, given):
+                yield _complaint(given, config)
     for name in ("--gradient-accumulation-steps",):
         outer, inner = launch.setting("launcher", name), launch.option(name)
         if outer is not None and inner is not None and _differ(outer, inner):
             yield _complaint(inner, outer)
+
+
+#: transformers 4.20.1 to 5.10.4 training_args.py: what a key is compared with where no option is given.
+DEFAULTS = {
+    "train_micro_batch_size_per_gpu": 8,
+    "gradient_accumulation_steps": 1,
+    "gradient_clipping": 1.0,
+}
+
+
+def _defaults(launch: LaunchedJob) -> Iterator[Complaint]:
+    """A number of the config against the Trainer's default; a program may have another default of its own."""
+    if not compares_deepspeed(launch):
+        return
+    for key, default in DEFAULTS.items():
+        config = launch.key(key)
+        number = _number(text_of(config)) if config else None
+        if config is None or number in (None, default) or launch.given(*SAME[key]):
+            continue
+        message = (
+            f"{key} is {text_of(config)}, and the Trainer's own is {default} unless it is given"
+        )
+        yield Complaint(message, config, help='"auto" in the config', severity="warning")
 
 
 def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -2,7 +2,8 @@
 
 Why:
 Megatron-LM keeps some of the checkpoints that it saves, and reports memory in some of the lines that it logs:
-an interval that is no multiple of theirs ends the job at start with a bare assertion.
+an interval that is no multiple of theirs ends the job at start with a bare assertion. Transformers' Trainer
+stops too: with --load_best_model_at_end it saves where it evaluates.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 10000 --save-interval 1000 \\
@@ -15,14 +16,18 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 10000 
 
 from collections.abc import Iterator
 
-from ....reading.facts import number_of
+from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import is_on, reads_training_arguments
 from ...finding import Complaint, Related
 
 CODE = "PAR331"
 TITLE = "an interval that is no multiple of another"
 SEVERITY = "error"
-SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1366, 1370"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1366, 1370; transformers 4.55.4 "
+    "training_args.py:1666; zjunlp/DeepKE#394, RunxinXu/TSAR#13"
+)
 
 #: An interval, the one that it must be a multiple of, and the release that began to insist.
 MULTIPLES = (
@@ -31,7 +36,12 @@ MULTIPLES = (
 )
 
 
+#: What save_steps is unless it is given; eval_steps is then logging_steps, which is the same.
+_STEPS = 500
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    yield from _best_checkpoint(launch)
     release = launch.release("megatron")
     for name, other, since in MULTIPLES if launch.megatron else ():
         setting, base = launch.option(name), launch.option(other)
@@ -42,3 +52,40 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             severity = release.severity("warning")
             message = f"{name} {interval:g} is no multiple of {other} {step:g}"
             yield Complaint(message, setting, (Related(other, base),), severity=severity)
+
+
+def _best_checkpoint(launch: LaunchedJob) -> Iterator[Complaint]:
+    """The Trainer finds the best checkpoint among those that it has evaluated."""
+    best = launch.option("--load-best-model-at-end")
+    if best is None or not is_on(best) or not reads_training_arguments(launch):
+        return
+    saving = launch.option("--save-strategy")
+    evaluating = launch.option("--eval-strategy", "--evaluation-strategy")
+    saves, evaluates = _word(saving, "steps"), _word(evaluating, "no")
+    if saves in (None, "best") or evaluates is None:
+        return
+    if saves != evaluates:
+        message = (
+            f"saved by `{saves}` and evaluated by `{evaluates}`: --load_best_model_at_end stops"
+        )
+        related = (Related("the best model is looked for here", best),)
+        yield Complaint(message, saving or evaluating or best, related, "the same for both")
+    elif saves == "steps":
+        yield from _best_steps(launch)
+
+
+def _best_steps(launch: LaunchedJob) -> Iterator[Complaint]:
+    saving, evaluating = launch.option("--save-steps"), launch.option("--eval-steps")
+    save, evaluate = number_of(saving), number_of(evaluating)
+    if evaluating is None or not evaluate or (saving is not None and not save):
+        return
+    if (save or _STEPS) % evaluate:
+        message = f"--save_steps {save or _STEPS} is no multiple of --eval_steps {evaluate}"
+        related = (Related(f"--eval_steps {evaluate}", evaluating),)
+        yield Complaint(
+            message, saving or evaluating, related, "the Trainer saves where it evaluates"
+        )
+
+
+def _word(setting: Setting | None, default: str) -> str | None:
+    return default if setting is None else text_of(setting)

@@ -230,6 +230,10 @@ EXCLUDES = (
     Clash(_LAYOUT, _CHUNKS, "arguments.py:928"),
     Clash(_CHUNKS, _CHUNK_LAYERS, "arguments.py:928"),
     Clash(
+        "--use-distributed-optimizer", "--optimizer sgd", "optimizer/distrib_optimizer.py:689",
+        "--optimizer adam",
+    ),
+    Clash(
         "--recompute-granularity selective", "--recompute-method", "arguments.py:1426",
         "drop it, or --recompute-granularity full",
     ),

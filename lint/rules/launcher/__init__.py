@@ -1,6 +1,7 @@
 """What starts the processes: how many, where they meet, and their environment."""
 
 from . import (
+    deepspeed_counts,
     early_expansion,
     environment_name,
     fixed_port,
@@ -12,6 +13,7 @@ from . import (
     random_port,
     rendezvous_host,
     tasks_launcher,
+    uneven_processes,
     world_drift,
 )
 
@@ -28,4 +30,6 @@ MODULES = (
     random_port,
     old_launcher,
     pod_world,
+    deepspeed_counts,
+    uneven_processes,
 )

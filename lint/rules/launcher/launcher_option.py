@@ -1,7 +1,7 @@
-"""An option that torchrun does not have, or a count that is no number.
+"""An option that torchrun does not have, a count that is no number, or a port that does not exist.
 
 Why:
-torchrun ends before it has started a process.
+torchrun ends before it has started a process. The store where ranks meet refuses a port above 65535.
 
 Bad:
 torchrun --nnodes 1 --nproc-per-nodes 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
@@ -14,7 +14,7 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from ....reading.facts import dashed, text_of
+from ....reading.facts import dashed, number_of, text_of
 from ....reading.sbatch_names import LONG_NAMES as BATCH
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
@@ -22,7 +22,9 @@ from ...finding import Complaint
 CODE = "PAR610"
 TITLE = "an option that torchrun does not have or cannot read"
 SEVERITY = "error"
-SOURCE = "torch 2.13.0 torch/distributed/run.py, get_args_parser"
+SOURCE = (
+    "torch 2.13.0 torch/distributed/run.py, get_args_parser; measured: TCPStore refuses port 66664"
+)
 
 _KNOWN_WORDS = """
     --duplicate-stderr-filters --duplicate-stdout-filters --event-log-handler --help --local-addr
@@ -31,6 +33,9 @@ _KNOWN_WORDS = """
     --rdzv-conf --rdzv-endpoint --rdzv-id --redirects --role --run-path --shutdown-timeout
     --signals-to-handle --standalone --start-method --tee --virtual-local-rank --use-env --use_env
 """
+PORTS = ("--master-port", "--main-process-port")
+#: RFC 9293: the field of a port has 16 bits.
+LAST_PORT = 65535
 KNOWN = frozenset(_KNOWN_WORDS.split())
 #: Options of srun, which stand before those of torchrun.
 STEP = BATCH | {
@@ -58,6 +63,7 @@ _COUNTS = {
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = launch.config.texts.values()
     torchrun = any(re.search(r"\btorchrun\b|torch\.distributed\.run\b", text) for text in texts)
+    yield from _ports(launch)
     if not torchrun or any(_OTHERS.search(text) for text in texts):
         return
     for setting in launch.all("launcher"):
@@ -74,6 +80,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             and not re.fullmatch(pattern, text or "")
         ):
             yield Complaint(f"{setting.name} cannot be `{text}`", setting)
+
+
+def _ports(launch: LaunchedJob) -> Iterator[Complaint]:
+    """The port of every launcher; a TCP port has 16 bits."""
+    setting = launch.setting("launcher", *PORTS)
+    port = number_of(setting)
+    if setting is not None and port is not None and port > LAST_PORT:
+        yield Complaint(f"port {port} is above {LAST_PORT}, the last one", setting)
 
 
 def _abbreviates(name: str) -> bool:

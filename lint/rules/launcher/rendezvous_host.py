@@ -3,8 +3,8 @@ cannot reach.
 
 Why:
 With several nodes `localhost` is another host on each of them. SLURM_LAUNCH_NODE_IPADDR is the host where
-srun was called, which can be a login node. The job hangs until the rendezvous times out. A script with
---node_rank 0 alone may name localhost: it is the meeting point.
+srun was called, and SLURM_SUBMIT_HOST that of sbatch: both can be a login node. The job hangs until the
+rendezvous times out. A script with --node_rank 0 alone may name localhost: it is the meeting point.
 
 Bad:
 #!/bin/bash
@@ -33,13 +33,17 @@ from ...finding import Complaint, Place, Related
 CODE = "PAR604"
 TITLE = "several nodes that meet at no common host"
 SEVERITY = "error"
-SOURCE = "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326"
+SOURCE = (
+    "mlc-ai/pith-train#47, #91; hiyouga/LlamaFactory#7326; pytorch/pytorch#76069; "
+    "aws-samples/aws-hpc-tutorials#448"
+)
 FILE = "job.sbatch"
 
 
 _LOCAL = re.compile(r"^(?:localhost|127\.0\.0\.1|::1|0\.0\.0\.0)(?::|$)")
 _BAD_SOURCE = re.compile(
-    r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?(SLURM_LAUNCH_NODE_IPADDR)"
+    r"(?:MASTER_ADDR|rdzv[-_]endpoint|master[-_]addr|main_process_ip).*?"
+    r"(SLURM_LAUNCH_NODE_IPADDR|SLURM_SUBMIT_HOST)"
 )
 #: A command with an option for one of several nodes.
 _SEVERAL = re.compile(r"\bNNODES=(?:[2-9]|[1-9]\d+)\s+\S")
@@ -47,6 +51,9 @@ _FALLBACK = re.compile(r"\|\|\s*echo\s+[\"']?(?:localhost|127\.0\.0\.1)")
 _OWN_NAME = re.compile(
     r"(?:MASTER_ADDR=|--master[-_]addr[= ]|--rdzv[-_]endpoint[= ])[\"']?"
     r"(?:\$\(\s*hostname\b|`\s*hostname\b|\$\{?HOSTNAME\b|\$\{?SLURMD_NODENAME\b)"
+)
+_BY_VARIABLE = re.compile(
+    r"--(?:rdzv[-_]endpoint|master[-_]addr|main_process_ip)[= ][\"']?\$\{?MASTER_ADDR\b"
 )
 NAMES = ("--rdzv-endpoint", "--master-addr", "--main-process-ip")
 
@@ -74,7 +81,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(message, place, related, help_text)
         elif match := _BAD_SOURCE.search(line):
             place = Place(path, number, match.start(1) + 1, len(match[1]))
-            message = f"{match[1]} is the host that called srun, which other nodes may not reach"
+            calls = "sbatch" if "SUBMIT" in match[1] else "srun"
+            message = f"{match[1]} is the host that called {calls}, which other nodes may not reach"
             yield Complaint(message, place, related, help_text)
         elif (match := _OWN_NAME.search(line)) and (
             _in_task(line, match.start()) or _on_each_node(launch, line)
@@ -87,9 +95,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 def _settings(launch: LaunchedJob) -> list[Setting]:
     found = [launch.setting("launcher", name) for name in NAMES]
-    if not any(found):
+    if not any(found) or (_of_variable(launch) and not any(map(text_of, found))):
         found.append(launch.setting("environment", "MASTER_ADDR"))
     return [setting for setting in found if setting is not None]
+
+
+def _of_variable(launch: LaunchedJob) -> bool:
+    """Whether an option names the host by the variable: its port may then be one that nobody can tell."""
+    return any(_BY_VARIABLE.search(line) for _, _, line in launch.lines())
 
 
 def _default(launch: LaunchedJob, text: str) -> bool:

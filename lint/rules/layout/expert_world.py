@@ -34,6 +34,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "deepspeed" or "deepspeed" in launch.kind:
         yield from _deepspeed(launch)
         return
+    if "verl-megatron" in launch.kind:
+        yield from _unknown_model(launch)
+        return
     yield from enforced(CODE, launch, vary="ep", cure=_worlds)
 
 
@@ -43,6 +46,17 @@ def _worlds(launch: LaunchedJob) -> str | None:
     degrees = [launch.number(name) or 1 for name in ("ep", "pp")]
     etp = launch.number("etp") or launch.number("tp") or 1
     return f"a multiple of {etp * math.prod(degrees)} GPUs, or smaller degrees"
+
+
+def _unknown_model(launch: LaunchedJob) -> Iterator[Complaint]:
+    """The groups of Megatron-core, which it makes whatever the model has."""
+    gpus, ep, pp = (launch.number(name) for name in ("gpus", "ep", "pp"))
+    etp = launch.number("etp" if "etp" in launch.facts else "tp")
+    if gpus and ep and pp and etp and gpus % (etp * ep * pp):
+        message = f"etp {etp} * ep {ep} * pp {pp} = {etp * ep * pp} does not divide {gpus} GPUs"
+        related = (Related(f"{gpus} GPUs", launch.facts["gpus"]),)
+        help_text = f"a multiple of {etp * ep * pp} GPUs, or smaller degrees"
+        yield Complaint(message, launch.facts["ep"], related, help_text)
 
 
 def _deepspeed(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -6,6 +6,7 @@ from . import (
     removed_option,
     toml_value,
     trainer_option,
+    trainer_value,
     unknown_option,
     unknown_setting,
 )
@@ -18,4 +19,5 @@ MODULES = (
     option_value,
     missing_option,
     trainer_option,
+    trainer_value,
 )

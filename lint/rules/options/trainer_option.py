@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS, Release
+from ...facts.trainer import training_arguments
 from ...finding import Complaint
 from .removed_option import renaming
 
@@ -28,21 +29,10 @@ SOURCE = "transformers 4.20.1 to 5.10.4 training_args.py (lint/releases/transfor
 RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "transformers=4.57")
 
-#: Options by which a command is known for one that reads TrainingArguments; so many of them must be there.
-TELLING = (
-    "--output_dir", "--per_device_train_batch_size", "--gradient_accumulation_steps",
-    "--num_train_epochs", "--learning_rate", "--logging_steps", "--save_steps",
-)  # fmt: skip
-ENOUGH = 3
-
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    options = launch.all("argument")
-    written = {setting.name for setting in options}
-    if launch.megatron or len(written.intersection(TELLING)) < ENOUGH:
-        return
     release = launch.release(TRANSFORMERS)
-    for setting in options:
+    for setting in training_arguments(launch):
         if setting.name in release.history and not _has(release, setting.name):
             yield _complaint(launch, setting, release)
 
@@ -60,10 +50,11 @@ def _complaint(launch: LaunchedJob, setting: Setting, release: Release) -> Compl
     when = f"{having[-1]} was the last" if gone else f"{having[0]} is the first"
     instead = release.history.forms_of(name)[-1].instead if gone else ""
     usable = bool(instead) and _has(release, f"--{instead}")
+    mark = "--" if setting.scope == "argument" else ""
     return Complaint(
-        f"{name} is not in {release.newest}: {when} release with it",
+        f"{mark}{name.removeprefix('--')} is not in {release.newest}: {when} release with it",
         setting,
-        help=f"use --{instead}" if usable else "remove it" if gone else None,
+        help=f"use {mark}{instead}" if usable else "remove it" if gone else None,
         severity=release.severity(),
-        edits=renaming(launch, setting, f"--{instead}") if usable else (),
+        edits=renaming(launch, setting, f"--{instead}") if usable and mark else (),
     )

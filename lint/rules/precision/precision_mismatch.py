@@ -20,12 +20,16 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import compares_deepspeed
 from ...finding import Complaint, Related
 
 CODE = "PAR502"
 TITLE = "command line and config differ in precision"
 SEVERITY = "error"
-SOURCE = "shibing624/MedicalGPT#288; bigscience-workshop/Megatron-DeepSpeed@8387ae17 megatron/training.py:432"
+SOURCE = (
+    "shibing624/MedicalGPT#191, #288; bigscience-workshop/Megatron-DeepSpeed@8387ae17 "
+    "megatron/training.py:432; transformers 5.10.4 integrations/deepspeed.py:180"
+)
 FILE = "ds_config.json"
 TRAINING = True
 
@@ -42,6 +46,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(message, at, related, "the same precision in both")
             return
     yield from _only_in_config(launch)
+    yield from _unknown_to_trainer(launch)
 
 
 def _only_in_config(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -53,6 +58,16 @@ def _only_in_config(launch: LaunchedJob) -> Iterator[Complaint]:
         if at is not None and text_of(at) == "True" and not launch.given("--fp16", "--bf16"):
             message = f"{name} in the config, and without --{name} Megatron counts in fp32"
             yield Complaint(message, at, help=f"--{name}", severity="warning")
+
+
+def _unknown_to_trainer(launch: LaunchedJob) -> Iterator[Complaint]:
+    """The Trainer compares fp16.enabled with its own --fp16, which is off unless it is given."""
+    at = launch.key("fp16.enabled")
+    if at is None or text_of(at) != "True" or not compares_deepspeed(launch):
+        return
+    if not launch.given("--fp16", "--bf16", "--fp16-full-eval"):
+        message = "fp16 in the config, and the Trainer is not told --fp16: it stops at the mismatch"
+        yield Complaint(message, at, help='--fp16, or "enabled": "auto"', severity="warning")
 
 
 def _asked(launch: LaunchedJob) -> Iterator[tuple[str, Setting]]:

@@ -22,12 +22,16 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import is_on
 from ...finding import Complaint, Related
 
 CODE = "PAR501"
 TITLE = "fp16 and bf16 are both on"
 SEVERITY = "error"
-SOURCE = "DeepSpeed 0.19.8 runtime/config.py:511"
+SOURCE = (
+    "DeepSpeed 0.19.8 runtime/config.py:511; transformers 4.55.4 training_args.py; "
+    "hiyouga/LlamaFactory#10273"
+)
 FILE = "ds_config.json"
 
 
@@ -38,6 +42,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if half and brain and text_of(half) == "True" and text_of(brain) == "True":
             related = (Related("bf16 is on", brain),)
             yield Complaint("fp16 and bf16 are both on", half, related, "keep one")
+    half, brain = (launch.setting("yaml", name) for name in ("fp16", "bf16"))
+    if launch.kind == "trainer-yaml" and is_on(half) and is_on(brain) and half and brain:
+        yield Complaint("fp16 and bf16 are both on", brain, (Related("fp16", half),), "keep one")
     options = [launch.option(f"--{name}") for name in ("fp16", "bf16")]
     one, other = options
     if one and other and _on(one) and _on(other):

@@ -1,4 +1,4 @@
-"""A comment, or a blank behind the backslash, between the lines of one command.
+"""A comment between the lines of one command, or a blank or a comment behind the backslash.
 
 Why:
 The command ends there. The options below run as commands of their own ("--bf16: command not found"), and
@@ -31,7 +31,8 @@ SOURCE = "bash(1), QUOTING and COMMENTS; seen in published scripts"
 
 #: Path, lines, where the cut is, and the lines that it loses -> the complaint.
 _Cut = Callable[[str, list[str], int, list[int]], Complaint]
-_BLANK = re.compile(r"\\[ \t]+$")
+#: What follows the backslash that was to continue the line.
+_BEHIND = re.compile(r"\\(?:[ \t]+(#.*)?$)")
 _OPTION = re.compile(r"\s*--?[A-Za-z][\w-]*(?:[=\s\\]|$)")
 
 
@@ -47,12 +48,17 @@ def _cut(path: str, lines: list[str]) -> Iterator[Complaint]:
     seen = 0
     for index in range(len(lines) - 1):
         what = _cuts(lines, index)
-        if index < seen or quotes[index] or what is None or not _OPTION.match(lines[index + 1]):
+        if index < seen or quotes[index] or what is None or not _goes_on(lines[index + 1]):
             continue
         lost = list(_lost(lines, index))
         seen = lost[-1] + 1
         related = tuple(Related("this option is lost", _option(path, lines, at)) for at in lost)
         yield replace(what(path, lines, index, lost), related=related)
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a line was meant to continue the one above it: an option, or words with more lines below."""
+    return bool(_OPTION.match(line) or (line[:1].isspace() and line.strip().endswith("\\")))
 
 
 def _cuts(lines: list[str], index: int) -> _Cut | None:
@@ -61,7 +67,7 @@ def _cuts(lines: list[str], index: int) -> _Cut | None:
     comment = line.lstrip().startswith("#")
     if comment and before.endswith("\\") and not before.lstrip().startswith("#"):
         return _at_comment
-    return _at_blank if not comment and _BLANK.search(line) else None
+    return _at_blank if not comment and _BEHIND.search(line) else None
 
 
 def _at_comment(path: str, lines: list[str], index: int, lost: list[int]) -> Complaint:
@@ -72,11 +78,20 @@ def _at_comment(path: str, lines: list[str], index: int, lost: list[int]) -> Com
 
 
 def _at_blank(path: str, lines: list[str], index: int, lost: list[int]) -> Complaint:
-    column = len(lines[index].rstrip())
-    place = Place(path, index + 1, column, len(lines[index]) - column + 1)
+    match = next(_BEHIND.finditer(lines[index]))
+    place = Place(path, index + 1, match.start() + 1, len(match[0]))
+    if match[1]:
+        message = f"the comment behind the backslash ends the command: {_counted(lost)} lost"
+        return Complaint(message, place, help="move the comment above the command")
     message = f"a blank behind the backslash ends the command here: {_counted(lost)} lost"
-    edits = tuple(_trimmed(path, lines, at) for at in (index, *lost) if _BLANK.search(lines[at]))
+    edits = tuple(_trimmed(path, lines, at) for at in (index, *lost) if _blank(lines[at]))
     return Complaint(message, place, help="remove the blank", edits=edits)
+
+
+def _blank(line: str) -> bool:
+    """Whether blanks alone follow the backslash."""
+    match = _BEHIND.search(line)
+    return match is not None and not match[1]
 
 
 def _counted(lost: list[int]) -> str:
@@ -91,10 +106,10 @@ def _lost(lines: list[str], index: int) -> Iterator[int]:
         line = lines[at]
         if line.lstrip().startswith("#"):
             continue
-        if not _OPTION.match(line):
+        if not _goes_on(line):
             return
         yield at
-        if not line.rstrip().endswith("\\"):
+        if not _BEHIND.sub("\\\\", line).endswith("\\"):
             return
 
 

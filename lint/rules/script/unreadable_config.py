@@ -15,6 +15,7 @@ Good:
 }
 """
 
+import re
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob
@@ -28,12 +29,17 @@ SOURCE = (
 )
 FILE = "ds_config.json"
 
+#: How a reader of YAML says where it stopped.
+_YAML = re.compile(r"line (\d+): ")
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """Only of files that a framework would read; what is no text at all is another matter."""
     if launch.kind == "unread":
         return
     for unread in launch.config.unread:
-        if unread.path.endswith((".json", ".toml")) and unread.path in launch.config.texts:
-            place = Place(unread.path, unread.line, unread.column)
+        named = unread.path.endswith((".json", ".toml"))
+        line = _YAML.match(unread.reason) if unread.path.endswith((".yaml", ".yml")) else None
+        if (named or line) and unread.path in launch.config.texts:
+            place = Place(unread.path, int(line[1]) if line else unread.line, unread.column)
             yield Complaint(f"this is no config: {unread.reason}", place)

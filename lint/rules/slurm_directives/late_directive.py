@@ -32,19 +32,31 @@ SEVERITY = "error"
 SOURCE = "measured with SLURM 22.05.8: a 2-node request ran on 1; NVIDIA-NeMo/Megatron-Bridge#3068"
 FILE = "job.sbatch"
 
+_DIRECTIVE = re.compile(r"#SBATCH\s+-")
+#: A line that starts nothing: comments, options of the shell, variables, modules.
+_SETUP = re.compile(r"\s*(?:#|$|(?:set|export|module|ulimit|umask|source)\b|\w+=\S*\s*$)")
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        if not batch.directives:
+        if not batch.directives and not _all_late(batch):
             continue
         for number in range(batch.first_command, len(batch.lines) + 1):
             line = batch.lines[number - 1]
-            if re.match(r"#SBATCH\s+-", line) and not _in_heredoc(batch, number):
+            if _DIRECTIVE.match(line) and not _in_heredoc(batch, number):
                 first = batch.place(batch.first_command)
                 message = f"SLURM ignores this directive: line {batch.first_command} is a command"
                 related = (Related("the first command", first),)
-                edits = _moved(batch, number)
+                edits = _moved(batch, number) if batch.directives else ()
                 yield Complaint(message, batch.place(number), related, "move it up", edits=edits)
+
+
+def _all_late(batch: Batch) -> bool:
+    """Whether the whole header stands below commands that only set a script up."""
+    late = [at for at, line in enumerate(batch.lines) if _DIRECTIVE.match(line)]
+    if len(late) < 2 or not batch.text.startswith("#!"):
+        return False
+    return all(_SETUP.match(line) for line in batch.lines[: late[0]])
 
 
 def _in_heredoc(batch: Batch, number: int) -> bool:

@@ -1,0 +1,11 @@
+accelerate launch --config_file ./fsdp.yml src/train_sft.py \
+    --model_name_or_path /baichuan \
+    --do_train \
+    --dataset train_2023 \
+    --finetuning_type full \
+    --output_dir out/train_2023 \
+    --per_device_train_batch_size 4 \
+    --gradient_accumulation_steps 2 \
+    --learning_rate 5e-5 \
+    --max_grad_norm 0.5 \
+    --fp16

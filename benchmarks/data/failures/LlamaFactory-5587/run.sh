@@ -1,0 +1,1 @@
+FORCE_TORCHRUN=1 NNODES=2 RANK=0 MASTER_ADDR=192.168.0.1 MASTER_PORT=29500 llamafactory-cli train llama3_lora_sft.yaml

@@ -1,0 +1,8 @@
+#!/bin/bash
+torchrun --nproc_per_node 2 train.py \
+    --model_name_or_path bert-base-cased \
+    --do_train --do_eval \
+    --per_device_train_batch_size 16 \
+    --output_dir out \
+    --evaluation_strategy no \
+    --save_strategy steps

@@ -1,0 +1,110 @@
+"""A plan -> why it was chosen: what is next best, how sure the choice is, what was proven, what binds."""
+
+from __future__ import annotations
+
+from parc.compiler.explain.difference import difference
+from parc.compiler.plan import Estimate, Measured, Plan
+
+from ..api import QUANTITY_FIELDS
+from .words.layouts import layout_text, splitting
+from .words.numbers import counted, risk, seconds
+from .words.paragraphs import BELOW, BETWEEN, words
+
+
+def choice_text(plan: Plan) -> list[str]:
+    """All of it, a label before each part."""
+    return [*_choice(plan), *_next(plan), *_doubt(plan), *_proof(plan)]
+
+
+def _choice(plan: Plan) -> list[str]:
+    """Why this layout was chosen, and what that costs where another one is predicted best."""
+    if plan.measured is not None:
+        return _measured(plan, plan.measured)
+    if plan.best is None:
+        return ["  choice  the best prediction"]
+    slower = plan.estimate.step_seconds / plan.best.step_seconds - 1
+    cost = f"{slower:.1%} faster" if slower > 0 else f"better in {_objective(plan)[1]}"
+    return words(
+        "  choice  ",
+        f"simpler than {layout_text(plan.best.layout)}, which is predicted {cost}: within "
+        f"{plan.job.goal.within:.0%} predictions tell nothing apart",
+    )
+
+
+def _measured(plan: Plan, measured: Measured) -> list[str]:
+    """What runs on the cluster say of the choice."""
+    ran = f"{counted(measured.layouts, 'layout')} of this job ran"
+    lines = words("  choice  ", f"{ran}; this one {_took(measured.chosen)}")
+    if plan.best is not None:
+        faster = plan.estimate.step_seconds / plan.best.step_seconds - 1
+        fastest = f"{layout_text(plan.best.layout)}, predicted {faster:.1%} faster"
+        lines += words(BELOW, f"{fastest}, {_took(measured.best)}")
+    return lines
+
+
+def _objective(plan: Plan) -> tuple[str, str]:
+    """The goal's first objective: its direction and its quantity."""
+    goals = plan.job.goal.objectives
+    return (goals[0].direction, goals[0].quantity) if goals else ("maximize", "mfu")
+
+
+def _next(plan: Plan) -> list[str]:
+    """The next best predictions: by how much each is worse, what it does otherwise, and its worst term."""
+    head, lines = "  next    ", list[str]()
+    for other in plan.runners_up:
+        lines += words(head, f"{_worse(plan, other)}: {_otherwise(plan, other)}")
+        head = BELOW
+    return lines
+
+
+def _worse(plan: Plan, other: Estimate) -> str:
+    direction, quantity = _objective(plan)
+    name = QUANTITY_FIELDS.get(quantity, quantity)
+    ours, theirs = (float(getattr(each, name)) for each in (plan.estimate, other))
+    share = (theirs - ours) / abs(ours or 1.0) * (1 if direction == "minimize" else -1)
+    return f"{abs(share):.1%} {'worse' if share >= 0 else 'better'} in {quantity}"
+
+
+def _otherwise(plan: Plan, other: Estimate) -> str:
+    """The decisions that differ, and the term of a step that grows most."""
+
+    found = difference(plan.estimate, other, _objective(plan)[1])
+    changed = [
+        f"{name} {ours} → {theirs}"
+        for name, ours, theirs in found.decisions
+        if name != "microbatches"
+    ]
+    grown = [f"{each.name} +{seconds(each.change)}" for each in found.time if each.change > 0]
+    return ", ".join([BETWEEN.join(changed), *grown[:1]])
+
+
+def _took(excess: float | None) -> str:
+    if excess is None:
+        return "never ran"
+    return f"took {abs(excess):.1%} {'more' if excess > 0 else 'less'} than predicted"
+
+
+def _doubt(plan: Plan) -> list[str]:
+    """How sure the choice is, and which other ways of splitting the model may be better."""
+    doubt = plan.doubt
+    if doubt is None or doubt.contenders == 1:
+        return []
+    sure = f"the best with a probability of {risk(doubt.chance)}, {doubt.regret:.1%} from it on average"
+    ways = [(plan.layout, doubt.chance_of_split)]
+    ways += [(rival.layout, rival.chance) for rival in doubt.rivals]
+    named = ", ".join(f"{splitting(layout)} ({risk(chance)})" for layout, chance in ways)
+    return [*words("  doubt   ", sure), *words(BELOW, f"the best has {named}")]
+
+
+def _proof(plan: Plan) -> list[str]:
+    proof = plan.proof
+    chosen = "best" if proof.status == "OPTIMAL" else "best found, not proven,"
+    others = " and all that bounds rule out" if proof.ruled_out else ""
+    lines = words(
+        "  proof   ", f"{chosen} of {proof.layouts:,} layouts{others}, {proof.seconds:.2f} s"
+    )
+    head = "  binding "
+    for each in plan.binding:
+        lines += words(head, each)
+        head = BELOW
+    return lines

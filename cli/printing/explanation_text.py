@@ -1,0 +1,214 @@
+"""An `Explanation` -> text for a person: the choice, what binds, what if, who loses by what, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from parc.compiler.explain.answers import Best, loss
+from parc.compiler.explain.conditions import Binding, Step
+from parc.compiler.explain.difference import Term
+from parc.compiler.explain.explaining import Explanation
+from parc.compiler.explain.sensitivity import Threshold
+from parc.compiler.explain.what_if import Alternative
+from parc.compiler.search.layout_text import layout_text, quantity_text
+from parc.compiler.variables import ORDER
+from parc.dsl.expression import VALUES, VARIABLES
+
+from .words.numbers import seconds
+from .words.paragraphs import words
+
+GIB = 2**30
+#: Terms of a difference that are named; the others are summed.
+NAMED = 3
+#: Values of one decision that are printed, the best first; JSON has all.
+MOST_VALUES = 12
+
+
+def explanation_text(explained: Explanation) -> str:
+    """Every part under its heading."""
+    sections = {
+        "Why this layout": _choice(explained),
+        "What binds": _bindings(explained),
+        "What if": _alternatives(explained),
+        "Who loses, and by what": _runners_up(explained),
+        "What would change the choice": _thresholds(explained),
+    }
+    shown = [[heading, *lines] for heading, found in sections.items() if (lines := list(found))]
+    return "\n\n".join("\n".join(section) for section in shown)
+
+
+def _choice(explained: Explanation) -> Iterator[str]:
+    """From the bare optimum to the choice, with what each concession costs."""
+    best, bare, quantity = explained.best, explained.bare, explained.quantity
+    if bare.score < best.score:
+        yield from words("  no condition    ", _valued(quantity, bare))
+    yield from words("  under the goal  ", _valued(quantity, best) + _concession(bare, best))
+    yield from words("  chosen          ", _chosen(explained))
+
+
+def _valued(quantity: str, best: Best) -> str:
+    return f"{quantity_text(quantity, best.value)} with {layout_text(best.layout)}"
+
+
+def _concession(bare: Best, best: Best) -> str:
+    return f", {_worse(loss(bare.score, best.score))}" if bare.score < best.score else ""
+
+
+def _chosen(explained: Explanation) -> str:
+    plan, within = explained.plan, explained.plan.job.goal.within
+    if plan.best is None:
+        return "that one"
+    layout = layout_text(plan.layout.model_dump())
+    if plan.measured is not None:
+        return f"{layout}, {_worse(explained.margin)} as predicted: layouts ran, and it did better"
+    return (
+        f"{layout}, {_worse(explained.margin)}: preferred or simpler, and within {within:.0%} "
+        "predictions tell nothing apart"
+    )
+
+
+def _bindings(explained: Explanation) -> Iterator[str]:
+    for each in explained.bindings:
+        place = f" ({each.place})" if each.place else ""
+        gain = f"{each.gain:.1%} better without, with {layout_text(each.best.layout)}"
+        yield from words("  ", f"{each.text}{place}: {gain}")
+        if each.step is not None:
+            yield from words("    ", _step(each, each.step))
+    if not explained.bindings:
+        yield "  nothing: no condition excludes a better layout"
+
+
+def _step(binding: Binding, step: Step) -> str:
+    at = f"from {_limit(step)} on {step.gain:.2%} better"
+    if step.best.layout == binding.best.layout:
+        return f"{at}: one step buys it all"
+    return f"{at}, with {layout_text(step.best.layout)}"
+
+
+def _limit(step: Step) -> str:
+    if step.name == "host_memory":
+        return quantity_text("memory", step.limit).replace("memory", "host memory")
+    if step.name in VARIABLES:
+        return f"{step.name} {_word(step.name, int(step.limit))}"
+    return quantity_text(step.name, step.limit)
+
+
+def _alternatives(explained: Explanation) -> Iterator[str]:
+    names = [len(each.decision) for each in explained.alternatives]
+    for decision, found in groupby(explained.alternatives, lambda each: each.decision):
+        head = f"  {decision:<{max(names)}}  "
+        values = list(found)
+        for line in _values(values, explained):
+            yield from words(head, line)
+            head = " " * len(head)
+
+
+def _values(values: Sequence[Alternative], explained: Explanation) -> Iterator[str]:
+    """A line for each value that a layout has, then one for each reason why others have none."""
+    chosen = explained.plan.layout.model_dump()
+    possible = [each for each in values if each.best is not None]
+    near = sorted(possible, key=lambda each: (not each.chosen, each.worse))[:MOST_VALUES]
+    for each in sorted(near, key=lambda each: values.index(each)):
+        mark = "chosen" if each.chosen else _worse(each.worse or 0.0)
+        yield f"{each.word}: {mark}{_changes(each, chosen)}"
+    if len(possible) > len(near):
+        yield f"{len(possible) - len(near)} other values are worse than these (--json has them)"
+    excluded = [each for each in values if each.best is None]
+    for why in dict.fromkeys(each.why for each in excluded):
+        same = ", ".join(str(each.word) for each in excluded if each.why == why)
+        yield f"{same}: {why}"
+
+
+def _changes(alternative: Alternative, chosen: Mapping[str, int]) -> str:
+    """What else the best layout with a value does otherwise than the chosen one."""
+    if alternative.best is None or alternative.chosen:
+        return ""
+    changed = [
+        f"{name} {_word(name, chosen[name])} → {_word(name, value)}"
+        for name, value in alternative.best.layout.items()
+        if name != alternative.decision and value != chosen[name]
+    ]
+    return f", {' · '.join(changed)}" if changed else ""
+
+
+def _word(name: str, value: int) -> str | int:
+    words = {number: word for word, number in VALUES.get(name, {}).items()}
+    return words.get(value, value)
+
+
+def _runners_up(explained: Explanation) -> Iterator[str]:
+    for each in explained.runners_up:
+        longer = each.seconds / each.here.step_seconds
+        changed = " · ".join(
+            f"{name} {ours} → {theirs}" for name, ours, theirs in each.decisions if name in ORDER
+        )
+        yield from words("  ", f"{_worse(longer)}: {changed}")
+        yield from words("    ", _terms(each.time))
+
+
+def _terms(terms: Sequence[Term]) -> str:
+    """The terms that change most, in seconds: what loses first, then what gains, and the sum of the rest."""
+    named, rest = terms[:NAMED], sum(each.change for each in terms[NAMED:])
+    sides = (("loses", 1), ("gains", -1))
+    shown = [
+        f"{verb} " + " · ".join(f"{each.name} {seconds(abs(each.change))}" for each in side)
+        for verb, sign in sides
+        if (side := [each for each in named if each.change * sign > 0])
+    ]
+    if len(terms) > NAMED:
+        shown.append(f"others {'+' if rest > 0 else '-'}{seconds(abs(rest))}")
+    return ", ".join(shown)
+
+
+def _thresholds(explained: Explanation) -> Iterator[str]:
+    falling = [each for each in explained.thresholds if each.value is not None]
+    chosen = explained.plan.layout.model_dump()
+    for each in falling:
+        yield from words(
+            "  ", f"{_error(each, each.value or 0)} ({each.deviations:.1f} deviations)"
+        )
+        yield from words("    ", _instead(each.layout, chosen, explained.plan.job.goal.within))
+    yield from words("  ", _standing(explained.thresholds))
+
+
+def _standing(thresholds: Sequence[Threshold]) -> str:
+    """What does not change the choice, with the factors or the share up to which that holds."""
+    ends: dict[str, list[float]] = {}
+    for each in thresholds:
+        if each.value is None:
+            ends.setdefault(each.error.parameter, []).append(each.farthest)
+    if not ends:
+        return ""
+    shown = [
+        " to ".join([f"{name} {min(found):.3g}", *(f"{end:.3g}" for end in sorted(found)[1:])])
+        for name, found in ends.items()
+    ]
+    return f"within 3 deviations these change nothing: {' · '.join(shown)}"
+
+
+def _error(threshold: Threshold, value: float) -> str:
+    """`network takes 1.27 times as long`."""
+    if threshold.error.overlap:
+        return f"{value:.0%} of overlapped traffic exposed"
+    return f"{threshold.error.parameter} takes {value:.3g} times as long"
+
+
+def _instead(layout: Mapping[str, int] | None, chosen: Mapping[str, int], within: float) -> str:
+    if layout is None:
+        return "then no layout satisfies the goal"
+    changed = " · ".join(
+        f"{name} {_word(name, chosen[name])} → {_word(name, value)}"
+        for name, value in layout.items()
+        if value != chosen[name]
+    )
+    return (
+        f"then {changed} is more than {within:.0%} better" if changed else "then it fails the goal"
+    )
+
+
+def _worse(share: float) -> str:
+    if abs(share) < 5e-5:
+        return "as good"
+    digits = 1 if abs(share) >= 5e-4 else 2
+    return f"{abs(share):.{digits}%} {'worse' if share > 0 else 'better'}"

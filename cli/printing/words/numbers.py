@@ -1,0 +1,45 @@
+"""Numbers as a person reads them: rounded, with their unit."""
+
+from __future__ import annotations
+
+from parc.compiler.plan import Estimate
+
+
+def mfu(estimate: Estimate) -> str:
+    """The predicted MFU and the whole percents between which four of five runs lie."""
+    low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
+    return f"{estimate.mfu:.1%} ({low}–{high})"
+
+
+def risk(chance: float) -> str:
+    """The chance to run out of memory in whole percent."""
+    if chance < 0.005:
+        return "< 1 %"
+    return f"{chance:.0%}".replace("%", " %") if chance < 0.995 else "> 99 %"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def duration(days: float) -> str:
+    if days >= 2:
+        return f"{days:,.0f} days" if days >= 20 else f"{days:.1f} days"
+    return f"{days * 24:.1f} hours" if days * 24 >= 1 else f"{days * 1440:.1f} minutes"
+
+
+def seconds(value: float) -> str:
+    """`118.6 s`, in milliseconds below one."""
+    return f"{value:.1f} s" if value >= 1 else f"{value * 1000:.{0 if value >= 0.01 else 2}f} ms"
+
+
+def number(value: float) -> str:
+    return f"{value:.1f}" if value >= 1 else f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+
+
+def short(number: float) -> str:
+    """A count with three digits and K, M, B or T."""
+    for size, suffix in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
+        if number >= size:
+            return f"{number / size:.3g}{suffix}"
+    return f"{number:.3g} "

@@ -1,0 +1,80 @@
+"""A job -> what is kept of one point: the numbers of each target's plan, and why others have none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from parc.dsl.diagnostics import Diagnostic
+
+from .. import codes
+from ..printing.plan_json import JsonObject, changed, rounded
+
+if TYPE_CHECKING:
+    from parc.compiler.plan import Plan
+    from parc.dsl.job import Job
+
+#: Quantities of an estimate that are kept.
+_QUANTITIES = {"days", "cost", "energy_joules", "mfu", "step_seconds", "tokens_per_second"}
+
+
+def solved(job: Job, targets: Sequence[str]) -> JsonObject:
+    """The plans of a job, the best first, and the targets without one; a fault of parc is such a reason.
+
+    `days` are of the whole training, energy in joules, memory in bytes of the fullest GPU; `seconds` is how
+    long solving took.
+    """
+    from ..api import plan_targets
+
+    began = time.monotonic()
+    try:
+        planned = plan_targets(job, targets)
+    except Exception as error:
+        from ..fault import told
+
+        return refused([told(error, ("sweep", job.path))], targets)
+    reasons = [
+        reason
+        for name in targets
+        for reason in _reason([found for of, found in planned.complaints if of == name], name)
+    ]
+    seconds = round(time.monotonic() - began, 3)
+    plans = [_numbers(plan) for plan in planned.plans]
+    return {"plans": plans, "refused": reasons, "seconds": seconds}
+
+
+def refused(complaints: Sequence[Diagnostic], targets: Iterable[str]) -> JsonObject:
+    """A point without a plan on any target, for the same reason."""
+    reasons = [reason for target in targets for reason in _reason(complaints, target)]
+    return {"plans": [], "refused": reasons, "seconds": 0.0}
+
+
+def killed(targets: Iterable[str], attempts: int) -> JsonObject:
+    """A point whose process was ended from outside at each attempt."""
+    message = f"the process that solved it was killed {attempts} times: the machine may lack memory"
+    return refused([Diagnostic(codes.POINT_KILLED, message)], targets)
+
+
+def _reason(complaints: Sequence[Diagnostic], target: str) -> list[JsonObject]:
+    """All complaints as one reason; none without."""
+    if not complaints:
+        return []
+    message = "; ".join(dict.fromkeys(each.message for each in complaints))
+    return [{"target": target, "code": complaints[0].code, "message": message}]
+
+
+def _numbers(plan: Plan) -> JsonObject:
+    estimate = plan.estimate
+    return rounded(
+        {
+            "target": plan.target,
+            "gpus": plan.layout.gpus,
+            "nodes": plan.layout.nodes,
+            **estimate.model_dump(include=_QUANTITIES),
+            "memory_bytes": estimate.memory_bytes,
+            "out_of_memory": estimate.out_of_memory,
+            "proof": plan.proof.status,
+            "layout": changed(plan.layout),
+        }
+    )

@@ -1,0 +1,52 @@
+"""A plan and a layout that somebody gives -> what differs, and which conditions of the goal it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..case import Case
+from ..plan import Plan
+from ..search.layout_text import quantity_text
+from ..search.planning import estimate
+from ..search.space import Space
+from ..search.sweep import satisfied, sweep
+from ..target import Target
+from ..variables import ORDER
+from .answers import quantity_of
+from .difference import Difference, difference
+
+
+@dataclass(frozen=True)
+class Against:
+    """A given layout beside the plan's. `breaks` says in words what keeps it from being chosen: limits of
+    memory, then conditions of the goal."""
+
+    difference: Difference
+    breaks: tuple[str, ...]
+
+
+def against(plan: Plan, target: Target, layout: Mapping[str, int]) -> Against:
+    """`layout` gives variables as `parc estimate` takes them. Raises JobError where that does."""
+    there = estimate(plan.job, target, layout)
+    case = Case(plan.job, target)
+    return Against(
+        difference=difference(plan.estimate, there, quantity_of(case)),
+        breaks=tuple(_broken(case, there.layout.model_dump())),
+    )
+
+
+def _broken(case: Case, layout: Mapping[str, int]) -> list[str]:
+    swept = sweep(Space(case, {name: layout[name] for name in ORDER}, wide=True))
+    needed, found = int(swept.prices.memory_kib[0]) * 1024, case.gpu.memory
+    lines = []
+    if needed > found:
+        lines.append(
+            f"{quantity_text('memory', needed)} does not fit into {quantity_text('memory', found)}"
+        )
+    for each in case.hard:
+        if not np.broadcast_to(satisfied(each, swept.values), swept.feasible.shape)[0]:
+            lines.append(f"`{each.kind} {each.text}`")
+    return lines

@@ -1,0 +1,82 @@
+"""A plan -> everything that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..case import Case
+from ..plan import Estimate, Plan
+from ..pricing.estimate import estimate_layout
+from ..search.questions import Question
+from ..search.sweep import Swept
+from ..target import Target
+from ..variables import ORDER
+from .answers import Best, ask, best_at, condition, loss, only, priced, quantity_of
+from .conditions import Binding, bindings
+from .difference import Difference, difference
+from .sensitivity import Threshold, thresholds
+from .what_if import Alternative, alternatives
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A plan, and why it is what it is.
+
+    `best` is the layout that is predicted best under the goal, `bare` the best one that fits into memory
+    under no condition at all, `margin` the share by which the chosen one is predicted worse than `best`.
+    `runners_up` are the plan's, then the best of its rival ways of splitting, each against the chosen layout:
+    both with layers placed evenly, as the search compares them.
+    """
+
+    plan: Plan
+    best: Best
+    bare: Best
+    margin: float
+    bindings: tuple[Binding, ...]
+    alternatives: tuple[Alternative, ...]
+    runners_up: tuple[Difference, ...]
+    thresholds: tuple[Threshold, ...]
+
+    @property
+    def quantity(self) -> str:
+        """The goal's first."""
+        goals = self.plan.job.goal.objectives
+        return goals[0].quantity if goals else "mfu"
+
+
+def explain(found: Plan, target: Target) -> Explanation:
+    """Asks of a plan what else there is: prices the space again, and solves again where that is too large."""
+    case = Case(found.job, target)
+    swept = priced(case)
+    best = best_at(swept, int(swept.by_objective[0]))
+    (bare,) = ask(swept, [Question("score", time=True)])
+    chosen = {name: getattr(found.layout, name) for name in ORDER}
+    return Explanation(
+        plan=found,
+        best=best,
+        bare=bare or best,
+        margin=_margin(swept, chosen, best),
+        bindings=tuple(bindings(swept, best)),
+        alternatives=tuple(alternatives(swept, chosen, best)),
+        runners_up=tuple(_runners_up(case, found)),
+        thresholds=tuple(thresholds(swept, chosen)),
+    )
+
+
+def _margin(swept: Swept, chosen: Mapping[str, int], best: Best) -> float:
+    exactly = tuple(condition(name, "==", value) for name, value in chosen.items())
+    return loss(best.score, only(swept, Question("score", exactly)).score)
+
+
+def _runners_up(case: Case, found: Plan) -> list[Difference]:
+    rivals = [each.layout for each in found.doubt.rivals] if found.doubt else []
+    layouts = dict.fromkeys([*(each.layout for each in found.runners_up), *rivals])
+    here = _even(case, found.layout.model_dump())
+    quantity = quantity_of(case)
+    others = [layout for layout in layouts if layout != found.layout]
+    return [difference(here, _even(case, each.model_dump()), quantity) for each in others]
+
+
+def _even(case: Case, layout: Mapping[str, int]) -> Estimate:
+    return estimate_layout(case, {name: layout[name] for name in ORDER})

@@ -1,0 +1,41 @@
+"""A job -> whether its program reads Transformers' TrainingArguments, and those that it is given."""
+
+from dataclasses import replace
+
+from ...reading.facts import Setting, text_of
+from .launched_job import LaunchedJob
+
+#: Options by which a command is known for one that reads TrainingArguments; so many of them must be there.
+TELLING = (
+    "--output_dir", "--per_device_train_batch_size", "--gradient_accumulation_steps",
+    "--num_train_epochs", "--learning_rate", "--logging_steps", "--save_steps",
+    "--save_strategy", "--eval_strategy", "--evaluation_strategy", "--load_best_model_at_end",
+)  # fmt: skip
+ENOUGH = 3
+
+
+def reads_training_arguments(launch: LaunchedJob) -> bool:
+    written = {setting.name for setting in launch.all("argument")}
+    return not launch.megatron and len(written.intersection(TELLING)) >= ENOUGH
+
+
+def compares_deepspeed(launch: LaunchedJob) -> bool:
+    """Whether the Trainer holds its arguments against a DeepSpeed config: `--deepspeed` names the file. As a
+    switch the option is that of a program which calls DeepSpeed itself."""
+    config = launch.option("--deepspeed")
+    return config is not None and bool(config.values) and reads_training_arguments(launch)
+
+
+def training_arguments(launch: LaunchedJob) -> list[Setting]:
+    """As options, in the order of the files; none where the program reads others. So are the keys of a YAML
+    that LLaMA-Factory or TRL reads."""
+    if launch.kind == "trainer-yaml":
+        return [replace(each, name=f"--{each.name}") for each in launch.all("yaml")]
+    return launch.all("argument") if reads_training_arguments(launch) else []
+
+
+def is_on(setting: Setting | None) -> bool:
+    """Whether a switch is given, and not with a value that turns it off."""
+    if setting is None:
+        return False
+    return not setting.values or (text_of(setting) or "").lower() in ("true", "1", "yes")

@@ -1,0 +1,111 @@
+"""`parc explain` as a user runs it: every part of its text, the same in JSON, and clear errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import JOB, Parc
+
+HEADINGS = (
+    "Why this layout",
+    "What binds",
+    "What if",
+    "Who loses, and by what",
+    "What would change the choice",
+)
+
+
+def test_text_has_every_part(run: Parc) -> None:
+    found = run("explain", "job.par", "--target", "megatron")
+    assert found.code == 0 and found.err == ""
+    lines = found.out.splitlines()
+    places = [lines.index(heading) for heading in HEADINGS]
+    assert places == sorted(places)
+    what_if = "\n".join(lines[places[2] : places[3]])
+    assert "chosen" in what_if and "worse" in what_if
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_lines_fit_and_use_the_terminal(
+    run: Parc, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = run("explain", "job.par", "--target", "megatron").out
+    widths = [len(line) for line in text[text.index("Why this layout") :].splitlines()]
+    assert columns - 20 < max(widths) <= columns
+
+
+def test_json_has_every_value_of_every_decision(run: Parc) -> None:
+    found = json.loads(run("explain", "job.par", "--target", "megatron", "--json").out)
+    assert found["target"] == "megatron" and found["quantity"] == "mfu"
+    values = {each["value"] for each in found["what_if"] if each["decision"] == "zero"}
+    assert values == {0, 1, 2, 3}
+    chosen = {each["decision"]: each["value"] for each in found["what_if"] if each["chosen"]}
+    assert chosen == {name: found["layout"][name] for name in chosen} and len(chosen) > 5
+    for loser in found["losers"]:
+        assert sum(term["change"] for term in loser["time"]) == pytest.approx(
+            loser["seconds"], rel=1e-3, abs=1e-6
+        )
+    assert {each["parameter"] for each in found["thresholds"]} >= {
+        "network",
+        "attention",
+        "overlap",
+    }
+
+
+def test_a_job_without_a_layout_has_nothing_to_explain(run: Parc) -> None:
+    found = run("explain", "impossible.par")
+    assert found.code == 1 and "PAR151" in found.err and found.out == ""
+
+
+def test_against_a_layout_shows_a_waterfall_that_adds_up(run: Parc) -> None:
+    found = run("explain", "job.par", "--target", "megatron", "--against", "tp=2,pp=2")
+    text = found.out[found.out.index("Against the given layout") :]
+    assert found.code == 0 and "tp 2 · pp 2" in text and "│█" in text
+    value = json.loads(
+        run("explain", "job.par", "--target", "megatron", "--against", "tp=2,pp=2", "--json").out
+    )
+    other = value["against"]
+    assert other["decisions"]["tp"] == [value["layout"]["tp"], 2]
+    for terms, whole in (("time", "seconds"), ("memory", "memory_bytes")):
+        changes = sum(term["change"] for term in other[terms])
+        assert changes == pytest.approx(other[whole], rel=1e-3, abs=1e-6)
+
+
+def test_against_its_own_script_nothing_differs(run: Parc) -> None:
+    assert run("compile", "job.par", "-o", "out").code == 0
+    for script in ("out/megatron/pretrain.sh", "out/torchtitan/launch.sh"):
+        assert "it is the chosen one" in run("explain", "job.par", "--against", script).out
+
+
+def test_against_a_layout_that_breaks_the_goal(run: Parc) -> None:
+    Path("tight.par").write_text(JOB.replace("maximize mfu", "maximize mfu; require tp == 1"))
+    found = run("explain", "tight.par", "--target", "megatron", "--against", "tp=2")
+    assert found.code == 0 and "breaks  `require tp == 1`" in found.out
+
+
+@pytest.mark.parametrize(
+    ("against", "code", "message"),
+    [
+        ("tp=3", "PAR101", "does not divide"),
+        ("tp=two", "PAR174", "--against: `tp=two` is not NAME=VALUE"),
+        ("pt=2", "PAR174", "unknown degree `pt`"),
+        ("gone.sh", "PAR002", "there is no file `gone.sh`"),
+    ],
+)
+def test_what_a_plan_cannot_be_explained_against(
+    run: Parc, against: str, code: str, message: str
+) -> None:
+    found = run("explain", "job.par", "--against", against)
+    assert found.code == 2 and f"[{code}]" in found.err and message in found.err
+
+
+def test_launch_files_of_a_target_without_a_plan(run: Parc) -> None:
+    assert run("compile", "job.par", "-o", "out").code == 0
+    found = run(
+        "explain", "job.par", "--target", "megatron", "--against", "out/torchtitan/launch.sh"
+    )
+    assert found.code == 2 and "[PAR170]" in found.err and "is of torchtitan" in found.err

@@ -1,0 +1,73 @@
+"""What a terminal shows fits 80 columns, uses 120, and breaks lines between words and never in a number."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from parc.printing.words.paragraphs import BELOW, columns, parts, words
+from tests.support.command_line import Parc
+
+NUMBER = re.compile(r"\d[\d,.]*")
+LAYOUT = "tp=2,pp=2"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "job.par"),
+        ("plan", "job.par", "--target", "megatron"),
+        ("estimate", "job.par", "--target", "megatron", "--layout", LAYOUT),
+        ("explain", "job.par", "--target", "megatron", "--against", LAYOUT),
+    ],
+    ids=" ".join,
+)
+def test_reports_fit_the_terminal(
+    run: Parc, command: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    found = run(*command)
+    assert found.code == 0
+    assert width - 25 < max(map(len, found.out.splitlines())) <= width
+
+
+def test_a_wider_terminal_shows_the_same_words(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+    for width in ("80", "120"):
+        monkeypatch.setenv("COLUMNS", width)
+        text = run("estimate", "job.par", "--target", "megatron", "--layout", LAYOUT).out
+        shown.append(text.split())
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(("given", "taken"), [("20", 80), ("80", 80), ("97", 97), ("400", 120)])
+def test_text_is_80_to_120_columns_wide(
+    given: str, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", given)
+    assert columns() == taken
+
+
+def test_numbers_stay_whole_and_with_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = "tp 8 → 4 · cp 1 → 2 · memory 71.8 of 72.8 GiB, 1,024 sequences × 8,192 tokens. " * 5
+    lines = words(BELOW, text.strip())
+    assert len(lines) > 4 and all(len(line) <= 80 for line in lines)
+    assert [number for line in lines for number in NUMBER.findall(line)] == NUMBER.findall(text)
+    assert not any(re.search(r"(→|×)$|^ *(·|→|×)", line) for line in lines)
+
+
+def test_a_part_longer_than_the_terminal_stays_whole() -> None:
+    long = "x" * 200
+    assert parts("  head  ", ["a", long, "b"]) == ["  head  a ·", f"        {long} ·", "        b"]
+
+
+def test_a_plan_says_what_is_next_and_why_it_was_chosen(run: Parc) -> None:
+    lines = run("plan", "job.par", "--target", "megatron").out.splitlines()
+    labels = [line[2:10].strip() for line in lines if line.startswith("  ") and line[2] != " "]
+    wanted = ["memory", "step", "band", "choice", "next", "doubt", "proof"]
+    assert [label for label in labels if label in wanted] == wanted
+    (following,) = (line for line in lines if line.startswith("  next"))
+    assert re.search(r"% worse in mfu: .* → ", following)
