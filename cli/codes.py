@@ -1,6 +1,7 @@
-"""The codes of complaints about commands and their output: PAR080 to PAR099, and PAR168 to PAR188. A code is
-never reused."""
+"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, and PAR168 to PAR188. A
+code is never reused."""
 
+NO_EXTRA = "PAR061"
 UNWRITABLE = "PAR090"
 FOREIGN = "PAR091"
 NO_TARGET = "PAR092"
@@ -34,6 +35,7 @@ NO_PRICE = "PAR179"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
+    NO_EXTRA: ("no-extra", "a package that an optional part of parc needs is not installed"),
     UNWRITABLE: ("output-unwritable", "the output folder cannot be written"),
     FOREIGN: (
         "output-foreign",

@@ -46,7 +46,6 @@ POWER_LIMIT = "PAR056"
 UNWRITABLE_TEXT = "PAR058"
 UNWRITABLE_NAME = "PAR059"
 UNFORMATTED = "PAR060"
-NO_JOB_FILES = "PAR061"
 FORMATTING_CHANGES = "PAR062"
 
 #: Code -> (short name, title), for `parc rules` and docs/language.md.
@@ -97,7 +96,6 @@ CODES: dict[str, tuple[str, str]] = {
     UNWRITABLE_TEXT: ("text-unwritable", "a text has a character that no emitted file can hold"),
     UNWRITABLE_NAME: ("name-unwritable", "the name of the job's file is no UTF-8 text"),
     UNFORMATTED: ("unformatted", "a job file is not in the form that `parc fmt` gives it"),
-    NO_JOB_FILES: ("no-job-files", "a folder to format holds no job files"),
     FORMATTING_CHANGES: (
         "formatting-changes",
         "a formatted file would say something else: it is left",

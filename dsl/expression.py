@@ -27,6 +27,20 @@ QUANTITIES = {
     "days": "s", "cost": "$", "energy": "J", "bubble": "1", "risk": "1",
 }  # fmt: skip
 
+#: What each of them measures, in words.
+MEANINGS = {
+    "memory": "bytes on the fullest rank; a percentage is of the GPU's memory",
+    "mfu": "share of peak that model FLOP reach",
+    "hfu": "as mfu, with recomputed FLOP",
+    "step_time": "time of one optimizer step",
+    "tokens_per_second": "tokens trained per second by all GPUs",
+    "days": "time to train `tokens` or `steps`; a time, such as `30 d`",
+    "cost": "price of all GPUs for that time",
+    "energy": "of all GPUs and what surrounds them, for that time",
+    "bubble": "share of the step that pipeline stages wait",
+    "risk": "probability to run out of memory",
+}
+
 #: Words for the values of a variable, in the order in which goals compare them. Layouts hold their numbers: a
 #: new word takes the next one.
 VALUES: dict[str, dict[str, int]] = {

@@ -61,7 +61,7 @@ def _files(paths: Iterable[str], complaints: list[Diagnostic]) -> Iterator[str]:
         found = list(_below(path)) if os.path.isdir(path) else [path]
         if not found:
             message = f"the folder `{path}` holds no {SUFFIX} file"
-            complaints.append(Diagnostic(codes.NO_JOB_FILES, message, help="name the job files"))
+            complaints.append(Diagnostic(codes.UNREADABLE, message, help="name the job files"))
         for file in found:
             if (place := os.path.realpath(file)) not in seen or file == STANDARD_INPUT:
                 seen.add(place)

@@ -12,7 +12,7 @@ from docs.tables import markdown
 from parc.compiler.variables import DECISIONS, DERIVATIONS
 from parc.dsl.codes import CODES
 from parc.dsl.evaluation.evaluate import plain
-from parc.dsl.expression import QUANTITIES, VALUES, VARIABLES
+from parc.dsl.expression import MEANINGS, QUANTITIES, VALUES, VARIABLES
 from parc.dsl.schema import CLASSES, SettingType, setting_types
 from parc.dsl.units import dimension, in_words
 
@@ -105,20 +105,6 @@ def _duration(seconds: float) -> str:
     return f"{plain(round(seconds / size, 6))} {unit}"
 
 
-_MEANINGS = {
-    "memory": "bytes on the fullest rank; a percentage is of the GPU's memory",
-    "mfu": "share of peak that model FLOP reach",
-    "hfu": "as mfu, with recomputed FLOP",
-    "step_time": "time of one optimizer step",
-    "tokens_per_second": "tokens trained per second by all GPUs",
-    "days": "time to train `tokens` or `steps`; a time, such as `30 d`",
-    "cost": "price of all GPUs for that time",
-    "energy": "of all GPUs and what surrounds them, for that time",
-    "bubble": "share of the step that pipeline stages wait",
-    "risk": "probability to run out of memory",
-}
-
-
 def _variables() -> str:
     variables = {each.name: each.doc for each in (*DECISIONS, *DERIVATIONS)}
     rows = []
@@ -130,7 +116,7 @@ def _variables() -> str:
 
 def _quantities() -> str:
     rows = [
-        (f"`{name}`", in_words(dimension(spelled)), _MEANINGS[name])
+        (f"`{name}`", in_words(dimension(spelled)), MEANINGS[name])
         for name, spelled in QUANTITIES.items()
     ]
     return markdown(("quantity", "value", "meaning"), rows)

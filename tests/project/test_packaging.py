@@ -24,6 +24,7 @@ ALLOWED = {
     "calibrate": {"dsl", "compiler", "backends", "calibrate"},
     "templates": {"templates"},
     "lint": {"dsl", "compiler", "reading", "backends", "lint"},
+    "lsp": {"dsl", "compiler", "backends", "lsp"},
     "smoke": {"dsl", "compiler", "backends", "smoke"},
 }
 #: What a backend may know of the compiler: its data, not how it searches.
@@ -36,7 +37,7 @@ def python_files() -> list[Path]:
 
 def test_every_room_with_code_is_packaged() -> None:
     rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert rooms == {*ROOMS.values(), "tests", "benchmarks", "docs"}
+    assert rooms == {*ROOMS.values(), "tests", "benchmarks", "docs", "editors"}
     assert {path.parent for path in python_files()} == {
         path.parent for path in python_files() if path.name == "__init__.py"
     } | {ROOT / "smoke" / "on_cpu"}

@@ -1,5 +1,7 @@
-"""Runs mypy over parc as it is installed, the tests, the benchmarks and what builds the docs: a tree of links
-laid out by pyproject.toml's package-dir."""
+"""Runs mypy over parc as it is installed, the tests, the benchmarks and what builds docs and grammars.
+
+It sees a tree of links, laid out by pyproject.toml's package-dir.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def links() -> Iterator[tuple[str, Path]]:
     for package, folder in settings["package-dir"].items():
         for source in [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).glob("py.typed")]:
             yield f"{package.replace('.', '/')}/{source.relative_to(ROOT / folder)}", source
-    for folder in ("tests", "benchmarks", "docs"):
+    for folder in ("tests", "benchmarks", "docs", "editors"):
         for source in (ROOT / folder).rglob("*.py"):
             if not source.is_relative_to(GOLDEN):
                 yield str(source.relative_to(ROOT)), source

@@ -1,0 +1,32 @@
+"""serve an editor over standard input and output, in the Language Server Protocol"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from parc.dsl.diagnostics import Diagnostic, JobError
+
+from .. import codes
+
+NAME = "lsp"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--stdio", action="store_true", help="what is done anyway; some editors pass it"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    import parc
+
+    try:
+        from parc.lsp.server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("pygls", "lsprotocol"):
+            raise
+        help = "install parc with its extra `lsp`, as in pip install './parc[lsp]'"
+        missing = Diagnostic(codes.NO_EXTRA, f"`parc lsp` needs `{error.name}`", help=help)
+        raise JobError([missing]) from None
+    serve(parc.__version__)
+    return 0

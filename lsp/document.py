@@ -1,0 +1,82 @@
+"""The text of a job file, as an editor holds it -> its complaints, its syntax tree and its names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from pydantic import BaseModel
+
+from ..backends import BACKENDS, LAUNCHERS
+from ..dsl.check import loads
+from ..dsl.diagnostics import Diagnostic, JobError, Source
+from ..dsl.evaluation.imports import Loader
+from ..dsl.evaluation.scope import Scope
+from ..dsl.report import Report
+from ..dsl.schema import CLASSES, SettingType, setting_types
+from ..dsl.syntax.tree import File
+
+#: Texts and comments, whose braces are none, and braces.
+_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"?|#[^\n]*|[{}]')
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text that may not be saved yet; `path` is where its imports are looked for."""
+
+    path: str
+    text: str
+
+    def complaints(self) -> list[Diagnostic]:
+        """What `parc check` says of the text; nothing is solved."""
+        try:
+            job = loads(self.text, self.path, targets=target_options())
+        except JobError as error:
+            return list(error.diagnostics)
+        targets = [BACKENDS[spec.name].target for spec in job.targets]
+        return [found for target in targets for found in target.refuses(job)]
+
+    @cached_property
+    def _read(self) -> tuple[File, Scope]:
+        source = Source(self.path, self.text + "\n" + "}" * len(open_braces(self.text)))
+        return Loader(Report()).scope(source, self.text.encode(errors="replace"), self.path)
+
+    @property
+    def file(self) -> File:
+        """The statements that could be read, with a block that is still being typed."""
+        return self._read[0]
+
+    @property
+    def scope(self) -> Scope:
+        """The names of the file and of its imports."""
+        return self._read[1]
+
+
+def open_braces(text: str) -> list[int]:
+    """Where the braces are that a text opens and does not close, outermost first."""
+    opened: list[int] = []
+    for match in _TOKEN.finditer(text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif match[0] == "}" and opened:
+            opened.pop()
+    return opened
+
+
+@cache
+def target_options() -> Mapping[str, type[BaseModel]]:
+    """The class of the settings of each `target NAME`."""
+    return {name: backend.target.options for name, backend in BACKENDS.items()}
+
+
+def settings_of(kind: str, name: str | None) -> dict[str, SettingType]:
+    """The settings that a block may hold; none for one that is unknown."""
+    of = target_options().get(name or "") if kind == "target" else CLASSES.get(kind)
+    return setting_types(of) if of else {}
+
+
+def named_kinds(kind: str) -> tuple[str, ...]:
+    """The names that a block of a kind must choose from; none where the name is free."""
+    return {"target": tuple(BACKENDS), "launch": tuple(LAUNCHERS)}.get(kind, ())

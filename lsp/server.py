@@ -1,0 +1,257 @@
+"""The Language Server Protocol: an editor's requests -> the other modules' answers in its terms."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from lsprotocol import types
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from ..dsl.diagnostics import Diagnostic, Severity, Span
+from ..dsl.syntax.tree import Block, Let
+from .completions import completions
+from .document import Document
+from .edits import Replacement, cures, format_edits, references, rename_edits
+from .meanings import definition, meaning
+from .places import Place, place_at
+from .positions import offset_of, position_of
+
+_SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "info": types.DiagnosticSeverity.Information,
+}
+_ITEM_KINDS = {
+    "block": types.CompletionItemKind.Keyword,
+    "setting": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.EnumMember,
+    "name": types.CompletionItemKind.Variable,
+    "library": types.CompletionItemKind.Module,
+}
+
+
+class _AtPosition(Protocol):
+    """A request about a character of a document."""
+
+    @property
+    def text_document(self) -> types.TextDocumentIdentifier: ...
+
+    @property
+    def position(self) -> types.Position: ...
+
+
+def serve(version: str) -> None:
+    """Answers over standard input and output until the editor goes."""
+    with (
+        os.fdopen(os.dup(sys.stdin.fileno()), "rb") as requests,
+        os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers,
+    ):
+        server_of(version).start_io(requests, answers)
+
+
+def server_of(version: str) -> LanguageServer:
+    """A server that knows every request below."""
+    server = LanguageServer("parc", version)
+    for request, answer in _ANSWERS.items():
+        server.feature(request)(answer)
+    options = types.CompletionOptions(trigger_characters=[".", "="])
+    server.feature(types.TEXT_DOCUMENT_COMPLETION, options)(complete)
+    kinds = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(code_actions)
+    server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))(rename)
+    return server
+
+
+def opened(server: LanguageServer, params: types.DidOpenTextDocumentParams) -> None:
+    _publish(server, params.text_document.uri)
+
+
+def changed(server: LanguageServer, params: types.DidChangeTextDocumentParams) -> None:
+    _publish(server, params.text_document.uri)
+
+
+def closed(server: LanguageServer, params: types.DidCloseTextDocumentParams) -> None:
+    nothing = types.PublishDiagnosticsParams(params.text_document.uri, [])
+    server.text_document_publish_diagnostics(nothing)
+
+
+def _publish(server: LanguageServer, uri: str) -> None:
+    document = _document(server, uri)
+    found = [_diagnostic(document, each) for each in document.complaints()]
+    version = server.workspace.get_text_document(uri).version
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+
+def hover(server: LanguageServer, params: types.HoverParams) -> types.Hover | None:
+    document, place = _place(server, params)
+    text = meaning(document, place) if place else None
+    if place is None or text is None:
+        return None
+    content = types.MarkupContent(types.MarkupKind.Markdown, text)
+    return types.Hover(content, _range(document.text, place.span.start, place.span.end))
+
+
+def complete(server: LanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
+    document, offset = _offset(server, params)
+    return [
+        types.CompletionItem(
+            label=offer.word,
+            kind=_ITEM_KINDS[offer.kind],
+            detail=offer.note or None,
+            documentation=(
+                types.MarkupContent(types.MarkupKind.Markdown, offer.text) if offer.text else None
+            ),
+        )
+        for offer in completions(document, offset)
+    ]
+
+
+def define(server: LanguageServer, params: types.DefinitionParams) -> types.Location | None:
+    document, place = _place(server, params)
+    found = definition(document, place) if place else None
+    return _location(document, found) if found else None
+
+
+def refer(server: LanguageServer, params: types.ReferenceParams) -> list[types.Location]:
+    document, place = _place(server, params)
+    return [_location(document, span) for span in references(document, place)] if place else []
+
+
+def rename(server: LanguageServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    document, place = _place(server, params)
+    edits = rename_edits(document, place, params.new_name) if place else []
+    uri = params.text_document.uri
+    return _change(document, uri, edits) if edits else None
+
+
+def can_rename(server: LanguageServer, params: types.PrepareRenameParams) -> types.Range | None:
+    document, place = _place(server, params)
+    if place is None or not references(document, place):
+        return None
+    return _range(document.text, place.span.start, place.span.end)
+
+
+def format(server: LanguageServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+    document = _document(server, params.text_document.uri)
+    return _edits(document, format_edits(document))
+
+
+def symbols(
+    server: LanguageServer, params: types.DocumentSymbolParams
+) -> list[types.DocumentSymbol]:
+    document = _document(server, params.text_document.uri)
+    found = []
+    for statement in document.file.statements:
+        if isinstance(statement, Block):
+            kind, name = types.SymbolKind.Class, " ".join(statement.head.text.split())
+            found.append(_symbol(document, name, kind, statement.span, statement.head))
+        elif isinstance(statement, Let):
+            name, kind = statement.name.name, types.SymbolKind.Constant
+            found.append(_symbol(document, name, kind, statement.span, statement.name.span))
+    return found
+
+
+def code_actions(server: LanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """The cures of the complaints that touch the range."""
+    uri = params.text_document.uri
+    document = _document(server, uri)
+    start, end = (
+        _offset_at(document.text, each) for each in (params.range.start, params.range.end)
+    )
+    return [
+        types.CodeAction(
+            title=complaint.help or "mend it",
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[_diagnostic(document, complaint)],
+            edit=_change(document, uri, edits),
+        )
+        for complaint in document.complaints()
+        if (span := complaint.span) and span.start <= end and span.end >= start
+        if (edits := cures(complaint, document.path))
+    ]
+
+
+#: Requests without options of their own, and what answers them.
+_ANSWERS: dict[str, Callable[..., Any]] = {
+    types.TEXT_DOCUMENT_DID_OPEN: opened,
+    types.TEXT_DOCUMENT_DID_CHANGE: changed,
+    types.TEXT_DOCUMENT_DID_CLOSE: closed,
+    types.TEXT_DOCUMENT_HOVER: hover,
+    types.TEXT_DOCUMENT_DEFINITION: define,
+    types.TEXT_DOCUMENT_REFERENCES: refer,
+    types.TEXT_DOCUMENT_PREPARE_RENAME: can_rename,
+    types.TEXT_DOCUMENT_FORMATTING: format,
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: symbols,
+}
+
+
+def _document(server: LanguageServer, uri: str) -> Document:
+    text = server.workspace.get_text_document(uri).source
+    return Document(uris.to_fs_path(uri) or "job.par", text)
+
+
+def _offset(server: LanguageServer, params: _AtPosition) -> tuple[Document, int]:
+    document = _document(server, params.text_document.uri)
+    return document, _offset_at(document.text, params.position)
+
+
+def _place(server: LanguageServer, params: _AtPosition) -> tuple[Document, Place | None]:
+    document, offset = _offset(server, params)
+    return document, place_at(document.file, offset)
+
+
+def _offset_at(text: str, position: types.Position) -> int:
+    return offset_of(text, position.line, position.character)
+
+
+def _range(text: str, start: int, end: int) -> types.Range:
+    return types.Range(*(types.Position(*position_of(text, each)) for each in (start, end)))
+
+
+def _location(document: Document, span: Span) -> types.Location:
+    own = span.source.name == document.path
+    text = document.text if own else span.source.text
+    uri = uris.from_fs_path(os.path.abspath(span.source.name)) or ""
+    return types.Location(uri, _range(text, span.start, span.end))
+
+
+def _edits(document: Document, edits: Iterable[Replacement]) -> list[types.TextEdit]:
+    return [
+        types.TextEdit(_range(document.text, edit.start, edit.end), edit.text) for edit in edits
+    ]
+
+
+def _change(document: Document, uri: str, edits: Iterable[Replacement]) -> types.WorkspaceEdit:
+    return types.WorkspaceEdit({uri: _edits(document, edits)})
+
+
+def _symbol(
+    document: Document, name: str, kind: types.SymbolKind, whole: Span, head: Span
+) -> types.DocumentSymbol:
+    around, inside = (_range(document.text, span.start, span.end) for span in (whole, head))
+    return types.DocumentSymbol(name, kind, around, inside)
+
+
+def _diagnostic(document: Document, complaint: Diagnostic) -> types.Diagnostic:
+    """One of another file is shown at the start of this one, with its place in words."""
+    span, message = complaint.span, complaint.message
+    if span and span.source.name != document.path:
+        message, span = f"{span}: {message}", None
+    start, end = (span.start, max(span.end, span.start + 1)) if span else (0, 0)
+    notes = [
+        types.DiagnosticRelatedInformation(_location(document, note.span), note.message)
+        for note in complaint.notes
+        if note.span
+    ]
+    return types.Diagnostic(
+        _range(document.text, start, end),
+        message if complaint.help is None else f"{message}\nhelp: {complaint.help}",
+        severity=_SEVERITIES[complaint.severity],
+        code=complaint.code,
+        source="parc",
+        related_information=notes or None,
+    )

@@ -1,0 +1,91 @@
+"""What the server answers with, without a server: complaints in time, cures as edits, places in UTF-16."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parc.__main__ import OBJECTS, main
+from parc.dsl.diagnostics import Diagnostic, Source, Span, replaced
+from parc.lsp.completions import completions
+from parc.lsp.document import Document
+from parc.lsp.edits import Replacement, cures, format_edits
+from parc.lsp.meanings import definition, meaning
+from parc.lsp.places import place_at
+from parc.lsp.positions import offset_of, position_of
+from tests.support.paths import ROOT
+
+QUICK = settings(derandomize=True, deadline=None, max_examples=100)
+EXAMPLE = (ROOT / "examples" / "llama3_70b.par").read_text()
+
+
+@given(st.text(alphabet="a\n\r\U0001f680\u00e9", max_size=30))
+@QUICK
+def test_places_and_characters_agree(text: str) -> None:
+    for offset in range(len(text) + 1):
+        line, column = position_of(text, offset)
+        assert offset_of(text, line, column) == offset
+        before = text[:offset].split("\n")[-1]
+        assert column == len(before.encode("utf-16-le")) // 2
+
+
+def test_a_job_of_300_lines_is_judged_within_50_milliseconds() -> None:
+    text = EXAMPLE + "".join(f"let constant_{n} = {n} * pods + {n}\n" for n in range(270))
+    assert text.count("\n") >= 300
+    seconds = []
+    before = gc.get_threshold()
+    gc.set_threshold(OBJECTS)
+    try:
+        for typed in range(21):
+            began = time.process_time()
+            assert Document("/job.par", f"{text}let typed = {typed}\n").complaints() == []
+            seconds.append(time.process_time() - began)
+    finally:
+        gc.set_threshold(*before)
+    assert statistics.median(seconds) < 0.05
+
+
+@pytest.mark.parametrize("cut", range(0, len(EXAMPLE), 37))
+def test_every_beginning_of_a_job_has_an_answer(cut: int) -> None:
+    document = Document("/job.par", EXAMPLE[:cut])
+    place = place_at(document.file, cut)
+    if place:
+        assert document.text[place.span.start : place.span.end].strip('"') == place.word
+        assert meaning(document, place) != ""
+        found = definition(document, place)
+        assert found is None or found.start <= found.end
+    assert all(offer.word for offer in completions(document, cut))
+    assert all(each.end <= cut for each in format_edits(document))
+
+
+def test_a_cure_is_a_set_of_edits_of_its_own_file() -> None:
+    document = Document("/job.par", "let a = b\n")
+    here, there = (Span(Source(name, document.text), 8, 9) for name in ("/job.par", "/other.par"))
+    complaint = Diagnostic("PAR011", "unknown name `b`", here)
+    assert cures(complaint, document.path) == []
+    for span, wanted in ((here, [Replacement(8, 9, "1")]), (there, [])):
+        assert cures(replace(complaint, fix=replaced(span, "1")), document.path) == wanted
+
+
+def test_the_server_ends_with_its_editor() -> None:
+    command = [sys.executable, "-m", "parc", "lsp"]
+    ran = subprocess.run(command, input=b"", capture_output=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (0, b"") and b"PAR086" not in ran.stderr
+
+
+def test_without_its_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "parc.lsp.server", raising=False)
+    monkeypatch.setitem(sys.modules, "lsprotocol", None)
+    assert main(["lsp"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error[PAR061]: `parc lsp` needs `lsprotocol`\n") and "[lsp]" in said

@@ -1,0 +1,254 @@
+"""`parc lsp`, asked by a client over standard input and output, as an editor asks it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_lsp
+from lsprotocol import types
+from pytest_lsp import ClientServerConfig, LanguageClient
+
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+JOB = """let pods = 2
+
+cluster pod from std.dgx_h100 { nodes = pods * 4 }
+model m from std.llama3_8b {}
+gpu lean from h100_sxm { memory = 70 GiB }
+train {
+  seq_len = 8192; global_batch = 64
+  steps = 1000
+  precision = fp8
+}
+goal { maximize mfu; require tp <= pods }
+target megatron {}
+"""
+URI = "file:///jobs/job.par"
+COMMAND = [sys.executable, "-m", "parc", "lsp", "--stdio"]
+
+
+@pytest_lsp.fixture(config=ClientServerConfig(COMMAND), scope="module")  # type: ignore[untyped-decorator]
+async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
+    """A client of a running server."""
+    await lsp_client.initialize_session(
+        types.InitializeParams(capabilities=types.ClientCapabilities())
+    )
+    yield
+    await lsp_client.shutdown_session()
+
+
+async def show(client: LanguageClient, text: str, uri: str = URI) -> list[types.Diagnostic]:
+    """Opens a text; what the server says of it."""
+    item = types.TextDocumentItem(uri, "par", 1, text)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    return list(client.diagnostics[uri])
+
+
+def at(text: str, word: str, after: int = 0) -> types.Position:
+    """Right behind the first letter of the first `word` behind a number of characters."""
+    start = text.index(word, after) + 1
+    line = text.count("\n", 0, start)
+    return types.Position(line, start - text.rfind("\n", 0, start) - 1)
+
+
+def written(text: str, area: types.Range) -> str:
+    lines = text.split("\n")
+    assert area.start.line == area.end.line
+    return lines[area.start.line][area.start.character : area.end.character]
+
+
+DOCUMENT = types.TextDocumentIdentifier(URI)
+
+
+async def test_complaints_come_as_a_job_is_typed(client: LanguageClient) -> None:
+    assert await show(client, JOB) == []
+    broken = JOB.replace("seq_len", "seq_lenn")
+    change = types.TextDocumentContentChangeWholeDocument(broken)
+    client.text_document_did_change(
+        types.DidChangeTextDocumentParams(types.VersionedTextDocumentIdentifier(2, URI), [change])
+    )
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    unknown, lacking = sorted(
+        client.diagnostics[URI], key=lambda found: found.message, reverse=True
+    )
+    assert (unknown.code, unknown.severity) == ("PAR011", types.DiagnosticSeverity.Error)
+    assert unknown.message == "unknown setting `seq_lenn` of `train`\nhelp: did you mean `seq_len`?"
+    assert written(broken, unknown.range).startswith("seq_lenn = 8192")
+    assert lacking.message.startswith("`train` lacks `seq_len`")
+
+
+async def test_syntax_errors_and_notes_have_their_places(client: LanguageClient) -> None:
+    text = JOB + "train { steps = 3 }\nlet broken = \n"
+    found = {each.code: each for each in await show(client, text)}
+    assert found["PAR001"].range.start.line == JOB.count("\n") + 1
+    notes = found["PAR015"].related_information or []
+    assert [note.location.range.start.line for note in notes] == [5]
+
+
+@pytest.mark.parametrize(
+    ("word", "wanted"),
+    [
+        ("seq_len", "tokens in a sequence"),
+        ("pods * 4", "= 2"),
+        ("std.dgx_h100", "gpus_per_node"),
+        ("std.llama3_8b", "layers"),
+        ("h100_sxm {", "memory_bandwidth"),
+        ("mfu", "share of peak that model FLOP reach"),
+        ("tp <=", "tp"),
+        ("precision", "`bf16`, `fp16`, `fp8`"),
+    ],
+)
+async def test_hover_says_what_a_word_means(client: LanguageClient, word: str, wanted: str) -> None:
+    await show(client, JOB)
+    found = await client.text_document_hover_async(types.HoverParams(DOCUMENT, at(JOB, word)))
+    assert found and isinstance(found.contents, types.MarkupContent)
+    assert wanted in found.contents.value
+    assert found.range and written(JOB, found.range) in word
+
+
+async def test_hover_says_nothing_of_blank_places(client: LanguageClient) -> None:
+    await show(client, JOB)
+    place = types.HoverParams(DOCUMENT, types.Position(1, 0))
+    assert await client.text_document_hover_async(place) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "unwanted"),
+    [
+        ("tr", {"train", "model", "let"}, {"seq_len", "tp"}),
+        ("train { ", {"seq_len", "global_batch"}, {"layers", "train"}),
+        ("train { precision = ", {"bf16", "nvfp4"}, {"seq_len"}),
+        ("train {\n  compile =", {"true", "false"}, {"bf16"}),
+        ("model m from std.", {"std.llama3_8b"}, {"std.dgx_h100", "std.h100_sxm"}),
+        ("cluster c { gpu = ", {"std.h100_sxm"}, {"std.dgx_h100"}),
+        ("let few = 3\ntrain { steps = f", {"few"}, {"std.h100_sxm"}),
+        ("target ", {"megatron", "deepspeed", "torchtitan"}, {"slurm", "model"}),
+        ("target megatron { ", {"data", "tokenizer"}, {"seq_len"}),
+        ("goal {\n  ", {"maximize", "require"}, {"tp"}),
+        ("goal {\n  require ", {"tp", "memory", "ceil"}, {"maximize"}),
+        ("goal { require recompute == ", {"selective", "full"}, {"optimizer"}),
+        ("# a comment ", set(), {"train"}),
+        ('target megatron { data = "', set(), {"data"}),
+    ],
+)
+async def test_completion_offers_what_may_stand_there(
+    client: LanguageClient, before: str, wanted: set[str], unwanted: set[str]
+) -> None:
+    await show(client, before)
+    lines = before.split("\n")
+    end = types.Position(len(lines) - 1, len(lines[-1]))
+    found = await client.text_document_completion_async(types.CompletionParams(DOCUMENT, end))
+    assert isinstance(found, list)
+    offered = {each.label for each in found}
+    assert wanted <= offered and not unwanted & offered
+
+
+async def test_definitions_are_found_here_in_imports_and_in_the_library(
+    client: LanguageClient, tmp_path: Path
+) -> None:
+    (tmp_path / "parts.par").write_text("\nlet shared = 3\nmodel base from std.llama3_8b {}\n")
+    text = (
+        'import "parts.par"\nmodel mine from base {}\nlet more = shared\ngpu g from std.h200 {}\n'
+    )
+    path = tmp_path / "job.par"
+    await show(client, text, path.as_uri())
+    found = []
+    for word in ("parts.par", "base {", "shared", "std.h200"):
+        place = types.DefinitionParams(types.TextDocumentIdentifier(path.as_uri()), at(text, word))
+        location = await client.text_document_definition_async(place)
+        assert isinstance(location, types.Location)
+        found.append((Path(location.uri).name, location.range.start.line))
+    gpus = (ROOT / "dsl" / "std" / "gpus.par").read_text()
+    line = gpus[: gpus.index("\ngpu h200 ") + 1].count("\n")
+    assert found == [("parts.par", 0), ("parts.par", 2), ("parts.par", 1), ("gpus.par", line)]
+
+
+async def test_a_constant_is_renamed_wherever_it_stands(client: LanguageClient) -> None:
+    await show(client, JOB)
+    place = at(JOB, "pods * 4")
+    area = await client.text_document_prepare_rename_async(
+        types.PrepareRenameParams(DOCUMENT, place)
+    )
+    assert isinstance(area, types.Range) and written(JOB, area) == "pods"
+    edit = await client.text_document_rename_async(types.RenameParams(DOCUMENT, place, "racks"))
+    assert edit and edit.changes
+    assert [written(JOB, each.range) for each in edit.changes[URI]] == ["pods"] * 3
+    for wrong in ("tp", "two words", "3d"):
+        params = types.RenameParams(DOCUMENT, place, wrong)
+        assert await client.text_document_rename_async(params) is None
+
+
+async def test_formatting_gives_the_canonical_form(client: LanguageClient) -> None:
+    await show(client, "let  a=1\n")
+    options = types.FormattingOptions(tab_size=8, insert_spaces=True)
+    params = types.DocumentFormattingParams(DOCUMENT, options)
+    edits = await client.text_document_formatting_async(params)
+    assert edits and [each.new_text for each in edits] == ["let a = 1\n"]
+    for text in ("let a = 1\n", "let a = \n"):
+        await show(client, text)
+        assert not await client.text_document_formatting_async(params)
+
+
+async def test_blocks_and_constants_are_symbols(client: LanguageClient) -> None:
+    await show(client, JOB)
+    found = await client.text_document_document_symbol_async(types.DocumentSymbolParams(DOCUMENT))
+    assert found and [each.name for each in found] == [
+        "pods",
+        "cluster pod from std.dgx_h100",
+        "model m from std.llama3_8b",
+        "gpu lean from h100_sxm",
+        "train",
+        "goal",
+        "target megatron",
+    ]
+
+
+async def test_places_count_utf_16_units(client: LanguageClient) -> None:
+    text = 'let a = "\U0001f680"; wrong = 3\n'
+    (found,) = [each for each in await show(client, text) if "wrong" in each.message]
+    assert (found.range.start.character, found.range.end.character) == (14, 23)
+
+
+async def test_a_cure_is_an_action_that_mends_the_text(client: LanguageClient) -> None:
+    text = JOB.replace("seq_len", "seq_lenn")
+    found = await show(client, text)
+    (wrong,) = [each for each in found if "seq_lenn" in each.message]
+    params = types.CodeActionParams(DOCUMENT, wrong.range, types.CodeActionContext([wrong]))
+    (action,) = await client.text_document_code_action_async(params) or ()
+    assert isinstance(action, types.CodeAction) and action.edit and action.edit.changes
+    assert action.title == "did you mean `seq_len`?" and action.kind == "quickfix"
+    lines = text.split("\n")
+    for edit in action.edit.changes[URI]:
+        area = edit.range
+        line = lines[area.start.line]
+        lines[area.start.line] = (
+            line[: area.start.character] + edit.new_text + line[area.end.character :]
+        )
+    assert await show(client, "\n".join(lines)) == []
+
+
+async def test_a_complaint_without_a_cure_has_no_action(client: LanguageClient) -> None:
+    (found,) = await show(client, JOB + "let a = b\n")
+    context = types.CodeActionContext([found])
+    params = types.CodeActionParams(DOCUMENT, found.range, context)
+    actions = await client.text_document_code_action_async(params)
+    assert not actions
+
+
+async def test_changes_of_a_part_add_up(client: LanguageClient) -> None:
+    """Each change is judged, with those before it; how fast is in test_document.py."""
+    await show(client, JOB)
+    for version in range(2, 8):
+        change = types.TextDocumentContentChangePartial(
+            types.Range(types.Position(0, 0), types.Position(0, 0)), "#"
+        )
+        document = types.VersionedTextDocumentIdentifier(version, URI)
+        client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+        await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert any("pods" in each.message for each in client.diagnostics[URI])
