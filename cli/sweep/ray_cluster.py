@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -32,21 +34,30 @@ def solve_on_ray(
     What a lost worker or node was solving is begun again, then refused. Raises `JobError` where there is no
     cluster, or where its workers lack this release of parc.
     """
-    ray = _connected(address)
-    try:
-        _refuse_other_releases(ray, address)
-        solve = ray.remote(max_retries=ATTEMPTS - 1)(solved)
-        most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        waiting, running = iter(tasks), dict[Any, int]()
-        while True:
-            while len(running) < most and (task := next(waiting, None)):
-                running[solve.remote(task[1], tuple(targets))] = task[0]
-            if not running:
-                return
-            (ready,), _ = ray.wait(list(running), num_returns=1)
-            yield running.pop(ready), _row(ray, ready, targets)
-    finally:
-        ray.shutdown()
+    # Ray tells of lost nodes on standard output, where the result belongs.
+    with redirect_stdout(sys.stderr):
+        ray = _connected(address)
+        try:
+            _refuse_other_releases(ray, address)
+            yield from _solved(ray, tasks, targets)
+        finally:
+            ray.shutdown()
+
+
+def _solved(
+    ray: Any, tasks: Iterable[Task], targets: Sequence[str]
+) -> Iterator[tuple[int, JsonObject]]:
+    """As many tasks at once as keep every core of the cluster busy: the others are not even loaded."""
+    solve = ray.remote(max_retries=ATTEMPTS - 1)(solved)
+    most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    waiting, running = iter(tasks), dict[Any, int]()
+    while True:
+        while len(running) < most and (task := next(waiting, None)):
+            running[solve.remote(task[1], tuple(targets))] = task[0]
+        if not running:
+            return
+        (ready,), _ = ray.wait(list(running), num_returns=1)
+        yield running.pop(ready), _row(ray, ready, targets)
 
 
 def _row(ray: Any, ready: Any, targets: Sequence[str]) -> JsonObject:
