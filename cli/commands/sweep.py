@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..printing.plan_json import JsonObject
     from ..printing.sweep_report import Report
+    from ..sweep.run import Solver
 
 NAME = "sweep"
 #: What --front may name, and its key in a plan.
@@ -45,6 +46,8 @@ def arguments(parser: ArgumentParser) -> None:
     )
     processes = "processes that solve, as many as there are cores unless given"
     add("--processes", type=_count, metavar="N", help=processes)
+    ray = "solve on the Ray cluster at ADDRESS (`auto`: that of this machine); needs parc-compiler[ray]"
+    add("--ray", type=_address, metavar="ADDRESS", help=ray)
     add_targets(parser)
     add_overrides(parser)
     form = parser.add_mutually_exclusive_group()
@@ -63,6 +66,12 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
         raise ArgumentTypeError(f"`{text}` is no number from 1 to {MOST_PROCESSES:,}")
     return int(text)
+
+
+def _address(text: str) -> str:
+    if not text.strip():
+        raise ArgumentTypeError("the address is empty")
+    return text
 
 
 def run(arguments: Namespace) -> int:
@@ -93,10 +102,9 @@ def _head(job: Job, targets: Sequence[str]) -> JsonObject:
 def _complete(arguments: Namespace, report: Report) -> None:
     """Solves what lacks. An interruption says what is kept."""
     from ..printing.terminal import progress_bar
-    from ..sweep.processes import cores, solve_in_processes
     from ..sweep.run import complete
 
-    solver = partial(solve_in_processes, count=arguments.processes or cores())
+    solver = _solver(arguments)
     grid, results = report.grid, report.results
     with progress_bar(report.job.name, len(grid), results.count) as advance:
         try:
@@ -106,6 +114,17 @@ def _complete(arguments: Namespace, report: Report) -> None:
             where = f" and kept in {arguments.output}: the same command solves the others"
             interruption.add_note(kept + (where if arguments.output else ""))
             raise
+
+
+def _solver(arguments: Namespace) -> Solver:
+    """Where points are solved."""
+    if arguments.ray:
+        from ..sweep.ray_cluster import solve_on_ray
+
+        return partial(solve_on_ray, address=arguments.ray)
+    from ..sweep.processes import cores, solve_in_processes
+
+    return partial(solve_in_processes, count=arguments.processes or cores())
 
 
 @contextmanager

@@ -1,0 +1,118 @@
+"""Jobs -> their rows, solved by the workers of a Ray cluster: the rows that processes of our own give."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from parc.dsl.diagnostics import Diagnostic, JobError
+
+from .. import codes
+from ..printing.plan_json import JsonObject
+from .point import killed, solved
+
+if TYPE_CHECKING:
+    from .processes import Task
+
+#: How often a point is begun whose worker or node is lost.
+ATTEMPTS = 4
+#: Points that wait on the cluster for each of its cores, so that none idles while results travel.
+AHEAD = 2
+#: How long a cluster may take to accept a connection.
+PATIENCE_SECONDS = 10
+
+
+def solve_on_ray(
+    tasks: Iterable[Task], targets: Sequence[str], address: str
+) -> Iterator[tuple[int, JsonObject]]:
+    """The row of each task by its number, in the order in which they end.
+
+    What a lost worker or node was solving is begun again, then refused. Raises `JobError` where there is no
+    cluster, or where its workers lack this release of parc.
+    """
+    # Ray tells of lost nodes on standard output, where the result belongs.
+    with redirect_stdout(sys.stderr):
+        ray = _connected(address)
+        try:
+            _refuse_other_releases(ray, address)
+            yield from _solved(ray, tasks, targets)
+        finally:
+            ray.shutdown()
+
+
+def _solved(
+    ray: Any, tasks: Iterable[Task], targets: Sequence[str]
+) -> Iterator[tuple[int, JsonObject]]:
+    """As many tasks at once as keep every core of the cluster busy: the others are not even loaded."""
+    solve = ray.remote(max_retries=ATTEMPTS - 1)(solved)
+    most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    waiting, running = iter(tasks), dict[Any, int]()
+    while True:
+        while len(running) < most and (task := next(waiting, None)):
+            running[solve.remote(task[1], tuple(targets))] = task[0]
+        if not running:
+            return
+        (ready,), _ = ray.wait(list(running), num_returns=1)
+        yield running.pop(ready), _row(ray, ready, targets)
+
+
+def _row(ray: Any, ready: Any, targets: Sequence[str]) -> JsonObject:
+    lost = (ray.exceptions.RayTaskError, ray.exceptions.RaySystemError)
+    try:
+        row: JsonObject = ray.get(ready)
+    except ray.exceptions.RayError as error:
+        if isinstance(error, lost):
+            raise
+        return killed(targets, ATTEMPTS)
+    return row
+
+
+def _connected(address: str) -> Any:
+    """The module `ray`, connected to a running cluster."""
+    try:
+        import ray
+    except ImportError:
+        help = "install parc-compiler[ray], or leave out --ray to use this machine's cores"
+        raise JobError([Diagnostic(codes.NO_RAY, "ray is not installed here", help=help)]) from None
+    try:
+        _knock(address)
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise JobError([_not_there(address, error)]) from None
+    return ray
+
+
+def _knock(address: str) -> None:
+    """Raises `OSError` where nothing listens at host:port, of which Ray would say so after minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal() and int(port) < 2**16:
+        socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS).close()
+
+
+def _not_there(address: str, error: Exception) -> Diagnostic:
+    reason = str(error).strip().partition("\n")[0][:200]
+    message = f"no Ray cluster answers at `{address}`: {reason}"
+    help = "`ray start --head` prints its address; `auto` is the one that runs on this machine"
+    return Diagnostic(codes.NO_RAY, message, help=help)
+
+
+def _refuse_other_releases(ray: Any, address: str) -> None:
+    """Raises `JobError` unless a worker has the parc that runs here: rows must not depend on where."""
+    own = version("parc-compiler")
+    try:
+        found = ray.get(ray.remote(_release).remote())
+    except ray.exceptions.RayError:
+        found = None
+    if found != own:
+        has = f"parc {found}" if found else "no parc that loads"
+        message = f"the workers of the Ray cluster `{address}` have {has}, this is parc {own}"
+        help = f"install parc-compiler {own} in the Python of its workers"
+        raise JobError([Diagnostic(codes.NO_RAY, message, help=help)])
+
+
+def _release() -> str:
+    return version("parc-compiler")
