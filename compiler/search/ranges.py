@@ -79,6 +79,9 @@ class Ranges:
         both = value.exact and divisor.exact
         return Range(low, low if both else np.asarray(np.maximum(value.high, 0) // divisor.low))
 
+    def over_beside(self, value: Range, divisor: Range, beside: Range) -> Range:
+        return self.over(value, divisor)
+
     def share(self, part: Range, whole: Range, parts: int) -> Range:
         low = np.maximum(part.low, 0) * parts // np.maximum(whole.high, 1)
         return Range(low, np.maximum(part.high, 0) * parts // np.maximum(whole.low, 1))
