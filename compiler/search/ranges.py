@@ -154,7 +154,7 @@ class Ranges:
         return self._codes[names]
 
     def _combined(self, known: Names, free: Names) -> Combined:
-        """The combinations of each code of the columns `known` with the values of the open variables `free`."""
+        """The combinations of each code of the columns `known` with the open variables `free`."""
         if (known, free) in self._combinations:
             return self._combinations[known, free]
         _, values = self._coded(known)
