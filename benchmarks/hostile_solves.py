@@ -77,6 +77,12 @@ class Solve:
         lines += [f"goal {{ {self.goal} }}", *(f"target {name} {{}}" for name in self.targets)]
         return "\n".join(lines) + "\n"
 
+    def having(self, block: str, values: Settings) -> Solve:
+        """The same job with other settings of `model`, `cluster` or `train`."""
+        blocks = {"model": self.model, "cluster": self.cluster, "train": self.train, block: values}
+        model, cluster, train = (blocks[name] for name in ("model", "cluster", "train"))
+        return Solve(model, cluster, train, self.goal, self.targets, self.base)
+
 
 def _said(values: Settings) -> str:
     return "; ".join(f"{name} = {value}" for name, value in values.items())
@@ -140,7 +146,7 @@ SOLVES: Mapping[str, Solve] = {
 def each_field() -> dict[str, Solve]:
     """A job for each numeric field of `model`, `train` and `cluster`, at the upper bound of its type."""
     return {
-        f"{block}.{name}": Solve(**{block: {name: bound}}, targets=ALL)
+        f"{block}.{name}": Solve(targets=ALL).having(block, {name: bound})
         for block in ("model", "train", "cluster")
         for name, setting in setting_types(CLASSES[block]).items()
         if (bound := _upper_bound(setting)) is not None
