@@ -126,6 +126,9 @@ class Algebra(Protocol[Value]):
     def over(self, value: Value | int, divisor: Value | int) -> Value:
         """Floor division of non-negative values."""
 
+    def over_beside(self, value: Value, divisor: Value, beside: Value) -> Value:
+        """`value // divisor` of non-negative values, in a sum that contains `beside`."""
+
     def share(self, part: Value, whole: Value, parts: int) -> Value:
         """`part * parts // whole`."""
 
@@ -183,6 +186,9 @@ class Arrays:
 
     def over(self, value: Integers | int, divisor: Integers | int) -> Integers:
         return np.asarray(value // divisor)
+
+    def over_beside(self, value: Integers, divisor: Integers, beside: Integers) -> Integers:
+        return self.over(value, divisor)
 
     def share(self, part: Integers, whole: Integers, parts: int) -> Integers:
         return part * parts // whole
@@ -329,6 +335,9 @@ class Numbers:
 
     def over(self, value: int, divisor: int) -> int:
         return value // divisor
+
+    def over_beside(self, value: int, divisor: int, beside: int) -> int:
+        return self.over(value, divisor)
 
     def share(self, part: int, whole: int, parts: int) -> int:
         return part * parts // whole

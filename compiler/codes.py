@@ -11,6 +11,7 @@ TOO_SLOW = "PAR153"
 TOO_LARGE = "PAR154"
 RISKY = "PAR155"
 MEASURED = "PAR156"
+MODEL_TOO_LARGE = "PAR157"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -25,6 +26,7 @@ CODES: dict[str, tuple[str, str]] = {
     TOO_LARGE: ("search-too-large", "the search of layouts needs more memory than parc may use"),
     RISKY: ("risky", "every layout that fits is likely to run out of memory"),
     MEASURED: ("measured-layout", "what a site's file says of measured layouts is none"),
+    MODEL_TOO_LARGE: ("model-too-large", "the model has more parameters than prices can count"),
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }
 

@@ -57,7 +57,7 @@ SRUN = Syntax({**_LETTERS, **_STEP_LETTERS}, frozenset(f"{_ALONE} {_STEP_ALONE}"
 _MAGIC = "#SBATCH"
 #: A word with its quotes; an unquoted `#` ends the line, and a quote without its pair is a character.
 _WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s#"'\\]|["'\\])+|\#""")
-#: Characters that quoting takes away: quotes, and the backslash of an escaped character.
+#: Characters that quoting may take away: quotes, and the backslash of an escaped character.
 _MARKS = re.compile(r"""\\(.)|["']""")
 
 
@@ -89,13 +89,25 @@ def _words(source: PlacedText, start: int, line: str) -> Iterator[Word]:
         if found[0] == "#":
             return
         pieces = source.pieces(start + found.start(), start + found.end())
-        yield Word(tuple(_unquoted(piece) for piece in pieces))
+        yield Word(tuple(_unquoted(pieces)))
 
 
-def _unquoted(piece: Piece) -> Piece:
-    if isinstance(piece.text, Unknown):
-        return piece
-    return piece._replace(text=_MARKS.sub(r"\1", piece.text))
+def _unquoted(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces of a word without what quotes them; a quote inside the other kind of quotes stays."""
+    open_quote = ""
+
+    def kept(found: re.Match[str]) -> str:
+        nonlocal open_quote
+        if found[1] is not None:
+            return found[1]
+        if open_quote and found[0] != open_quote:
+            return found[0]
+        open_quote = "" if open_quote else found[0]
+        return ""
+
+    for piece in pieces:
+        unknown = isinstance(piece.text, Unknown)
+        yield piece if unknown else piece._replace(text=_MARKS.sub(kept, str(piece.text)))
 
 
 def options(words: Sequence[Word], syntax: Syntax = SBATCH) -> tuple[list[BatchOption], list[Word]]:

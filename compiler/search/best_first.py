@@ -26,7 +26,7 @@ from .sweep import Explored, Swept, objectives, score, slack, sweep
 WHOLE = 2**18
 #: Blocks that are refined at once, by level, the last ones to layouts: few at first, so that a good layout is
 #: known soon.
-FEWEST, MOST = 2**8, 2**13
+FEWEST, MOST = 2**8, 2**15
 #: Blocks of the last level whose layouts are joined at once.
 SMALL = 2**11
 #: Counts of nodes whose layouts are looked for at once where rules are left out.
@@ -114,6 +114,9 @@ class BestFirst:
                 self._price(self.space.extend(part, ORDER))
             return
         blocks = self.space.extend(blocks, LEVELS[level])
+        if level and not self.space.decides(LEVELS[level]):
+            self._refine(blocks, level + 1)
+            return
         bounds = least(self.space, blocks)
         wanted = self._by_question(blocks, bounds)
         order = np.argsort(getattr(bounds, self._asked[0].of), kind="stable")

@@ -84,6 +84,12 @@ class CpSatAlgebra:
         self.model.add_division_equality(quotient.expression, value.expression, whole)
         return quotient
 
+    def over_beside(self, value: Bounded, divisor: Bounded, beside: Bounded) -> Bounded:
+        """`beside` is added to each part of the dividend and subtracted at the end, so that it cancels out of
+        the sum as in `excess`."""
+        dividend = value + beside + self.times(divisor - 1, beside)
+        return self.over(dividend, divisor) - beside
+
     def share(self, part: Bounded, whole: Bounded, parts: int) -> Bounded:
         quotient = self._integer(0, parts)
         scaled = (part * parts).expression

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ...dsl.diagnostics import JobError
+from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.job import Job
+from ..algebra import LIMIT
 from ..case import Case
+from ..codes import MODEL_TOO_LARGE
+from ..model import parameters
 from ..plan import Estimate, Plan, Proof
 from ..pricing.estimate import estimate_layout
 from ..pricing.quantities import value_of
@@ -159,3 +162,8 @@ def _refuse(job: Job, target: Target) -> None:
     errors = [each for each in target.refuses(job) if each.severity == "error"]
     if errors:
         raise JobError(errors)
+    count = parameters.total(job.model, seq_len=job.train.seq_len)
+    if count > LIMIT:
+        message = f"the model has {count:.2g} parameters, and {LIMIT:.2g} is the limit"
+        help = "its widths, layers and experts multiply: check them"
+        raise JobError([Diagnostic(MODEL_TOO_LARGE, message, job.span("model"), help=help)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +20,31 @@ from .space import Space, distinct
 
 #: Most combinations for which an open term is evaluated; beyond them its bounds are 0 and LIMIT.
 MOST_COMBINATIONS = 2**21
+#: Most combinations that are kept for other terms of the same variables.
+SHARED_COMBINATIONS = 2**16
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The combinations that the rules allow of `count` codes and `size` choices, as columns; combination i is
+    of the code `rows[i] // size`."""
+
+    columns: Arrays
+    rows: Integers
+    count: int
+    size: int
+
+    def extremes(self, term: Term) -> tuple[Integers, Integers]:
+        """The least and the greatest value of a term for each code; LIMIT where the rules allow none of its
+        choices."""
+        value = self.columns.term(term) if len(self.rows) else self.rows
+        low = np.full(self.count * self.size, LIMIT, dtype=np.int64)
+        high = np.full(self.count * self.size, -1, dtype=np.int64)
+        low[self.rows] = high[self.rows] = value
+        shape = (self.count, self.size)
+        least, most = low.reshape(shape).min(axis=1), high.reshape(shape).max(axis=1)
+        return least, np.where(most < 0, LIMIT, most)
 
 
 class Ranges:
@@ -39,7 +65,8 @@ class Ranges:
         self._whole = whole or self
         self._decided = Arrays(space.case, blocks)
         self._tables: dict[str, tuple[Integers | None, Integers, Integers]] = {}
-        self._codes: dict[tuple[str, ...], tuple[Integers, Integers]] = {}
+        self._combinations: dict[tuple[Names, Names], Combined] = {}
+        self._codes: dict[Names, tuple[Integers, Integers]] = {}
         self._terms: dict[str, Range] = {}
 
     def parts(self) -> Iterator[tuple[slice, Ranges]]:
@@ -79,6 +106,9 @@ class Ranges:
         both = value.exact and divisor.exact
         return Range(low, low if both else np.asarray(np.maximum(value.high, 0) // divisor.low))
 
+    def over_beside(self, value: Range, divisor: Range, beside: Range) -> Range:
+        return self.over(value, divisor)
+
     def share(self, part: Range, whole: Range, parts: int) -> Range:
         low = np.maximum(part.low, 0) * parts // np.maximum(whole.high, 1)
         return Range(low, np.maximum(part.high, 0) * parts // np.maximum(whole.low, 1))
@@ -108,14 +138,13 @@ class Ranges:
         """Each block's code of what decides a term, and the bounds by code; each combination is evaluated
         once."""
         known, free = _sources(term.of, self._blocks)
-        code, values = self._coded(tuple(known))
+        code, values = self._coded(known)
         size = math.prod(len(self.space.domains[name]) for name in free)
         if len(values) * size > MOST_COMBINATIONS:
             return None, np.asarray(0), np.asarray(LIMIT)
-        given = {name: values[:, index] for index, name in enumerate(known)}
-        return code, *self._extremes(term, given, free, len(values))
+        return code, *self._combined(known, free).extremes(term)
 
-    def _coded(self, names: tuple[str, ...]) -> tuple[Integers, Integers]:
+    def _coded(self, names: Names) -> tuple[Integers, Integers]:
         """Each block's code of the named columns, and their values by code."""
         if names not in self._codes:
             columns = [self._blocks[name] for name in names]
@@ -124,25 +153,23 @@ class Ranges:
             self._codes[names] = (code, values)
         return self._codes[names]
 
-    def _extremes(
-        self, term: Term, given: Mapping[str, Integers], free: Sequence[str], count: int
-    ) -> tuple[Integers, Integers]:
-        """The least and the greatest value of a term for each row of `given`, over the open variables `free`;
-        LIMIT where the rules allow none of their values."""
+    def _combined(self, known: Names, free: Names) -> Combined:
+        """The combinations of each code of the columns `known` with the open variables `free`."""
+        if (known, free) in self._combinations:
+            return self._combinations[known, free]
+        _, values = self._coded(known)
         domains = [np.asarray(self.space.domains[name], dtype=np.int64) for name in free]
         choices = [axis.ravel() for axis in np.meshgrid(*domains, indexing="ij")]
-        size = len(choices[0])
-        columns = {name: np.repeat(column, size) for name, column in given.items()}
+        count, size = len(values), len(choices[0]) if choices else 1
+        columns = {name: np.repeat(values[:, index], size) for index, name in enumerate(known)}
         columns |= {
             name: np.tile(choice, count) for name, choice in zip(free, choices, strict=True)
         }
         columns, rows = self._allowed(columns, np.arange(count * size))
-        value = np.broadcast_to(term(self.case, columns), rows.shape) if len(rows) else rows
-        low = np.full(count * size, LIMIT, dtype=np.int64)
-        high = np.full(count * size, -1, dtype=np.int64)
-        low[rows] = high[rows] = value
-        least, most = low.reshape(count, size).min(axis=1), high.reshape(count, size).max(axis=1)
-        return least, np.where(most < 0, LIMIT, most)
+        found = Combined(Arrays(self.case, columns), rows, count, size)
+        if len(rows) <= SHARED_COMBINATIONS:
+            self._combinations[known, free] = found
+        return found
 
     def _allowed(
         self, columns: dict[str, Integers], rows: Integers
@@ -160,7 +187,7 @@ class Ranges:
         return columns, rows
 
 
-def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[list[str], list[str]]:
+def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Names, Names]:
     """What decides the named variables: those that the blocks decide, and open decisions."""
     known: dict[str, None] = {}
     free: dict[str, None] = {}
@@ -173,7 +200,7 @@ def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[lis
             below, above = _sources(DERIVED[name].of, decided)
             known |= dict.fromkeys(below)
             free |= dict.fromkeys(above)
-    return list(known), list(free)
+    return tuple(known), tuple(free)
 
 
 def _maximum(columns: Sequence[Integers]) -> Integers:

@@ -80,6 +80,10 @@ class Space:
         """Whether all layouts have the same number of GPUs."""
         return len(self.domains["nodes"]) == 1
 
+    def decides(self, names: Sequence[str]) -> bool:
+        """Whether one of the named decisions has more than one value."""
+        return any(len(self.domains[name]) > 1 for name in names)
+
     @property
     def size(self) -> int:
         return len(self.layouts["tp"])

@@ -313,11 +313,9 @@ def step_parts(x: Algebra[Value], work: Parts[Value], others: Value) -> Parts[Va
 
 
 def bubble(x: Algebra[Value], one: Value, others: Value) -> Value:
-    """Nanoseconds of the bubble: the vpp-th part of `others`. The slot `one` of the slowest rank is
-    added to the dividend and subtracted at the end, so that it cancels out of a step as in `Algebra.excess`.
-    """
-    vpp = x.variable("vpp")
-    return x.over(others + one + x.times(vpp - 1, one), vpp) - one
+    """Nanoseconds of the bubble: the vpp-th part of `others`, in a step that contains the slot `one` of the
+    slowest rank."""
+    return x.over_beside(others, x.variable("vpp"), one)
 
 
 def step_time(x: Algebra[Value]) -> tuple[Value, Value]:

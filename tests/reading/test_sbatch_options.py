@@ -17,6 +17,11 @@ HEADERS: dict[str, dict[str, str | None]] = {
         "nodes": "2",
         "ntasks": "3",
     },
+    """#SBATCH --comment="it's" --job-name='a "b"' -N2""": {
+        "comment": "it's",
+        "job-name": 'a "b"',
+        "nodes": "2",
+    },
     "#SBATCH--mem=5": {"mem": "5"},
     "   # a comment\n\n#SBATCH --mem=5": {"mem": "5"},
     " #SBATCH --mem=5": {},
