@@ -116,7 +116,7 @@ def _run(argv: Sequence[str]) -> int:
     from parc.printing.streams import tolerant_streams
 
     if not argv:
-        parser().print_help()
+        parser().print_help(sys.stderr)
         return WRONG
     own, script = _split(argv)
     with tolerant_streams():

@@ -11,7 +11,7 @@ from parc.dsl.fixes import applied
 from parc.dsl.syntax.sources import read
 from parc.dsl.syntax.tree import File
 from parc.warnings import warnings
-from parc.warnings.written import Written
+from parc.warnings.read_job import ReadJob
 
 #: Rounds after which cures that undo each other end: one uncovers the next.
 ROUNDS = 10
@@ -33,7 +33,7 @@ def checked(path: str, overrides: Sequence[str] = (), text: str | None = None) -
     except JobError as error:
         return Checked(2, error.diagnostics)
     refused = [said for spec in job.targets for said in BACKENDS[spec.name].target.refuses(job)]
-    warned = _accepted(list(warnings(Written(job, file))), file)
+    warned = _accepted(list(warnings(ReadJob(job, file))), file)
     return Checked(1 if refused else 0, (*refused, *warned))
 
 

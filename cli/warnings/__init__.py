@@ -16,9 +16,9 @@ from . import (
     padded_vocab,
     unused_let,
 )
-from .written import Written
+from .read_job import ReadJob
 
-#: The modules: CODE, TITLE, SOURCE (of the facts, empty where there are none), `check(written)`.
+#: The modules: CODE, TITLE, SOURCE (of the facts, empty where there are none), `check(read)`.
 WARNINGS: tuple[ModuleType, ...] = (
     unused_let,
     always,
@@ -31,10 +31,10 @@ WARNINGS: tuple[ModuleType, ...] = (
 )
 
 
-def warnings(written: Written) -> Iterator[Diagnostic]:
+def warnings(read: ReadJob) -> Iterator[Diagnostic]:
     """The complaints about a sound job."""
     for module in WARNINGS:
-        yield from module.check(written)
+        yield from module.check(read)
 
 
 def name_of(module: ModuleType) -> str:

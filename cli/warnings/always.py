@@ -16,15 +16,15 @@ from collections.abc import Iterator
 from parc.dsl.diagnostics import Diagnostic
 
 from .condition_range import verdicts
-from .written import Written, warned
+from .read_job import ReadJob, warned
 
 CODE = "PAR064"
 TITLE = "a condition that is always true"
 SOURCE = ""
 
 
-def check(written: Written) -> Iterator[Diagnostic]:
-    for constraint, holds in verdicts(written.job):
+def check(read: ReadJob) -> Iterator[Diagnostic]:
+    for constraint, holds in verdicts(read.job):
         if holds:
             message = f"`{constraint.text}` holds in every layout of this cluster"
             yield warned(CODE, message, constraint.span, _HELP[constraint.kind])

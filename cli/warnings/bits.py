@@ -19,7 +19,7 @@ from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.schema import setting_types
 from parc.dsl.syntax.tree import Block, Number, Setting
 
-from .written import Written, warned
+from .read_job import ReadJob, warned
 
 CODE = "PAR069"
 TITLE = "bits where bytes belong, or bytes where bits do"
@@ -32,23 +32,23 @@ _IN_BYTES = ("memory_bandwidth", "nvlink")
 _UNIT = re.compile(r"([KMGTP]i?)(b|B)(?=$|/)")
 
 
-def check(written: Written) -> Iterator[Diagnostic]:
-    for block in written.file.statements:
+def check(read: ReadJob) -> Iterator[Diagnostic]:
+    for block in read.file.statements:
         if isinstance(block, Block) and block.kind.name in ("gpu", "cluster"):
             for item in block.items:
                 if isinstance(item, Setting) and isinstance(item.value, Number):
-                    yield from _judged(item, item.value, written)
+                    yield from _judged(item, item.value, read)
 
 
-def _judged(item: Setting, number: Number, written: Written) -> Iterator[Diagnostic]:
+def _judged(item: Setting, number: Number, read: ReadJob) -> Iterator[Diagnostic]:
     unit = _UNIT.search(number.text)
     key = item.key.name
     if unit is None:
         return
     known = {**setting_types(Gpu), **setting_types(Cluster)}
     in_bytes = key in _IN_BYTES or (key in known and str(known[key].dimension) == "B")
-    rate = getattr(written.job.cluster, key, None) if key in _LINKS else None
-    absurd = rate is not None and rate > PORT * PORTS and rate != written.job.cluster.gpu.nvlink
+    rate = getattr(read.job.cluster, key, None) if key in _LINKS else None
+    absurd = rate is not None and rate > PORT * PORTS and rate != read.job.cluster.gpu.nvlink
     wrong = (unit[2] == "b" and in_bytes) or (unit[2] == "B" and absurd)
     if wrong:
         other = number.text[: unit.start(2)] + unit[2].swapcase() + number.text[unit.end(2) :]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from parc.dsl.diagnostics import Diagnostic
 
-from .written import Written, warned
+from .read_job import ReadJob, warned
 
 CODE = "PAR068"
 TITLE = "a head size that starves tensor cores"
@@ -25,9 +25,9 @@ SOURCE = "FlashAttention, csrc/flash_attn/src/static_switch.h: HEADDIM_SWITCH"
 STEP = 32
 
 
-def check(written: Written) -> Iterator[Diagnostic]:
-    model = written.job.model
-    if model.mla or written.job.train.attention != "flash" or not model.head_size % STEP:
+def check(read: ReadJob) -> Iterator[Diagnostic]:
+    model = read.job.model
+    if model.mla or read.job.train.attention != "flash" or not model.head_size % STEP:
         return
     size = model.head_size
     wide = -(-size // STEP) * STEP
@@ -36,4 +36,4 @@ def check(written: Written) -> Iterator[Diagnostic]:
         f"heads of {size} run in kernels of {wide}: {1 - size / wide:.0%} of the work is zeros"
     )
     help = f"head sizes are multiples of {STEP}: other `heads`, or a `head_dim`"
-    yield warned(CODE, message, written.job.span("model", key), help)
+    yield warned(CODE, message, read.job.span("model", key), help)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from parc.dsl.diagnostics import Diagnostic, replaced
 from parc.dsl.evaluation.evaluate import plain
 
-from .written import Written, warned
+from .read_job import ReadJob, warned
 
 CODE = "PAR066"
 TITLE = "tokens that are no multiple of the batch"
@@ -26,8 +26,8 @@ SOURCE = ""
 LEAST = 0.01
 
 
-def check(written: Written) -> Iterator[Diagnostic]:
-    train, tokens = written.job.train, written.job.train.tokens
+def check(read: ReadJob) -> Iterator[Diagnostic]:
+    train, tokens = read.job.train, read.job.train.tokens
     if tokens is None:
         return
     steps = train.total_steps
@@ -35,10 +35,8 @@ def check(written: Written) -> Iterator[Diagnostic]:
     if trained / tokens - 1 > LEAST:
         more = f"{trained / tokens - 1:.0%} more than asked for"
         message = f"{plain(steps)} whole steps train {plain(trained)} tokens, {more}"
-        span = written.job.span("train", "tokens")
+        span = read.job.span("train", "tokens")
         fix = (
-            replaced(span, f"steps = {steps}")
-            if span and span.source == written.file.source
-            else None
+            replaced(span, f"steps = {steps}") if span and span.source == read.file.source else None
         )
         yield warned(CODE, message, span, f"say `steps = {steps}`, or a multiple of the batch", fix)

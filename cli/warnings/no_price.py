@@ -18,18 +18,18 @@ from parc.dsl.diagnostics import Diagnostic, Span
 from parc.dsl.expression import names
 from parc.dsl.job import Goal
 
-from .written import Written, warned
+from .read_job import ReadJob, warned
 
 CODE = "PAR070"
 TITLE = "a price of 0 beside a goal of cost"
 SOURCE = ""
 
 
-def check(written: Written) -> Iterator[Diagnostic]:
-    cluster = written.job.cluster
+def check(read: ReadJob) -> Iterator[Diagnostic]:
+    cluster = read.job.cluster
     if cluster.price:
         return
-    for span in _costs(written.job.goal):
+    for span in _costs(read.job.goal):
         help = "say `price = ... $/h` in the cluster, for one GPU"
         yield warned(CODE, "every layout costs 0 $: the cluster has no price", span, help)
 

@@ -23,7 +23,7 @@ from parc.dsl.evaluation.evaluate import plain
 from parc.dsl.expression import Call, Const, Name
 from parc.dsl.job import Job
 
-from .written import Written, warned
+from .read_job import ReadJob, warned
 
 CODE = "PAR067"
 TITLE = "a vocabulary padded by over 1 %"
@@ -33,8 +33,8 @@ SOURCE = "Megatron-LM core_v0.19.0, megatron/training/arguments.py: --make-vocab
 LEAST = 0.01
 
 
-def check(written: Written) -> Iterator[Diagnostic]:
-    job = written.job
+def check(read: ReadJob) -> Iterator[Diagnostic]:
+    job = read.job
     tp = _required_tp(job)
     for name in (spec.name for spec in job.targets):
         multiple = BACKENDS[name].target.traits.tensor.vocab_multiple

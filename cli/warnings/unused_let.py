@@ -18,16 +18,16 @@ from parc.dsl.diagnostics import Diagnostic, Fix
 from parc.dsl.fixes import removal
 from parc.dsl.syntax.tree import Block, Clause, File, Let, Node, names_in
 
-from .written import Written, warned
+from .read_job import ReadJob, warned
 
 CODE = "PAR063"
 TITLE = "a constant that nothing uses"
 SOURCE = ""
 
 
-def check(written: Written) -> Iterator[Diagnostic]:
-    used = {word.name for value in _values(written.file) for word in names_in(value)}
-    for statement in written.file.statements:
+def check(read: ReadJob) -> Iterator[Diagnostic]:
+    used = {word.name for value in _values(read.file) for word in names_in(value)}
+    for statement in read.file.statements:
         if isinstance(statement, Let) and statement.name.name not in used:
             message = f"`{statement.name.name}` is never used"
             fix = Fix((removal(statement.span),), safe=False)

@@ -60,5 +60,5 @@ def test_other_shells_take_what_is_printed(
 
 def test_parc_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == WRONG
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "usage: parc" in shown and "compile" in shown

@@ -46,11 +46,11 @@ def test_one_command_from_a_config_to_a_plan(run: Parc) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)
-def test_a_job_of_every_family_has_a_target_that_trains_it(path: Path) -> None:
+def test_a_job_of_every_family_has_a_target_that_trains_it(path: Path, tmp_path: Path) -> None:
     job, text = first_job(hugging_face_choice(str(path)), None, None)
     assert job.targets.names
-    Path("new.par").write_text(text)
-    assert parc.load("new.par").model.name == path.stem
+    (tmp_path / "new.par").write_text(text)
+    assert parc.load(tmp_path / "new.par").model.name == path.stem
     assert all(f"#   {each}" in text for each in job.model.unsaid)
 
 

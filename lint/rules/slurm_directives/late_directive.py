@@ -33,6 +33,7 @@ SOURCE = "measured with SLURM 22.05.8: a 2-node request ran on 1; NVIDIA-NeMo/Me
 FILE = "job.sbatch"
 
 _DIRECTIVE = re.compile(r"#SBATCH\s+-")
+_COMMENT = re.compile(r"\s*(?:#|$)")
 #: A line that starts nothing: comments, options of the shell, variables, modules.
 _SETUP = re.compile(r"\s*(?:#|$|(?:set|export|module|ulimit|umask|source)\b|\w+=\S*\s*$)")
 
@@ -52,11 +53,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _all_late(batch: Batch) -> bool:
-    """Whether the whole header stands below commands that only set a script up."""
+    """Whether the whole header stands in one piece below commands that only set a script up."""
     late = [at for at, line in enumerate(batch.lines) if _DIRECTIVE.match(line)]
     if len(late) < 2 or not batch.text.startswith("#!"):
         return False
-    return all(_SETUP.match(line) for line in batch.lines[: late[0]])
+    together = all(_COMMENT.match(line) for line in batch.lines[late[0] : late[-1]])
+    return together and all(_SETUP.match(line) for line in batch.lines[: late[0]])
 
 
 def _in_heredoc(batch: Batch, number: int) -> bool:

@@ -117,8 +117,6 @@ KINDS = {
     "what a signal to `parc smoke` leaves": Alike(
         ("test_smoke_leaves_nothing.py::test_after_a_signal[",)
     ),
-    # It installs PyTorch for itself, which takes minutes.
-    "the tutorial": Alike(("test_tutorial.py::",), 0),
     "traffic of DeepSpeed": Alike(
         ("test_traffic.py::test_gradients_and_weights_travel_as_priced[deepspeed",)
     ),

@@ -44,7 +44,7 @@ def test_names(text: str, base: str, gpu: str | None, nodes: int, per_node: int)
 
 
 @pytest.mark.parametrize(
-    "text", ["8xrtx4090", "8xh10", "8x80", "x", "", "8", "0xH100", "12xH100", "-8xH100"]
+    "text", ["8xrtx9090", "8xh10", "8x80", "x", "", "8", "0xH100", "12xH100", "-8xH100"]
 )
 def test_others_are_refused(text: str) -> None:
     with pytest.raises(JobError) as caught:

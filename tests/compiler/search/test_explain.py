@@ -272,7 +272,7 @@ def test_a_layout_that_does_not_fit_is_priced_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("goal", "parts", "code"),
     [
-        ("", {"model": {**DENSE, "layers": 10_000, "hidden": 10**6, "ffn": 10**7}}, "PAR511"),
+        ("", {"model": {**DENSE, "layers": 10_000, "hidden": 10**6, "ffn": 10**7}}, "PAR157"),
         ("", {"train": {"seq_len": 10**8, "global_batch": 10**8, "steps": 10**10}}, "PAR511"),
         ("", {"train": {"seq_len": 8192, "global_batch": 10**8, "steps": 1}}, "PAR153"),
         ("minimize bubble", {"cluster": {"nodes": 10**6}}, "PAR150"),

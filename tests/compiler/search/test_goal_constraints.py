@@ -13,7 +13,16 @@ from parc.compiler.rules.validity import GENERAL
 from parc.compiler.target import Predicate, holds
 from parc.dsl import JobError
 from parc.dsl.expression import evaluate
-from tests.support.solver_and_sweep import MOE, TRAIN, Answers, Parts, answers, job_of, target_of
+from tests.support.solver_and_sweep import (
+    DENSE,
+    MOE,
+    TRAIN,
+    Answers,
+    Parts,
+    answers,
+    job_of,
+    target_of,
+)
 
 #: Rule -> columns that pass, columns that do not, for 2 nodes, 16 sequences of 2,048 tokens, 8 layers.
 RULES = {
@@ -300,7 +309,9 @@ def test_what_cannot_be_posted_is_refused(clause: str, code: str) -> None:
 
 def test_a_condition_of_too_many_variables_is_refused() -> None:
     names = "tp * pp * vpp * cp * dp_shard * micro_batch * microbatches * recompute_layers * zero"
-    job = job_of(f"require {names} < 1000", cluster={"nodes": "1..16"})
+    job = job_of(
+        f"require {names} < 1000", model={**DENSE, "layers": 24}, cluster={"nodes": "1..16"}
+    )
     with pytest.raises(JobError) as error:
         plan(job, target_of(job))
     assert [complaint.code for complaint in error.value.diagnostics] == ["PAR043"]

@@ -8,7 +8,7 @@ from parc.dsl.syntax.tree import File
 
 
 @dataclass(frozen=True)
-class Written:
+class ReadJob:
     """`file` is the job's own text, without that of its imports."""
 
     job: Job
