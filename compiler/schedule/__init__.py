@@ -1,1 +1,1 @@
-"""A layout's passes in the order of its schedule -> when each runs; prices nothing, so that no plan depends on it."""
+"""A priced layout -> when each pass of each pipeline rank runs, for `parc trace`; the search uses none of it."""
