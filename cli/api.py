@@ -25,6 +25,7 @@ from .own_files import refused
 
 if TYPE_CHECKING:
     from parc.compiler.explain.explaining import Explanation
+    from parc.compiler.schedule.timeline import Timeline
 
 #: Quantities of a goal that an `Estimate` names with their unit.
 QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
@@ -66,6 +67,16 @@ def explain_plan(plan: Plan) -> Explanation:
     from parc.compiler.explain.explaining import explain
 
     return explain(plan, BACKENDS[plan.target].target)
+
+
+def step_timeline(
+    job: Job, target: str, estimate: Estimate, schedule: str = "1f1b", shown: int | None = None
+) -> Timeline:
+    """What each pipeline rank does in a step of an estimate, or in its `shown` first micro-batches."""
+    from parc.compiler.case import Case
+    from parc.compiler.schedule.timeline import timeline
+
+    return timeline(Case(job, BACKENDS[target].target), estimate, schedule, shown)
 
 
 @dataclass(frozen=True)

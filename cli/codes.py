@@ -1,4 +1,4 @@
-"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, and PAR168 to PAR188. A
+"""The codes of complaints about commands and their output: PAR061, PAR080 to PAR099, and PAR168 to PAR189. A
 code is never reused."""
 
 NO_EXTRA = "PAR061"
@@ -32,6 +32,7 @@ OTHER_SWEEP = "PAR176"
 NO_RAY = "PAR177"
 POINT_KILLED = "PAR178"
 NO_PRICE = "PAR179"
+TRACE_LONG = "PAR189"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
@@ -80,5 +81,6 @@ CODES: dict[str, tuple[str, str]] = {
     NO_RAY: ("sweep-ray", "a Ray cluster is not there, or cannot run parc"),
     POINT_KILLED: ("sweep-killed", "what solved a point of a sweep was killed, again and again"),
     NO_PRICE: ("sweep-price", "a cost is to be weighed, and no price is given"),
+    TRACE_LONG: ("trace-long", "a trace would have more events than viewers show well"),
     NO_RULE: ("no-rule", "no rule has this code or name"),
 }

@@ -19,6 +19,7 @@ from . import (
     smoke,
     std,
     sweep,
+    trace,
     trials,
 )
 
@@ -29,6 +30,7 @@ COMMANDS = (
     explain,
     compare,
     sweep,
+    trace,
     estimate,
     measure,
     trials,

@@ -1,0 +1,1 @@
+"""A priced layout -> when each pass of each pipeline rank runs, for `parc trace`; no search uses it."""

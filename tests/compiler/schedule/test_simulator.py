@@ -1,0 +1,156 @@
+"""Orders of work are the frameworks', and simulated steps agree with the closed form where that is exact."""
+
+from __future__ import annotations
+
+import random
+import time
+from itertools import pairwise
+
+import pytest
+
+from parc.compiler.schedule.orders import (
+    ORDERS,
+    Order,
+    Pass,
+    enough_microbatches,
+    gpipe,
+    one_forward_one_backward,
+)
+from parc.compiler.schedule.simulator import Pipeline, Run, length, simulate
+
+#: pp, vpp, micro-batches: interleaved ones in whole groups, as Megatron-LM wants them.
+DRAWN = [
+    (pp, vpp, count * (pp if vpp > 1 else 1))
+    for pp in (1, 2, 3, 4, 8, 16)
+    for vpp in ((1,) if pp == 1 else (1, 2, 3, 5))
+    for count in (1, 2, 3, 7)
+]
+
+
+def even(pp: int, vpp: int, forward: int, backward: int, message: int = 0) -> Pipeline:
+    return Pipeline([[forward] * vpp] * pp, [[backward] * vpp] * pp, message)
+
+
+def words(order: list[Pass]) -> str:
+    return " ".join(f"{'B' if b else 'F'}{chunk}.{mb}" for b, chunk, mb in order)
+
+
+def test_orders_are_those_of_the_papers() -> None:
+    """1F1B of two ranks; interleaved as figure 4 of arXiv 2104.04473 begins, with 4 ranks of 2 chunks."""
+    assert words(one_forward_one_backward(2, 1, 3, 0)) == "F0.0 F0.1 B0.0 F0.2 B0.1 B0.2"
+    assert words(one_forward_one_backward(2, 1, 3, 1)) == "F0.0 B0.0 F0.1 B0.1 F0.2 B0.2"
+    first = words(one_forward_one_backward(4, 2, 8, 0))
+    assert first.startswith("F0.0 F0.1 F0.2 F0.3 F1.0 F1.1 F1.2 F1.3 F0.4 F0.5 F0.6 B1.0 F0.7 B1.1")
+    assert words(one_forward_one_backward(4, 2, 8, 3)).startswith("F0.0 F0.1 F0.2 F0.3 F1.0 B1.0")
+    assert words(gpipe(2, 1, 2, 0)) == "F0.0 F0.1 B0.0 B0.1"
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_every_pass_runs_once(order: Order) -> None:
+    for pp, vpp, microbatches in DRAWN:
+        every = {
+            Pass(back, chunk, each)
+            for back in (False, True)
+            for chunk in range(vpp)
+            for each in range(microbatches)
+        }
+        for rank in range(pp):
+            found = order(pp, vpp, microbatches, rank)
+            assert len(found) == len(every) and set(found) == every
+
+
+@pytest.mark.parametrize(("pp", "vpp", "microbatches"), DRAWN)
+@pytest.mark.parametrize(("forward", "backward"), [(100, 200), (100, 300), (170, 90)])
+def test_the_bubble_is_that_of_the_closed_form(
+    pp: int, vpp: int, microbatches: int, forward: int, backward: int
+) -> None:
+    """(pp - 1) / vpp slots of a rank, arXiv 2104.04473, 2.2, exactly."""
+    runs = simulate(even(pp, vpp, forward, backward), one_forward_one_backward, microbatches)
+    busy = microbatches * vpp * (forward + backward)
+    assert length(runs) - busy == (pp - 1) * (forward + backward)
+
+
+@pytest.mark.parametrize("pp", [1, 2, 5, 16])
+@pytest.mark.parametrize("microbatches", [1, 3, 20])
+def test_gpipe_has_the_bubble_of_1f1b(pp: int, microbatches: int) -> None:
+    runs = simulate(even(pp, 1, 10, 20), gpipe, microbatches)
+    assert length(runs) == (microbatches + pp - 1) * 30
+
+
+def drawn_pipeline(pp: int, vpp: int, draw: random.Random) -> Pipeline:
+    def times() -> list[list[int]]:
+        return [[draw.randint(50, 150) for _ in range(vpp)] for _ in range(pp)]
+
+    return Pipeline(times(), times(), draw.randint(0, 30))
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_passes_wait_for_their_inputs_and_never_overlap(order: Order) -> None:
+    draw = random.Random(5)
+    for pp, vpp, microbatches in draw.sample(DRAWN, 25):
+        pipeline = drawn_pipeline(pp, vpp, draw)
+        runs = simulate(pipeline, order, microbatches)
+        for each in runs:
+            assert all(one.sent <= two.begin for one, two in pairwise(each))
+        check_inputs(pipeline, runs)
+
+
+def check_inputs(pipeline: Pipeline, runs: list[list[Run]]) -> None:
+    pp, last = pipeline.pp, pipeline.pp * pipeline.vpp - 1
+    at = {
+        (run.work.backward, run.work.chunk * pp + rank, run.work.microbatch): run
+        for rank, each in enumerate(runs)
+        for run in each
+    }
+    for (backward, stage, microbatch), run in at.items():
+        before = (True, stage + 1) if backward and stage < last else (False, stage - (not backward))
+        if before[1] >= 0:
+            assert at[(*before, microbatch)].sent <= run.begin
+
+
+@pytest.mark.parametrize(
+    ("pp", "vpp", "microbatches"), [(4, 2, 3), (4, 3, 6), (4, 2, 10), (8, 2, 22)]
+)
+def test_batches_that_torch_interleaves_run(pp: int, vpp: int, microbatches: int) -> None:
+    """Rounds of equal size that are no multiple of pp: no bubble is shorter than with all passes at hand."""
+    runs = simulate(even(pp, vpp, 100, 200), one_forward_one_backward, microbatches)
+    check_inputs(even(pp, vpp, 100, 200), runs)
+    assert length(runs) >= microbatches * vpp * 300 + (pp - 1) * 300
+
+
+def test_the_first_microbatches_run_as_in_the_whole_step() -> None:
+    draw = random.Random(7)
+    for pp, vpp in ((1, 1), (2, 1), (8, 1), (2, 2), (4, 3), (8, 4)):
+        pipeline = drawn_pipeline(pp, vpp, draw)
+        order = one_forward_one_backward
+        whole = simulate(pipeline, order, 12 * pp)
+        for shown in (1, pp, 2 * pp + 1):
+            enough = enough_microbatches(order, pp, vpp, 12 * pp, shown)
+            assert enough < 12 * pp or pp == 1
+            part = simulate(pipeline, order, enough)
+            assert first(part, shown) == first(whole, shown)
+
+
+def first(runs: list[list[Run]], shown: int) -> list[list[Run]]:
+    return [[run for run in each if run.work.microbatch < shown] for each in runs]
+
+
+def test_an_order_that_waits_for_itself_is_told() -> None:
+    def backward_first(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]:
+        return one_forward_one_backward(pp, vpp, microbatches, rank)[::-1]
+
+    with pytest.raises(ValueError, match="2 micro-batches never end on 2 ranks of 1 chunks"):
+        simulate(even(2, 1, 1, 1), backward_first, 2)
+
+
+@pytest.mark.parametrize(("pp", "vpp", "microbatches"), [(10, 1, 100), (10, 2, 50), (32, 1, 32)])
+def test_a_thousand_stages_and_microbatches_take_50_ms(
+    pp: int, vpp: int, microbatches: int
+) -> None:
+    """CPU time, the best of three."""
+    taken = []
+    for _ in range(3):
+        begin = time.process_time()
+        simulate(even(pp, vpp, 100, 200, 3), one_forward_one_backward, microbatches)
+        taken.append(time.process_time() - begin)
+    assert min(taken) < 0.05
