@@ -92,4 +92,4 @@ def vim() -> str:
 
 
 #: Each generated file, below this folder, and what writes it.
-FILES = {"textmate/parc.tmLanguage.json": textmate, "vim/syntax/parc.vim": vim}
+FILES = {"vscode/syntaxes/parc.tmLanguage.json": textmate, "vim/syntax/parc.vim": vim}
