@@ -1,1 +1,1 @@
-"""Grammars that colour job files in editors, written from the language's own words."""
+"""What editors need to know of job files: grammars from the language's own words, and an extension."""

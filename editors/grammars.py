@@ -8,10 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from parc.dsl.evaluation.evaluate import FUNCTIONS, TRUTH
-from parc.dsl.evaluation.goal import CLAUSES
-from parc.dsl.evaluation.imports import BLOCKS
-from parc.dsl.expression import QUANTITIES, VARIABLES
+from parc.dsl.highlighting.words import WORDS
 from parc.dsl.units import UNITS
 
 FOLDER = Path(__file__).parent
@@ -26,16 +23,6 @@ SCOPES = {
     "functions": ("support.function.parc", "Function"),
     "quantities": ("support.variable.quantity.parc", "Identifier"),
     "decisions": ("variable.parameter.decision.parc", "Identifier"),
-}
-WORDS: dict[str, tuple[str, ...]] = {
-    "blocks": BLOCKS,
-    "statements": ("import", "let", "from"),
-    "clauses": CLAUSES,
-    "operators": ("and", "or", "not", "in"),
-    "constants": (*TRUTH, "none"),
-    "functions": FUNCTIONS,
-    "quantities": tuple(QUANTITIES),
-    "decisions": VARIABLES,
 }
 #: A number with its suffix or unit, as `dsl/syntax/grammar.lark` reads it; `%s` is the list of units.
 _NUMBER = r"\b[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9]+)?(\s*%%|\s*(%s)(/(%s))?(?![\w$]))*"
@@ -105,4 +92,4 @@ def vim() -> str:
 
 
 #: Each generated file, below this folder, and what writes it.
-FILES = {"textmate/parc.tmLanguage.json": textmate, "vim/syntax/parc.vim": vim}
+FILES = {"vscode/syntaxes/parc.tmLanguage.json": textmate, "vim/syntax/parc.vim": vim}

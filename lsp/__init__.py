@@ -1,1 +1,1 @@
-"""A job file in an editor -> complaints, meanings, completions, edits; `server` alone knows the protocol."""
+"""A job file in an editor -> meanings, completions, edits; `server` alone knows the protocol."""

@@ -1,4 +1,4 @@
-"""The text of a job file, as an editor holds it -> its complaints, its syntax tree and its names."""
+"""The text of a job file, as an editor holds it -> its syntax tree and its names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import cache, cached_property
 from pydantic import BaseModel
 
 from ..backends import BACKENDS, LAUNCHERS
-from ..dsl.check import loads
-from ..dsl.diagnostics import Diagnostic, JobError, Source
+from ..dsl.diagnostics import Source
 from ..dsl.evaluation.imports import Loader
 from ..dsl.evaluation.scope import Scope
 from ..dsl.report import Report
@@ -28,15 +27,6 @@ class Document:
 
     path: str
     text: str
-
-    def complaints(self) -> list[Diagnostic]:
-        """What `parc check` says of the text; nothing is solved."""
-        try:
-            job = loads(self.text, self.path, targets=target_options())
-        except JobError as error:
-            return list(error.diagnostics)
-        targets = [BACKENDS[spec.name].target for spec in job.targets]
-        return [found for target in targets for found in target.refuses(job)]
 
     @cached_property
     def _read(self) -> tuple[File, Scope]:

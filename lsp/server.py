@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from lsprotocol import types
 from pygls import uris
@@ -19,6 +19,9 @@ from .edits import Replacement, cures, format_edits, references, rename_edits
 from .meanings import definition, meaning
 from .places import Place, place_at
 from .positions import offset_of, position_of
+
+#: A path and a text -> what is wrong with it.
+Judge: TypeAlias = Callable[[str, str], Sequence[Diagnostic]]
 
 _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
     "error": types.DiagnosticSeverity.Error,
@@ -44,18 +47,26 @@ class _AtPosition(Protocol):
     def position(self) -> types.Position: ...
 
 
-def serve(version: str) -> None:
+class JobServer(LanguageServer):
+    """A server with what judges a text as it is typed; it solves nothing."""
+
+    def __init__(self, version: str, judge: Judge) -> None:
+        super().__init__("parc", version)
+        self.judge = judge
+
+
+def serve(version: str, judge: Judge) -> None:
     """Answers over standard input and output until the editor goes."""
     with (
         os.fdopen(os.dup(sys.stdin.fileno()), "rb") as requests,
         os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers,
     ):
-        server_of(version).start_io(requests, answers)
+        server_of(version, judge).start_io(requests, answers)
 
 
-def server_of(version: str) -> LanguageServer:
+def server_of(version: str, judge: Judge) -> JobServer:
     """A server that knows every request below."""
-    server = LanguageServer("parc", version)
+    server = JobServer(version, judge)
     for request, answer in _ANSWERS.items():
         server.feature(request)(answer)
     options = types.CompletionOptions(trigger_characters=[".", "="])
@@ -66,11 +77,11 @@ def server_of(version: str) -> LanguageServer:
     return server
 
 
-def opened(server: LanguageServer, params: types.DidOpenTextDocumentParams) -> None:
+def opened(server: JobServer, params: types.DidOpenTextDocumentParams) -> None:
     _publish(server, params.text_document.uri)
 
 
-def changed(server: LanguageServer, params: types.DidChangeTextDocumentParams) -> None:
+def changed(server: JobServer, params: types.DidChangeTextDocumentParams) -> None:
     _publish(server, params.text_document.uri)
 
 
@@ -79,9 +90,9 @@ def closed(server: LanguageServer, params: types.DidCloseTextDocumentParams) -> 
     server.text_document_publish_diagnostics(nothing)
 
 
-def _publish(server: LanguageServer, uri: str) -> None:
+def _publish(server: JobServer, uri: str) -> None:
     document = _document(server, uri)
-    found = [_diagnostic(document, each) for each in document.complaints()]
+    found = [_diagnostic(document, each) for each in server.judge(document.path, document.text)]
     version = server.workspace.get_text_document(uri).version
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
@@ -155,7 +166,7 @@ def symbols(
     return found
 
 
-def code_actions(server: LanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+def code_actions(server: JobServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """The cures of the complaints that touch the range."""
     uri = params.text_document.uri
     document = _document(server, uri)
@@ -169,7 +180,7 @@ def code_actions(server: LanguageServer, params: types.CodeActionParams) -> list
             diagnostics=[_diagnostic(document, complaint)],
             edit=_change(document, uri, edits),
         )
-        for complaint in document.complaints()
+        for complaint in server.judge(document.path, document.text)
         if (span := complaint.span) and span.start <= end and span.end >= start
         if (edits := cures(complaint, document.path))
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
@@ -28,5 +29,12 @@ def run(arguments: Namespace) -> int:
         help = "install parc with its extra `lsp`, as in pip install './parc[lsp]'"
         missing = Diagnostic(codes.NO_EXTRA, f"`parc lsp` needs `{error.name}`", help=help)
         raise JobError([missing]) from None
-    serve(parc.__version__)
+    serve(parc.__version__, _judge)
     return 0
+
+
+def _judge(path: str, text: str) -> Sequence[Diagnostic]:
+    """What `parc check` says of a text."""
+    from parc.checking import checked
+
+    return checked(path, text=text).diagnostics

@@ -1,4 +1,4 @@
-"""What a job may say and hardly means: a module each, said by `parc check` alone."""
+"""What a job may say and hardly means: a module each, said by `parc check` and in editors."""
 
 import re
 from collections.abc import Iterator

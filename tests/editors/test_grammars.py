@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from editors.grammars import FILES, FOLDER, SCOPES, WORDS, textmate
+from editors.grammars import FILES, FOLDER, SCOPES, textmate
 from parc.dsl.diagnostics import Source
 from parc.dsl.formatting.pieces import pieces
+from parc.dsl.highlighting.words import WORDS
 from parc.dsl.syntax.parser import with_tokens
 from tests.support.paths import ROOT
 

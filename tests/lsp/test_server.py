@@ -83,6 +83,15 @@ async def test_complaints_come_as_a_job_is_typed(client: LanguageClient) -> None
     assert lacking.message.startswith("`train` lacks `seq_len`")
 
 
+async def test_warnings_come_as_parc_check_has_them(client: LanguageClient) -> None:
+    line = "let racks = 4"
+    (found,) = await show(client, f"{JOB}{line}\n")
+    assert (found.code, found.severity) == ("PAR063", types.DiagnosticSeverity.Warning)
+    assert found.message == "`racks` is never used\nhelp: use it, or take it out"
+    assert found.range.start == types.Position(JOB.count("\n"), line.index("racks"))
+    assert await show(client, f"{JOB}{line}  # parc: ignore[PAR063] for a later job\n") == []
+
+
 async def test_syntax_errors_and_notes_have_their_places(client: LanguageClient) -> None:
     text = JOB + "train { steps = 3 }\nlet broken = \n"
     found = {each.code: each for each in await show(client, text)}
