@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 
 import pytest
@@ -9,7 +10,13 @@ import pytest
 from parc.backends import BACKENDS
 from parc.compiler import risk
 from parc.compiler.case import Case
-from parc.compiler.pipeline.even_split import Split, chunk_layers, recomputed, split
+from parc.compiler.pipeline.even_split import (
+    Split,
+    chunk_layers,
+    ranks_of,
+    recomputed,
+    split,
+)
 from parc.compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
 from parc.compiler.pricing.ranks import Ranks
 from parc.compiler.search.complete_layout import complete
@@ -71,6 +78,29 @@ def test_kinds_of_blocks_are_counted() -> None:
     assert sum(dense for dense, _ in blocks) == 3
     assert sum(moe for _, moe in blocks) == 58
     assert blocks[0][0] == 3
+
+
+@pytest.mark.parametrize(("pp", "vpp"), [(1, 1), (2, 3), (3, 2), (4, 1), (6, 2)])
+@pytest.mark.parametrize("dense_layers", [0, 1, 3, 7])
+def test_each_layer_has_its_kind(dense_layers: int, pp: int, vpp: int) -> None:
+    """Layer by layer: a layer is dense before `dense_layers`; chunk k is on rank k % pp."""
+    base = example("deepseek_v3").model
+    model = base.model_copy(update={"layers": 17, "dense_layers": dense_layers})
+    counts = chunk_layers(17, pp * vpp, 1.3, light_first=dense_layers > 0)
+    chunk_of = [chunk for chunk, count in enumerate(counts) for _ in range(count)]
+    dense, moe = Counter(chunk_of[:dense_layers]), Counter(chunk_of[dense_layers:])
+    placement = ranks_of(model, counts, pp)
+    for rank, chunks in enumerate(placement.blocks):
+        mine = range(rank, pp * vpp, pp)
+        assert chunks == tuple((dense[chunk], moe[chunk]) for chunk in mine)
+
+
+def test_interleaved_ranks_wait_for_the_heaviest_chunk_of_each_index() -> None:
+    """Of equally many layers those with more experts; the model's end chunks count as they are."""
+    placement = Split((((2, 0), (0, 3)), ((1, 1), (0, 3)), ((1, 1), (0, 4)), ((0, 1), (0, 1))))
+    assert placement.paced(0) == ((2, 0), (0, 4))
+    assert placement.paced(1) == placement.paced(2) == ((1, 1), (0, 4))
+    assert placement.paced(3) == ((1, 1), (0, 1))
 
 
 def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
