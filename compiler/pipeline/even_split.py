@@ -6,9 +6,10 @@ loss).
 """
 
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
 
@@ -78,6 +79,11 @@ class Split:
     def chunks(self) -> tuple[tuple[int, ...], ...]:
         """Layers of each chunk by rank."""
         return tuple(tuple(sum(chunk) for chunk in rank) for rank in self.blocks)
+
+    @cached_property
+    def alike(self) -> Counter[tuple[int, int]]:
+        """How many virtual chunks of the pipeline have each number of (dense, MoE) blocks."""
+        return Counter(chain.from_iterable(self.blocks))
 
     def held(self, rank: int) -> tuple[int, int]:
         """Dense and MoE blocks of a rank."""

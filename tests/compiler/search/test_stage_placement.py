@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import product
 
+import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
@@ -18,6 +19,7 @@ from parc.compiler.pipeline.even_split import (
     split,
 )
 from parc.compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
+from parc.compiler.pricing.quantities import recomputed_total
 from parc.compiler.pricing.ranks import Ranks
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.space import Space
@@ -109,6 +111,17 @@ def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
     assert recomputed(chunks, 2, 0) == (3, 5)
     assert recomputed(chunks, 2, 2) == (2, 2)
     assert recomputed(chunks, 2, 4) == (3, 5)
+
+
+@pytest.mark.parametrize("name", ["llama3_405b", "deepseek_v3"])
+def test_recomputed_layers_of_all_ranks_make_the_total(name: str) -> None:
+    case = Case(example(name), MEGATRON)
+    for pp, vpp, recompute, of_chunk in product((1, 4, 8), (1, 3), (0, 1, 2), (0, 1, 2, 5)):
+        blocks = split(case.model, pp, vpp).blocks if pp > 1 or vpp == 1 else ()
+        by_rank = [sum(recomputed(rank, recompute, of_chunk)) for rank in blocks]
+        columns = {"pp": pp, "vpp": vpp, "recompute": recompute, "recompute_layers": of_chunk}
+        total = recomputed_total(case, {key: np.array([it]) for key, it in columns.items()})
+        assert total.tolist() == [sum(by_rank)]
 
 
 def costs(case: Case, layout: dict[str, int], placement: Split) -> tuple[int, int]:
