@@ -177,4 +177,7 @@ def split(model: Model, pp: int, vpp: int) -> Split:
     for no exchange of tokens: the first chunk keeps more of them."""
     light_first = model.moe and model.dense_layers > 0
     weight = head_weight(model)
-    return ranks_of(model, chunk_layers(model.layers, pp * vpp, weight, light_first), pp)
+    even = ranks_of(model, chunk_layers(model.layers, pp * vpp, weight, light_first), pp)
+    # A search keeps thousands of placements of thousands of ranks: those of equal chunks share them.
+    shared = {chunks: chunks for chunks in even.blocks}
+    return Split(tuple(shared[chunks] for chunks in even.blocks))
