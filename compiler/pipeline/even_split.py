@@ -5,8 +5,11 @@
 loss).
 """
 
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate, chain
 
 import numpy as np
 
@@ -77,6 +80,11 @@ class Split:
         """Layers of each chunk by rank."""
         return tuple(tuple(sum(chunk) for chunk in rank) for rank in self.blocks)
 
+    @cached_property
+    def alike(self) -> Counter[tuple[int, int]]:
+        """How many virtual chunks of the pipeline have each number of (dense, MoE) blocks."""
+        return Counter(chain.from_iterable(self.blocks))
+
     def held(self, rank: int) -> tuple[int, int]:
         """Dense and MoE blocks of a rank."""
         return summed(self.blocks[rank])
@@ -100,7 +108,8 @@ class Split:
     @cached_property
     def _heaviest(self) -> tuple[tuple[int, int], ...]:
         """The chunk with most layers of each chunk index; among equals that with most MoE blocks."""
-        return tuple(max(chunks, key=_weight) for chunks in zip(*self.blocks, strict=True))
+        distinct = set(self.blocks)
+        return tuple(max(chunks, key=_weight) for chunks in zip(*distinct, strict=True))
 
     def ranks(self, role: str) -> tuple[int, ...]:
         """Ranks of a role, one of each distinct load; with one or two ranks roles coincide."""
@@ -137,14 +146,23 @@ def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int)
 
 def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
     """The placement of `counts` layers per chunk in model order: chunk k is on rank k % pp."""
-    leading = model.dense_layers if model.moe else model.layers
-    blocks: list[list[tuple[int, int]]] = [[] for _ in range(pp)]
-    begin = 0
-    for index, count in enumerate(counts):
-        leads = max(0, min(begin + count, leading) - begin)
-        blocks[index % pp].append((leads, count - leads))
-        begin += count
-    return Split(tuple(map(tuple, blocks)))
+    chunks = _kinds(counts, model.dense_layers if model.moe else model.layers)
+    rows = [chunks[begin : begin + pp] for begin in range(0, len(chunks), pp)]
+    return Split(tuple(zip(*rows, strict=True)))
+
+
+def _kinds(counts: tuple[int, ...], leading: int) -> list[tuple[int, int]]:
+    """Dense and MoE blocks of each chunk in model order, where the `leading` layers are dense. Thousands of
+    chunks have few distinct counts, so that equal ones share a pair."""
+    ends = list(accumulate(counts))
+    mixed = bisect_right(ends, leading)
+    dense = {count: (count, 0) for count in set(counts)}
+    routed = {count: (0, count) for count in dense}
+    chunks = [*map(dense.__getitem__, counts[:mixed]), *map(routed.__getitem__, counts[mixed:])]
+    if mixed < len(counts):
+        after = ends[mixed] - leading
+        chunks[mixed] = (counts[mixed] - after, after)
+    return chunks
 
 
 def fills_stages(model: Model, pp: Column, vpp: Column) -> Column:
@@ -159,4 +177,7 @@ def split(model: Model, pp: int, vpp: int) -> Split:
     for no exchange of tokens: the first chunk keeps more of them."""
     light_first = model.moe and model.dense_layers > 0
     weight = head_weight(model)
-    return ranks_of(model, chunk_layers(model.layers, pp * vpp, weight, light_first), pp)
+    even = ranks_of(model, chunk_layers(model.layers, pp * vpp, weight, light_first), pp)
+    # A search keeps thousands of placements of thousands of ranks: those of equal chunks share them.
+    shared = {chunks: chunks for chunks in even.blocks}
+    return Split(tuple(shared[chunks] for chunks in even.blocks))

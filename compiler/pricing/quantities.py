@@ -53,8 +53,11 @@ def recomputed_total(
         if row not in known:
             pp, vpp, recompute, recompute_layers = row
             placement = placed(case, pp, vpp) if recompute == 2 else None
-            blocks = placement.blocks if placement else ()
-            known[row] = sum(sum(recomputed(rank, recompute, recompute_layers)) for rank in blocks)
+            alike = placement.alike.items() if placement else ()
+            known[row] = sum(
+                count * sum(recomputed((chunk,), recompute, recompute_layers))
+                for chunk, count in alike
+            )
         return known[row]
 
     return np.asarray(np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers))

@@ -8,6 +8,7 @@ and the last (arXiv 2407.21783, 3.3.2).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...dsl.expression import names
@@ -106,11 +107,14 @@ def _dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
 
 def _linear(ranks: Ranks, even: Split) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Slope and intercept of each rank's time and memory in its layers: a line through the even placement and
-    one layer more."""
+    one layer more on its last chunk."""
     slope: dict[str, list[int]] = {"time": [], "memory": []}
     base: dict[str, list[int]] = {"time": [], "memory": []}
-    for rank in range(len(even.chunks)):
-        more = ranks_of(ranks.x.case.model, _one_more(even, rank), len(even.chunks))
+    pp, counts = len(even.chunks), _in_model_order(even)
+    for rank in range(pp):
+        last = len(counts) - pp + rank
+        one_more = (*counts[:last], counts[last] + 1, *counts[last + 1 :])
+        more = ranks_of(ranks.x.case.model, one_more, pp)
         here, there = _measure(ranks, even, rank), _measure(ranks, more, rank)
         for name in slope:
             slope[name].append(there[name] - here[name])
@@ -124,12 +128,9 @@ def _measure(ranks: Ranks, placement: Split, rank: int) -> dict[str, int]:
     return {"time": sum(ranks.slot(load).values()), "memory": ranks.memory_kib(load)}
 
 
-def _one_more(even: Split, rank: int) -> tuple[int, ...]:
-    """The even placement's layers per chunk in model order, with one more on the rank's last chunk."""
-    pp, vpp = len(even.chunks), len(even.chunks[0])
-    counts = [even.chunks[chunk % pp][chunk // pp] for chunk in range(pp * vpp)]
-    counts[(vpp - 1) * pp + rank] += 1
-    return tuple(counts)
+def _in_model_order(even: Split) -> tuple[int, ...]:
+    """Layers per chunk in model order: chunk k is on rank k % pp."""
+    return tuple(chain.from_iterable(zip(*even.chunks, strict=True)))
 
 
 def _unevenness(

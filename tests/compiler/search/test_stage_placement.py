@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 
+import numpy as np
 import pytest
 
 from parc.backends import BACKENDS
 from parc.compiler import risk
 from parc.compiler.case import Case
-from parc.compiler.pipeline.even_split import Split, chunk_layers, recomputed, split
+from parc.compiler.pipeline.even_split import (
+    Split,
+    chunk_layers,
+    ranks_of,
+    recomputed,
+    split,
+)
 from parc.compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
+from parc.compiler.pricing.quantities import recomputed_total
 from parc.compiler.pricing.ranks import Ranks
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.space import Space
@@ -73,12 +82,46 @@ def test_kinds_of_blocks_are_counted() -> None:
     assert blocks[0][0] == 3
 
 
+@pytest.mark.parametrize(("pp", "vpp"), [(1, 1), (2, 3), (3, 2), (4, 1), (6, 2)])
+@pytest.mark.parametrize("dense_layers", [0, 1, 3, 7])
+def test_each_layer_has_its_kind(dense_layers: int, pp: int, vpp: int) -> None:
+    """Layer by layer: a layer is dense before `dense_layers`; chunk k is on rank k % pp."""
+    base = example("deepseek_v3").model
+    model = base.model_copy(update={"layers": 17, "dense_layers": dense_layers})
+    counts = chunk_layers(17, pp * vpp, 1.3, light_first=dense_layers > 0)
+    chunk_of = [chunk for chunk, count in enumerate(counts) for _ in range(count)]
+    dense, moe = Counter(chunk_of[:dense_layers]), Counter(chunk_of[dense_layers:])
+    placement = ranks_of(model, counts, pp)
+    for rank, chunks in enumerate(placement.blocks):
+        mine = range(rank, pp * vpp, pp)
+        assert chunks == tuple((dense[chunk], moe[chunk]) for chunk in mine)
+
+
+def test_interleaved_ranks_wait_for_the_heaviest_chunk_of_each_index() -> None:
+    """Of equally many layers those with more experts; the model's end chunks count as they are."""
+    placement = Split((((2, 0), (0, 3)), ((1, 1), (0, 3)), ((1, 1), (0, 4)), ((0, 1), (0, 1))))
+    assert placement.paced(0) == ((2, 0), (0, 4))
+    assert placement.paced(1) == placement.paced(2) == ((1, 1), (0, 4))
+    assert placement.paced(3) == ((1, 1), (0, 1))
+
+
 def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
     chunks = ((3, 1), (0, 4))
     assert recomputed(chunks, 1, 2) == (0, 0)
     assert recomputed(chunks, 2, 0) == (3, 5)
     assert recomputed(chunks, 2, 2) == (2, 2)
     assert recomputed(chunks, 2, 4) == (3, 5)
+
+
+@pytest.mark.parametrize("name", ["llama3_405b", "deepseek_v3"])
+def test_recomputed_layers_of_all_ranks_make_the_total(name: str) -> None:
+    case = Case(example(name), MEGATRON)
+    for pp, vpp, recompute, of_chunk in product((1, 4, 8), (1, 3), (0, 1, 2), (0, 1, 2, 5)):
+        blocks = split(case.model, pp, vpp).blocks if pp > 1 or vpp == 1 else ()
+        by_rank = [sum(recomputed(rank, recompute, of_chunk)) for rank in blocks]
+        columns = {"pp": pp, "vpp": vpp, "recompute": recompute, "recompute_layers": of_chunk}
+        total = recomputed_total(case, {key: np.array([it]) for key, it in columns.items()})
+        assert total.tolist() == [sum(by_rank)]
 
 
 def costs(case: Case, layout: dict[str, int], placement: Split) -> tuple[int, int]:
