@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -64,12 +63,11 @@ def check(case: dict[str, Any], answer: forked.Answer) -> None:
 
 
 def _begun(case: dict[str, Any]) -> Any:
-    """Arguments as Megatron-LM parses and checks them, and a world of one process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    """Arguments as Megatron-LM parses and checks them, and a world of one process, which it finds begun: a
+    port that is free now another probe may take meanwhile."""
     os.environ |= {"WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     sys.argv = ["pretrain_gpt.py", *(word for word in case["arguments"] if word not in HALF)]
     args = megatron_arguments.parse_and_validate_args(
         args_defaults={"tokenizer_type": "GPT2BPETokenizer"}
