@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from ...reading.facts import Setting, text_of
+from ...reading.facts import Setting, dashed, text_of
 from .launched_job import LaunchedJob
 
 #: Options by which a command is known for one that reads TrainingArguments; so many of them must be there.
-TELLING = (
-    "--output_dir", "--per_device_train_batch_size", "--gradient_accumulation_steps",
-    "--num_train_epochs", "--learning_rate", "--logging_steps", "--save_steps",
-    "--save_strategy", "--eval_strategy", "--evaluation_strategy", "--load_best_model_at_end",
-)  # fmt: skip
+TELLING = frozenset(
+    """--output-dir --per-device-train-batch-size --gradient-accumulation-steps --num-train-epochs
+    --learning-rate --logging-steps --save-steps --save-strategy --eval-strategy --evaluation-strategy
+    --load-best-model-at-end""".split()
+)
 ENOUGH = 3
 
 
 def reads_training_arguments(launch: LaunchedJob) -> bool:
-    written = {setting.name for setting in launch.all("argument")}
-    return not launch.megatron and len(written.intersection(TELLING)) >= ENOUGH
+    written = {dashed(setting.name) for setting in launch.all("argument")}
+    return not launch.megatron and len(written & TELLING) >= ENOUGH
 
 
 def compares_deepspeed(launch: LaunchedJob) -> bool:

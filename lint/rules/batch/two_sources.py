@@ -139,9 +139,9 @@ def _defaults(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
-    """The Trainer computes the whole batch, and compares it with the config's. It takes its config by
-    --deepspeed; a loop that takes --deepspeed_config has DeepSpeed derive the accumulation."""
-    if launch.given("--deepspeed-config", "--deepspeed_config"):
+    """The Trainer computes the whole batch, and compares it with the config's; a loop of its own has DeepSpeed
+    derive the accumulation."""
+    if not compares_deepspeed(launch):
         return
     total = launch.key("train_batch_size")
     micro = launch.option("--per-device-train-batch-size")
