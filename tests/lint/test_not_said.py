@@ -16,6 +16,10 @@ MODEL = (
 )
 ZERO = "--deepspeed --zero-stage 2 --no-such-option"
 PAIR = "torchrun --nnodes 2 --nproc_per_node 4 --node_rank {} --master_addr 127.0.0.1 train.py\n"
+TRAINER = (
+    "torchrun --nproc_per_node 1 t.py --per_device_train_batch_size 4 --output_dir o "
+    "--learning_rate 2e-4 --num_train_epochs 1"
+)
 
 
 def _with_lr(command: str) -> str:
@@ -65,10 +69,8 @@ CASES = {
     ),
     "accumulation that DeepSpeed derives": (
         "PAR207",
-        _with_lr("torchrun --nproc_per_node 1 t.py --per_device_train_batch_size 4 --deepspeed ds.json"),
-        _with_lr(
-            "torchrun --nproc_per_node 1 t.py --per_device_train_batch_size 4 --deepspeed_config ds.json"
-        ),
+        _with_lr(f"{TRAINER} --deepspeed ds.json"),
+        _with_lr(f"{TRAINER} --deepspeed_config ds.json"),
     ),
     "a script that submits itself": (
         "PAR647",
