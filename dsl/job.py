@@ -84,7 +84,14 @@ class Train(Frozen):
             "Hugging Face checkpoint to start from, a folder or a name of its hub; drawn unless given"
         ),
     ] = None
-    checkpoint_interval: Annotated[int, Unit("1"), Field(ge=1, le=10**9), Doc("steps")] = 1000
+    checkpoint_interval: Annotated[
+        int | None,
+        Unit("1"),
+        Field(ge=1, le=10**9),
+        Doc(
+            "steps; 1,000, or what suits the cluster's failures where they are known, unless given"
+        ),
+    ] = None
     keep_checkpoints: Annotated[Zero, Doc("the newest that stay; 0 keeps all")] = 0
     async_checkpoints: Annotated[bool, Doc("training goes on while a checkpoint is written")] = (
         False

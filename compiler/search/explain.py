@@ -14,6 +14,7 @@ from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
 from ..target import Predicate, Target
 from .best_first import empty, exists
 from .cp_sat_search import InfeasibleCore, infeasible_core
+from .goal_constraints import longest_step_ns
 from .layout_text import layout_text, quantity_text
 from .questions import any_of
 from .space import Space
@@ -22,7 +23,6 @@ from .sweep import (
     capacity_kib,
     fits,
     host_capacity_kib,
-    longest_step_ns,
     objectives,
     runnable,
     satisfied,

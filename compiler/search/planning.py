@@ -7,7 +7,7 @@ from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.job import Job
 from ..algebra import LIMIT
 from ..case import Case
-from ..codes import MODEL_TOO_LARGE
+from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS
 from ..model import parameters
 from ..plan import Estimate, Plan, Proof
 from ..pricing.estimate import estimate_layout
@@ -28,6 +28,8 @@ from .sweep import Swept, objectives, runnable
 
 #: Next-best layouts in a plan.
 RUNNERS_UP = 3
+#: What `save` of a target is where it writes no checkpoints.
+SAVES_NOT = (False, None)
 
 
 def plan(job: Job, target: Target) -> Plan:
@@ -162,6 +164,14 @@ def _refuse(job: Job, target: Target) -> None:
     errors = [each for each in target.refuses(job) if each.severity == "error"]
     if errors:
         raise JobError(errors)
+    if (
+        job.cluster.gpu_mtbf is not None
+        and getattr(job.options(target.name), "save", True) in SAVES_NOT
+    ):
+        message = f"{target.name} writes no checkpoints: after a failure a run would begin again"
+        span = job.span("target", target.name, "save")
+        help = "leave `save` out, or the cluster's `gpu_mtbf`"
+        raise JobError([Diagnostic(NO_CHECKPOINTS, message, span, help=help)])
     count = parameters.total(job.model, seq_len=job.train.seq_len)
     if count > LIMIT:
         message = f"the model has {count:.2g} parameters, and {LIMIT:.2g} is the limit"

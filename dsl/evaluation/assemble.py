@@ -15,7 +15,7 @@ from ..schema import setting_types
 from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
 from .blocks import Gathered, Located, build, find_definition, gather, read_settings
-from .consistency import Parts
+from .parts import Parts
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
 from .goal import CLAUSES, WITHIN_KEY, Context, read_goal
