@@ -109,8 +109,9 @@ CHECKPOINT_INTERVAL = 1000
 
 
 class Estimate(Frozen):
-    """The price of one layout: seconds per step on the critical path, bytes on the fullest rank. `days`, `cost`
-    and `energy_joules` are of wall-clock time, which without `goodput` is that of all steps."""
+    """The price of one layout: seconds per step on the critical path, bytes on the fullest rank. `days`,
+    `cost` and `energy_joules` are of wall-clock time, which without `goodput` is that of all steps.
+    """
 
     layout: Layout
     stages: tuple[Stage, ...]

@@ -1,4 +1,4 @@
-"""The goodput of an estimate -> text: the share of wall-clock time in which it trains, and what that rests on."""
+"""The goodput of an estimate -> text: the share of wall-clock time in which it trains, and why."""
 
 from __future__ import annotations
 

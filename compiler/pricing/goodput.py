@@ -1,8 +1,8 @@
 """Failures of a cluster -> goodput: the share of a run's wall-clock time in which it trains.
 
-Failures are a Poisson process whose rate grows with the GPUs of the job. Each one costs a restart and the work
-since the last checkpoint, each checkpoint the time to write it. What Daly calls the complete cost function (J. T.
-Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation Computer
+Failures are a Poisson process whose rate grows with the GPUs of the job. Each one costs a restart and the
+work since the last checkpoint, each checkpoint the time to write it. The complete cost function of J. Daly,
+"A higher order estimate of the optimum checkpoint interval for restart dumps" (Future Generation Computer
 Systems 22, 2006, doi:10.1016/j.future.2004.11.016) gives the expected wall-clock time of a run; failures may
 strike while it writes, reads and restarts as well. docs/sizing.md has the formulas and published rates.
 """
@@ -36,7 +36,8 @@ class Losses:
 
     @property
     def goodput(self) -> Array:
-        """Useful over wall-clock time, Daly 2006: interval / (M exp(R/M) (exp((interval + stopped)/M) - 1))."""
+        """Useful over wall-clock time: interval / (M exp(R/M) (exp((interval + stopped)/M) - 1)), with the
+        mtbf M and R lost by a failure."""
         with np.errstate(over="ignore"):
             wall = np.exp(self.lost / self.mtbf) * np.expm1(
                 (self.interval + self.stopped) / self.mtbf

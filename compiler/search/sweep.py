@@ -134,8 +134,8 @@ def score(objective: Objective, swept: Swept) -> Integers:
 
 
 def slack(case: Case, best: int) -> int:
-    """By how much the first objective may exceed its minimum `best` for preferences and simplicity: of one that
-    counts nodes, a step's time may, on as many nodes."""
+    """By how much the first objective may exceed its minimum `best` for preferences and simplicity. Of one
+    that counts nodes the step's time may, on as many nodes."""
     if objectives(case)[0].quantity in COUNTED:
         best %= fewest_first(case)
     return int(abs(best) * case.job.goal.within)
