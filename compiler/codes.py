@@ -13,6 +13,7 @@ RISKY = "PAR155"
 MEASURED = "PAR156"
 MODEL_TOO_LARGE = "PAR157"
 NO_CHECKPOINTS = "PAR184"
+STAGED = "PAR185"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -32,6 +33,7 @@ CODES: dict[str, tuple[str, str]] = {
         "no-checkpoints",
         "a target writes no checkpoints, and the cluster's failures are known",
     ),
+    STAGED: ("staged", "a job of several stages where one layout is asked for"),
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }
 

@@ -221,7 +221,11 @@ class TargetSpec(Frozen):
 
 
 class Job(Frozen):
-    """Everything that a job file states; `span(path)` finds a setting in the text."""
+    """Everything that a job file states; `span(path)` finds a setting in the text.
+
+    A job that is trained in stages has a whole job for each in `stages`, whose `train` is the stage's and
+    whose `stage` is its name; its own `train` and `goal` are those of the first.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -234,6 +238,8 @@ class Job(Frozen):
     goal: Goal = Goal()
     targets: tuple[TargetSpec, ...]
     launch: Launch | None = None
+    stage: str = ""
+    stages: tuple[Job, ...] = ()
 
     _spans: dict[tuple[str, ...], Span] = PrivateAttr(default_factory=dict)
 

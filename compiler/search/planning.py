@@ -7,7 +7,7 @@ from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.job import Job
 from ..algebra import LIMIT
 from ..case import Case
-from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS
+from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS, STAGED
 from ..model import parameters
 from ..plan import Estimate, Plan, Proof
 from ..pricing.estimate import estimate_layout
@@ -47,7 +47,10 @@ def plan(job: Job, target: Target) -> Plan:
 def plan_all(
     job: Job, targets: Iterable[Target], progress: Progress | None = None
 ) -> list[Plan | JobError]:
-    """The plan of each target, or why it has none. While the solver of one runs, the next is swept."""
+    """The plan of each target, or why it has none. While the solver of one runs, the next is swept.
+
+    Raises JobError for a job of several stages."""
+    refuse_stages(job)
     watched = progress or Progress(job.name)
     return side_by_side(_outcome(job, target, watched) for target in targets)
 
@@ -160,7 +163,17 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     return estimate_layout(case, decided, place(case, decided))
 
 
+def refuse_stages(job: Job) -> None:
+    """Raises JobError for a job of several stages: each of them has a plan of its own."""
+    if job.stages:
+        names = [each.stage for each in job.stages]
+        message = f"{job.name} is trained in stages, {', '.join(names)}, each with its own layout"
+        help = f"choose one, such as `--stage {names[0]}`; `parc plan` and `parc compile` take all"
+        raise JobError([Diagnostic(STAGED, message, job.span("train"), help=help)])
+
+
 def _refuse(job: Job, target: Target) -> None:
+    refuse_stages(job)
     errors = [each for each in target.refuses(job) if each.severity == "error"]
     if errors:
         raise JobError(errors)

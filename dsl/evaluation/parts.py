@@ -11,13 +11,15 @@ from ..model import Model
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a job that could be built; `span` finds a setting in the text, `given` if it is there."""
+    """The parts of a job that could be built; `span` finds a setting in the text, `given` if it is there.
+    `training` is what the training is called: a stage has a name."""
 
     model: Model | None
     cluster: Cluster | None
     train: Train | None
     span: Callable[..., Span | None]
     given: Callable[..., bool]
+    training: str = "`train`"
 
 
 Complaints = Iterator[Diagnostic]
