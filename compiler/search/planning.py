@@ -7,11 +7,12 @@ from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.job import Job
 from ..algebra import LIMIT
 from ..case import Case
-from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS, STAGED
+from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS
 from ..model import parameters
 from ..plan import Estimate, Plan, Proof
 from ..pricing.estimate import estimate_layout
 from ..pricing.quantities import value_of
+from ..stages import refuse_stages
 from ..target import Target
 from ..variables import ORDER
 from . import measured_layouts
@@ -161,15 +162,6 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     case = Case(job, target)
     decided = complete(case, layout)
     return estimate_layout(case, decided, place(case, decided))
-
-
-def refuse_stages(job: Job) -> None:
-    """Raises JobError for a job of several stages: each of them has a plan of its own."""
-    if job.stages:
-        names = [each.stage for each in job.stages]
-        message = f"{job.name} is trained in stages, {', '.join(names)}, each with its own layout"
-        help = f"choose one, such as `--stage {names[0]}`; `parc plan` and `parc compile` take all"
-        raise JobError([Diagnostic(STAGED, message, job.span("train"), help=help)])
 
 
 def _refuse(job: Job, target: Target) -> None:
