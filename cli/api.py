@@ -40,11 +40,28 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
     Raises `JobError` with every complaint about the file.
     """
     options = {name: backend.target.options for name, backend in BACKENDS.items()}
-    return read_job(path, tuple(overrides), options)
+    job = read_job(path, tuple(overrides), options)
+    return job.model_copy(update={"stages": tuple(map(with_own_folders, job.stages))})
+
+
+def with_own_folders(stage: Job) -> Job:
+    """A stage whose checkpoints are in a folder of its own: in that of another one it would resume that."""
+    specs = []
+    for spec in stage.targets:
+        folders = BACKENDS[spec.name].target.checkpoints(stage)
+        own = {option: f"{folder}/{stage.stage}" for option, folder in folders.items()}
+        specs.append(spec.model_copy(update={"options": spec.options.model_copy(update=own)}))
+    return stage.model_copy(update={"targets": tuple(specs)})
+
+
+def stages_of(job: Job) -> tuple[Job, ...]:
+    """The stages of a job, each a job that has plans; the job itself where it has none."""
+    return job.stages or (job,)
 
 
 def compile(job: Job, targets: Iterable[str] | None = None) -> list[Plan]:
-    """The best plan of each target (those of the job unless named), the best target first.
+    """The best plan of each target (those of the job unless named), the best target first. A job of several
+    stages has plans of each of its `stages`.
 
     Raises `JobError` when no target has a layout; a target without one is left out while another has one.
     """
@@ -107,6 +124,40 @@ def softened(complaints: Iterable[Diagnostic], soft: bool) -> list[Diagnostic]:
     return [
         replace(complaint, severity="warning") if soft else complaint for complaint in complaints
     ]
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A job of several stages with the plans of each."""
+
+    name: str
+    stages: tuple[Planned, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether each stage has a plan."""
+        return all(stage.plans for stage in self.stages)
+
+    def by_target(self) -> dict[str, list[Plan]]:
+        """The plans of the targets that have one for each stage, in the order of the stages."""
+        found = [{plan.target: plan for plan in stage.plans} for stage in self.stages]
+        return {
+            name: [plans[name] for plans in found]
+            for name in found[0]
+            if all(name in plans for plans in found)
+        }
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is said of the stages, each complaint once."""
+        return list(dict.fromkeys(said for stage in self.stages for said in stage.diagnostics()))
+
+
+def plan_stages(
+    job: Job, names: Iterable[str] | None = None, progress: Shown | None = None
+) -> Staged:
+    """Solve every target for each stage; raises `JobError` for a name that the job does not have."""
+    chosen = target_names(job, names)
+    return Staged(job.name, tuple(plan_targets(each, chosen, progress) for each in job.stages))
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ OTHER_SWEEP = "PAR176"
 NO_RAY = "PAR177"
 POINT_KILLED = "PAR178"
 NO_PRICE = "PAR179"
+NO_STAGE = "PAR186"
 TRACE_LONG = "PAR189"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -43,6 +44,7 @@ CODES: dict[str, tuple[str, str]] = {
         "a file that parc did not write is in the way of one that it writes",
     ),
     NO_TARGET: ("no-target", "the job has no target of this name"),
+    NO_STAGE: ("no-stage", "the job has no stage of this name"),
     SAME_NAME: ("same-name", "several jobs of one name would share an output folder"),
     NO_STD_ENTRY: ("no-std-entry", "the standard library has no entry of this name"),
     NO_FRAMEWORK: ("smoke-framework", "no Python at hand has what a target needs to be trained"),

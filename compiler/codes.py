@@ -12,6 +12,8 @@ TOO_LARGE = "PAR154"
 RISKY = "PAR155"
 MEASURED = "PAR156"
 MODEL_TOO_LARGE = "PAR157"
+NO_CHECKPOINTS = "PAR184"
+STAGED = "PAR185"
 MEMORY = "PAR511"
 
 #: Code -> (short name, title), for `parc rules`.
@@ -27,6 +29,11 @@ CODES: dict[str, tuple[str, str]] = {
     RISKY: ("risky", "every layout that fits is likely to run out of memory"),
     MEASURED: ("measured-layout", "what a site's file says of measured layouts is none"),
     MODEL_TOO_LARGE: ("model-too-large", "the model has more parameters than prices can count"),
+    NO_CHECKPOINTS: (
+        "no-checkpoints",
+        "a target writes no checkpoints, and the cluster's failures are known",
+    ),
+    STAGED: ("staged", "a job of several stages where one layout is asked for"),
     MEMORY: ("memory", "the layout, or every layout of the job, does not fit into memory"),
 }
 

@@ -86,8 +86,32 @@ class Stage(Frozen):
         return sum(self.memory.values())
 
 
+class Goodput(Frozen):
+    """The share of wall-clock time in which a run trains (pricing/goodput.py), and what it rests on: failures
+    of the whole job, the bytes of a checkpoint and the seconds that writing it takes, for which training is
+    stopped, that a failure loses beside the work since the last checkpoint, and the work from one checkpoint
+    to the next, in steps too.
+    """
+
+    share: float
+    failures_per_day: float
+    mtbf_seconds: float
+    checkpoint_bytes: float
+    write_seconds: float
+    stopped_seconds: float
+    lost_seconds: float
+    interval_seconds: float
+    interval_steps: int
+
+
+#: Steps between checkpoints where neither the job nor the cluster's failures say how many.
+CHECKPOINT_INTERVAL = 1000
+
+
 class Estimate(Frozen):
-    """The price of one layout: seconds per step on the critical path, bytes on the fullest rank."""
+    """The price of one layout: seconds per step on the critical path, bytes on the fullest rank. `days`,
+    `cost` and `energy_joules` are of wall-clock time, which without `goodput` is that of all steps.
+    """
 
     layout: Layout
     stages: tuple[Stage, ...]
@@ -106,6 +130,15 @@ class Estimate(Frozen):
     step_spread: float
     familiarity: str
     memory_spread: float
+    goodput: Goodput | None = None
+
+    @property
+    def gpus(self) -> int:
+        return self.layout.gpus
+
+    @property
+    def nodes(self) -> int:
+        return self.layout.nodes
 
     @property
     def split(self) -> tuple[int, ...]:
@@ -199,6 +232,13 @@ class Plan(Frozen):
     @property
     def layout(self) -> Layout:
         return self.estimate.layout
+
+    @property
+    def checkpoint_interval(self) -> int:
+        """Steps between checkpoints: the job's, else what suits the cluster's failures."""
+        found = self.estimate.goodput
+        fitting = found.interval_steps if found else CHECKPOINT_INTERVAL
+        return self.job.train.checkpoint_interval or fitting
 
     @property
     def options(self) -> Any:

@@ -79,6 +79,9 @@ class Target:
     """`stack(job)`: traits, by name, that the job's settings of kernels and traffic change."""
     settings: Callable[[Job], Iterable[Diagnostic]] = field(default=lambda job: ())
     codes: Codes = field(default_factory=dict)
+    checkpoints: Callable[[Job], Mapping[str, str]] = field(default=lambda job: {})
+    """`checkpoints(job)`: the option that names the folder of checkpoints, with that folder; nothing where
+    none are written."""
     measured: bool = False
     """Whether timed training runs of the framework as of today are in the table of measured runs."""
     memory_spread: float = SPREAD

@@ -10,6 +10,7 @@ from .evaluation.assemble import Checker, goal_of, launch_of, parts_of, read_gpu
 from .evaluation.consistency import CHECKS
 from .evaluation.imports import BLOCKS, Loader
 from .evaluation.overrides import Targets, path_help, read_overrides
+from .evaluation.stages import check_stages
 from .job import Job
 from .report import Enough, Report, wrong
 from .syntax.quoting import UNWRITABLE
@@ -100,8 +101,24 @@ def _read(
     checker = Checker(report, file, scope, changes, targets, frozenset(loader.misspelt))
     _report_unknown_lets(checker)
     _sort_blocks(checker)
-    job = _job(checker, source.name, _digest(loader.texts, overrides))
-    return job.with_spans(checker.spans) if job else None, file
+    return _staged(checker, source.name, _digest(loader.texts, overrides)), file
+
+
+def _staged(checker: Checker, path: str, digest: str) -> Job | None:
+    """The job; where it has stages, with a job for each."""
+    stages = check_stages(checker)
+    if not stages:
+        return _job(checker, path, digest)
+    found = [_job(checker.at(stage), path, digest) for stage in stages]
+    jobs = tuple(job for job in found if job is not None)
+    if len(jobs) < len(stages):
+        return None
+    first = jobs[0]
+    return first.model_copy(update={"name": _name(path), "stage": "", "stages": jobs})
+
+
+def _name(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 def _without_consequences(
@@ -158,7 +175,7 @@ def _sort_blocks(checker: Checker) -> None:
 
 def _doubles(block: Block, other: Block) -> bool:
     kind = block.kind.name
-    return kind in _ONCE or (kind == "target" and _same_name(block, other))
+    return kind in _ONCE or (kind in ("target", "stage") and _same_name(block, other))
 
 
 def _same_name(block: Block, other: Block) -> bool:
@@ -171,12 +188,17 @@ def _reported_by_name(block: Block, other: Block) -> bool:
 
 
 def _title(block: Block) -> str:
-    if block.kind.name == "target" and block.name:
-        return f"target {block.name.name}"
+    if block.kind.name in ("target", "stage") and block.name:
+        return f"{block.kind.name} {block.name.name}"
     return block.kind.name
 
 
-_NAMED = {"gpu": "gpu mine", "target": "target megatron", "launch": "launch slurm"}
+_NAMED = {
+    "gpu": "gpu mine",
+    "target": "target megatron",
+    "launch": "launch slurm",
+    "stage": "stage main",
+}
 
 
 def _check_head(block: Block, report: Report) -> None:
@@ -210,14 +232,15 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
     targets, launch = targets_of(checker), launch_of(checker)
     read_gpus(checker)
     model, cluster, train = parts.model, parts.cluster, parts.train
-    name = os.path.splitext(os.path.basename(path))[0]
+    name = _name(path)
     if UNWRITABLE.search(name):
         message = f"the name of the file is no UTF-8 text: {ascii(name)}"
         report.add(codes.UNWRITABLE_NAME, message, None, "rename it: emitted files bear its name")
     if report.diagnostics or model is None or cluster is None or train is None:
         return None
-    return Job(
-        name=name,
+    stage = checker.stage.name.name if checker.stage and checker.stage.name else ""
+    job = Job(
+        name=f"{name}-{stage}" if stage else name,
         path=path,
         digest=digest,
         model=model,
@@ -226,4 +249,6 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
         goal=goal,
         targets=targets,
         launch=launch,
+        stage=stage,
     )
+    return job.with_spans(checker.spans)

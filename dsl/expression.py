@@ -41,6 +41,9 @@ MEANINGS = {
     "risk": "probability to run out of memory",
 }
 
+#: Decisions that an objective may count: the fewest are best, and among those the fastest layout.
+COUNTED = ("gpus", "nodes")
+
 #: Words for the values of a variable, in the order in which goals compare them. Layouts hold their numbers: a
 #: new word takes the next one.
 VALUES: dict[str, dict[str, int]] = {

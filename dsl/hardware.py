@@ -14,6 +14,7 @@ from .settings import (
     Factor,
     FlopRate,
     Frozen,
+    Positive,
     PossibleShare,
     Price,
     Seconds,
@@ -150,6 +151,17 @@ class Cluster(Frozen):
     cpu_cores: Annotated[Count, Doc("cores of a node")] = 96
     price: Annotated[Price, Doc("of one GPU")] = 0.0
     reserved_power: Annotated[Watts | None, Doc("host, network and cooling, per GPU")] = None
+    gpu_mtbf: Annotated[
+        Positive | None,
+        Doc("mean time between failures that end a job, of one GPU with its share of the rest"),
+    ] = None
+    storage_bandwidth: Annotated[
+        Bandwidth | None, Doc("at which all nodes together write and read a checkpoint")
+    ] = None
+    restart_time: Annotated[
+        Seconds | None,
+        Doc("from a failure to training again, but for reading the checkpoint"),
+    ] = None
     measured: Annotated[
         tuple[str, ...],
         Doc("layouts that ran here, and their measured over their predicted step time"),

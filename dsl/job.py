@@ -84,7 +84,14 @@ class Train(Frozen):
             "Hugging Face checkpoint to start from, a folder or a name of its hub; drawn unless given"
         ),
     ] = None
-    checkpoint_interval: Annotated[int, Unit("1"), Field(ge=1, le=10**9), Doc("steps")] = 1000
+    checkpoint_interval: Annotated[
+        int | None,
+        Unit("1"),
+        Field(ge=1, le=10**9),
+        Doc(
+            "steps; 1,000, or what suits the cluster's failures where they are known, unless given"
+        ),
+    ] = None
     keep_checkpoints: Annotated[Zero, Doc("the newest that stay; 0 keeps all")] = 0
     async_checkpoints: Annotated[bool, Doc("training goes on while a checkpoint is written")] = (
         False
@@ -214,7 +221,11 @@ class TargetSpec(Frozen):
 
 
 class Job(Frozen):
-    """Everything that a job file states; `span(path)` finds a setting in the text."""
+    """Everything that a job file states; `span(path)` finds a setting in the text.
+
+    A job that is trained in stages has a whole job for each in `stages`, whose `train` is the stage's and
+    whose `stage` is its name; its own `train` and `goal` are those of the first.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -227,6 +238,8 @@ class Job(Frozen):
     goal: Goal = Goal()
     targets: tuple[TargetSpec, ...]
     launch: Launch | None = None
+    stage: str = ""
+    stages: tuple[Job, ...] = ()
 
     _spans: dict[tuple[str, ...], Span] = PrivateAttr(default_factory=dict)
 

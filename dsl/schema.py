@@ -26,6 +26,7 @@ CLASSES: dict[str, type[BaseModel]] = {
     "gpu": Gpu,
     "cluster": Cluster,
     "train": Train,
+    "stage": Train,
     "launch": Launch,
 }
 #: Fields that the head of a block gives.

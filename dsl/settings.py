@@ -23,6 +23,7 @@ class Doc:
 Bytes = Annotated[int, Unit("B"), Field(ge=0, le=10**18)]
 Bandwidth = Annotated[float, Unit("B/s"), Field(gt=0, le=1e16)]
 Seconds = Annotated[float, Unit("s"), Field(ge=0, le=1e10)]
+Positive = Annotated[float, Unit("s"), Field(gt=0, le=1e10)]
 FlopRate = Annotated[float, Unit("FLOP/s"), Field(gt=0, le=1e19)]
 Watts = Annotated[float, Unit("J/s"), Field(gt=0, le=1e6)]
 Price = Annotated[float, Unit("$/s"), Field(ge=0, le=1e3)]

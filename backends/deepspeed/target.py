@@ -23,7 +23,15 @@ from .. import cautions
 from ..extra import unpriced
 from ..host import HOST
 from . import extra, stack
-from .options import Options, hugging_face, mask_bytes, masked, sums_in_fp32, wide_gradients
+from .options import (
+    Options,
+    hugging_face,
+    mask_bytes,
+    masked,
+    options_of,
+    sums_in_fp32,
+    wide_gradients,
+)
 from .refusals import CODES, REFUSALS, settings
 from .rules import PREDICATES
 
@@ -193,8 +201,15 @@ TRAITS = Traits(
     host=replace(HOST, micro_batch_overhead=2e-3),
 )
 
+
+def checkpoints(job: Job) -> dict[str, str]:
+    """The folder of `save`, from which a restart resumes too."""
+    return {"save": folder} if (folder := options_of(job).save) else {}
+
+
 TARGET = Target(
     name="deepspeed",
+    checkpoints=checkpoints,
     options=Options,
     domains=domains,
     predicates=PREDICATES,

@@ -160,8 +160,15 @@ def settings(job: Job) -> Iterator[Diagnostic]:
     yield from extra.problems(job)
 
 
+def checkpoints(job: Job) -> dict[str, str]:
+    """The folder that `--save` and `--load` name."""
+    folder = options_of(job).checkpoints or f"checkpoints/{job.model.name or job.name}"
+    return {"checkpoints": folder}
+
+
 TARGET = Target(
     name="megatron",
+    checkpoints=checkpoints,
     options=Options,
     domains=domains,
     predicates=(

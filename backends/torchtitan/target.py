@@ -145,8 +145,14 @@ def settings(job: Job) -> Iterator[Diagnostic]:
     yield from extra.problems(job)
 
 
+def checkpoints(job: Job) -> dict[str, str]:
+    """The folder below `dump_folder`, which training loads from where it has any."""
+    return {"checkpoint": options_of(job).checkpoint}
+
+
 TARGET = Target(
     name="torchtitan",
+    checkpoints=checkpoints,
     options=Options,
     domains=domains,
     predicates=PREDICATES + stack.PREDICATES,

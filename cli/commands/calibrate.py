@@ -5,7 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .estimate import layout
-from .job_arguments import add_json, add_overrides, load_job, output_path
+from .job_arguments import add_json, add_overrides, add_stage, load_job, output_path
 
 NAME = "calibrate"
 
@@ -28,6 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add("--force", action="store_true", help="replace a file that parc did not write")
     add_overrides(parser)
+    add_stage(parser)
     add_json(parser)
 
 

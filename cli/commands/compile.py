@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from .job_arguments import add_json, add_overrides, add_targets, load_jobs, outp
 if TYPE_CHECKING:
     from parc.dsl.job import Job
 
-    from ..api import Planned
+    from ..api import Planned, Staged
     from ..writing.output_folder import Change
 
 NAME = "compile"
@@ -93,24 +94,34 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
     """Plans and files of all jobs; a job of which no target has a plan adds no files."""
     from parc.backends.render import load
 
-    from ..api import emit, plan_targets
+    from ..api import emit, plan_targets, stages_of
     from ..printing.plan_json import lock
     from ..writing.output_folder import MANIFEST, manifest
 
     Thread(target=load, daemon=True).start()
     result = _Result()
-    for job in jobs:
+    for job in (stage for job in jobs for stage in stages_of(job)):
         planned, emitted = emit(plan_targets(job, targets, progress))
         print_diagnostics([complaint for _, complaint in planned.complaints] + planned.warnings())
         result.planned.append(planned)
         if not planned.plans:
             continue
-        part = f"{job.name}/" if len(jobs) > 1 else ""
+        part = _part(job, len(jobs) > 1)
         files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
         result.files |= {part + path: text for path, text in files.items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
     return result
+
+
+def _part(job: Job, several: bool) -> str:
+    """The subfolder of a job where there are several, and below it that of a stage; "" for the folder itself."""
+    return "".join(f"{each}/" for each in (_whole(job) if several else "", job.stage) if each)
+
+
+def _whole(job: Job) -> str:
+    """The name of a job, or of that of which it is a stage."""
+    return job.name.removesuffix(f"-{job.stage}") if job.stage else job.name
 
 
 def _refuse_equal_names(jobs: Sequence[Job]) -> None:
@@ -124,11 +135,22 @@ def _refuse_equal_names(jobs: Sequence[Job]) -> None:
         raise JobError(complaints)
 
 
+def _staged(planned: Sequence[Planned]) -> Iterator[Staged]:
+    """The stages of each job that has some, together."""
+    from ..api import Staged
+
+    for name, ones in groupby(
+        (one for one in planned if one.job.stage), lambda one: _whole(one.job)
+    ):
+        yield Staged(name, tuple(ones))
+
+
 def _report(
     arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[Change], written: bool
 ) -> None:
     from ..printing.plan_json import planned_json
     from ..printing.plan_text import plans_text
+    from ..printing.stages import sum_lines
 
     if arguments.json:
         changed = [
@@ -145,6 +167,8 @@ def _report(
         for one in filter(lambda one: one.plans, planned):
             print_text(plans_text(one))
             print_text("")
+        for staged in _staged(planned):
+            print_text("\n".join([*sum_lines(staged), ""]))
     verbs = (
         ("added", "changed", "removed")
         if written

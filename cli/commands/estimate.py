@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import parc
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
-from .job_arguments import add_json, add_overrides, add_targets, load_job
+from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job
 
 if TYPE_CHECKING:
     from parc.dsl.job import Job
@@ -29,6 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add_targets(parser)
     add_overrides(parser)
+    add_stage(parser)
     add_json(parser)
 
 

@@ -11,7 +11,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
 from .estimate import layout
-from .job_arguments import add_json, add_overrides, add_targets, load_job
+from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job
 from .lint_arguments import pair
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--log", metavar="LOG", help="what a run printed: predicted beside measured")
     add("--env", action="append", default=[], type=pair, metavar="NAME=VALUE", help="a variable")
     add_overrides(parser)
+    add_stage(parser)
     add_json(parser)
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import parc
-from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
+
+from .. import codes
 
 if TYPE_CHECKING:
     from parc.dsl.job import Job
@@ -21,6 +23,12 @@ def add_overrides(parser: ArgumentParser) -> None:
         default=[],
         metavar="PATH=VALUE",
         help="override a setting, such as train.seq_len=4096; may be repeated",
+    )
+
+
+def add_stage(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--stage", metavar="NAME", help="only this stage of a job that is trained in several"
     )
 
 
@@ -44,8 +52,25 @@ def output_path(text: str) -> Path:
     return Path(text)
 
 
-def load_job(arguments: Namespace) -> Job:
-    return parc.load(arguments.job, arguments.set)
+def load_job(arguments: Namespace, all_stages: bool = False) -> Job:
+    """The job, or the stage of it that is named. Raises `JobError` where none of several is, unless the
+    command takes `all_stages`."""
+    from parc.compiler.stages import refuse_stages
+
+    job = parc.load(arguments.job, arguments.set)
+    wanted = getattr(arguments, "stage", None)
+    if wanted is None:
+        if not all_stages:
+            refuse_stages(job)
+        return job
+    known = {stage.stage: stage for stage in job.stages}
+    if wanted not in known:
+        help = did_you_mean(wanted, known) or (
+            f"it has {', '.join(known)}" if known else "it is trained in one"
+        )
+        message = f"{job.name} has no stage `{wanted}`"
+        raise JobError([Diagnostic(codes.NO_STAGE, message, help=help)])
+    return known[wanted]
 
 
 def load_jobs(paths: Iterable[str], overrides: Iterable[str]) -> list[Job]:

@@ -13,7 +13,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError, Note
 from parc.dsl.inputs.files import reason_of
 
 from .. import codes
-from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
+from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.backends.smoke_run import SmokeRun
@@ -63,6 +63,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add_targets(parser)
     add_overrides(parser)
+    add_stage(parser)
     add_json(parser)
 
 

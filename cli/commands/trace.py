@@ -10,7 +10,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
 from .estimate import layout
-from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
+from .job_arguments import add_json, add_overrides, add_stage, add_targets, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.compiler.plan import Estimate, Layout
@@ -37,6 +37,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--schedule", choices=SCHEDULES, default=SCHEDULES[0], help=order)
     add_targets(parser)
     add_overrides(parser)
+    add_stage(parser)
     add_json(parser)
 
 

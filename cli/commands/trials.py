@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import JobError
 
-from .job_arguments import add_json, add_overrides, load_job, output_path
+from .job_arguments import add_json, add_overrides, add_stage, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.calibrate.trials import Trials
@@ -30,6 +30,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--force", action="store_true", help="replace files that were edited since parc wrote them")
     add("--target", metavar="T", help="the target to try; the plan's best unless given")
     add_overrides(parser)
+    add_stage(parser)
     add_json(parser)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parc.compiler.explain.difference import difference
 from parc.compiler.plan import Estimate, Measured, Plan
+from parc.dsl.expression import COUNTED
 
 from ..api import QUANTITY_FIELDS
 from .words.layouts import layout_text, splitting
@@ -59,6 +60,8 @@ def _next(plan: Plan) -> list[str]:
 
 def _worse(plan: Plan, other: Estimate) -> str:
     direction, quantity = _objective(plan)
+    if quantity in COUNTED and plan.estimate.gpus == other.gpus:
+        direction, quantity = "minimize", "step_time"
     name = QUANTITY_FIELDS.get(quantity, quantity)
     ours, theirs = (float(getattr(each, name)) for each in (plan.estimate, other))
     share = (theirs - ours) / abs(ours or 1.0) * (1 if direction == "minimize" else -1)

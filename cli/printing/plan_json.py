@@ -71,9 +71,10 @@ def warnings_json(warnings: Iterable[Diagnostic]) -> list[JsonObject]:
 
 
 def estimate_json(estimate: Estimate) -> JsonObject:
+    unsaid = {"goodput"} if estimate.goodput is None else set()
     return rounded(
         {
-            **estimate.model_dump(),
+            **estimate.model_dump(exclude=unsaid),
             "layout": estimate.layout.in_words,
             "memory_bytes": estimate.memory_bytes,
             "out_of_memory": estimate.out_of_memory,

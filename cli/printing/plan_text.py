@@ -12,6 +12,7 @@ from parc.dsl.job import Job
 
 from ..api import Planned
 from .choice_text import choice_text
+from .goodput_text import goodput_lines
 from .words.layouts import layout_parts, layout_text
 from .words.numbers import counted, duration, mfu, number, risk, seconds, short
 from .words.paragraphs import BELOW, columns, parts
@@ -70,6 +71,7 @@ def estimate_lines(job: Job, target: str, estimate: Estimate) -> list[str]:
         *parts(BELOW, _terms(estimate.time)),
         *parts(BELOW, _outcome(job, estimate)),
         f"  band    {_band(estimate)}",
+        *goodput_lines(estimate),
     ]
 
 

@@ -8,7 +8,7 @@ from ..plan import Estimate
 from ..variables import ORDER
 
 #: Quantities that count every GPU: steps of layouts on different numbers of GPUs are compared in GPU-seconds.
-PER_GPU = ("mfu", "cost", "energy")
+PER_GPU = ("mfu", "cost", "energy", "gpus", "nodes")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ..pipeline.even_split import Split, split
 from ..plan import Estimate, Layout
 from ..time import step
 from ..variables import with_derived
+from . import goodput
 from .quantities import time_quantities
 from .ranks import Ranks
 
@@ -88,6 +89,7 @@ def estimate_layout(
         step_spread=case.familiarity.step_spread,
         familiarity=case.familiarity.words,
         memory_spread=case.target.memory_spread,
+        goodput=goodput.assumptions(case, chosen.gpus, values["step_time"]),
     )
 
 

@@ -14,6 +14,7 @@ from ..pipeline.even_split import recomputed
 from ..pipeline.rank_load import placed
 from ..time.step import step_time
 from ..variables import FINE
+from .goodput import goodput
 
 #: Denominator of the bubble's share of a step, kept as an integer.
 SHARE = 10**5
@@ -117,20 +118,24 @@ def time_quantities(
 
 
 def per_step(case: Case, gpus: Array, step_ns: Integers) -> dict[str, Array]:
-    """The quantities that follow from the time of a step and the GPUs alone, in base units."""
+    """The quantities that follow from the time of a step and the GPUs alone, in base units; those of the
+    whole run by wall-clock time."""
     seconds = step_ns / 1e9
-    steps = case.train.full_batches
+    run = seconds * case.train.full_batches / goodput(case, gpus)
     return {
         "step_time": seconds,
         "mfu": case.model_flops / (case.job.peak_flops * np.asarray(gpus) * seconds),
         "tokens_per_second": case.step_tokens / seconds,
-        "days": seconds * steps,
-        "cost": seconds * steps * gpu_dollars(case, gpus),
-        "energy": seconds * steps * gpu_watts(case, gpus),
+        "days": run,
+        "cost": run * gpu_dollars(case, gpus),
+        "energy": run * gpu_watts(case, gpus),
     }
 
 
 def value_of(case: Case, quantity: str, layout: Mapping[str, int]) -> float:
-    """One quantity of one layout in base units; `layout` gives every variable, derived ones included."""
+    """One quantity of one layout in base units, or a variable; `layout` gives every variable, derived ones
+    included."""
+    if quantity in layout:
+        return float(layout[quantity])
     columns = {name: np.array([value], dtype=np.int64) for name, value in layout.items()}
     return float(np.ravel(quantities(case, columns, price(case, columns))[quantity])[0])

@@ -14,10 +14,10 @@ from ..case import Case
 from ..interval import interval
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
-from .goal_constraints import Totals, minimised
+from .goal_constraints import Totals, longest_step_ns, minimised
 from .ranges import Ranges
 from .space import Space, rows_of
-from .sweep import capacity_kib, host_capacity_kib, longest_step_ns, objectives
+from .sweep import capacity_kib, host_capacity_kib, objectives
 
 #: Decisions of blocks, each level a finer cut of the last.
 LEVELS = (

@@ -19,14 +19,13 @@ from ..variables import BRANCHING, DERIVED, ORDER
 from .bounds import narrowed
 from .cp_sat_algebra import CpSatAlgebra
 from .cp_sat_run import Run, Steps, finish, run
-from .goal_constraints import FARTHEST, GoalConstraints, Totals
+from .goal_constraints import FARTHEST, GoalConstraints, Totals, longest_step_ns
 from .simplicity import PARTS, UNMET
 from .space import Space
 from .sweep import (
     Incumbent,
     capacity_kib,
     host_capacity_kib,
-    longest_step_ns,
     objectives,
     slack,
 )

@@ -14,7 +14,9 @@ from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
 from ..target import Predicate, Target
 from .best_first import empty, exists
 from .cp_sat_search import InfeasibleCore, infeasible_core
+from .goal_constraints import longest_step_ns
 from .layout_text import layout_text, quantity_text
+from .least import least_possible
 from .questions import any_of
 from .space import Space
 from .sweep import (
@@ -22,7 +24,6 @@ from .sweep import (
     capacity_kib,
     fits,
     host_capacity_kib,
-    longest_step_ns,
     objectives,
     runnable,
     satisfied,
@@ -249,6 +250,7 @@ def _contradiction(swept: Swept, found: InfeasibleCore) -> Diagnostic:
     ]
     if found.memory:
         notes.append(Note(f"the GPU has {case.gpu.memory / GIB:.1f} GiB"))
+    notes += least_possible(case, found.constraints)
     many = (
         f"{len(found.constraints)} conditions cannot hold together" if others else "no layout meets"
     )

@@ -10,12 +10,25 @@ from typing import Generic
 import numpy as np
 
 from ...dsl.diagnostics import Diagnostic, JobError, Span
-from ...dsl.expression import QUANTITIES, Call, Expression, Name, evaluate, names
+from ...dsl.expression import COUNTED, QUANTITIES, Call, Expression, Name, evaluate, names
 from ...dsl.job import Constraint, Objective
 from .. import risk
-from ..algebra import Algebra, Array, Arrays, Bounded, Integers, Mask, Value, constant
+from ..algebra import (
+    LIMIT,
+    Algebra,
+    Array,
+    Arrays,
+    Bounded,
+    Column,
+    Integers,
+    Mask,
+    Value,
+    constant,
+    term,
+)
 from ..case import Case
 from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
+from ..pricing.goodput import goodput
 from ..pricing.quantities import (
     INVERSE,
     SHARE,
@@ -30,6 +43,13 @@ from .cp_sat_algebra import CpSatAlgebra
 ROUNDING, FARTHEST = 1e-12, 2**60
 #: Most combinations of variables that the table of one constraint may have.
 ROWS = 200_000
+#: Slower steps (9.8 hours) are infeasible; the bound keeps products of solver integers from overflowing.
+LONGEST_STEP_NS = 2**45
+#: The same (37 minutes) where what is lost to failures weighs each of its microseconds, by WEIGHT at most.
+LONGEST_WITH_FAILURES_NS = 2**41
+MICRO = 1000
+ONE = np.ones((), dtype=np.int64)
+WEIGHT = LIMIT * MICRO // LONGEST_WITH_FAILURES_NS
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
@@ -55,6 +75,10 @@ def _measure(
     x: Algebra[Value], totals: Totals[Value], objective: Objective, one_size: bool
 ) -> Value:
     name = objective.quantity
+    if name in COUNTED:
+        return x.variable("nodes") * fewest_first(x.case) + totals.step_ns
+    if name in OF_THE_RUN and not one_size and x.case.cluster.gpu_mtbf is not None:
+        return x.times(x.over(totals.step_ns, MICRO), x.term(OF_THE_RUN[name]))
     if name in ("step_time", "days", "tokens_per_second"):
         return totals.step_ns
     if name in ("mfu", "cost", "energy"):
@@ -69,6 +93,43 @@ def _measure(
             "use `mfu`",
         )
     return bubble_share(x, totals)
+
+
+def longest_step_ns(case: Case) -> int:
+    """The longest feasible step, so short that its product with the GPUs, or with what a run takes of each
+    microsecond of it, stays below 2**62."""
+    longest = LONGEST_STEP_NS if case.cluster.gpu_mtbf is None else LONGEST_WITH_FAILURES_NS
+    return min(longest, 2**61 // (max(case.cluster.nodes) * case.cluster.gpus_per_node))
+
+
+def fewest_first(case: Case) -> int:
+    """What a node weighs against nanoseconds of a step, so that the fewest nodes are best and among them the
+    fastest layout."""
+    return longest_step_ns(case) + 1
+
+
+def _weights(case: Case, nodes: Column, every: Column, cost: Column) -> Column:
+    """What a run takes of each unit of a step's time, the most as WEIGHT: `cost` of each of `nodes`, over
+    their goodput; `every` are the costs of all nodes that the job allows."""
+    choices = np.asarray(case.cluster.nodes)
+    most = np.max(every / goodput(case, choices * case.cluster.gpus_per_node))
+    return WEIGHT / most * cost / goodput(case, np.asarray(nodes) * case.cluster.gpus_per_node)
+
+
+@term("run / us", of=("nodes",))
+def wall_clock(case: Case, nodes: Column) -> Column:
+    """Wall-clock time for each microsecond of a step."""
+    return _weights(case, nodes, 1.0, 1.0)
+
+
+@term("run nodes / us", of=("nodes",))
+def node_time(case: Case, nodes: Column) -> Column:
+    """Time of all nodes for each microsecond of a step."""
+    return _weights(case, nodes, np.asarray(case.cluster.nodes), nodes)
+
+
+#: What a run takes by quantity, where its goodput falls as it takes more nodes.
+OF_THE_RUN = {"days": wall_clock, "cost": node_time, "energy": node_time}
 
 
 def bubble_share(x: Algebra[Value], totals: Totals[Value]) -> Value:
@@ -209,9 +270,13 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
         done = case.model_flops + recomputed_flops(case, layers, columns["recompute"])
         return 1e9 * done / (limit * peak * columns["gpus"])
 
+    def of_run(limit: Array, gpus: Integers) -> Array:
+        return 1e9 * limit * goodput(case, gpus) / steps
+
+    sizes = () if case.cluster.gpu_mtbf is None else ("gpus",)
     return {
         "step_time": _Integer((), lambda limit, _: 1e9 * limit, False),
-        "days": _Integer((), lambda limit, _: 1e9 * limit / steps, False),
+        "days": _Integer(sizes, lambda limit, at: of_run(limit, at.get("gpus", ONE)), False),
         "tokens_per_second": _Integer((), lambda limit, _: 1e9 * case.step_tokens / limit, True),
         "mfu": _Integer(
             ("gpus",), lambda limit, at: 1e9 * case.model_flops / (limit * peak * at["gpus"]), True
@@ -219,11 +284,13 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
         "hfu": _Integer(("gpus", "pp", "vpp", "recompute", "recompute_layers"), hardware, True),
         "cost": _Integer(
             ("gpus",),
-            lambda limit, at: 1e9 * limit / (steps * gpu_dollars(case, at["gpus"])),
+            lambda limit, at: of_run(limit, at["gpus"]) / gpu_dollars(case, at["gpus"]),
             False,
         ),
         "energy": _Integer(
-            ("gpus",), lambda limit, at: 1e9 * limit / (steps * gpu_watts(case, at["gpus"])), False
+            ("gpus",),
+            lambda limit, at: of_run(limit, at["gpus"]) / gpu_watts(case, at["gpus"]),
+            False,
         ),
     }
 

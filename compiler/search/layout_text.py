@@ -28,6 +28,8 @@ def quantity_text(name: str, value: float) -> str:
         "step_time": lambda: f"{value:.3g} s",
         "cost": lambda: f"{value:,.0f} $",
         "energy": lambda: f"{value / 3.6e9:,.1f} MWh",
+        "gpus": lambda: f"{value:,.0f}",
+        "nodes": lambda: f"{value:,.0f}",
         "tokens_per_second": lambda: f"{value:,.0f}/s",
     }
     return f"{name} {shown[name]() if name in shown else f'{100 * value:.1f} %'}"

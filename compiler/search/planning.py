@@ -7,11 +7,12 @@ from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.job import Job
 from ..algebra import LIMIT
 from ..case import Case
-from ..codes import MODEL_TOO_LARGE
+from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS
 from ..model import parameters
 from ..plan import Estimate, Plan, Proof
 from ..pricing.estimate import estimate_layout
 from ..pricing.quantities import value_of
+from ..stages import refuse_stages
 from ..target import Target
 from ..variables import ORDER
 from . import measured_layouts
@@ -28,6 +29,8 @@ from .sweep import Swept, objectives, runnable
 
 #: Next-best layouts in a plan.
 RUNNERS_UP = 3
+#: What `save` of a target is where it writes no checkpoints.
+SAVES_NOT = (False, None)
 
 
 def plan(job: Job, target: Target) -> Plan:
@@ -45,7 +48,10 @@ def plan(job: Job, target: Target) -> Plan:
 def plan_all(
     job: Job, targets: Iterable[Target], progress: Progress | None = None
 ) -> list[Plan | JobError]:
-    """The plan of each target, or why it has none. While the solver of one runs, the next is swept."""
+    """The plan of each target, or why it has none. While the solver of one runs, the next is swept.
+
+    Raises JobError for a job of several stages."""
+    refuse_stages(job)
     watched = progress or Progress(job.name)
     return side_by_side(_outcome(job, target, watched) for target in targets)
 
@@ -159,9 +165,18 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
 
 
 def _refuse(job: Job, target: Target) -> None:
+    refuse_stages(job)
     errors = [each for each in target.refuses(job) if each.severity == "error"]
     if errors:
         raise JobError(errors)
+    if (
+        job.cluster.gpu_mtbf is not None
+        and getattr(job.options(target.name), "save", True) in SAVES_NOT
+    ):
+        message = f"{target.name} writes no checkpoints: after a failure a run would begin again"
+        span = job.span("target", target.name, "save")
+        help = "leave `save` out, or the cluster's `gpu_mtbf`"
+        raise JobError([Diagnostic(NO_CHECKPOINTS, message, span, help=help)])
     count = parameters.total(job.model, seq_len=job.train.seq_len)
     if count > LIMIT:
         message = f"the model has {count:.2g} parameters, and {LIMIT:.2g} is the limit"

@@ -7,18 +7,21 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ...dsl.diagnostics import Source, Span
-from ...dsl.expression import evaluate
+from ...dsl.expression import COUNTED, evaluate
 from ...dsl.job import Constraint, Objective
 from ..algebra import Array, Arrays, Column, Integers, Mask
 from ..case import Case
 from ..pricing.quantities import Prices, price, quantities
 from ..variables import ORDER
-from .goal_constraints import Totals, minimised
+from .goal_constraints import (
+    Totals,
+    fewest_first,
+    longest_step_ns,
+    minimised,
+)
 from .simplicity import UNMET, complexity
 from .space import Space
 
-#: Slower steps (9.8 hours) are infeasible; the bound keeps products of solver integers from overflowing.
-LONGEST_STEP_NS = 2**45
 #: Quantities that rise or fall in proportion to the time of a step.
 PER_STEP = ("mfu", "hfu", "tokens_per_second", "step_time", "days", "cost", "energy")
 #: Share of host memory for offloaded state; the rest is for the operating system and the data loader.
@@ -131,17 +134,15 @@ def score(objective: Objective, swept: Swept) -> Integers:
 
 
 def slack(case: Case, best: int) -> int:
-    """By how much the first objective may exceed its minimum `best` for preferences and simplicity."""
+    """By how much the first objective may exceed its minimum `best` for preferences and simplicity. Of one
+    that counts nodes the step's time may, on as many nodes."""
+    if objectives(case)[0].quantity in COUNTED:
+        best %= fewest_first(case)
     return int(abs(best) * case.job.goal.within)
 
 
 def capacity_kib(case: Case) -> int:
     return case.gpu.memory // 1024
-
-
-def longest_step_ns(case: Case) -> int:
-    """The longest feasible step, so short that its product with the GPUs stays below 2**62."""
-    return min(LONGEST_STEP_NS, 2**61 // (max(case.cluster.nodes) * case.cluster.gpus_per_node))
 
 
 def host_capacity_kib(case: Case) -> int:

@@ -1,7 +1,7 @@
 """The blocks of a parsed job -> the parts of a `Job`, each as far as it can be built."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .. import codes
 from ..diagnostics import Fix, Note, Span, did_you_mean, replaced, suggested
@@ -15,13 +15,14 @@ from ..schema import setting_types
 from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
 from .blocks import Gathered, Located, build, find_definition, gather, read_settings
-from .consistency import Parts
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
 from .goal import CLAUSES, WITHIN_KEY, Context, read_goal
 from .overrides import Overrides, Targets
+from .parts import Parts
 from .scope import Definition, Scope
 from .spellings import DECISIONS
+from .stages import of_stage, title_of
 
 Path = tuple[str, ...]
 
@@ -42,6 +43,11 @@ class Checker:
     blocks: dict[str, list[Block]] = field(default_factory=dict)
     spans: dict[Path, Span] = field(default_factory=dict)
     given: set[Path] = field(default_factory=set)
+    stage: Block | None = None
+
+    def at(self, stage: Block) -> "Checker":
+        """The same job while one of its stages is checked, whose positions are kept apart."""
+        return replace(self, spans={}, given=set(), stage=stage)
 
     def changes(self, *path: str) -> dict[str, Located]:
         settings = self.overrides.of(*path)
@@ -65,7 +71,9 @@ class Checker:
 def parts_of(checker: Checker) -> Parts:
     """Model, cluster and train; a part is None, and reported, when it is missing or cannot be built."""
     model, cluster, train = _model(checker), _cluster(checker), _train(checker)
-    return Parts(model, cluster, train, checker.span, lambda *path: path in checker.given)
+    given = checker.given
+    title = title_of(checker.stage) if checker.stage else "`train`"
+    return Parts(model, cluster, train, checker.span, lambda *path: path in given, title)
 
 
 def _definition(checker: Checker, kind: str) -> Definition | None:
@@ -181,6 +189,9 @@ def _train(checker: Checker) -> Train | None:
     block = _gathered(checker, "train")
     if block is None:
         return None
+    if checker.stage is not None:
+        block = of_stage(block, checker.stage, checker)
+        checker.place(("train",), block)
     values = read_settings(block, Train, checker.report, without=("global_batch",))
     batch = block.settings.get("global_batch")
     if batch is not None:

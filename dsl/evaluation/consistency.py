@@ -1,33 +1,15 @@
 """The parts of a job -> what disagrees within or between them, whatever the framework; `CHECKS` lists all."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from .. import codes
 from ..batch_ramp import MOST_STAGES
-from ..diagnostics import Diagnostic, Note, Span
-from ..hardware import Cluster
+from ..diagnostics import Diagnostic
 from ..job import Train
 from ..model import Model
+from .cluster_consistency import CLUSTER_CHECKS
 from .evaluate import plain
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The parts of a job that could be built; `span` finds a setting in the text, `given` if it is there."""
-
-    model: Model | None
-    cluster: Cluster | None
-    train: Train | None
-    span: Callable[..., Span | None]
-    given: Callable[..., bool]
-
-
-Complaints = Iterator[Diagnostic]
-
-
-def _note(parts: Parts, text: str, *path: str) -> tuple[Note, ...]:
-    return (Note(text, parts.span(*path)),) if parts.given(*path) else (Note(text),)
+from .parts import Complaints, Parts, note
 
 
 def heads_divide_hidden(parts: Parts) -> Complaints:
@@ -38,7 +20,7 @@ def heads_divide_hidden(parts: Parts) -> Complaints:
         )
         near = [n for n in range(model.heads, 0, -1) if model.hidden % n == 0][0]
         help = f"{near} heads would, or say `head_dim = ...`"
-        notes = _note(parts, f"hidden is {model.hidden}", "model", "hidden")
+        notes = note(parts, f"hidden is {model.hidden}", "model", "hidden")
         yield Diagnostic(codes.HEADS, message, parts.span("model", "heads"), notes=notes, help=help)
 
 
@@ -46,7 +28,7 @@ def kv_heads_divide_heads(parts: Parts) -> Complaints:
     model = parts.model
     if model and model.heads % model.groups:
         message = f"{model.groups} kv_heads do not divide {model.heads} heads"
-        notes = _note(parts, f"heads is {model.heads}", "model", "heads")
+        notes = note(parts, f"heads is {model.heads}", "model", "heads")
         yield Diagnostic(codes.KV_HEADS, message, parts.span("model", "kv_heads"), notes=notes)
 
 
@@ -73,7 +55,7 @@ def experts_agree(parts: Parts) -> Complaints:
         yield Diagnostic(codes.EXPERTS, message, parts.span("model", "experts"))
     elif model.topk > model.experts:
         message = f"topk {model.topk} is more than the {model.experts} experts"
-        notes = _note(parts, f"experts is {model.experts}", "model", "experts")
+        notes = note(parts, f"experts is {model.experts}", "model", "experts")
         yield Diagnostic(codes.EXPERTS, message, parts.span("model", "topk"), notes=notes)
 
 
@@ -212,7 +194,7 @@ def dense_layers_fit(parts: Parts) -> Complaints:
     model = parts.model
     if model and model.moe and model.dense_layers > model.layers:
         message = f"dense_layers {model.dense_layers} is more than the {model.layers} layers"
-        notes = _note(parts, f"layers is {model.layers}", "model", "layers")
+        notes = note(parts, f"layers is {model.layers}", "model", "layers")
         span = parts.span("model", "dense_layers")
         yield Diagnostic(codes.DENSE_LAYERS, message, span, notes=notes)
 
@@ -263,7 +245,7 @@ def learned_positions_reach(parts: Parts) -> Complaints:
         message = (
             f"seq_len {train.seq_len} is more than the {model.max_positions} learned positions"
         )
-        notes = _note(parts, f"max_positions is {model.max_positions}", "model", "max_positions")
+        notes = note(parts, f"max_positions is {model.max_positions}", "model", "max_positions")
         help = f"say `max_positions = {train.seq_len}`"
         span = parts.span("train", "seq_len")
         yield Diagnostic(codes.POSITIONS, message, span, notes=notes, help=help)
@@ -274,12 +256,12 @@ def length_is_given_once(parts: Parts) -> Complaints:
     if not train:
         return
     if train.tokens is None and train.steps is None:
-        message = "`train` says neither `tokens` nor `steps`: how long to train"
+        message = f"{parts.training} says neither `tokens` nor `steps`: how long to train"
         help = "such as `tokens = 15T` or `steps = 100K`"
         yield Diagnostic(codes.LENGTH, message, parts.span("train"), help=help)
     elif train.tokens is not None and train.steps is not None:
         message = f"the length is given twice: {plain(train.tokens)} tokens and {plain(train.steps)} steps"
-        notes = _note(parts, "steps given here", "train", "steps")
+        notes = note(parts, "steps given here", "train", "steps")
         help = "leave one out, or say `tokens = none`"
         span = parts.span("train", "tokens")
         yield Diagnostic(codes.LENGTH, message, span, notes=notes, help=help)
@@ -342,35 +324,9 @@ def gpu_has_the_precision(parts: Parts) -> Complaints:
             f"{gpu.name or 'the gpu'} has no {wanted} rate, which precision {train.precision} needs"
         )
         help = f"it has {', '.join(has) or 'no rate at all'}"
-        notes = _note(parts, f"the gpu is {gpu.name}", "cluster", "gpu")
+        notes = note(parts, f"the gpu is {gpu.name}", "cluster", "gpu")
         span = parts.span("train", "precision")
         yield Diagnostic(codes.PRECISION, message, span, notes=notes, help=help)
-
-
-def domain_fits_nodes(parts: Parts) -> Complaints:
-    cluster = parts.cluster
-    if not cluster:
-        return
-    per_node, domain = cluster.gpus_per_node, cluster.domain
-    if max(per_node, domain) % min(per_node, domain):
-        message = f"nvlink_domain {domain} and gpus_per_node {per_node}: neither divides the other"
-        yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "nvlink_domain"))
-    if cluster.pod_gpus is not None and cluster.pod_network is None:
-        message = (
-            f"pods of {plain(cluster.pod_gpus)} GPUs need `pod_network`: the bandwidth between them"
-        )
-        yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "pod_gpus"))
-
-
-def power_limit_caps(parts: Parts) -> Complaints:
-    gpu = parts.cluster.gpu if parts.cluster else None
-    if gpu and gpu.power_limit is not None and gpu.power_limit > gpu.power:
-        message = (
-            f"power_limit {plain(gpu.power_limit)} W is above the GPU's power, {plain(gpu.power)} W"
-        )
-        help = "leave it out, or say how much `power` the GPU draws without a limit"
-        span = parts.span("cluster", "gpu", "power_limit")
-        yield Diagnostic(codes.POWER_LIMIT, message, span, help=help)
 
 
 CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
@@ -391,6 +347,5 @@ CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
     decay_is_of_wsd,
     learning_rate_falls,
     gpu_has_the_precision,
-    domain_fits_nodes,
-    power_limit_caps,
+    *CLUSTER_CHECKS,
 )

@@ -7,7 +7,18 @@ from pydantic import BaseModel
 
 from .. import codes
 from ..diagnostics import JobError, Span, did_you_mean, suggested
-from ..expression import QUANTITIES, VALUES, VARIABLES, Call, Const, Expression, Member, Name, names
+from ..expression import (
+    COUNTED,
+    QUANTITIES,
+    VALUES,
+    VARIABLES,
+    Call,
+    Const,
+    Expression,
+    Member,
+    Name,
+    names,
+)
 from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
@@ -182,12 +193,13 @@ def _objective(clause: Clause) -> str:
     node, direction = clause.condition, clause.keyword.name
     if clause.reason:
         raise wrong(codes.MISPLACED, f"`{direction}` takes no reason", clause.reason.span)
-    known = ", ".join(QUANTITIES)
+    counted = COUNTED if direction == "minimize" else ()
+    known = ", ".join((*QUANTITIES, *counted))
     if not isinstance(node, Identifier):
         message = f"`{direction}` takes one quantity, found an expression"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, f"quantities are {known}")
-    if node.name not in QUANTITIES:
-        help, fix = suggested(node.name, node.span, QUANTITIES, SPELLINGS)
+    if node.name not in (*QUANTITIES, *counted):
+        help, fix = suggested(node.name, node.span, (*QUANTITIES, *counted), SPELLINGS)
         message = f"`{node.name}` is no quantity to {direction}"
         help = help or f"quantities are {known}"
         raise wrong(codes.UNKNOWN_NAME, message, node.span, help, fix=fix)

@@ -15,7 +15,7 @@ from .refused_settings import adapter, is_adapter
 from .scope import Scope, resolve_lets
 
 #: Blocks of the language, and those that a file may offer to others.
-BLOCKS = ("model", "gpu", "cluster", "train", "goal", "target", "launch")
+BLOCKS = ("model", "gpu", "cluster", "train", "stage", "goal", "target", "launch")
 SHARED = ("model", "gpu", "cluster", "launch")
 _OF_NAMES = {
     "model": "model from {} {{ }}",

@@ -118,6 +118,8 @@ def _expected(words: tuple[str, ...], place: Span, targets: Targets) -> SettingT
             if key in MOVED and key not in setting_types(targets[name]):
                 raise JobError([moved(key, "...", f"target `{name}`", place)])
             return _known(key, targets[name], place)
+        case ("stage", _, key):
+            return _known(key, CLASSES["stage"], place)
         case ("cluster", "gpu", key):
             return _known(key, CLASSES["gpu"], place)
         case (block, key) if block in _BLOCKS:

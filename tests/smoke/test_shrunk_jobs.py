@@ -13,7 +13,8 @@ from parc.backends.torchtitan.options import Options as TitanOptions
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Layout
 from parc.dsl import std_entries, std_model
-from parc.dsl.evaluation.consistency import CHECKS, Parts
+from parc.dsl.evaluation.consistency import CHECKS
+from parc.dsl.evaluation.parts import Parts
 from parc.dsl.job import Train
 from parc.dsl.model import Model
 from parc.smoke import Interpreter, Request, prepare

@@ -37,6 +37,7 @@ OBJECTIVES = (
     "minimize cost",
     "minimize energy",
     "minimize days",
+    "minimize gpus",
     "minimize memory",
     "minimize bubble",
 )
@@ -91,9 +92,15 @@ def jobs(draw: st.DrawFn) -> str:
     if "kv_heads" in model:
         model["kv_heads"] = draw(st.sampled_from((1, heads // 2, heads)))
     nodes = draw(st.sampled_from(("1", "2", "3", "1..3", "2..4")))
-    cluster = {"nodes": nodes, "gpus_per_node": draw(st.sampled_from((1, 2, 6, 8)))}
+    cluster: dict[str, object] = {
+        "nodes": nodes,
+        "gpus_per_node": draw(st.sampled_from((1, 2, 6, 8))),
+    }
     if draw(st.booleans()):
         cluster["price"] = "2 $/h"
+    if draw(st.booleans()):
+        cluster |= {"gpu_mtbf": draw(st.sampled_from(("1 h", "2 d", "2000 d")))}
+        cluster |= {"storage_bandwidth": "50 MB/s", "restart_time": "10 min"}
     train = {
         "seq_len": draw(st.sampled_from((512, 1000, 2048, 2048))),
         "global_batch": draw(st.sampled_from((6, 16, 48, 64))),

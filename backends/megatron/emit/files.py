@@ -130,7 +130,7 @@ def _variables(plan: Plan) -> Iterator[Bash]:
     options, name = plan.options, plan.job.model.name or plan.job.name
     watched = options.wandb or options.profiled
     tensorboard = options.tensorboard or (f"tensorboard/{name}" if watched else None)
-    checkpoints = options.checkpoints or f"checkpoints/{name}"
+    checkpoints = TARGET.checkpoints(plan.job)["checkpoints"]
     wanted = {
         "MEGATRON_PATH": options.path,
         "NNODES": plan.layout.nodes,

@@ -122,7 +122,7 @@ def checkpoint_flags(plan: Plan) -> list[Flag]:
     return [
         variable("--save", "CHECKPOINT_DIR"),
         variable("--load", "CHECKPOINT_DIR"),
-        flag("--save-interval", train.checkpoint_interval),
+        flag("--save-interval", plan.checkpoint_interval),
         flag("--ckpt-format", "fsdp_dtensor" if sharded else "torch_dist"),
         *_retention(plan),
         *(_asynchronous(plan, sharded) if train.async_checkpoints else []),
@@ -137,7 +137,7 @@ def _retention(plan: Plan) -> list[Flag]:
     train = plan.job.train
     if not train.keep_checkpoints:
         return []
-    beyond = (train.total_steps // train.checkpoint_interval + 1) * train.checkpoint_interval
+    beyond = (train.total_steps // plan.checkpoint_interval + 1) * plan.checkpoint_interval
     why = "past the end of the run: only the newest checkpoint stays"
     return [flag("--save-retain-interval", beyond, why=why)]
 

@@ -38,7 +38,7 @@ def checkpoint(plan: Plan) -> Section:
     settings: dict[str, Setting] = {
         "enable": options.save,
         "folder": options.checkpoint,
-        "interval": train.checkpoint_interval,
+        "interval": plan.checkpoint_interval,
         "keep_latest_k": train.keep_checkpoints,
         "last_save_model_only": False,
         "async_mode": "async" if train.async_checkpoints else "disabled",

@@ -33,8 +33,24 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s" if value >= 1 else f"{value * 1000:.{0 if value >= 0.01 else 2}f} ms"
 
 
+def span(value: float) -> str:
+    """Seconds as `1.8 hours`, `42 minutes`, `9.5 s` or `30 ms`."""
+    if value >= 2 * 86400:
+        return f"{value / 86400:.1f} days"
+    if value >= 5400:
+        return f"{value / 3600:.1f} hours"
+    if value >= 600:
+        return f"{value / 60:.0f} minutes"
+    return f"{value / 60:.1f} minutes" if value >= 120 else seconds(value)
+
+
 def number(value: float) -> str:
     return f"{value:.1f}" if value >= 1 else f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+
+
+def stored(size: float) -> str:
+    """Bytes as storage counts them: `5.67 TB`."""
+    return short(size).replace("B", "G") + "B"
 
 
 def short(number: float) -> str:

@@ -1,0 +1,69 @@
+"""The plans of a job in stages -> text and JSON: each stage as a job of its own, then all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parc.compiler.plan import Plan
+
+from ..api import Staged
+from .plan_json import JsonObject, planned_json, rounded
+from .plan_text import plans_text
+from .words.layouts import splitting
+from .words.numbers import duration, short
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+def staged_text(staged: Staged) -> Text:
+    """The plans of each stage that has one, then the sums."""
+    from rich.text import Text
+
+    parts: list[Text] = []
+    for stage in staged.stages:
+        if stage.plans:
+            parts += [plans_text(stage), Text()]
+    return Text("\n").join([*parts, Text("\n".join(sum_lines(staged)))])
+
+
+def sum_lines(staged: Staged) -> list[str]:
+    """A line for each stage on each target that has a plan of all, and the sum below."""
+    lines = [f"{staged.name}  {len(staged.stages)} stages, one after another"]
+    sums = staged.by_target()
+    if not sums:
+        return [*lines, "", "  no target has a plan for each of them"]
+    width = max(len("all"), *(len(stage.job.stage) for stage in staged.stages))
+    for target, plans in sums.items():
+        lines += ["", f"  {target}"]
+        lines += [
+            f"    {plan.job.stage:<{width}}  {_taken(plan.estimate.days, plan.estimate.cost)}  "
+            f"{plan.layout.gpus:,} GPUs  MFU {plan.estimate.mfu:.1%}  {splitting(plan.layout)}"
+            for plan in plans
+        ]
+        lines.append(f"    {'all':<{width}}  {_taken(*_sums(plans)[:2])}".rstrip())
+    return lines
+
+
+def _taken(days: float, cost: float) -> str:
+    return f"{duration(days):>12}  {short(cost) + '$' if cost else '':>8}"
+
+
+def _sums(plans: list[Plan]) -> tuple[float, float, float]:
+    """Days, $ and joules of all stages."""
+    found = [plan.estimate for plan in plans]
+    return (
+        sum(each.days for each in found),
+        sum(each.cost for each in found),
+        sum(each.energy_joules for each in found),
+    )
+
+
+def staged_json(staged: Staged) -> JsonObject:
+    """The plans of each stage by its name, and by target the sums over all stages."""
+    sums: dict[str, object] = {}
+    for target, plans in staged.by_target().items():
+        days, cost, energy = _sums(plans)
+        sums[target] = rounded({"days": days, "cost": cost, "energy_joules": energy})
+    stages = [{"stage": one.job.stage, **planned_json(one)} for one in staged.stages]
+    return {"job": staged.name, "stages": stages, "all": sums}

@@ -1,0 +1,58 @@
+"""A cluster -> what disagrees within it, or between it and the training; `CLUSTER_CHECKS` lists all."""
+
+from collections.abc import Callable
+
+from .. import codes
+from ..diagnostics import Diagnostic
+from .evaluate import plain
+from .parts import Complaints, Parts, note
+
+
+def domain_fits_nodes(parts: Parts) -> Complaints:
+    cluster = parts.cluster
+    if not cluster:
+        return
+    per_node, domain = cluster.gpus_per_node, cluster.domain
+    if max(per_node, domain) % min(per_node, domain):
+        message = f"nvlink_domain {domain} and gpus_per_node {per_node}: neither divides the other"
+        yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "nvlink_domain"))
+    if cluster.pod_gpus is not None and cluster.pod_network is None:
+        message = (
+            f"pods of {plain(cluster.pod_gpus)} GPUs need `pod_network`: the bandwidth between them"
+        )
+        yield Diagnostic(codes.DOMAIN, message, parts.span("cluster", "pod_gpus"))
+
+
+def power_limit_caps(parts: Parts) -> Complaints:
+    gpu = parts.cluster.gpu if parts.cluster else None
+    if gpu and gpu.power_limit is not None and gpu.power_limit > gpu.power:
+        message = (
+            f"power_limit {plain(gpu.power_limit)} W is above the GPU's power, {plain(gpu.power)} W"
+        )
+        help = "leave it out, or say how much `power` the GPU draws without a limit"
+        span = parts.span("cluster", "gpu", "power_limit")
+        yield Diagnostic(codes.POWER_LIMIT, message, span, help=help)
+
+
+def failures_are_complete(parts: Parts) -> Complaints:
+    cluster, train = parts.cluster, parts.train
+    if not cluster or cluster.gpu_mtbf is None:
+        return
+    span = parts.span("cluster", "gpu_mtbf")
+    for key, example in (("storage_bandwidth", "100 GB/s"), ("restart_time", "10 min")):
+        if getattr(cluster, key) is None:
+            message = f"`gpu_mtbf` is given, and `{key}` is not: both decide the time that is lost"
+            yield Diagnostic(codes.FAILURES, message, span, help=f"such as `{key} = {example}`")
+    if train and train.checkpoint_interval is not None:
+        message = "`checkpoint_interval` is given, and follows from `gpu_mtbf` too"
+        notes = note(parts, "the cluster's failures", "cluster", "gpu_mtbf")
+        help = "leave it out: the plan tells the best one, and launch files have it"
+        at = parts.span("train", "checkpoint_interval")
+        yield Diagnostic(codes.FAILURES, message, at, notes=notes, help=help)
+
+
+CLUSTER_CHECKS: tuple[Callable[[Parts], Complaints], ...] = (
+    domain_fits_nodes,
+    power_limit_caps,
+    failures_are_complete,
+)
