@@ -33,12 +33,11 @@ def report_html(planned: Planned, *, timed: bool = True) -> str:
     values = page_values(planned, timed)
     style, program = _text("report.css.j2"), _text("report.js.j2")
     return OURS + _environment().get_template("report.html.j2").render(
-        **values,
+        **{**values, "data": Markup(_embedded(values["data"]))},
         style=Markup(style),
         program=Markup(program),
         plotly=Markup(script.packed),
         policy=_policy(program, script.text),
-        data=Markup(_embedded(values["data"])),
     )
 
 
