@@ -45,7 +45,9 @@ def proof(plan: Plan, timed: bool) -> str:
     )
     took = f" The search and its proof took {found.seconds:.2f} s." if timed else ""
     if found.status != "OPTIMAL":
-        return f"The best that was found among {space}; the solver ended before it was proven.{took}"
+        return (
+            f"The best that was found among {space}; the solver ended before it was proven.{took}"
+        )
     return (
         f"The solver proved that none of {space} has a better prediction under the goal "
         f"({found.objective}, {found.value:.6g}).{took}"
@@ -59,4 +61,5 @@ def binding(plan: Plan) -> list[tuple[str, str]]:
 
 def _sentence(lines: Iterable[str]) -> str:
     text = " ".join(line[len(BELOW) :].strip() for line in lines)
+    text = text.replace(" the best has ", ". The best has ", 1)
     return text[:1].upper() + text[1:] + "." * bool(text)

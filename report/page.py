@@ -95,7 +95,9 @@ def _part(plan: Plan, number: int, timed: bool) -> dict[str, Any]:
         "runners_up": runners_up(plan),
         "proof": proof(plan, timed),
         "binding": binding(plan),
-        "warnings": [(each.code, each.message, each.help) for each in cautions(plan.job, plan.target)],
+        "warnings": [
+            (each.code, each.message, each.help) for each in cautions(plan.job, plan.target)
+        ],
         "familiarity": estimate.familiarity,
     }
 
@@ -129,8 +131,16 @@ def _simulated(plan: Plan) -> Timeline:
 
 def _timeline_text(estimate: Estimate, simulated: Timeline) -> str:
     count = estimate.layout.microbatches
-    shown = f"all {count:,}" if simulated.shown == count else f"the first {simulated.shown:,} of {count:,}"
-    bubble = f"The bubble is {100 * estimate.bubble:.1f} % of the step." if estimate.layout.pp > 1 else ""
+    shown = (
+        f"all {count:,}"
+        if simulated.shown == count
+        else f"the first {simulated.shown:,} of {count:,}"
+    )
+    bubble = (
+        f"The bubble is {100 * estimate.bubble:.1f} % of the step."
+        if estimate.layout.pp > 1
+        else ""
+    )
     return f"The step as it is simulated, {shown} micro-batches. {bubble}".strip()
 
 
@@ -178,7 +188,11 @@ def _landscape_table(found: Landscape, estimate: Estimate) -> Sequence[tuple[str
     def row(layout: dict[str, int], step_seconds: float, size: int) -> tuple[str, str, str]:
         return words(layout), seconds(step_seconds), f"{size / GIB:.1f}"
 
-    ours = (layout_text(estimate.layout), seconds(estimate.step_seconds), f"{estimate.memory_bytes / GIB:.1f}")
+    ours = (
+        layout_text(estimate.layout),
+        seconds(estimate.step_seconds),
+        f"{estimate.memory_bytes / GIB:.1f}",
+    )
     frontier = [row(each.layout, each.step_seconds, each.memory_bytes) for each in found.frontier]
     return [ours, *frontier[:24]]
 

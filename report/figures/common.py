@@ -31,7 +31,7 @@ def figure(traces: list[Json], height: int, **layout: Any) -> Json:
         "font": {"family": "inherit", "size": 12, "color": INK},
         "hoverlabel": {"bgcolor": PAPER, "bordercolor": LINE, "font": {"color": INK}},
         "showlegend": False,
-        "legend": {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"},
+        "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"},
         "hovermode": "closest",
         "dragmode": False,
     }

@@ -1,7 +1,7 @@
 """A layout -> the cluster's nodes and GPUs, coloured by pipeline stage or by group of ranks.
 
 The order of ranks is that of the cost model (compiler/time/parallel_traffic.py): tp, cp, dp (shard, then
-replicate), pp from the inside out; experts lie over consecutive ranks of a pipeline stage, tp of experts inside.
+replicate), pp from the inside out; experts lie over consecutive ranks of a stage, their own tp inside.
 """
 
 from __future__ import annotations
@@ -41,7 +41,13 @@ def colourings(layout: Layout) -> list[Colouring]:
         _group("tp", ranks, 1, layout.tp, "split each layer between them"),
         _group("cp", ranks, layout.tp, layout.cp, "split each sequence between them"),
         _group("ep", ranks, layout.etp, layout.ep, "hold different experts, and exchange tokens"),
-        _group("dp", ranks, layout.tp * layout.cp, layout.dp, "hold copies or shards of the same layers"),
+        _group(
+            "dp",
+            ranks,
+            layout.tp * layout.cp,
+            layout.dp,
+            "hold copies or shards of the same layers",
+        ),
     ]
     kept = [each for each in found if each.size > 1 and (each.name != "pp" or layout.pp > 1)]
     return kept or [Colouring("dp", 1, 1, "train alone", ranks * 0)]
@@ -83,22 +89,41 @@ def grid(layout: Layout, gpus_per_node: int) -> Json:
     }
     made = figure(
         [trace],
-        max(170, min(22 if rows == 1 else 12, 900 // (rows * (per_node + 1))) * rows * (per_node + 1) + 70),
-        xaxis=axis("node" if rows == 1 else f"node, in rows of {wide}", showgrid=False, dtick=max(1, wide // 8)),
+        max(
+            170,
+            min(22 if rows == 1 else 12, 900 // (rows * (per_node + 1))) * rows * (per_node + 1)
+            + 70,
+        ),
+        xaxis=axis(
+            "node" if rows == 1 else f"node, in rows of {wide}",
+            showgrid=False,
+            dtick=max(1, wide // 8),
+        ),
         yaxis=axis(
             "GPU of the node" if rows == 1 else "first node of the row",
             autorange="reversed",
             showgrid=False,
             tickmode="array",
             tickvals=_ticks(per_node, rows),
-            ticktext=[str(each) for each in range(0, per_node, 1 if per_node <= 8 else 4)] if rows == 1 else [str(wide * row) for row in range(0, rows, -(-rows // 16))],
+            ticktext=(
+                [str(each) for each in range(0, per_node, 1 if per_node <= 8 else 4)]
+                if rows == 1
+                else [str(wide * row) for row in range(0, rows, -(-rows // 16))]
+            ),
         ),
     )
     made["meta"] = {
         "per_node": per_node,
         "wide": wide,
         "colourings": [
-            {"name": each.name, "meaning": each.meaning, "groups": each.groups, "size": each.size, "z": z, "group": group}
+            {
+                "name": each.name,
+                "meaning": each.meaning,
+                "groups": each.groups,
+                "size": each.size,
+                "z": z,
+                "group": group,
+            }
             for each, z, group in zip(found, cells, groups, strict=True)
         ],
     }

@@ -1,4 +1,4 @@
-"""The layouts of a space -> memory against time: what is allowed, the frontier, the chosen and the fastest."""
+"""The layouts of a space -> memory against time: the allowed, the frontier, the chosen and the fastest."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def landscape(found: Landscape, chosen: Estimate) -> Json:
             }
         ],
         xaxis=axis("GiB on the fullest GPU", fixedrange=False, rangemode="tozero"),
-        yaxis=axis("seconds of a step", type="log", fixedrange=False, nticks=8, minor={"showgrid": False}),
+        yaxis=axis(
+            "seconds of a step", type="log", fixedrange=False, nticks=8, minor={"showgrid": False}
+        ),
         margin={"l": 56, "r": 16, "t": 12, "b": 90},
     )
 
@@ -77,7 +79,15 @@ def _cloud(name: str, points: Sequence[Point], color: str, size: int) -> Json:
 
 def _mark(name: str, point: Point, symbol: str, color: str, size: int) -> Json:
     found = _cloud(name, [point], color, size)
-    return {**found, "marker": {"color": color, "size": size, "symbol": symbol, "line": {"width": 2, "color": color}}}
+    return {
+        **found,
+        "marker": {
+            "color": color,
+            "size": size,
+            "symbol": symbol,
+            "line": {"width": 2, "color": color},
+        },
+    }
 
 
 def words(layout: dict[str, int]) -> str:

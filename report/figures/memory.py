@@ -33,7 +33,7 @@ def memory(estimate: Estimate) -> Json:
         traces,
         380,
         barmode="stack",
-        bargap=0.35 if len(ranks) < 12 else 0.15,
+        bargap=max(0.15, 0.8 - 0.1 * len(ranks)),
         hovermode="x unified",
         showlegend=True,
         shapes=[

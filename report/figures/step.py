@@ -40,8 +40,12 @@ def step(estimate: Estimate) -> Json:
         "y": names,
         "x": values,
         "marker": {"color": ["$s1"] * len(parts) + [ACCENT]},
-        "customdata": [[seconds(value), value / whole, MEANINGS.get(name, name)] for name, value in zip(names, values, strict=True)],
-        "hovertemplate": "%{customdata[0]}, %{customdata[1]:.1%} of the step<br>%{customdata[2]}<extra></extra>",
+        "customdata": [
+            [seconds(value), value / whole, MEANINGS.get(name, name)]
+            for name, value in zip(names, values, strict=True)
+        ],
+        "hovertemplate": "%{customdata[0]}, %{customdata[1]:.1%} of the step<br>"
+        "%{customdata[2]}<extra></extra>",
     }
     doubt: Json = {
         "type": "scatter",
@@ -62,7 +66,11 @@ def step(estimate: Estimate) -> Json:
     }
     labels = [
         {
-            "text": f"{seconds(value)}  {value / whole:.0%}" if name != "step" else f"{seconds(low)} – {seconds(high)}",
+            "text": (
+                f"{seconds(value)}  {value / whole:.0%}"
+                if name != "step"
+                else f"{seconds(low)} – {seconds(high)}"
+            ),
             "x": high if name == "step" else value,
             "y": name,
             "xanchor": "left",

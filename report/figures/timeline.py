@@ -9,7 +9,9 @@ from parc.compiler.schedule.timeline import Timeline
 from .common import Json, axis, figure
 
 #: Passes that are drawn at most: more would make the page slow.
-MOST_PASSES = 1_600
+MOST_PASSES = 1_000
+#: Micro-batches for each stage that are seen before anything is zoomed; the others lie to the right.
+SEEN = 3
 KINDS = {
     "forward": "$s1",
     "backward": "$s0",
@@ -55,7 +57,7 @@ def timeline(found: Timeline) -> Json:
         bargap=0.12,
         dragmode="zoom",
         showlegend=True,
-        xaxis=axis("seconds of the step", fixedrange=False, rangemode="tozero"),
+        xaxis=axis("seconds of the step", fixedrange=False, range=[0, _seen(found)]),
         yaxis=axis(
             "pipeline rank",
             range=[ranks - 0.5, -0.5],
@@ -65,6 +67,18 @@ def timeline(found: Timeline) -> Json:
         ),
         margin={"l": 56, "r": 16, "t": 12, "b": 90},
     )
+
+
+def _seen(found: Timeline) -> float:
+    """Seconds until SEEN micro-batches for each stage are through, which shows the pipeline fill; all where
+    that is most of what is drawn."""
+    count = SEEN * len(found.runs) * len(found.passes[0])
+    last = [run for runs in found.runs for run in runs if run.work.microbatch < found.shown]
+    end = max(run.sent for run in last)
+    if found.shown <= 2 * count:
+        after = sum(found.after.values()) if found.pipeline_ns is not None else 0
+        return (end + after) / 1e9
+    return max(run.sent for run in last if run.work.microbatch < count) / 1e9
 
 
 def _bars(kind: str, color: str, rows: list[tuple[int, int, int, str]]) -> Json:
