@@ -21,7 +21,7 @@ from .figures.landscape import landscape as landscape_figure
 from .figures.memory import memory
 from .figures.step import step
 from .figures.targets import targets
-from .figures.timeline import shown_microbatches, timeline
+from .figures.timeline import horizon, shown_microbatches, timeline
 from .job_source import job_lines
 from .landscape import Landscape, landscape
 
@@ -81,7 +81,7 @@ def _part(plan: Plan, number: int, timed: bool) -> dict[str, Any]:
         "facts": facts(plan),
         "mfu": mfu(estimate),
         "step_time": seconds(estimate.step_seconds),
-        "fullest": fullest(estimate),
+        "fullest": f"{estimate.memory_bytes / GIB:.1f} {fullest(estimate)}",
         "figures": {f"{name}-{number}": each for name, each in drawn.items() if each},
         "has": {name for name, each in drawn.items() if each},
         "memory_table": _memory_table(estimate),
@@ -130,18 +130,12 @@ def _simulated(plan: Plan) -> Timeline:
 
 
 def _timeline_text(estimate: Estimate, simulated: Timeline) -> str:
-    count = estimate.layout.microbatches
-    shown = (
-        f"all {count:,}"
-        if simulated.shown == count
-        else f"the first {simulated.shown:,} of {count:,}"
-    )
-    bubble = (
-        f"The bubble is {100 * estimate.bubble:.1f} % of the step."
-        if estimate.layout.pp > 1
-        else ""
-    )
-    return f"The step as it is simulated, {shown} micro-batches. {bubble}".strip()
+    found = "The step as it is simulated"
+    if simulated.shown < estimate.layout.microbatches:
+        found = f"The first {seconds(horizon(simulated) / 1e9)} of the step as it is simulated"
+    if estimate.layout.pp == 1:
+        return f"{found}."
+    return f"{found}; bubbles are {100 * estimate.bubble:.1f} % of the whole."
 
 
 def _memory_table(estimate: Estimate) -> dict[str, Any]:
@@ -179,7 +173,10 @@ def _landscape_text(found: Landscape) -> str:
             "those that each decision leaves, and the frontier is theirs; the chosen one may lie beyond it"
         )
     drawn = f"{found.drawn:,} are drawn, of each kind every k-th by time"
-    return f"{priced}; {drawn}; {found.outside:,} lie outside the picture."
+    return (
+        f"{priced}; {drawn}; {found.outside:,} lie outside the picture. Layers are placed evenly, but for "
+        "the chosen one, whose placement was optimised."
+    )
 
 
 def _landscape_table(found: Landscape, estimate: Estimate) -> Sequence[tuple[str, str, str]]:

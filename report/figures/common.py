@@ -31,7 +31,14 @@ def figure(traces: list[Json], height: int, **layout: Any) -> Json:
         "font": {"family": "inherit", "size": 12, "color": INK},
         "hoverlabel": {"bgcolor": PAPER, "bordercolor": LINE, "font": {"color": INK}},
         "showlegend": False,
-        "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "traceorder": "normal",
+        },
         "hovermode": "closest",
         "dragmode": False,
     }

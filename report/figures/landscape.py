@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 
 from parc.compiler.plan import Estimate, Layout
 from parc.printing.words.layouts import layout_text
@@ -57,11 +58,25 @@ def landscape(found: Landscape, chosen: Estimate) -> Json:
             }
         ],
         xaxis=axis("GiB on the fullest GPU", fixedrange=False, rangemode="tozero"),
-        yaxis=axis(
-            "seconds of a step", type="log", fixedrange=False, nticks=8, minor={"showgrid": False}
-        ),
+        yaxis=axis("seconds of a step", type="log", fixedrange=False, **_ticks(found)),
         margin={"l": 56, "r": 16, "t": 12, "b": 90},
     )
+
+
+#: Places of ticks in a decade: the axis' own small ones bear single digits, which nobody reads as seconds.
+DIGITS_OF_TICKS = (1, 1.5, 2, 3, 4, 5, 7)
+
+
+def _ticks(found: Landscape) -> Json:
+    """Ticks of the logarithmic axis, each with its number, over what is drawn and a decade on either side."""
+    times = [each.step_seconds for each in (*found.allowed, *found.refused, *found.unfit)]
+    decades = range(floor(log10(min(times))) - 1, ceil(log10(max(times))) + 1)
+    values = [digit * 10.0**decade for decade in decades for digit in DIGITS_OF_TICKS]
+    return {
+        "tickmode": "array",
+        "tickvals": values,
+        "ticktext": [f"{value:,.0f}" if value >= 10 else f"{value:.3g}" for value in values],
+    }
 
 
 def _cloud(name: str, points: Sequence[Point], color: str, size: int) -> Json:

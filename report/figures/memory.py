@@ -8,6 +8,9 @@ from parc.printing.words.numbers import risk
 
 from .common import ACCENT, FAINT, GIB, INK, Json, axis, figure, series
 
+#: The part of the highest bar that a label takes: limits less apart than this share the place of theirs.
+ROOM = 0.075
+
 
 def memory(estimate: Estimate) -> Json:
     """Stacked bars in GiB, a bar a rank; hovering names the layers of the rank and its risk."""
@@ -88,11 +91,12 @@ def _limit(limit_bytes: int, color: str, dash: str) -> Json:
 def _labels(estimate: Estimate, highest: float) -> list[Json]:
     """The names of the limits: one above the other where they would overlap."""
     ceiling, capacity = estimate.ceiling_bytes / GIB, estimate.capacity_bytes / GIB
+    apart = capacity - ceiling > ROOM * highest
     if ceiling == capacity:
         return [_label(f"capacity {capacity:.1f}", capacity, 0, "left", INK)]
     return [
-        _label(f"ceiling {ceiling:.1f}", max(ceiling, capacity), 0, "left", ACCENT),
-        _label(f"capacity {capacity:.1f}", max(ceiling, capacity), 1, "right", FAINT),
+        _label(f"ceiling {ceiling:.1f}", ceiling if apart else capacity, 0, "left", ACCENT),
+        _label(f"capacity {capacity:.1f}", capacity, 1, "right", FAINT),
     ]
 
 

@@ -69,7 +69,7 @@ def step(estimate: Estimate) -> Json:
             "text": (
                 f"{seconds(value)}  {value / whole:.0%}"
                 if name != "step"
-                else f"{seconds(low)} – {seconds(high)}"
+                else f"{seconds(whole)}  ({seconds(low)} – {seconds(high)})"
             ),
             "x": high if name == "step" else value,
             "y": name,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from parc.compiler.schedule.timeline import Timeline
 
@@ -12,6 +14,7 @@ from .common import Json, axis, figure
 MOST_PASSES = 1_000
 #: Micro-batches for each stage that are seen before anything is zoomed; the others lie to the right.
 SEEN = 3
+#: What is drawn, with its colour.
 KINDS = {
     "forward": "$s1",
     "backward": "$s0",
@@ -21,43 +24,48 @@ KINDS = {
 }
 
 
+class Bar(NamedTuple):
+    """What a rank does from one time to another, in nanoseconds of the step; `what` tells which pass."""
+
+    kind: str
+    rank: int
+    begin: int
+    end: int
+    what: str = ""
+
+
 def shown_microbatches(pp: int, vpp: int, microbatches: int) -> int:
     """The first micro-batches of a step whose passes can be drawn: one at least."""
     return max(1, min(microbatches, MOST_PASSES // (2 * pp * vpp)))
 
 
+def horizon(found: Timeline) -> int:
+    """Nanoseconds until which all that runs is known: the step's end, or the first pass of a micro-batch that
+    is not shown."""
+    if found.step_ns is not None:
+        return found.step_ns
+    return min(
+        (run.begin for runs in found.runs for run in runs if run.work.microbatch >= found.shown),
+        default=max(runs[-1].sent for runs in found.runs),
+    )
+
+
 def timeline(found: Timeline) -> Json:
     """Horizontal bars in seconds of the step, a row a rank; a pass is one bar with its exchange in it."""
-    rows: dict[str, list[tuple[int, int, int, str]]] = defaultdict(list)
-    for rank, runs in enumerate(found.runs):
-        now = 0
-        for run in runs:
-            if run.work.microbatch >= found.shown:
-                now = run.sent
-                continue
-            kind = "backward" if run.work.backward else "forward"
-            chunk = f", chunk {run.work.chunk}" if len(found.passes[rank]) > 1 else ""
-            if run.begin > now:
-                rows["bubble"].append((rank, now, run.begin, ""))
-            rows[kind].append((rank, run.begin, run.end, f" {run.work.microbatch}{chunk}"))
-            if run.sent > run.end:
-                rows["send"].append((rank, run.end, run.sent, ""))
-            now = run.sent
-        if found.pipeline_ns is not None:
-            if found.pipeline_ns > now:
-                rows["bubble"].append((rank, now, found.pipeline_ns, ""))
-            if found.after:
-                end = found.pipeline_ns + sum(found.after.values())
-                rows["after the passes"].append((rank, found.pipeline_ns, end, ""))
+    kinds: dict[str, list[Bar]] = defaultdict(list)
+    end = horizon(found)
+    for bar in _bars(found):
+        if bar.begin < end:
+            kinds[bar.kind].append(bar)
     ranks = len(found.runs)
     return figure(
-        [_bars(kind, color, rows[kind]) for kind, color in KINDS.items() if rows[kind]],
+        [_trace(kind, color, kinds[kind]) for kind, color in KINDS.items() if kinds[kind]],
         min(44 * ranks, 14 * ranks + 260) + 110,
         barmode="overlay",
         bargap=0.12,
         dragmode="zoom",
         showlegend=True,
-        xaxis=axis("seconds of the step", fixedrange=False, range=[0, _seen(found)]),
+        xaxis=axis("seconds of the step", fixedrange=False, range=[0, _seen(found, end) / 1e9]),
         yaxis=axis(
             "pipeline rank",
             range=[ranks - 0.5, -0.5],
@@ -69,27 +77,43 @@ def timeline(found: Timeline) -> Json:
     )
 
 
-def _seen(found: Timeline) -> float:
-    """Seconds until SEEN micro-batches for each stage are through, which shows the pipeline fill; all where
-    that is most of what is drawn."""
+def _bars(found: Timeline) -> Iterator[Bar]:
+    """What each rank does, in order."""
+    for rank, runs in enumerate(found.runs):
+        now = 0
+        for run in runs:
+            if run.begin > now:
+                yield Bar("bubble", rank, now, run.begin)
+            chunk = f", chunk {run.work.chunk}" if len(found.passes[rank]) > 1 else ""
+            kind = "backward" if run.work.backward else "forward"
+            yield Bar(kind, rank, run.begin, run.end, f" {run.work.microbatch}{chunk}")
+            if run.sent > run.end:
+                yield Bar("send", rank, run.end, run.sent)
+            now = run.sent
+        if found.pipeline_ns is not None and found.step_ns is not None:
+            if found.pipeline_ns > now:
+                yield Bar("bubble", rank, now, found.pipeline_ns)
+            if found.step_ns > found.pipeline_ns:
+                yield Bar("after the passes", rank, found.pipeline_ns, found.step_ns)
+
+
+def _seen(found: Timeline, end: int) -> int:
+    """Nanoseconds that are seen at first: until SEEN micro-batches for each stage are through, which shows
+    the pipeline fill, or everything where that is less than twice as much."""
     count = SEEN * len(found.runs) * len(found.passes[0])
-    last = [run for runs in found.runs for run in runs if run.work.microbatch < found.shown]
-    end = max(run.sent for run in last)
-    if found.shown <= 2 * count:
-        after = sum(found.after.values()) if found.pipeline_ns is not None else 0
-        return (end + after) / 1e9
-    return max(run.sent for run in last if run.work.microbatch < count) / 1e9
+    through = max(run.sent for runs in found.runs for run in runs if run.work.microbatch < count)
+    return through if 2 * through < end else end
 
 
-def _bars(kind: str, color: str, rows: list[tuple[int, int, int, str]]) -> Json:
+def _trace(kind: str, color: str, bars: list[Bar]) -> Json:
     return {
         "type": "bar",
         "orientation": "h",
         "name": kind,
-        "y": [rank for rank, *_ in rows],
-        "base": [begin / 1e9 for _, begin, _, _ in rows],
-        "x": [(end - begin) / 1e9 for _, begin, end, _ in rows],
-        "customdata": [what for *_, what in rows],
+        "y": [bar.rank for bar in bars],
+        "base": [bar.begin / 1e9 for bar in bars],
+        "x": [(bar.end - bar.begin) / 1e9 for bar in bars],
+        "customdata": [bar.what for bar in bars],
         "marker": {"color": color, "line": {"color": "$paper", "width": 0.5}},
         "hovertemplate": f"{kind}%{{customdata}}, rank %{{y}}<br>from %{{base:.5g}} s, %{{x:.3g}} s"
         "<extra></extra>",
