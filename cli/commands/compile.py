@@ -53,6 +53,8 @@ def arguments(parser: ArgumentParser) -> None:
         help="write the other targets when one has no layout or refuses the job; exit 1 all the same",
     )
     add("--force", action="store_true", help="replace files that were edited since parc wrote them")
+    report = "also report.html and REPORT.md: the plans as a page and as a text for a pull request"
+    add("--report", action="store_true", help=report)
     add_targets(parser)
     add_overrides(parser)
     add_json(parser)
@@ -64,7 +66,7 @@ def run(arguments: Namespace) -> int:
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
-    result = _compile(jobs, arguments.target)
+    result = _compile(jobs, arguments.target, arguments.report)
     stopped = result.failed and not arguments.keep_going
     wanted = (
         [] if stopped else changes(arguments.output, result.files, result.parts, result.scripts)
@@ -90,7 +92,7 @@ def _write(arguments: Namespace, wanted: Sequence[Change], scripts: Collection[s
         raise
 
 
-def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
+def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -> _Result:
     """Plans and files of all jobs; a job of which no target has a plan adds no files."""
     from parc.backends.render import load
 
@@ -107,7 +109,8 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
         if not planned.plans:
             continue
         part = _part(job, len(jobs) > 1)
-        files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
+        written = {**emitted.files, **(_reported(planned) if report else {})}
+        files = {**written, MANIFEST: lock(planned, manifest(written))}
         result.files |= {part + path: text for path, text in files.items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
@@ -122,6 +125,15 @@ def _part(job: Job, several: bool) -> str:
 def _whole(job: Job) -> str:
     """The name of a job, or of that of which it is a stage."""
     return job.name.removesuffix(f"-{job.stage}") if job.stage else job.name
+def _reported(planned: Planned) -> dict[str, str]:
+    """The report's files: without the seconds of the search, so that the same job gives the same bytes."""
+    from parc.report.html import report_html
+    from parc.report.markdown import report_markdown
+
+    return {
+        "report.html": report_html(planned, timed=False),
+        "REPORT.md": report_markdown(planned, timed=False),
+    }
 
 
 def _refuse_equal_names(jobs: Sequence[Job]) -> None:

@@ -14,10 +14,10 @@ from .words.paragraphs import BELOW, BETWEEN, words
 
 def choice_text(plan: Plan) -> list[str]:
     """All of it, a label before each part."""
-    return [*_choice(plan), *_next(plan), *_doubt(plan), *_proof(plan)]
+    return [*choice(plan), *_next(plan), *doubt_lines(plan), *_proof(plan)]
 
 
-def _choice(plan: Plan) -> list[str]:
+def choice(plan: Plan) -> list[str]:
     """Why this layout was chosen, and what that costs where another one is predicted best."""
     if plan.measured is not None:
         return _measured(plan, plan.measured)
@@ -53,12 +53,12 @@ def _next(plan: Plan) -> list[str]:
     """The next best predictions: by how much each is worse, what it does otherwise, and its worst term."""
     head, lines = "  next    ", list[str]()
     for other in plan.runners_up:
-        lines += words(head, f"{_worse(plan, other)}: {_otherwise(plan, other)}")
+        lines += words(head, f"{worse(plan, other)}: {otherwise(plan, other)}")
         head = BELOW
     return lines
 
 
-def _worse(plan: Plan, other: Estimate) -> str:
+def worse(plan: Plan, other: Estimate) -> str:
     direction, quantity = _objective(plan)
     if quantity in COUNTED and plan.estimate.gpus == other.gpus:
         direction, quantity = "minimize", "step_time"
@@ -68,7 +68,7 @@ def _worse(plan: Plan, other: Estimate) -> str:
     return f"{abs(share):.1%} {'worse' if share >= 0 else 'better'} in {quantity}"
 
 
-def _otherwise(plan: Plan, other: Estimate) -> str:
+def otherwise(plan: Plan, other: Estimate) -> str:
     """The decisions that differ, and the term of a step that grows most."""
 
     found = difference(plan.estimate, other, _objective(plan)[1])
@@ -87,7 +87,7 @@ def _took(excess: float | None) -> str:
     return f"took {abs(excess):.1%} {'more' if excess > 0 else 'less'} than predicted"
 
 
-def _doubt(plan: Plan) -> list[str]:
+def doubt_lines(plan: Plan) -> list[str]:
     """How sure the choice is, and which other ways of splitting the model may be better."""
     doubt = plan.doubt
     if doubt is None or doubt.contenders == 1:

@@ -1,0 +1,56 @@
+"""write a job's plans as one page that opens anywhere, with charts, proof and source, or as Markdown"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from .job_arguments import add_overrides, add_targets, load_job, output_path
+
+NAME = "report"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("job", metavar="JOB", help="a job file")
+    output = "the page, or with --markdown the text; JOB.html, or standard output"
+    add("-o", "--output", type=output_path, metavar="FILE", help=output)
+    add("--markdown", action="store_true", help="a text for a pull request in place of the page")
+    add("--force", action="store_true", help="replace a file that parc did not write")
+    add_targets(parser)
+    add_overrides(parser)
+
+
+def run(arguments: Namespace) -> int:
+    job = load_job(arguments)
+    from parc.report.html import OURS, report_html
+    from parc.report.markdown import OURS_MARKDOWN, report_markdown
+    from parc.report.plotting import plotly_packed
+
+    from ..api import plan_targets
+    from ..printing.terminal import print_diagnostics, print_text, progress
+    from ..writing.single_file import refuse, replace
+
+    output = arguments.output
+    if output is None and not arguments.markdown:
+        output = Path(f"{Path(arguments.job).stem}.html")
+    mark = OURS_MARKDOWN if arguments.markdown else OURS
+    if output is not None:
+        refuse(output, lambda text: text.startswith(mark), arguments.force)
+    if not arguments.markdown:
+        plotly_packed()
+    planned = plan_targets(job, arguments.target, progress)
+    print_diagnostics(planned.diagnostics())
+    if not planned.plans:
+        return 1
+    text = report_markdown(planned) if arguments.markdown else report_html(planned)
+    if output is None:
+        print_text(text.rstrip("\n"))
+        return 0
+    replace(output, text)
+    print_text(
+        f"{output}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser without a network"
+        if not arguments.markdown
+        else f"{output}: written"
+    )
+    return 0

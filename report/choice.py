@@ -1,0 +1,65 @@
+"""A plan -> sentences on why it was chosen, as `parc plan` says them, without the terminal's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from parc.compiler.plan import Plan
+from parc.printing import choice_text
+from parc.printing.words.layouts import layout_text
+from parc.printing.words.numbers import mfu, risk
+from parc.printing.words.paragraphs import BELOW
+
+GIB = 2**30
+
+
+def choice(plan: Plan) -> str:
+    """Why this layout was chosen."""
+    return _sentence(choice_text.choice(plan))
+
+
+def doubt(plan: Plan) -> str:
+    """How sure the choice is; empty where there is no other to be in doubt with."""
+    return _sentence(choice_text.doubt_lines(plan))
+
+
+def runners_up(plan: Plan) -> list[tuple[str, str, str, str, str]]:
+    """Each next best prediction: how much worse, what it does otherwise, MFU, memory and risk."""
+    return [
+        (
+            choice_text.worse(plan, other),
+            choice_text.otherwise(plan, other),
+            layout_text(other.layout),
+            mfu(other),
+            f"{other.memory_bytes / GIB:.1f} GiB, {risk(other.out_of_memory)}",
+        )
+        for other in plan.runners_up
+    ]
+
+
+def proof(plan: Plan, timed: bool) -> str:
+    """What was proven; `timed` says how long that took."""
+    found = plan.proof
+    space = f"{found.layouts:,} layouts" + (
+        " that were priced, and all that bounds rule out" if found.ruled_out else ""
+    )
+    took = f" The search and its proof took {found.seconds:.2f} s." if timed else ""
+    if found.status != "OPTIMAL":
+        return (
+            f"The best that was found among {space}; the solver ended before it was proven.{took}"
+        )
+    return (
+        f"The solver proved that none of {space} has a better prediction under the goal "
+        f"({found.objective}, {found.value:.6g}).{took}"
+    )
+
+
+def binding(plan: Plan) -> list[tuple[str, str]]:
+    """Each condition that binds, and what the objective would gain without it."""
+    return [(each.rpartition(": ")[0], each.rpartition(": ")[2]) for each in plan.binding]
+
+
+def _sentence(lines: Iterable[str]) -> str:
+    text = " ".join(line[len(BELOW) :].strip() for line in lines)
+    text = text.replace(" the best has ", ". The best has ", 1)
+    return text[:1].upper() + text[1:] + "." * bool(text)

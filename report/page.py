@@ -1,0 +1,202 @@
+"""A job's plans -> the values of the page's template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parc.api import cautions, step_timeline
+from parc.compiler.model.parameters import total
+from parc.compiler.plan import Estimate, Plan
+from parc.dsl.job import Job
+from parc.printing.plan_json import planned_json
+from parc.printing.words.layouts import layout_parts, layout_text
+from parc.printing.words.numbers import counted, duration, mfu, risk, seconds, short
+
+from .choice import binding, choice, doubt, proof, runners_up
+from .figures.common import GIB, Json
+from .figures.gpus import gpus
+from .figures.grid import grid
+from .figures.landscape import landscape as landscape_figure
+from .figures.memory import memory
+from .figures.step import step
+from .figures.targets import targets
+from .figures.timeline import horizon, shown_microbatches, timeline
+from .job_source import job_lines
+from .landscape import Landscape, landscape
+
+if TYPE_CHECKING:
+    from parc.api import Planned
+    from parc.compiler.schedule.timeline import Timeline
+
+
+def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
+    """What the template shows, and as `data` what its script draws."""
+    parts = [_part(plan, number, timed) for number, plan in enumerate(planned.plans)]
+    figures = {name: figure for part in parts for name, figure in part.pop("figures").items()}
+    if len(parts) > 1:
+        figures["targets"] = targets(planned.plans)
+    data: Mapping[str, object] = {"planned": planned_json(planned), "figures": figures}
+    return {
+        "name": planned.job.name,
+        "title": title(planned.job, planned.plans[0]),
+        "parts": parts,
+        "several": len(parts) > 1,
+        "refused": [(target, each.code, each.message) for target, each in planned.complaints],
+        "lines": job_lines(planned.job, planned.plans),
+        "file": planned_json(planned)["job"],
+        "version": planned_json(planned)["parc"],
+        "data": data,
+    }
+
+
+def title(job: Job, plan: Plan) -> list[str]:
+    """What is trained on what: parameters, GPUs, batch."""
+    layout = plan.layout
+    gpu = job.cluster.gpu.name.replace("_", " ").upper()
+    return [
+        f"{short(total(job.model, seq_len=job.train.seq_len))} parameters",
+        f"{layout.gpus:,} × {gpu} in {counted(layout.nodes, 'node')}",
+        f"{job.train.global_batch:,} sequences × {job.train.seq_len:,} tokens",
+    ]
+
+
+def _part(plan: Plan, number: int, timed: bool) -> dict[str, Any]:
+    """A target's part of the page; its figures are named for its number."""
+    estimate = plan.estimate
+    simulated = _simulated(plan)
+    found = landscape(plan)
+    drawn: dict[str, Json | None] = {
+        "grid": grid(plan.layout, plan.job.cluster.gpus_per_node),
+        "memory": memory(estimate),
+        "step": step(estimate),
+        "timeline": timeline(simulated),
+        "landscape": found and landscape_figure(found, estimate),
+        "gpus": found and gpus(found, plan),
+    }
+    return {
+        "number": number,
+        "target": plan.target,
+        "layout": layout_parts(plan.layout),
+        "facts": facts(plan),
+        "mfu": mfu(estimate),
+        "step_time": seconds(estimate.step_seconds),
+        "fullest": f"{estimate.memory_bytes / GIB:.1f} {fullest(estimate)}",
+        "figures": {f"{name}-{number}": each for name, each in drawn.items() if each},
+        "has": {name for name, each in drawn.items() if each},
+        "memory_table": _memory_table(estimate),
+        "step_table": _step_table(estimate),
+        "timeline_text": _timeline_text(estimate, simulated),
+        "landscape_text": found and _landscape_text(found),
+        "landscape_table": _landscape_table(found, estimate) if found else (),
+        "by_nodes": _by_nodes(found, plan) if found else (),
+        "choice": choice(plan),
+        "doubt": doubt(plan),
+        "runners_up": runners_up(plan),
+        "proof": proof(plan, timed),
+        "binding": binding(plan),
+        "warnings": [
+            (each.code, each.message, each.help) for each in cautions(plan.job, plan.target)
+        ],
+        "familiarity": estimate.familiarity,
+    }
+
+
+def facts(plan: Plan) -> list[tuple[str, str, str]]:
+    """The plan in a few numbers: a label, the number, and what it says besides."""
+    estimate, train = plan.estimate, plan.job.train
+    low, high = (f"{100 * end:.0f}" for end in estimate.mfu_band)
+    length = f"{short(train.tokens)} tokens" if train.tokens else f"{train.total_steps:,} steps"
+    found = [
+        ("MFU", f"{100 * estimate.mfu:.1f} %", f"four runs in five: {low}–{high} %"),
+        ("step", seconds(estimate.step_seconds), f"{estimate.tokens_per_second:,.0f} tokens/s"),
+        ("memory", f"{estimate.memory_bytes / GIB:.1f} GiB", fullest(estimate)),
+        ("training", duration(estimate.days), length),
+    ]
+    if estimate.cost:
+        found.append(("cost", f"{short(estimate.cost)}$", "at the cluster's price"))
+    return found
+
+
+def fullest(estimate: Estimate) -> str:
+    """What of the GPU the fullest rank takes, and its risk."""
+    return f"of {estimate.ceiling_bytes / GIB:.1f} GiB, {risk(estimate.out_of_memory)} risk"
+
+
+def _simulated(plan: Plan) -> Timeline:
+    layout = plan.layout
+    shown = shown_microbatches(layout.pp, layout.vpp, layout.microbatches)
+    return step_timeline(plan.job, plan.target, plan.estimate, shown=shown)
+
+
+def _timeline_text(estimate: Estimate, simulated: Timeline) -> str:
+    found = "The step as it is simulated"
+    if simulated.shown < estimate.layout.microbatches:
+        found = f"The first {seconds(horizon(simulated) / 1e9)} of the step as it is simulated"
+    if estimate.layout.pp == 1:
+        return f"{found}."
+    return f"{found}; bubbles are {100 * estimate.bubble:.1f} % of the whole."
+
+
+def _memory_table(estimate: Estimate) -> dict[str, Any]:
+    names = sorted(
+        {name for stage in estimate.stages for name in stage.memory},
+        key=lambda name: -max(stage.memory.get(name, 0) for stage in estimate.stages),
+    )
+    return {
+        "head": ["rank", "layers", *(name.replace("_", " ") for name in names), "GiB"],
+        "rows": [
+            [
+                str(stage.index),
+                " + ".join(map(str, stage.layers)),
+                *(f"{stage.memory.get(name, 0) / GIB:.2f}" for name in names),
+                f"{stage.memory_bytes / GIB:.1f}",
+            ]
+            for stage in estimate.stages
+        ],
+    }
+
+
+def _step_table(estimate: Estimate) -> list[tuple[str, str, str]]:
+    parts = sorted(estimate.time.items(), key=lambda part: -part[1])
+    whole = estimate.step_seconds
+    return [(name, seconds(value), f"{100 * value / whole:.1f} %") for name, value in parts]
+
+
+def _landscape_text(found: Landscape) -> str:
+    """What is drawn, and by which rule."""
+    if found.whole:
+        priced = f"All {found.priced:,} layouts are priced and the frontier is that of all"
+    else:
+        priced = (
+            f"The space is too large to be drawn whole: {found.priced:,} layouts are priced, every k-th of "
+            "those that each decision leaves, and the frontier is theirs; the chosen one may lie beyond it"
+        )
+    drawn = f"{found.drawn:,} are drawn, of each kind every k-th by time"
+    return (
+        f"{priced}; {drawn}; {found.outside:,} lie outside the picture. Layers are placed evenly, but for "
+        "the chosen one, whose placement was optimised."
+    )
+
+
+def _landscape_table(found: Landscape, estimate: Estimate) -> Sequence[tuple[str, str, str]]:
+    from .figures.landscape import words
+
+    def row(layout: dict[str, int], step_seconds: float, size: int) -> tuple[str, str, str]:
+        return words(layout), seconds(step_seconds), f"{size / GIB:.1f}"
+
+    ours = (
+        layout_text(estimate.layout),
+        seconds(estimate.step_seconds),
+        f"{estimate.memory_bytes / GIB:.1f}",
+    )
+    frontier = [row(each.layout, each.step_seconds, each.memory_bytes) for each in found.frontier]
+    return [ours, *frontier[:24]]
+
+
+def _by_nodes(found: Landscape, plan: Plan) -> list[tuple[str, str]]:
+    per_node = plan.job.cluster.gpus_per_node
+    return [
+        (f"{each.layout['nodes'] * per_node:,}", seconds(each.step_seconds))
+        for each in found.by_nodes
+    ]

@@ -1,0 +1,37 @@
+"""The plotting library's script, as the extra `report` installs it, packed to be carried by a page."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from parc.dsl.diagnostics import Diagnostic, JobError
+
+from .codes import NO_PLOTLY
+
+#: zlib's own middle: the highest level saves 0.2 % for a third more time.
+LEVEL = 6
+HELP = "install parc with its extra `report`, as in pip install './parc[report]'"
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script's text, and the same text as base64 of gzip."""
+
+    text: str
+    packed: str
+
+
+@cache
+def plotly_packed() -> Script:
+    """plotly.js of the installed plotly. Raises `JobError` where there is none."""
+    try:
+        content = (resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+    except (ModuleNotFoundError, FileNotFoundError):
+        message = "a report is drawn with `plotly`, which is not installed"
+        raise JobError([Diagnostic(NO_PLOTLY, message, help=HELP)]) from None
+    packed = gzip.compress(content, LEVEL, mtime=0)
+    return Script(content.decode(), base64.b64encode(packed).decode())

@@ -1,0 +1,53 @@
+"""A page of the report -> its parts: elements by name, and the JSON that its charts are drawn from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+
+@dataclass
+class Read:
+    """Elements in order with their attributes, the text outside scripts and styles, and the page's data."""
+
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    text: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def named(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.elements if tag == name]
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = Read()
+        self.raw: list[str] = []
+        self.inside: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.read.elements.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self.inside, self.raw = dict(attrs).get("id") or tag, []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style"):
+            if self.inside == "data":
+                self.read.data = json.loads("".join(self.raw))
+            self.inside = None
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.raw.append(data)
+        else:
+            self.read.text += data
+
+
+def read(page: str) -> Read:
+    """What a browser would make of a page."""
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return reader.read
