@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel
 
+from ..dsl.arrays import np
 from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
 from .algebra import Column

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..dsl.arrays import np
 from ..dsl.expression import VALUES, VARIABLES
 from ..dsl.job import Job
 from .algebra import Column, Integers

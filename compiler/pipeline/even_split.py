@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, chain
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ...dsl.model import Model
 from ..algebra import Column
 from ..model import parameters

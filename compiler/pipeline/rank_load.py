@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ..algebra import KIB, Algebra, Column, Term, Value, term
 from ..case import Case
 from ..model import parameters

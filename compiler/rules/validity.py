@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic, Note
 from ...dsl.expression import VALUES
 from ...dsl.job import Job
