@@ -30,7 +30,7 @@ def _largest(left: float, right: float) -> float:
 def _over(left: float, right: float) -> float:
     if right:
         return left / right
-    return math.copysign(math.inf, left) if left else math.nan
+    return math.copysign(math.inf, left) * math.copysign(1, right) if left else math.nan
 
 
 def _floor_over(left: float, right: float) -> float:
