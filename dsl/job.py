@@ -216,7 +216,9 @@ class TargetSpec(Frozen):
 class Job(Frozen):
     """Everything that a job file states; `span(path)` finds a setting in the text."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
+    )
 
     name: str
     path: str
