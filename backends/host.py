@@ -1,5 +1,7 @@
 """What the host takes beside the GPU: one Python and PyTorch under all frameworks, so the same for each."""
 
+from __future__ import annotations
+
 from ..compiler.algebra import Column
 from ..compiler.traits import HostTraits
 from ..dsl.arrays import np

@@ -1,5 +1,7 @@
 """What a framework can run, as data that its backend declares and the compiler reads."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,5 +1,7 @@
 """The variables of a layout in one table: the decisions of the search, and what derives from them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

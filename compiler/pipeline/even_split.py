@@ -5,6 +5,8 @@
 loss).
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass

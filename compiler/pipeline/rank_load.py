@@ -4,6 +4,8 @@ Layers and parameters come from the even placement of `even_split.py`; micro-bat
 schedules (Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

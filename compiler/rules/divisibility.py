@@ -1,5 +1,7 @@
 """Rules that several frameworks share: which widths of a model are multiples of tp, ep and etp."""
 
+from __future__ import annotations
+
 from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..algebra import Column

@@ -1,5 +1,7 @@
 """A job, a target and a layout -> the rules that the layout breaks; with the rules of every framework."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
