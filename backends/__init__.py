@@ -6,25 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .backend import Backend, Launcher
-from .deepspeed import BACKEND as DEEPSPEED
-from .megatron import BACKEND as MEGATRON
-from .slurm import LAUNCHER as SLURM
-from .torchtitan import BACKEND as TORCHTITAN
+from .registry import Registry, TargetOptions
 
 if TYPE_CHECKING:
     from .reader import Reader
 
 #: By the name in `target NAME { ... }`, in the order of reports.
-BACKENDS: dict[str, Backend] = {
-    "megatron": MEGATRON,
-    "deepspeed": DEEPSPEED,
-    "torchtitan": TORCHTITAN,
-}
+BACKENDS: Registry[Backend] = Registry(__name__, "BACKEND", ("megatron", "deepspeed", "torchtitan"))
 
 #: By the name in `launch NAME { ... }`.
-LAUNCHERS: dict[str, Launcher] = {
-    "slurm": SLURM,
-}
+LAUNCHERS: Registry[Launcher] = Registry(__name__, "LAUNCHER", ("slurm",))
+
+#: The settings of each `target NAME { ... }`.
+OPTIONS = TargetOptions(BACKENDS)
 
 #: Packages here of programs that train with several frameworks: they are read and not written.
 READ_ONLY = ("verl",)

@@ -1,9 +1,10 @@
 """What the host takes beside the GPU: one Python and PyTorch under all frameworks, so the same for each."""
 
-import numpy as np
+from __future__ import annotations
 
 from ..compiler.algebra import Column
 from ..compiler.traits import HostTraits
+from ..dsl.arrays import np
 
 
 def every_layout(pp: Column, ep: Column) -> Column:

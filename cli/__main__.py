@@ -30,8 +30,9 @@ class _Version(argparse.Action):
         sys.exit(FINE)
 
 
-def parser() -> argparse.ArgumentParser:
-    from parc.commands import COMMANDS
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """The parser of one command, or of all where `command` names none."""
+    from parc.commands import modules
     from parc.dsl.inputs.docstrings import docstring
 
     root = argparse.ArgumentParser(
@@ -42,11 +43,11 @@ def parser() -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        summary = docstring(command).splitlines()[0]
-        sub = subparsers.add_parser(command.NAME, help=summary, description=summary)
-        command.arguments(sub)
-        sub.set_defaults(run=command.run)
+    for module in modules(command):
+        summary = docstring(module).splitlines()[0]
+        sub = subparsers.add_parser(module.NAME, help=summary, description=summary)
+        module.arguments(sub)
+        sub.set_defaults(run=module.run)
     return root
 
 
@@ -121,7 +122,7 @@ def _run(argv: Sequence[str]) -> int:
     own, script = _split(argv)
     with tolerant_streams():
         try:
-            arguments = parser().parse_args(own)
+            arguments = parser(own[0] if own else "").parse_args(own)
             arguments.script = script
             code = int(arguments.run(arguments))
             sys.stdout.flush()

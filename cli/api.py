@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from parc import compiler
-from parc.backends import BACKENDS, LAUNCHERS
+from parc.backends import BACKENDS, LAUNCHERS, OPTIONS
 from parc.compiler import Progress
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.target import warnings as warnings_of
@@ -39,8 +39,7 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Job:
 
     Raises `JobError` with every complaint about the file.
     """
-    options = {name: backend.target.options for name, backend in BACKENDS.items()}
-    job = read_job(path, tuple(overrides), options)
+    job = read_job(path, tuple(overrides), OPTIONS)
     return job.model_copy(update={"stages": tuple(map(with_own_folders, job.stages))})
 
 

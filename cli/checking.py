@@ -4,7 +4,7 @@ from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parc.backends import BACKENDS
+from parc.backends import BACKENDS, OPTIONS
 from parc.dsl.check import read_job
 from parc.dsl.diagnostics import Diagnostic, JobError, Source
 from parc.dsl.fixes import applied
@@ -27,9 +27,8 @@ class Checked:
 
 def checked(path: str, overrides: Sequence[str] = (), text: str | None = None) -> Checked:
     """What is said of a file, or of a text in its place: errors, refusals of its targets, warnings."""
-    options = {name: backend.target.options for name, backend in BACKENDS.items()}
     try:
-        job, file = read_job(path, tuple(overrides), options, text)
+        job, file = read_job(path, tuple(overrides), OPTIONS, text)
     except JobError as error:
         return Checked(2, error.diagnostics)
     refused = [said for spec in job.targets for said in BACKENDS[spec.name].target.refuses(job)]

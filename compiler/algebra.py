@@ -13,23 +13,23 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, overload
 
-import numpy as np
-import numpy.typing as npt
-
+from ..dsl.arrays import np
 from .interval import Range
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from .case import Case
 
-Integers = npt.NDArray[np.int64]
+Integers: TypeAlias = "npt.NDArray[np.int64]"
 #: One boolean per layout.
-Mask = npt.NDArray[np.bool_]
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
 #: One number per layout.
-Array = npt.NDArray[Any]
+Array: TypeAlias = "npt.NDArray[Any]"
 #: Values of a variable or a cost term: one number per layout, or one number for all layouts.
-Column = Array | float
+Column: TypeAlias = "Array | float"
 #: Units of the integers that totals are made of: bytes in a KiB, nanoseconds in a second, and the parameters
 #: in a Ki- and a Mi-parameter.
 KIB, NANO, KIBI, MEBI = 1024, 1e9, 2**10, 2**20

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from ..dsl.arrays import np
 from ..dsl.diagnostics import Source, Span
 from ..dsl.expression import Call, Const, Name, names
 from ..dsl.hardware import Cluster, Gpu

@@ -4,10 +4,15 @@ Measured over predicted bytes is taken as Student's t with two degrees of freedo
 are those of the measured runs (`benchmarks/accuracy/fit_memory.py` compares others), and it has an inverse.
 """
 
-from math import exp, inf, log, sqrt
+from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from math import exp, inf, log, sqrt
+from typing import TYPE_CHECKING
+
+from ..dsl.arrays import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: The least scale of ln(measured / predicted bytes): that of all measured sources together without the one
 #: that agrees most, 0.053 (benchmarks/accuracy/fit_memory.py), and enough that a run a fifth below the

@@ -1,12 +1,14 @@
 """What a framework can run, as data that its backend declares and the compiler reads."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel
 
+from ..dsl.arrays import np
 from ..dsl.diagnostics import Diagnostic
 from ..dsl.job import Job
 from .algebra import Column

@@ -1,10 +1,11 @@
 """The variables of a layout in one table: the decisions of the search, and what derives from them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..dsl.arrays import np
 from ..dsl.expression import VALUES, VARIABLES
 from ..dsl.job import Job
 from .algebra import Column, Integers

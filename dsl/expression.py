@@ -7,12 +7,13 @@ become numbers (`VALUES`), and `memory <= 92%` has become bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-import numpy as np
+from . import plain_arithmetic
+from .arrays import np
 
 #: What a goal may decide on.
 VARIABLES = (
@@ -84,14 +85,15 @@ class Member:
 
 Expression = Const | Name | Call | Member
 
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide,
-    "%": np.mod, "**": np.power, "neg": np.negative, "ceil": np.ceil, "floor": np.floor, "log2": np.log2,
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal,
-    ">": np.greater, ">=": np.greater_equal, "not": np.logical_not,
-    "and": np.logical_and, "or": np.logical_or,
+#: Each operation as a function of numpy, by its name there.
+ARRAYS: dict[str, str] = {
+    "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide",
+    "%": "mod", "**": "power", "neg": "negative", "ceil": "ceil", "floor": "floor", "log2": "log2",
+    "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal",
+    ">": "greater", ">=": "greater_equal", "not": "logical_not",
+    "and": "logical_and", "or": "logical_or",
 }  # fmt: skip
-_FOLDS = {"min": np.minimum, "max": np.maximum}
+_FOLDS = {"min": "minimum", "max": "maximum"}
 
 
 def names(expression: Expression) -> frozenset[str]:
@@ -121,6 +123,19 @@ def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
         case Call(op, args):
             operands = [evaluate(arg, values) for arg in args]
             if op in _FOLDS:
-                return reduce(_FOLDS[op], operands)
+                return reduce(getattr(np, _FOLDS[op]), operands)
             with np.errstate(divide="ignore", invalid="ignore"):
-                return OPERATIONS[op](*operands)
+                return getattr(np, ARRAYS[op])(*operands)
+
+
+def evaluate_number(expression: Expression, values: Mapping[str, float]) -> float:
+    """`evaluate` of plain numbers, without an array: what a few values cost less to try."""
+    match expression:
+        case Const(value):
+            return value
+        case Name(name):
+            return values[name]
+        case Member(item, members, negated):
+            return (evaluate_number(item, values) in members) != negated
+        case Call(op, args):
+            return plain_arithmetic.apply(op, [evaluate_number(arg, values) for arg in args])

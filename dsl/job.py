@@ -227,7 +227,9 @@ class Job(Frozen):
     whose `stage` is its name; its own `train` and `goal` are those of the first.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
+    )
 
     name: str
     path: str

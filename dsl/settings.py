@@ -35,7 +35,7 @@ Factor = Annotated[float, Unit("1"), Field(ge=0, le=1e4)]
 
 
 class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Data(Frozen):

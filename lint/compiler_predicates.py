@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.rules.validity import GENERAL
 from ..compiler.target import Predicate
+from ..dsl.arrays import np
 from ..dsl.diagnostics import Span
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob

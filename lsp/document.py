@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
-from pydantic import BaseModel
-
-from ..backends import BACKENDS, LAUNCHERS
+from ..backends import BACKENDS, LAUNCHERS, OPTIONS
 from ..dsl.diagnostics import Source
 from ..dsl.evaluation.imports import Loader
 from ..dsl.evaluation.scope import Scope
@@ -55,15 +52,9 @@ def open_braces(text: str) -> list[int]:
     return opened
 
 
-@cache
-def target_options() -> Mapping[str, type[BaseModel]]:
-    """The class of the settings of each `target NAME`."""
-    return {name: backend.target.options for name, backend in BACKENDS.items()}
-
-
 def settings_of(kind: str, name: str | None) -> dict[str, SettingType]:
     """The settings that a block may hold; none for one that is unknown."""
-    of = target_options().get(name or "") if kind == "target" else CLASSES.get(kind)
+    of = OPTIONS.get(name or "") if kind == "target" else CLASSES.get(kind)
     return setting_types(of) if of else {}
 
 

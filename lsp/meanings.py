@@ -117,11 +117,12 @@ def _constant(document: Document, word: str) -> str | None:
     if let is None:
         return None
     value = document.scope.values.get(word)
-    shown = f"\n\n= {_shown(value)}" if value is not None else ""
+    shown = f"\n\n= {shown(value)}" if value is not None else ""
     return f"```par\n{let.span.text}\n```{shown}"
 
 
-def _shown(value: Constant) -> str:
+def shown(value: Constant) -> str:
+    """A constant in words of the language."""
     if isinstance(value, Measure):
         unit = "" if value.dimension.bare else f" {value.dimension}"
         return f"{plain(value.value)}{unit}"

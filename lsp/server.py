@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -16,12 +17,17 @@ from ..dsl.syntax.tree import Block, Let
 from .completions import completions
 from .document import Document
 from .edits import Replacement, cures, format_edits, references, rename_edits
+from .hints import hints
 from .meanings import definition, meaning
 from .places import Place, place_at
 from .positions import offset_of, position_of
+from .solving import Solver
 
 #: A path and a text -> what is wrong with it.
 Judge: TypeAlias = Callable[[str, str], Sequence[Diagnostic]]
+
+#: The command of a lens; its argument is the URI of an open document.
+SOLVE = "parc.solve"
 
 _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
     "error": types.DiagnosticSeverity.Error,
@@ -48,25 +54,25 @@ class _AtPosition(Protocol):
 
 
 class JobServer(LanguageServer):
-    """A server with what judges a text as it is typed; it solves nothing."""
+    """A server with what judges a text as it is typed, and what solves it when it is asked to."""
 
-    def __init__(self, version: str, judge: Judge) -> None:
+    def __init__(self, version: str, judge: Judge, solver: Solver) -> None:
         super().__init__("parc", version)
-        self.judge = judge
+        self.judge, self.solver = judge, solver
 
 
-def serve(version: str, judge: Judge) -> None:
-    """Answers over standard input and output until the editor goes."""
+def serve(version: str, judge: Judge, solving: Sequence[str]) -> None:
+    """Answers over standard input and output until the editor goes; `solving` is the command of `Solver`."""
     with (
         os.fdopen(os.dup(sys.stdin.fileno()), "rb") as requests,
         os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers,
     ):
-        server_of(version, judge).start_io(requests, answers)
+        server_of(version, judge, Solver(solving)).start_io(requests, answers)
 
 
-def server_of(version: str, judge: Judge) -> JobServer:
+def server_of(version: str, judge: Judge, solver: Solver) -> JobServer:
     """A server that knows every request below."""
-    server = JobServer(version, judge)
+    server = JobServer(version, judge, solver)
     for request, answer in _ANSWERS.items():
         server.feature(request)(answer)
     options = types.CompletionOptions(trigger_characters=[".", "="])
@@ -74,6 +80,7 @@ def server_of(version: str, judge: Judge) -> JobServer:
     kinds = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(code_actions)
     server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))(rename)
+    server.command(SOLVE)(solve)
     return server
 
 
@@ -82,10 +89,12 @@ def opened(server: JobServer, params: types.DidOpenTextDocumentParams) -> None:
 
 
 def changed(server: JobServer, params: types.DidChangeTextDocumentParams) -> None:
+    server.solver.forget(params.text_document.uri)
     _publish(server, params.text_document.uri)
 
 
-def closed(server: LanguageServer, params: types.DidCloseTextDocumentParams) -> None:
+def closed(server: JobServer, params: types.DidCloseTextDocumentParams) -> None:
+    server.solver.forget(params.text_document.uri)
     nothing = types.PublishDiagnosticsParams(params.text_document.uri, [])
     server.text_document_publish_diagnostics(nothing)
 
@@ -186,6 +195,52 @@ def code_actions(server: JobServer, params: types.CodeActionParams) -> list[type
     ]
 
 
+def inlay_hints(server: LanguageServer, params: types.InlayHintParams) -> list[types.InlayHint]:
+    document = _document(server, params.text_document.uri)
+    start, end = (
+        _offset_at(document.text, each) for each in (params.range.start, params.range.end)
+    )
+    return [
+        types.InlayHint(types.Position(*position_of(document.text, hint.offset)), hint.text)
+        for hint in hints(document)
+        if start <= hint.offset <= end
+    ]
+
+
+def lenses(server: JobServer, params: types.CodeLensParams) -> list[types.CodeLens]:
+    """One above each target: what was found for it, or the word to solve it."""
+    uri = params.text_document.uri
+    document = _document(server, uri)
+    return [
+        types.CodeLens(
+            _range(document.text, block.head.start, block.head.end),
+            types.Command(
+                server.solver.line(uri, block.name.name, document.text), SOLVE, arguments=[uri]
+            ),
+        )
+        for block in document.file.statements
+        if isinstance(block, Block) and block.kind.name == "target" and block.name
+    ]
+
+
+async def solve(server: JobServer, uri: str) -> dict[str, str]:
+    """Solves an open document; a line for each target, which its lens shows from then on."""
+    document = _document(server, uri)
+    solving = asyncio.ensure_future(server.solver.solve(uri, document.path, document.text))
+    await asyncio.sleep(0)
+    _refresh(server)
+    found = await solving
+    _refresh(server)
+    return dict(found)
+
+
+def _refresh(server: JobServer) -> None:
+    """Has an editor that can do so ask for the lenses again."""
+    workspace = server.client_capabilities.workspace
+    if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
+        server.workspace_code_lens_refresh(None)
+
+
 #: Requests without options of their own, and what answers them.
 _ANSWERS: dict[str, Callable[..., Any]] = {
     types.TEXT_DOCUMENT_DID_OPEN: opened,
@@ -197,6 +252,8 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
     types.TEXT_DOCUMENT_PREPARE_RENAME: can_rename,
     types.TEXT_DOCUMENT_FORMATTING: format,
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: symbols,
+    types.TEXT_DOCUMENT_INLAY_HINT: inlay_hints,
+    types.TEXT_DOCUMENT_CODE_LENS: lenses,
 }
 
 

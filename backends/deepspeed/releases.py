@@ -3,9 +3,8 @@
 Which keys a release reads is the table of its own configuration (`released_options.csv`).
 """
 
-import numpy as np
-
 from ...compiler.target import Predicate
+from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..released_options import released_options, releases, releases_with
 from .options import options_of

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
 from ...compiler.plan import OFFLOAD
 from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp
 from ...compiler.target import Predicate
+from ...dsl.arrays import np
 from ...dsl.job import Job
 from . import releases
 from .options import options_of, sums_in_fp32

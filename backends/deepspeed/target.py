@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...compiler.model import parameters
 from ...compiler.rules.candidate_degrees import gpu_divisors, micro_batches, replica_degrees
 from ...compiler.target import Target
@@ -18,6 +16,7 @@ from ...compiler.traits import (
     Traits,
     WireTraits,
 )
+from ...dsl.arrays import np
 from ...dsl.job import Job
 from .. import cautions
 from ..extra import unpriced

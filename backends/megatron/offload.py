@@ -6,10 +6,9 @@ Its sources are read at megatron-core 0.19.2: core/optimizer/cpu_offloading/hybr
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ...compiler.model import parameters
 from ...compiler.target import Predicate
+from ...dsl.arrays import np
 from ...dsl.expression import names
 from ...dsl.job import Job
 from .options import options_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ...compiler.target import Predicate, Refusal
+from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..languages import bash
 from ..release_check import ReleaseCheck, variable_of

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from ...compiler.rules.divisibility import (
     expert_width_over_etp,
     experts_over_ep,
@@ -12,6 +10,7 @@ from ...compiler.rules.divisibility import (
     widths_over_tp,
 )
 from ...compiler.target import Predicate
+from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..capability import BLACKWELL, capability
 from .options import options_of

@@ -4,9 +4,8 @@ the options of Megatron-LM that make it true."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from ...compiler.target import Predicate
+from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..host import GRAPHED

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
 from ...compiler.rules.candidate_degrees import (
     context_degrees,
     gpu_divisors,
@@ -23,6 +21,7 @@ from ...compiler.traits import (
     WireTraits,
 )
 from ...compiler.variables import FINE
+from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from .. import cautions, environment, observation, stack_problems

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ...dsl.job import Job
 from .options import options_of
 from .schema import Kinds, sections

@@ -4,10 +4,9 @@ what torchtitan has always."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from ...compiler.target import Predicate
 from ...compiler.time.attention_kernels import ROWWISE, runs_on
+from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..capability import BLACKWELL, HOPPER, capability

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
@@ -29,7 +30,7 @@ def run(arguments: Namespace) -> int:
         help = "install parc with its extra `lsp`, as in pip install './parc[lsp]'"
         missing = Diagnostic(codes.NO_EXTRA, f"`parc lsp` needs `{error.name}`", help=help)
         raise JobError([missing]) from None
-    serve(parc.__version__, _judge)
+    serve(parc.__version__, _judge, (sys.executable, "-m", "parc.solved_lines"))
     return 0
 
 

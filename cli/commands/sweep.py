@@ -6,8 +6,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING
+
+import parc
 
 from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
 
@@ -96,7 +97,7 @@ def run(arguments: Namespace) -> int:
 
 def _head(job: Job, targets: Sequence[str]) -> JsonObject:
     """What a folder's points must share: the job with its --set, the targets and the release of parc."""
-    return {"parc": version("parc-compiler"), "job": job.digest, "targets": list(targets)}
+    return {"parc": parc.__version__, "job": job.digest, "targets": list(targets)}
 
 
 def _complete(arguments: Namespace, report: Report) -> None:

@@ -1,15 +1,27 @@
 """A condition of the goal on one decision or quantity -> whether it holds in all, some or no layouts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isqrt
 
-import numpy as np
-
-from parc.dsl.expression import QUANTITIES, VALUES, Call, Const, Expression, Name, evaluate, names
+from parc.dsl.arrays import np
+from parc.dsl.expression import (
+    QUANTITIES,
+    VALUES,
+    Call,
+    Const,
+    Expression,
+    Name,
+    evaluate,
+    evaluate_number,
+    names,
+)
 from parc.dsl.job import Constraint, Job
 
 #: Values of a decision beyond which it is not judged, and sizes of the cluster whose divisors are listed.
 _MOST_VALUES, _MOST_SIZES = 10**6, 64
+#: Values that are tried one by one. Most conditions are true of some and false of others among them, and the
+#: many of a rare one are worth the time to load numpy.
+_FEW = 1000
 #: Quantities that are shares.
 _SHARES = ("mfu", "hfu", "bubble", "risk")
 _BOUNDS = ("<", "<=", ">", ">=")
@@ -32,23 +44,26 @@ def _outcomes(expression: Expression, job: Job) -> set[bool]:
     values = _ends(expression, name, job) if name in QUANTITIES else _values(name, job)
     if values is None:
         return undecided
-    held = evaluate(expression, {name: values})
-    return set(np.atleast_1d(np.asarray(held, dtype=bool)).tolist())
+    found_few = {bool(evaluate_number(expression, {name: value})) for value in values[:_FEW]}
+    if found_few == undecided or len(values) <= _FEW:
+        return found_few
+    rest = evaluate(expression, {name: np.array(values[_FEW:], dtype=np.int64)})
+    return found_few | set(np.asarray(rest, dtype=bool).tolist())
 
 
-def _ends(expression: Expression, name: str, job: Job) -> np.ndarray | None:
+def _ends(expression: Expression, name: str, job: Job) -> Sequence[float] | None:
     """The least and the largest value of a quantity, for a single bound on it, which holds between where it
     holds at both."""
     match expression:
         case Call(op, (Name(), Const()) | (Const(), Name())) if op in _BOUNDS:
             if name in _SHARES:
-                return np.array([0.0, 1.0])
+                return (0.0, 1.0)
             if name == "memory":
-                return np.array([0.0, float(job.cluster.gpu.memory)])
+                return (0.0, float(job.cluster.gpu.memory))
     return None
 
 
-def _values(name: str, job: Job) -> np.ndarray | None:
+def _values(name: str, job: Job) -> Sequence[float] | None:
     """Values that a decision may have on the job's cluster, and perhaps more; None for too many."""
     gpus = [nodes * job.cluster.gpus_per_node for nodes in job.cluster.nodes]
     counts = {
@@ -62,7 +77,7 @@ def _values(name: str, job: Job) -> np.ndarray | None:
         **{word: sorted(numbers.values()) for word, numbers in VALUES.items()},
     }
     found = counts.get(name) or _divisors(gpus)
-    return np.array(found, dtype=np.int64) if len(found) <= _MOST_VALUES else None
+    return found if len(found) <= _MOST_VALUES else None
 
 
 def _divisors(sizes: list[int]) -> list[int] | range:

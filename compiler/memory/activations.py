@@ -6,6 +6,8 @@ fused attention and experts. Sequence parallelism divides all of them by tp; wit
 residual stay whole (equations 1 and 2).
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..algebra import KIB, Column, term

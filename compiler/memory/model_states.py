@@ -5,6 +5,8 @@ Terms are bytes per parameter in fixed point (1/SCALE), or KiB, rounded up; argu
 one number per layout. `zero` is the stage, `shard` the ranks that share a state.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..algebra import KIB, Array, Column, by_stage, term

@@ -5,14 +5,15 @@
 loss).
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, chain
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ...dsl.model import Model
 from ..algebra import Column
 from ..model import parameters

@@ -4,13 +4,14 @@ Layers and parameters come from the even placement of `even_split.py`; micro-bat
 schedules (Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ..algebra import KIB, Algebra, Column, Term, Value, term
 from ..case import Case
 from ..model import parameters

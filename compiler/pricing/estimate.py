@@ -1,5 +1,7 @@
 """A layout and its placement of layers -> `Estimate`: memory of every stage by term, step time by part."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 

@@ -1,5 +1,7 @@
 """Columns of layouts -> their prices in integers, and the quantities of goals."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 

@@ -1,5 +1,7 @@
 """A layout under any placement of its layers -> time of a micro-batch and memory, of each pipeline rank."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property

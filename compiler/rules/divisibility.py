@@ -1,7 +1,8 @@
 """Rules that several frameworks share: which widths of a model are multiples of tp, ep and etp."""
 
-import numpy as np
+from __future__ import annotations
 
+from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..algebra import Column
 from ..target import Predicate

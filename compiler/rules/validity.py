@@ -1,10 +1,11 @@
 """A job, a target and a layout -> the rules that the layout breaks; with the rules of every framework."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic, Note
 from ...dsl.expression import VALUES
 from ...dsl.job import Job

@@ -4,6 +4,8 @@ A block decides the degrees, then recomputation, then ZeRO, and leaves the rest 
 `ranges.py` on the very sums that price a layout, so that no layout of a block is better than its bound.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 

@@ -1,5 +1,7 @@
 """A priced space -> diagnostics of why it has no layout, and the constraints that bind its best one."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath

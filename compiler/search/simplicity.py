@@ -4,6 +4,8 @@ A layout with fewer ways of splitting is simpler, then one with smaller degrees.
 of PARTS, so that sweep and solver order layouts alike.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 import numpy as np

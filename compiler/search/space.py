@@ -1,5 +1,7 @@
 """A job on a target -> its decision space: domains, derived variables, every layout that the rules allow."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,5 +1,7 @@
 """A space -> all its layouts priced with numpy, the feasible ones in order from best to worst."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce

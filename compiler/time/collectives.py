@@ -6,6 +6,8 @@ al. 2005; NCCL's bus-bandwidth convention): an all-gather or reduce-scatter of B
 (n-1)/n through the slowest link of the ring and takes n-1 hops.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import comb
 

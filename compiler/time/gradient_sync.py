@@ -2,6 +2,8 @@
 micro-batch and of a step. Terms take and return columns, one number per layout; `shard` is
 dp_shard * cp, the group that ZeRO divides over."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,6 +4,8 @@ Arguments and results are columns, one number per layout. Roofline (Williams et 
 longer of its FLOP at the reachable rate and its bytes at the reachable bandwidth.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

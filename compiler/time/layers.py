@@ -6,6 +6,8 @@ kernels move BACKWARD times the bytes. Columns, one number per layout: tp, cp, m
 micro_batch * seq_len / cp), ep, etp.
 """
 
+from __future__ import annotations
+
 from functools import partial
 
 import numpy as np

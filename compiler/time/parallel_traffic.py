@@ -5,6 +5,8 @@ torchtitan's mesh. Activations travel in 2 bytes. Arguments and results are colu
 tokens are those of a micro-batch on a rank; a group is `size` ranks, `stride` apart in the rank order.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..algebra import Column, by_stage

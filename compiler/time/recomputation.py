@@ -5,6 +5,8 @@ outputs it discards; neither takes longer than these operations did forward. Ter
 one number per layout.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..algebra import NANO, Column, term

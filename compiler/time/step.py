@@ -7,6 +7,8 @@ part of it interleaved; with equal ranks the (pp - 1) / vpp slots of Narayanan e
 2.2. Terms are of one micro-batch; they take and return columns, one number per layout.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Words of a decision compared by order: `recompute >= fine` -> the numbers of words that it holds for."""
 
-from ..expression import OPERATIONS, VALUES
+from ..expression import VALUES
+from ..plain_arithmetic import apply
 
 #: What an ordered comparison is from the other side.
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -11,4 +12,4 @@ def numbers(op: str, variable: str, bound: float) -> tuple[float, ...]:
     lists them."""
     listed = list(VALUES[variable].values())
     place = listed.index(int(bound))
-    return tuple(float(value) for at, value in enumerate(listed) if OPERATIONS[op](at, place))
+    return tuple(float(value) for at, value in enumerate(listed) if apply(op, [at, place]))

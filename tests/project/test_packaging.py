@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -118,8 +119,8 @@ def loaded(code: str) -> set[str]:
         ("import parc", {"ortools", "numpy", "pydantic", "lark", "rich", "black"}),
         ("import parc; parc.load('examples/gpt_125m.par')", {"ortools", "black"}),
         (
-            "from parc.__main__ import main; main(['check', 'examples/gpt_125m.par'])",
-            {"ortools", "black"},
+            "from parc.__main__ import main; main(['check', 'examples/llama3_70b.par'])",
+            {"ortools", "black", "numpy", "jinja2", "rich", "yaml", "tree_sitter", "argcomplete"},
         ),
         (
             "from parc.__main__ import main; main(['fmt', '--check', 'examples/gpt_125m.par'])",
@@ -132,6 +133,21 @@ def loaded(code: str) -> set[str]:
 )
 def test_light_work_loads_little(code: str, unwanted: set[str]) -> None:
     assert not loaded(code) & unwanted
+
+
+def test_a_job_with_one_target_loads_no_other() -> None:
+    code = (
+        "from parc.checking import checked; print(checked('examples/gpt_125m.par').code); "
+        "from parc.backends import BACKENDS; import sys; "
+        "print([name for name in BACKENDS if f'parc.backends.{name}' in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    targets = re.findall(r"^target (\w+)", (ROOT / "examples/gpt_125m.par").read_text(), re.M)
+    code_, loaded_ = result.stdout.splitlines()
+    assert (code_, sorted(ast.literal_eval(loaded_))) == ("0", sorted(targets))
+    assert len(targets) < 3
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
