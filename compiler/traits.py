@@ -226,6 +226,15 @@ class HostTraits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PipelineTraits:
+    """How a pipeline's ranks order their passes."""
+
+    schedule: str | None = None
+    """A name in `compiler/schedule/orders.py:ORDERS` that every pipeline has; None for 1F1B, interleaved where
+    vpp is above 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Traits:
     """How a framework spends memory and time. No two groups have a field of the same name."""
 
@@ -235,6 +244,7 @@ class Traits:
     overlap: OverlapTraits = field(default_factory=OverlapTraits)
     kernels: KernelTraits
     host: HostTraits = field(default_factory=HostTraits)
+    pipeline: PipelineTraits = field(default_factory=PipelineTraits)
 
     def by_name(self) -> dict[str, Any]:
         """Every trait under the name of its field, whichever group has it."""

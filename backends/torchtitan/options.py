@@ -25,6 +25,10 @@ class Options(Observation):
     dump_folder: Annotated[str, Doc("where logs and checkpoints go")] = "./outputs"
     checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoint"
     save: Annotated[bool, Doc("write checkpoints at all")] = True
+    schedule: Annotated[
+        Literal["gpipe", "interleaved_zb"] | None,
+        Doc("the order of a pipeline's passes; 1F1B, interleaved where vpp is above 1, unless given"),
+    ] = None
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "flex", "flex_flash", "varlen"] | None,
         Doc("kernel of attention; cudnn in 0.2 and flex in 0.3 unless given"),

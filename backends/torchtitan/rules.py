@@ -77,6 +77,17 @@ def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
     return (vpp == 1) | (microbatches % rounds == 0)
 
 
+#: Stages per rank that a schedule of the target's block wants, in words.
+SCHEDULE_STAGES = {"gpipe": "one stage per rank", "interleaved_zb": "two or more stages per rank"}
+
+
+def stages_for_schedule(job: Job, pp: Any, vpp: Any) -> Any:
+    chosen = options_of(job).schedule
+    if chosen is None:
+        return np.ones(np.broadcast(pp, vpp).shape, bool)
+    return (pp > 1) & ((vpp == 1) if chosen == "gpipe" else (vpp > 1))
+
+
 def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
     """0 is no FSDP, 1 FSDP2 in a pipeline, 2 and 3 FSDP2 that never or always frees gathered weights."""
     without = np.where(pp > 1, zero == 1, (zero == 2) | (zero == 3))
@@ -230,9 +241,26 @@ PIPELINE = (
         "few-microbatches",
         "fewer micro-batches than pipeline stages",
         ("pp", "vpp", "microbatches"),
-        lambda job, pp, vpp, microbatches: (vpp > 1) | (microbatches >= pp),
+        lambda job, pp, vpp, microbatches: (
+            (vpp > 1) | (microbatches >= pp) | (options_of(job).schedule == "gpipe")
+        ),
         lambda job, pp, vpp, microbatches: f"1F1B over pp {pp} needs {pp} micro-batches, not {microbatches}",
         f"{TORCH} distributed/pipelining/schedules.py:1022",
+    ),
+    Predicate(
+        "PAR182",
+        "schedule-stages",
+        "a schedule for another number of stages per rank",
+        ("pp", "vpp"),
+        stages_for_schedule,
+        lambda job, pp, vpp: (
+            f"`schedule = {options_of(job).schedule}` wants {SCHEDULE_STAGES[options_of(job).schedule]} "
+            f"in a pipeline, not pp {pp} with vpp {vpp}"
+        ),
+        f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
+        "ScheduleGPipe, ScheduleInterleavedZeroBubble",
+        stricter="without a pipeline a schedule has no effect",
+        cure="leave `schedule` out of the target",
     ),
     Predicate(
         "PAR203",

@@ -28,6 +28,7 @@ SAID_AS = {
     "compile.components": "compile, in `train`, and loss_kernel",
     "quantize.linear.float8.recipe_name": "fp8_recipe",
     "training.disable_cuda_graphs": "cuda_graph = false",
+    "parallelism.pipeline_parallel_schedule": "schedule",
 }
 
 
@@ -94,6 +95,8 @@ def traits(job: Job) -> Mapping[str, Any]:
         found["fp8_pace"] = ROWWISE
     if graphed(job):
         found["graphed"] = capturable
+    if options.schedule is not None:
+        found["schedule"] = options.schedule
     return found
 
 
@@ -189,6 +192,9 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     if options.fp8_recipe != "tensorwise" and job.train.precision != "fp8":
         message = f"`fp8_recipe = {options.fp8_recipe}` with precision {job.train.precision}"
         yield contradiction(job, TARGET, "fp8_recipe", message, "precision = fp8, in `train`")
+    if options.schedule == "interleaved_zb" and job.train.compile:
+        message = "PyTorch divides no backward pass of compiled modules (`schedule = interleaved_zb`)"
+        yield contradiction(job, TARGET, "schedule", message, "compile = false, in `train`")
     if options.cuda_graph and not release(job).graphs:
         message = f"torchtitan {release(job).name} has no CUDA graphs (`cuda_graph = true`)"
         yield contradiction(job, TARGET, "cuda_graph", message, 'version = "0.3", or leave it out')

@@ -20,7 +20,7 @@ NAME = "trace"
 #: Events of the longest trace, which has 15 MB.
 MOST_EVENTS = 100_000
 #: Names in `parc.compiler.schedule.orders.ORDERS`, which is not loaded for --help.
-SCHEDULES = ("1f1b", "gpipe")
+SCHEDULES = ("1f1b", "gpipe", "interleaved_zb")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -33,8 +33,8 @@ def arguments(parser: ArgumentParser) -> None:
     add("--layout", type=layout, metavar="NAME=VALUE,...", help=given)
     first = "only the first N micro-batches of the step"
     add("--microbatches", type=_count, metavar="N", help=first)
-    order = "1f1b, interleaved where the layout is, unless given; gpipe runs the same passes in its order"
-    add("--schedule", choices=SCHEDULES, default=SCHEDULES[0], help=order)
+    order = "run the plan's passes in another order than its own; 1f1b is interleaved where the layout is"
+    add("--schedule", choices=SCHEDULES, help=order)
     add_targets(parser)
     add_overrides(parser)
     add_stage(parser)
@@ -49,7 +49,7 @@ def _count(text: str) -> int:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..api import step_timeline
+    from ..api import step_schedule, step_timeline
     from ..printing.terminal import print_json, print_text
     from ..printing.trace_json import OURS, timeline_json, trace_text
     from ..printing.trace_text import timeline_text
@@ -60,9 +60,10 @@ def run(arguments: Namespace) -> int:
     if priced is None:
         return 1
     target, estimate = priced
-    _refuse_long(estimate.layout, arguments.microbatches, arguments.schedule)
-    found = step_timeline(job, target, estimate, arguments.schedule, arguments.microbatches)
-    about = {"job": job.name, "target": target, **timeline_json(arguments.schedule, found)}
+    schedule = arguments.schedule or step_schedule(job, target)
+    _refuse_long(estimate.layout, arguments.microbatches, schedule)
+    found = step_timeline(job, target, estimate, schedule, arguments.microbatches)
+    about = {"job": job.name, "target": target, **timeline_json(found)}
     replace(arguments.output, trace_text(about, estimate.stages, found))
     if arguments.json:
         print_json({**about, "plan_step_seconds": estimate.step_seconds})

@@ -31,14 +31,14 @@ def trace_text(about: JsonObject, stages: Sequence[Stage], found: Timeline) -> s
     return f'{head[:-1]}, "traceEvents": [\n{events}\n]}}\n'
 
 
-def timeline_json(schedule: str, found: Timeline) -> JsonObject:
+def timeline_json(found: Timeline) -> JsonObject:
     """The times of a trace in seconds; those of the whole step are null where only its beginning is shown."""
 
     def seconds(nanoseconds: int | None) -> float | None:
         return None if nanoseconds is None else nanoseconds / 1e9
 
     return {
-        "schedule": schedule,
+        "schedule": found.schedule,
         "microbatches_shown": found.shown,
         "step_seconds": seconds(found.step_ns),
         "pipeline_seconds": seconds(found.pipeline_ns),

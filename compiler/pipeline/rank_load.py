@@ -16,6 +16,7 @@ from ..algebra import KIB, Algebra, Column, Term, Value, term
 from ..case import Case
 from ..model import parameters
 from ..model.parameters import Counts
+from . import schedule
 from .even_split import ROLES, Split, fills_stages, recomputed, split, summed
 
 #: Denominator of micro-batches in flight, kept as an integer.
@@ -144,7 +145,10 @@ def _experts_ki(case: Case, placement: Split, rank: int, at: Mapping[str, int]) 
 
 
 def _flight(case: Case, placement: Split, rank: int, at: Mapping[str, int]) -> float:
-    return FLIGHT * in_flight(at["pp"], at["vpp"], at["microbatches"], rank)
+    pipeline = at["pp"], at["vpp"], at["microbatches"]
+    if case.traits.pipeline.schedule is not None:
+        return FLIGHT * schedule.flight(case, *pipeline, rank)
+    return FLIGHT * in_flight(*pipeline, rank)
 
 
 #: The place of each kind of block in a pair (dense, MoE).

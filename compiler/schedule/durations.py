@@ -11,8 +11,10 @@ from itertools import accumulate, pairwise
 from ..algebra import Numbers
 from ..pipeline.even_split import Split, recomputed
 from ..pipeline.rank_load import KINDS, Load
+from ..pipeline.schedule import weight_share
 from ..pricing.ranks import Ranks
 from ..time import step
+from .passes import BACKWARD, INPUT, WEIGHT
 
 #: Nanoseconds by part, as `time/step.py` names them.
 Parts = dict[str, int]
@@ -24,10 +26,20 @@ HEAD_FORWARD, EMBEDDING_FORWARD = 1 / 3, 1 / 2
 
 @dataclass(frozen=True)
 class Passes:
-    """The passes of one chunk of a rank."""
+    """The passes of one chunk of a rank; of the backward pass's compute, weight gradients take `weight`."""
 
     forward: Parts
     backward: Parts
+    weight: int = 0
+
+    def parts(self, kind: int) -> Parts:
+        """Nanoseconds of a pass of a kind by part. Gradients of inputs come with all of the backward pass
+        that is not a product of weight gradients."""
+        if kind == WEIGHT:
+            return {"compute": self.weight} if self.weight else {}
+        if kind == INPUT:
+            return {**self.backward, "compute": self.backward.get("compute", 0) - self.weight}
+        return self.backward if kind == BACKWARD else self.forward
 
 
 def rank_passes(ranks: Ranks, placement: Split, rank: int) -> list[Passes]:
@@ -43,7 +55,11 @@ def rank_passes(ranks: Ranks, placement: Split, rank: int) -> list[Passes]:
         for parts, share in zip(found, _shares(value, part, weights), strict=True):
             if share:
                 parts[part] = share
-    return [Passes(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+    share = weight_share(ranks.x.case)
+    return [
+        Passes(forward, backward, round(share * backward.get("compute", 0)))
+        for forward, backward in zip(found[::2], found[1::2], strict=True)
+    ]
 
 
 def _chunks(x: Numbers, own: Load[int], blocks: Sequence[tuple[int, int]]) -> list[Load[int]]:

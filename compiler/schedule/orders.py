@@ -2,19 +2,15 @@
 
 1F1B and its interleaved form as Megatron-LM's core/pipeline_parallel/schedules.py has them (core_v0.19.0:
 get_pp_rank_microbatches, get_schedule_table and forward_backward_pipelining_with_interleaving); torch 2.13's
-distributed/pipelining/schedules.py has the same, and GPipe.
+distributed/pipelining/schedules.py has the same. All others as torch has them: tests/acceptance compares
+each rank's passes with torch's. `v_shaped.py` has the two whose stages go down the ranks and up again.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from itertools import zip_longest
 
-
-class Pass(NamedTuple):
-    """One pass of a micro-batch through one chunk of a rank; all three count from 0."""
-
-    backward: bool
-    chunk: int
-    microbatch: int
+from .passes import BACKWARD, FORWARD, INPUT, WEIGHT, Pass
+from .v_shaped import dual_pipe_v, zero_bubble_v
 
 
 def one_forward_one_backward(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]:
@@ -28,10 +24,26 @@ def one_forward_one_backward(pp: int, vpp: int, microbatches: int, rank: int) ->
     return [*forward[:warm_up], *(each for pair in pairs for each in pair), *backward[steady:]]
 
 
-def gpipe(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]:
-    """All forward passes, then all backward passes (Huang et al. 2019, arXiv 1811.06965)."""
+def interleaved_zero_bubble(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]:
+    """As 1F1B with half the warm-up of its interleaved form: backward passes hand gradients of inputs on, and
+    weight gradients follow, `rank` passes later, where the rank would wait (ZB-H1 of Qi et al. 2024, arXiv
+    2401.10241, 3.1; torch's ScheduleInterleavedZeroBubble)."""
     forward, backward = _passes(pp, vpp, microbatches)
-    return [*forward, *backward]
+    warm_up = min((vpp - 1) * _group(pp, microbatches) + pp - rank - 1, len(forward))
+    inputs = [each._replace(kind=INPUT) for each in backward]
+    weights = [each._replace(kind=WEIGHT) for each in backward]
+    late: list[Pass | None] = [None] * rank
+    turns = zip_longest(forward[warm_up:], inputs, [*late, *weights])
+    return [*forward[:warm_up], *(each for turn in turns for each in turn if each is not None)]
+
+
+def gpipe(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]:
+    """All forward passes, then all backward passes (Huang et al. 2019, arXiv 1811.06965); with `vpp` > 1 all
+    micro-batches pass a chunk before the next (Lamy-Poirier 2022, arXiv 2211.05953, breadth first), and torch
+    takes them back from the last on."""
+    forward = [Pass(FORWARD, chunk, each) for chunk in range(vpp) for each in range(microbatches)]
+    backward = forward[::-1] if vpp > 1 else forward
+    return [*forward, *(each._replace(kind=BACKWARD) for each in backward)]
 
 
 def _passes(pp: int, vpp: int, microbatches: int) -> tuple[list[Pass], list[Pass]]:
@@ -43,8 +55,8 @@ def _passes(pp: int, vpp: int, microbatches: int) -> tuple[list[Pass], list[Pass
         for chunk in range(vpp)
         for microbatch in range(begin, min(begin + group, microbatches))
     ]
-    backward = [Pass(True, vpp - 1 - chunk, microbatch) for chunk, microbatch in table]
-    return [Pass(False, *each) for each in table], backward
+    backward = [Pass(BACKWARD, vpp - 1 - chunk, microbatch) for chunk, microbatch in table]
+    return [Pass(FORWARD, *each) for each in table], backward
 
 
 def _group(pp: int, microbatches: int) -> int:
@@ -56,13 +68,38 @@ def _group(pp: int, microbatches: int) -> int:
 #: pp, vpp, micro-batches and a rank -> the rank's passes in order.
 Order = Callable[[int, int, int, int], list[Pass]]
 #: Orders of work by name.
-ORDERS: dict[str, Order] = {"1f1b": one_forward_one_backward, "gpipe": gpipe}
+ORDERS: dict[str, Order] = {
+    "1f1b": one_forward_one_backward,
+    "gpipe": gpipe,
+    "interleaved_zb": interleaved_zero_bubble,
+    "zbv": zero_bubble_v,
+    "dualpipev": dual_pipe_v,
+}
+#: Those whose second chunks are on the ranks from the last to the first.
+V_SHAPED = frozenset({"zbv", "dualpipev"})
 
 
 def enough_microbatches(order: Order, pp: int, vpp: int, microbatches: int, shown: int) -> int:
     """The fewest micro-batches, whole groups, whose step begins as the step of all `microbatches` does, until
     the `shown` first ones are through: while their last backward pass is waited for, the first rank runs
-    ahead by a warm-up, which is less than two groups for each chunk."""
-    if order is gpipe or (vpp > 1 and microbatches % pp):
+    ahead by a warm-up, which is less than two groups for each chunk; than four in the shape of a V."""
+    turned = order in (zero_bubble_v, dual_pipe_v)
+    if order is gpipe or (vpp > 1 and microbatches % pp and not turned):
         return microbatches
-    return min(microbatches, (-(-shown // pp) + 2) * pp)
+    return min(microbatches, (-(-shown // pp) + (4 if turned else 2)) * pp)
+
+
+def in_flight(order: Order, pp: int, vpp: int, microbatches: int, rank: int) -> float:
+    """The most micro-batches whose activations a rank holds in an order; one counts whole when all its chunks
+    hold it. Until its weight gradients are computed a pass keeps its activations, and from its gradient of
+    inputs on the gradients of its layers' outputs beside them, which are counted as much again (torch 2.13
+    distributed/pipelining/_backward.py:stage_backward_input keeps the graph and `param_group["grads"]`)."""
+    held = most = 0
+    for work in order(pp, vpp, microbatches, rank):
+        held += HELD[work.kind]
+        most = max(most, held)
+    return most / vpp
+
+
+#: How many more chunks of activations a rank holds after a pass of each kind.
+HELD = {FORWARD: 1, BACKWARD: -1, INPUT: 1, WEIGHT: -2}

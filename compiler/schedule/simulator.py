@@ -1,8 +1,9 @@
 """The passes of each rank in order, and how long they take -> when each begins and ends.
 
 A rank runs one pass at a time, in its order. A forward pass waits for that of the virtual stage before, a
-backward pass for that of the stage after; a message occupies its sender, and its receiver waits for it.
-Virtual stage s is chunk s // pp of rank s % pp.
+backward pass, or its half for inputs, for that of the stage after; nothing waits for a weight gradient. A
+message occupies its sender, and its receiver waits for it. Virtual stage s is chunk s // pp of rank s % pp,
+in the shape of a V of rank pp - 1 - s % pp where the chunk is odd.
 """
 
 from collections import deque
@@ -10,16 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .orders import Order, Pass
+from .orders import Order
+from .passes import BACKWARD, FORWARD, WEIGHT, Pass
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Nanoseconds of the passes of one micro-batch by rank and chunk, and of a message between stages."""
+    """Nanoseconds of the passes of one micro-batch by rank and chunk, and of a message between stages.
+
+    `weight` is the part of the backward pass that weight gradients take, where an order divides it."""
 
     forward: Sequence[Sequence[int]]
     backward: Sequence[Sequence[int]]
     message: int = 0
+    weight: Sequence[Sequence[int]] = ()
+    v_shaped: bool = False
 
     @property
     def pp(self) -> int:
@@ -28,6 +34,20 @@ class Pipeline:
     @property
     def vpp(self) -> int:
         return len(self.forward[0])
+
+    def times(self) -> list[Sequence[Sequence[int]]]:
+        """Nanoseconds by kind of pass, rank and chunk."""
+        weight = self.weight or [[0] * self.vpp] * self.pp
+        inputs = [
+            [whole - part for whole, part in zip(*pair, strict=True)]
+            for pair in zip(self.backward, weight, strict=True)
+        ]
+        return [self.forward, self.backward, inputs, weight]
+
+    def stages(self, rank: int) -> list[int]:
+        """The virtual stage of each chunk of a rank."""
+        turned = self.pp - 1 - rank if self.v_shaped else rank
+        return [chunk * self.pp + (turned if chunk % 2 else rank) for chunk in range(self.vpp)]
 
 
 class Run(NamedTuple):
@@ -64,12 +84,15 @@ class _Simulation:
     def __init__(self, pipeline: Pipeline, passes: Sequence[Sequence[Pass]], microbatches: int):
         self.pipeline, self.passes = pipeline, passes
         self.last = pipeline.pp * pipeline.vpp - 1
+        self.times = pipeline.times()
+        self.stages = [pipeline.stages(rank) for rank in range(pipeline.pp)]
+        self.owner = {stage: rank for rank, own in enumerate(self.stages) for stage in own}
         self.runs: list[list[Run]] = [[] for _ in passes]
         self.clock = [0] * pipeline.pp
         stages = range(self.last + 1)
         # When the input of each pass is there, by direction, virtual stage and micro-batch.
         self.inputs = [[[UNKNOWN] * microbatches for _ in stages] for _ in range(2)]
-        self.inputs[False][0] = [0] * microbatches
+        self.inputs[FORWARD][0] = [0] * microbatches
         self.awake = deque(range(pipeline.pp))
 
     def run(self) -> list[list[Run]]:
@@ -82,26 +105,29 @@ class _Simulation:
 
     def _pass(self, rank: int, work: Pass) -> bool:
         """Runs one pass of a rank; False where its input has not come."""
-        stage = work.chunk * self.pipeline.pp + rank
-        ready = self.inputs[work.backward][stage][work.microbatch]
+        kind, chunk, microbatch = work
+        stage, now = self.stages[rank][chunk], self.clock[rank]
+        ready = self.inputs[kind != FORWARD][stage][microbatch]
         if ready == UNKNOWN:
             return False
-        begin = max(self.clock[rank], ready)
-        times = self.pipeline.backward if work.backward else self.pipeline.forward
-        end = begin + times[rank][work.chunk]
-        self.clock[rank] = self._send(stage, work, end)
-        self.runs[rank].append(Run(work, begin, end, self.clock[rank]))
+        begin = ready if ready > now else now
+        end = begin + self.times[kind][rank][chunk]
+        sent = end if kind == WEIGHT else self._send(rank, stage, work, end)
+        self.clock[rank] = sent
+        self.runs[rank].append(Run(work, begin, end, sent))
         return True
 
-    def _send(self, stage: int, work: Pass, end: int) -> int:
+    def _send(self, rank: int, stage: int, work: Pass, end: int) -> int:
         """Hands a pass's output to the pass that takes it; returns when it is there."""
-        if not work.backward and stage == self.last:
-            self.inputs[True][stage][work.microbatch] = end
+        forward = work.kind == FORWARD
+        if forward and stage == self.last:
+            self.inputs[BACKWARD][stage][work.microbatch] = end
             return end
-        to = stage - 1 if work.backward else stage + 1
+        to = stage + 1 if forward else stage - 1
         if to < 0:
             return end
-        sent = end + self.pipeline.message * (self.pipeline.pp > 1)
-        self.inputs[work.backward][to][work.microbatch] = sent
-        self.awake.append(to % self.pipeline.pp)
+        owner = self.owner[to]
+        sent = end if owner == rank else end + self.pipeline.message
+        self.inputs[not forward][to][work.microbatch] = sent
+        self.awake.append(owner)
         return sent

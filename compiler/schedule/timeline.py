@@ -38,6 +38,10 @@ AFTER = {
 }
 
 
+#: What a pass computes, by its kind.
+COMPUTED = ("forward", "backward", "input gradients", "weight gradients")
+
+
 class Event(NamedTuple):
     """Something that a rank does, in whole nanoseconds of the step; `microbatch` and `chunk` count from 0,
     and are None outside passes."""
@@ -58,6 +62,7 @@ class Timeline:
     the parts of the step that follow.
     """
 
+    schedule: str
     passes: tuple[tuple[Passes, ...], ...]
     message_ns: int
     runs: tuple[tuple[Run, ...], ...]
@@ -82,11 +87,11 @@ class Timeline:
     def _pass(self, rank: int, run: Run) -> Iterator[Event]:
         work, now = run.work, run.begin
         passes = self.passes[rank][work.chunk]
-        parts = passes.backward if work.backward else passes.forward
+        parts = passes.parts(work.kind)
         at = work.microbatch, work.chunk
         for part, (lane, name) in SHOWN.items():
             if part in parts:
-                called = name or ("backward" if work.backward else "forward")
+                called = name or COMPUTED[work.kind]
                 yield Event(rank, lane, called, now, now + parts[part], *at)
                 now += parts[part]
         if run.sent > now:
@@ -108,9 +113,17 @@ class Timeline:
         return None if self.pipeline_ns is None else self.pipeline_ns + sum(self.after.values())
 
 
-def timeline(case: Case, estimate: Estimate, schedule: str, shown: int | None = None) -> Timeline:
-    """The step of an estimate, or its `shown` first micro-batches; `schedule` is a name in ORDERS."""
-    layout = estimate.layout
+def schedule_of(case: Case) -> str:
+    """The order, by its name in ORDERS, that the target's settings ask for."""
+    return case.traits.pipeline.schedule or "1f1b"
+
+
+def timeline(
+    case: Case, estimate: Estimate, schedule: str | None = None, shown: int | None = None
+) -> Timeline:
+    """The step of an estimate, or its `shown` first micro-batches; `schedule` is a name in ORDERS, the one that
+    the plan has unless given."""
+    schedule, layout = schedule or schedule_of(case), estimate.layout
     ranks = Ranks(case, one_row(case, {name: getattr(layout, name) for name in ORDER}))
     placement = ranks_of(case.model, estimate.split, layout.pp)
     passes = tuple(tuple(rank_passes(ranks, placement, rank)) for rank in range(layout.pp))
@@ -122,6 +135,7 @@ def timeline(case: Case, estimate: Estimate, schedule: str, shown: int | None = 
     runs = simulate(pipeline, ORDERS[schedule], count)
     closed, after = _closed_form(ranks, placement)
     return Timeline(
+        schedule=schedule,
         passes=passes,
         message_ns=pipeline.message,
         runs=tuple(map(tuple, runs)),
@@ -143,6 +157,7 @@ def _pipeline(x: Numbers, passes: tuple[tuple[Passes, ...], ...]) -> Pipeline:
         forward=[[sum(each.forward.values()) for each in rank] for rank in passes],
         backward=[[sum(each.backward.values()) for each in rank] for rank in passes],
         message=step.boundary(x) // (2 * x.variable("vpp")),
+        weight=[[each.weight for each in rank] for rank in passes],
     )
 
 

@@ -17,6 +17,7 @@ from ..case import Case
 from ..pipeline.even_split import Split, ranks_of, split
 from ..pricing.estimate import ceiling_bytes, memory_bound, one_row
 from ..pricing.ranks import Ranks
+from ..time import step
 from .cp_sat_run import run
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _cost(ranks: Ranks, placement: Split) -> tuple[int, int]:
     """
     totals = [sum(parts.values()) for parts in ranks.slots(placement)]
     slowest, micro_batches = max(totals), ranks.x.variable("microbatches")
-    bubble = (sum(totals) - slowest) // ranks.x.variable("vpp")
+    bubble = step.bubble(ranks.x, slowest, sum(totals) - slowest)
     fullest = max(map(ranks.memory_kib, ranks.loads(placement)))
     return micro_batches * slowest + bubble, KIB * fullest
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from parc.backends import BACKENDS
+from parc.backends.torchtitan.emit.sections import SCHEDULES as SCHEDULE_NAMES
 from parc.backends.torchtitan.options import Options
 from parc.backends.torchtitan.smoke import ON_CPU
 from parc.compiler.plan import Layout, Plan
@@ -140,6 +141,33 @@ def test_it_starts_from_hugging_faces_weights_and_a_pipeline_changes_nothing(
         return
     piped = trained(plan_of(version, family, PIPELINE, checkpoint), version, tmp_path / "piped")
     assert len(piped.steps) == STEPS
+    for step, (found, wanted) in enumerate(zip(piped.steps, alone.steps, strict=True)):
+        assert found[0] == pytest.approx(wanted[0], rel=LOSS), step
+        assert found[1] == pytest.approx(wanted[1], rel=NORM), step
+
+
+SCHEDULES: list[tuple[Version, str, int, int]] = [
+    ("0.2.2", "gpipe", 1, 0),
+    ("0.2.2", "interleaved_zb", 2, 0),
+    ("0.2.2", "interleaved_zb", 2, 1),
+    ("0.2.2", "interleaved_zb", 2, 2),
+]
+
+
+@pytest.mark.parametrize(("version", "schedule", "vpp", "recompute"), SCHEDULES)
+def test_a_schedule_trains_as_no_pipeline_does(
+    version: Version, schedule: str, vpp: int, recompute: int, tmp_path: Path
+) -> None:
+    """Losses and gradient norms of the same steps, whichever way passes are ordered and divided."""
+    family = "llama3_1_8b"
+    (checkpoint,) = references([family], tmp_path).values()
+    start_at = Path(checkpoint["folder"]) / "checkpoint"
+    layout = PIPELINE.model_copy(update={"vpp": vpp, "recompute": recompute})
+    alone = trained(plan_of(version, family, ALONE, start_at), version, tmp_path / "alone")
+    plan = plan_of(version, family, layout, start_at, schedule=schedule)
+    piped = trained(plan, version, tmp_path / "piped")
+    assert SCHEDULE_NAMES[schedule] in piped.log
+    assert len(piped.steps) == len(alone.steps) == STEPS
     for step, (found, wanted) in enumerate(zip(piped.steps, alone.steps, strict=True)):
         assert found[0] == pytest.approx(wanted[0], rel=LOSS), step
         assert found[1] == pytest.approx(wanted[1], rel=NORM), step

@@ -13,6 +13,10 @@ from .section import Section, Setting
 from .stages import counted, module_names
 
 
+#: How torchtitan calls a schedule of the target's block.
+SCHEDULES: dict[str | None, str] = {"gpipe": "GPipe", "interleaved_zb": "InterleavedZeroBubble"}
+
+
 def sections(plan: Plan) -> list[Section]:
     """Every table of train.toml, with what the job's `extra` adds."""
     options = options_of(plan.job)
@@ -133,7 +137,9 @@ def overlaps(plan: Plan) -> bool:
 def _pipeline(plan: Plan) -> dict[str, Setting]:
     layout, split = plan.layout, plan.estimate.split
     settings: dict[str, Setting] = {
-        "pipeline_parallel_schedule": "1F1B" if layout.vpp == 1 else "Interleaved1F1B",
+        "pipeline_parallel_schedule": SCHEDULES.get(
+            options_of(plan.job).schedule, "1F1B" if layout.vpp == 1 else "Interleaved1F1B"
+        ),
         "pipeline_parallel_microbatch_size": layout.micro_batch,
     }
     output = "lm_head" if release(plan.job).python else "output"

@@ -15,6 +15,8 @@ OVERLAPS = tuple(
     f"{section}.enable_async_tensor_parallel"
     for section in ("parallelism", "compile", "experimental", "training")
 )
+#: A schedule of the block by torchtitan's name for it, which torch reads in any case.
+SCHEDULES = {"gpipe": "gpipe", "interleavedzerobubble": "interleaved_zb"}
 #: What torch.compile takes unless told (config/job_config.py, config/configs.py).
 COMPONENTS = ("model", "loss")
 
@@ -24,7 +26,9 @@ def stack(config: LaunchConfig) -> dict[str, Any]:
     compiled = components(config)
     overlapped = any(_text(_setting(config, key)) == "True" for key in OVERLAPS)
     recipe = _text(_setting(config, "quantize.linear.float8.recipe_name"))
+    schedule = _text(_setting(config, "parallelism.pipeline_parallel_schedule")) or ""
     return known(
+        schedule=SCHEDULES.get(schedule.lower()),
         attention_kernel=_attention(config),
         loss_kernel=_loss("model" in compiled, "loss" in compiled),
         tp_overlap=True if overlapped else None,

@@ -8,14 +8,18 @@ from itertools import pairwise
 
 import pytest
 
+from parc.compiler.pipeline import rank_load
 from parc.compiler.schedule.orders import (
     ORDERS,
+    V_SHAPED,
     Order,
-    Pass,
     enough_microbatches,
     gpipe,
+    in_flight,
+    interleaved_zero_bubble,
     one_forward_one_backward,
 )
+from parc.compiler.schedule.passes import BACKWARD, FORWARD, INPUT, WEIGHT, Pass
 from parc.compiler.schedule.simulator import Pipeline, Run, length, simulate
 
 #: pp, vpp, micro-batches: interleaved ones in whole groups, as Megatron-LM wants them.
@@ -27,8 +31,22 @@ DRAWN = [
 ]
 
 
+def drawn_for(name: str) -> list[tuple[int, int, int]]:
+    """Those that torch runs in an order."""
+    if name not in V_SHAPED:
+        return DRAWN
+    least = 2 if name == "dualpipev" else 0
+    return [each for each in DRAWN if each[1] == 2 and each[2] >= least * each[0]]
+
+
 def even(pp: int, vpp: int, forward: int, backward: int, message: int = 0) -> Pipeline:
     return Pipeline([[forward] * vpp] * pp, [[backward] * vpp] * pp, message)
+
+
+def divided(pp: int, vpp: int, times: tuple[int, int, int], v_shaped: bool = False) -> Pipeline:
+    """Equal stages whose forward pass, gradients of inputs and of weights take `times`."""
+    forward, inputs, weight = ([[each] * vpp] * pp for each in times)
+    return Pipeline(forward, [[times[1] + times[2]] * vpp] * pp, 0, weight, v_shaped)
 
 
 def words(order: list[Pass]) -> str:
@@ -45,18 +63,21 @@ def test_orders_are_those_of_the_papers() -> None:
     assert words(gpipe(2, 1, 2, 0)) == "F0.0 F0.1 B0.0 B0.1"
 
 
-@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-def test_every_pass_runs_once(order: Order) -> None:
-    for pp, vpp, microbatches in DRAWN:
-        every = {
-            Pass(back, chunk, each)
-            for back in (False, True)
-            for chunk in range(vpp)
-            for each in range(microbatches)
-        }
+@pytest.mark.parametrize("name", ORDERS)
+def test_every_pass_runs_once(name: str) -> None:
+    """Forward and backward, or both of its halves: gradients of weights after those of inputs."""
+    for pp, vpp, microbatches in drawn_for(name):
+        every = [(chunk, each) for chunk in range(vpp) for each in range(microbatches)]
         for rank in range(pp):
-            found = order(pp, vpp, microbatches, rank)
-            assert len(found) == len(every) and set(found) == every
+            found = ORDERS[name](pp, vpp, microbatches, rank)
+            assert len(found) == len(set(found))
+            at = {work: index for index, work in enumerate(found)}
+            for one in every:
+                kinds = {kind for kind in range(4) if Pass(kind, *one) in at}
+                assert kinds in ({FORWARD, BACKWARD}, {FORWARD, INPUT, WEIGHT})
+                if WEIGHT in kinds:
+                    assert at[Pass(INPUT, *one)] < at[Pass(WEIGHT, *one)]
+            assert {(work.chunk, work.microbatch) for work in found} == set(every)
 
 
 @pytest.mark.parametrize(("pp", "vpp", "microbatches"), DRAWN)
@@ -77,30 +98,31 @@ def test_gpipe_has_the_bubble_of_1f1b(pp: int, microbatches: int) -> None:
     assert length(runs) == (microbatches + pp - 1) * 30
 
 
-def drawn_pipeline(pp: int, vpp: int, draw: random.Random) -> Pipeline:
-    def times() -> list[list[int]]:
-        return [[draw.randint(50, 150) for _ in range(vpp)] for _ in range(pp)]
+def drawn_pipeline(pp: int, vpp: int, draw: random.Random, v_shaped: bool = False) -> Pipeline:
+    def times(least: int = 50) -> list[list[int]]:
+        return [[draw.randint(least, least + 100) for _ in range(vpp)] for _ in range(pp)]
 
-    return Pipeline(times(), times(), draw.randint(0, 30))
+    return Pipeline(times(), times(200), draw.randint(0, 30), times(), v_shaped)
 
 
-@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-def test_passes_wait_for_their_inputs_and_never_overlap(order: Order) -> None:
+@pytest.mark.parametrize("name", ORDERS)
+def test_passes_wait_for_their_inputs_and_never_overlap(name: str) -> None:
     draw = random.Random(5)
-    for pp, vpp, microbatches in draw.sample(DRAWN, 25):
-        pipeline = drawn_pipeline(pp, vpp, draw)
-        runs = simulate(pipeline, order, microbatches)
+    for pp, vpp, microbatches in draw.choices(drawn_for(name), k=25):
+        pipeline = drawn_pipeline(pp, vpp, draw, name in V_SHAPED)
+        runs = simulate(pipeline, ORDERS[name], microbatches)
         for each in runs:
             assert all(one.sent <= two.begin for one, two in pairwise(each))
         check_inputs(pipeline, runs)
 
 
 def check_inputs(pipeline: Pipeline, runs: list[list[Run]]) -> None:
-    pp, last = pipeline.pp, pipeline.pp * pipeline.vpp - 1
+    last = pipeline.pp * pipeline.vpp - 1
     at = {
-        (run.work.backward, run.work.chunk * pp + rank, run.work.microbatch): run
+        (run.work.backward, pipeline.stages(rank)[run.work.chunk], run.work.microbatch): run
         for rank, each in enumerate(runs)
         for run in each
+        if run.work.kind != WEIGHT
     }
     for (backward, stage, microbatch), run in at.items():
         before = (True, stage + 1) if backward and stage < last else (False, stage - (not backward))
@@ -120,9 +142,13 @@ def test_batches_that_torch_interleaves_run(pp: int, vpp: int, microbatches: int
 
 def test_the_first_microbatches_run_as_in_the_whole_step() -> None:
     draw = random.Random(7)
-    for pp, vpp in ((1, 1), (2, 1), (8, 1), (2, 2), (4, 3), (8, 4)):
-        pipeline = drawn_pipeline(pp, vpp, draw)
-        order = one_forward_one_backward
+    drawn = [(1, 1), (2, 1), (8, 1), (2, 2), (4, 3), (8, 4)]
+    every = [("1f1b", each) for each in drawn]
+    every += [("interleaved_zb", each) for each in drawn if each[1] > 1]
+    every += [(name, (pp, 2)) for name in V_SHAPED for pp in (2, 4, 7)]
+    for name, (pp, vpp) in every:
+        pipeline = drawn_pipeline(pp, vpp, draw, name in V_SHAPED)
+        order = ORDERS[name]
         whole = simulate(pipeline, order, 12 * pp)
         for shown in (1, pp, 2 * pp + 1):
             enough = enough_microbatches(order, pp, vpp, 12 * pp, shown)
@@ -143,14 +169,51 @@ def test_an_order_that_waits_for_itself_is_told() -> None:
         simulate(even(2, 1, 1, 1), backward_first, 2)
 
 
-@pytest.mark.parametrize(("pp", "vpp", "microbatches"), [(10, 1, 100), (10, 2, 50), (32, 1, 32)])
+@pytest.mark.parametrize("pp", [2, 3, 4, 8, 16])
+@pytest.mark.parametrize("times", [(10, 10, 10), (10, 12, 10), (10, 14, 8), (10, 20, 10)])
+def test_zero_bubble_without_interleaving_is_zb_h1(pp: int, times: tuple[int, int, int]) -> None:
+    """Its bubble is (pp - 1)(F + B - W), Qi et al. 2024, table 2 (arXiv 2401.10241), exactly."""
+    runs = simulate(divided(pp, 1, times), interleaved_zero_bubble, 3 * pp)
+    forward, inputs, weight = times
+    assert length(runs) - 3 * pp * sum(times) == (pp - 1) * (forward + inputs - weight)
+
+
+@pytest.mark.parametrize("pp", [2, 3, 4, 8, 16])
+@pytest.mark.parametrize("microbatches", [2, 3, 5])
+def test_zbv_has_no_bubble_where_all_passes_are_equal(pp: int, microbatches: int) -> None:
+    """But those of pp - 1 ranks that wait for their first input; the optimizer waits for the last to end."""
+    count = microbatches * pp
+    runs = simulate(divided(pp, 2, (10, 10, 10), True), ORDERS["zbv"], count)
+    for rank, each in enumerate(runs):
+        assert each[0].begin == 10 * rank
+        assert each[-1].end - each[0].begin == 2 * 3 * 10 * count
+
+
+@pytest.mark.parametrize(("pp", "vpp", "microbatches"), DRAWN)
+def test_in_flight_is_the_closed_form_of_1f1b(pp: int, vpp: int, microbatches: int) -> None:
+    for rank in range(pp):
+        counted = in_flight(one_forward_one_backward, pp, vpp, microbatches, rank)
+        assert counted == rank_load.in_flight(pp, vpp, microbatches, rank)
+
+
+@pytest.mark.parametrize(
+    ("name", "pp", "vpp", "microbatches"),
+    [
+        ("1f1b", 10, 1, 100),
+        ("1f1b", 10, 2, 50),
+        ("1f1b", 32, 1, 32),
+        ("interleaved_zb", 10, 2, 50),
+        ("zbv", 10, 2, 50),
+        ("dualpipev", 10, 2, 50),
+    ],
+)
 def test_a_thousand_stages_and_microbatches_take_50_ms(
-    pp: int, vpp: int, microbatches: int
+    name: str, pp: int, vpp: int, microbatches: int
 ) -> None:
     """CPU time, the best of three."""
-    taken = []
+    taken, pipeline = [], divided(pp, vpp, (100, 110, 90), name in V_SHAPED)
     for _ in range(3):
         begin = time.process_time()
-        simulate(even(pp, vpp, 100, 200, 3), one_forward_one_backward, microbatches)
+        simulate(pipeline, ORDERS[name], microbatches)
         taken.append(time.process_time() - begin)
     assert min(taken) < 0.05

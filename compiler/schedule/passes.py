@@ -1,0 +1,19 @@
+"""What a pipeline rank runs, one at a time: forward and backward passes, the latter whole or in two halves."""
+
+from typing import NamedTuple
+
+#: Kinds of passes: forward; backward, gradients of inputs and weights; gradients of inputs alone, which the
+#: stage before waits for; gradients of weights alone, which nobody waits for.
+FORWARD, BACKWARD, INPUT, WEIGHT = range(4)
+
+
+class Pass(NamedTuple):
+    """One pass of a micro-batch through one chunk of a rank; chunk and micro-batch count from 0."""
+
+    kind: int
+    chunk: int
+    microbatch: int
+
+    @property
+    def backward(self) -> bool:
+        return self.kind != FORWARD
