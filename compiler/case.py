@@ -21,7 +21,7 @@ from .time import attention_kernels
 from .traits import StateBytes, Traits
 
 if TYPE_CHECKING:
-    from .pipeline.even_split import Split
+    from .pipeline.even_placements import EvenPlacements
 
 
 #: Probability to run out of memory that a plan has at most where its user says nothing of memory.
@@ -111,14 +111,11 @@ class Case:
         return parameters.mtp(self.model)
 
     @cached_property
-    def placements(self) -> dict[tuple[int, int], Split | None]:
-        """Cache of even placements by (pp, vpp); None where layers do not fill the stages."""
-        return {}
+    def placements(self) -> EvenPlacements:
+        """The model's even placements on pipelines."""
+        from .pipeline.even_placements import EvenPlacements
 
-    @cached_property
-    def rank_values(self) -> dict[str, dict[tuple[int, ...], float]]:
-        """Cache of what ranks hold (pipeline/rank_load.py), by term and its variables."""
-        return {}
+        return EvenPlacements(self.model)
 
     @property
     def seq_len(self) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..algebra import KIB, Algebra, Term, Value, added
 from ..case import Case
-from ..pipeline.even_split import ROLES
+from ..pipeline.even_chunks import ROLES
 from ..pipeline.rank_load import FLIGHT, Load, kinds, role_load
 from . import activations as memory
 from . import model_states

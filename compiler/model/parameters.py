@@ -135,7 +135,8 @@ def embedding(model: Model, vocab: int | None = None, seq_len: int | None = None
 
     Raises ValueError when a learned table has no length.
     """
-    return Counts((vocab or model.vocab) * model.hidden, _positions(model, seq_len) * model.hidden)
+    rows = model.vocab if vocab is None else vocab
+    return Counts(rows * model.hidden, _positions(model, seq_len) * model.hidden)
 
 
 def _positions(model: Model, seq_len: int | None) -> int:
@@ -149,7 +150,8 @@ def _positions(model: Model, seq_len: int | None) -> int:
 
 def head(model: Model, vocab: int | None = None) -> Counts:
     """Final norm and output matrix; a tied head has no matrix of its own."""
-    matrix = 0 if model.tied else (vocab or model.vocab) * model.hidden
+    rows = model.vocab if vocab is None else vocab
+    matrix = 0 if model.tied else rows * model.hidden
     return Counts(matrix, norm(model, model.hidden))
 
 

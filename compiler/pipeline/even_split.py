@@ -8,20 +8,18 @@ loss).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from dataclasses import dataclass
-from functools import cache, cached_property
-from itertools import accumulate, chain
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from ...dsl.arrays import np
 from ...dsl.model import Model
 from ..algebra import Column
 from ..model import parameters
+from .even_chunks import even_runs
 
-ROLES = ("first", "middle", "last")
 
-
-@cache
+@lru_cache(maxsize=64)
 def head_weight(model: Model) -> float:
     """FLOP of the head (and MTP layers) in units of one block, as the ratio of the parameters that a token is
     multiplied with."""
@@ -31,43 +29,28 @@ def head_weight(model: Model) -> float:
     return model.hidden * model.vocab * (1 + model.mtp_layers) / per_token + model.mtp_layers
 
 
-@cache
+def light_first(model: Model) -> bool:
+    """Whether the layers at the front are lighter: dense ones before experts wait for no exchange of tokens,
+    so that the first chunk keeps more of them."""
+    return model.moe and model.dense_layers > 0
+
+
+def dense_blocks(model: Model) -> int:
+    """Leading blocks with a dense feed-forward."""
+    return model.dense_layers if model.moe else model.layers
+
+
 def chunk_layers(
     layers: int, chunks: int, last_weight: float, light_first: bool = False
 ) -> tuple[int, ...]:
-    """Layers of each virtual chunk in model order, such that the largest load of a chunk is least; the head
-    counts as `last_weight` layers.
+    """Layers of each virtual chunk in model order, as `even_chunks.py:even_runs` places them.
 
-    Spare capacity is taken from the first chunk (the embedding's memory), then the last, then from the end
-    backwards; from the first chunk after all others where its layers are lighter (`light_first`). Only the
-    end chunks may be empty. Raises ValueError when layers do not fill the chunks.
+    Raises ValueError when layers do not fill the chunks.
     """
-    if chunks == 1:
-        return (layers,)
-    caps = _capacities(layers, chunks, last_weight)
-    spare = sum(caps) - layers
-    others = [chunks - 1, *range(chunks - 2, 0, -1)]
-    order = [*others, 0] if light_first else [0, *others]
-    while spare > 0:
-        before = spare
-        for chunk in order:
-            if spare and caps[chunk] > (0 if chunk in (0, chunks - 1) else 1):
-                caps[chunk] -= 1
-                spare -= 1
-        if spare == before:
-            raise ValueError(f"{layers} layers do not fill {chunks} chunks")
-    return tuple(caps)
-
-
-def _capacities(layers: int, chunks: int, last_weight: float) -> list[int]:
-    """Most layers of each chunk under the smallest limit on their load that leaves room for all layers."""
-    whole = layers // chunks
-    limits = sorted({whole + k for k in range(3)} | {whole + k + last_weight % 1 for k in range(2)})
-    for limit in (*limits, float(layers)):
-        caps = [int(limit)] * (chunks - 1) + [max(0, int(limit - last_weight + 1e-9))]
-        if sum(caps) >= layers:
-            return caps
-    raise ValueError(f"{layers} layers do not fill {chunks} chunks")
+    if chunks > layers + 2:
+        raise ValueError(f"{layers} layers do not fill {chunks} chunks")
+    runs = even_runs(layers, np.array([chunks]), last_weight, light_first)
+    return tuple(runs.column().layers(np.arange(chunks))[0].tolist())
 
 
 @dataclass(frozen=True)
@@ -80,11 +63,6 @@ class Split:
     def chunks(self) -> tuple[tuple[int, ...], ...]:
         """Layers of each chunk by rank."""
         return tuple(tuple(sum(chunk) for chunk in rank) for rank in self.blocks)
-
-    @cached_property
-    def alike(self) -> Counter[tuple[int, int]]:
-        """How many virtual chunks of the pipeline have each number of (dense, MoE) blocks."""
-        return Counter(chain.from_iterable(self.blocks))
 
     def held(self, rank: int) -> tuple[int, int]:
         """Dense and MoE blocks of a rank."""
@@ -112,19 +90,6 @@ class Split:
         distinct = set(self.blocks)
         return tuple(max(chunks, key=_weight) for chunks in zip(*distinct, strict=True))
 
-    def ranks(self, role: str) -> tuple[int, ...]:
-        """Ranks of a role, one of each distinct load; with one or two ranks roles coincide."""
-        last = len(self.blocks) - 1
-        if role != "middle" or last < 2:
-            return (0,) if role == "first" else (last,)
-        return self._inner
-
-    @cached_property
-    def _inner(self) -> tuple[int, ...]:
-        """Of the ranks between the ends the first of each distinct load."""
-        between = range(len(self.blocks) - 2, 0, -1)
-        return tuple(sorted({self.blocks[rank]: rank for rank in between}.values()))
-
 
 def _weight(chunk: tuple[int, int]) -> tuple[int, int]:
     return sum(chunk), chunk[1]
@@ -147,7 +112,7 @@ def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int)
 
 def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
     """The placement of `counts` layers per chunk in model order: chunk k is on rank k % pp."""
-    chunks = _kinds(counts, model.dense_layers if model.moe else model.layers)
+    chunks = _kinds(counts, dense_blocks(model))
     rows = [chunks[begin : begin + pp] for begin in range(0, len(chunks), pp)]
     return Split(tuple(zip(*rows, strict=True)))
 
@@ -172,13 +137,11 @@ def fills_stages(model: Model, pp: Column, vpp: Column) -> Column:
     return pp * vpp <= np.where(np.asarray(pp) > 1, model.layers + 2, 1)
 
 
-@cache
+@lru_cache(maxsize=64)
 def split(model: Model, pp: int, vpp: int) -> Split:
-    """The even placement for a pipeline of pp ranks with vpp chunks each. Dense layers before experts wait
-    for no exchange of tokens: the first chunk keeps more of them."""
-    light_first = model.moe and model.dense_layers > 0
-    weight = head_weight(model)
-    even = ranks_of(model, chunk_layers(model.layers, pp * vpp, weight, light_first), pp)
-    # A search keeps thousands of placements of thousands of ranks: those of equal chunks share them.
+    """The even placement for a pipeline of pp ranks with vpp chunks each."""
+    counts = chunk_layers(model.layers, pp * vpp, head_weight(model), light_first(model))
+    even = ranks_of(model, counts, pp)
+    # Of thousands of ranks most have the same chunks: they share them.
     shared = {chunks: chunks for chunks in even.blocks}
     return Split(tuple(shared[chunks] for chunks in even.blocks))

@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
 from ...dsl.arrays import np
-from ..algebra import KIB, Algebra, Column, Term, Value, term
+from ..algebra import KIB, Algebra, Column, Integers, Mask, Term, Value, term
 from ..case import Case
 from ..model import parameters
 from ..model.parameters import Counts
 from . import schedule
-from .even_split import ROLES, Split, fills_stages, recomputed, split, summed
+from .even_chunks import ROLES, Groups
+from .even_split import Split, fills_stages, recomputed, summed
 
 #: Denominator of micro-batches in flight, kept as an integer.
 FLIGHT = 64
@@ -25,56 +26,76 @@ FLIGHT = 64
 
 def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     """Parameters of one pipeline rank by how they are divided, with the vocabulary padded for tp."""
-    model, last = case.model, rank == len(placement.blocks) - 1
-    dense, moe = placement.held(rank)
+    last = rank == len(placement.blocks) - 1
+    return _counts(case, placement.held(rank), (rank == 0, last), tp)
+
+
+def _counts(case: Case, held: tuple[Any, Any], ends: tuple[Any, Any], tp: Any) -> Counts:
+    """Parameters of ranks that have `held` blocks, dense and MoE, and the ends of the model as `ends` say, the
+    first and the last: of one rank, or columns of them."""
+    model, (dense, moe), (first, last) = case.model, held, ends
     counts = case.dense_block * dense
-    if moe:
+    if model.moe:
         counts = counts + case.moe_block * moe
-    vocab = int(case.vocab(tp))
-    if rank == 0:
-        embedding = parameters.embedding(model, vocab, case.seq_len)
-        whole = Counts(replicated=embedding.total)
-        counts = counts + (whole if case.traits.tensor.whole_embedding else embedding)
-    if last:
-        counts = counts + parameters.head(model, vocab) + case.mtp_blocks
-        # Away from the first stage the tied output and the inputs of multi-token prediction have a table each
-        # (Megatron-core gpt_model.py: output_layer, and embedding where mtp_process).
-        tables = (model.tied + (model.mtp_layers > 0)) if rank > 0 else 0
-        counts = counts + Counts(sharded=vocab * model.hidden) * tables
-    return counts
+    vocab = case.vocab(tp)
+    embedding = parameters.embedding(model, vocab, case.seq_len)
+    whole = Counts(replicated=embedding.total)
+    counts = counts + (whole if case.traits.tensor.whole_embedding else embedding) * (1 * first)
+    counts = counts + (parameters.head(model, vocab) + case.mtp_blocks) * (1 * last)
+    # Away from the first stage the tied output and the inputs of multi-token prediction have a table each
+    # (Megatron-core gpt_model.py: output_layer, and embedding where mtp_process).
+    tables = (model.tied + (model.mtp_layers > 0)) * (last > first)
+    return counts + Counts(sharded=vocab * model.hidden) * tables
 
 
 def common_parameters(case: Case, placement: Split, rank: int, tp: int) -> int:
     """Parameters of a rank outside routed experts."""
-    counts = rank_counts(case, placement, rank, tp)
-    return int(parameters.per_rank(Counts(counts.sharded, counts.replicated), tp, 1))
+    return int(_common(rank_counts(case, placement, rank, tp), tp))
 
 
 def expert_parameters(case: Case, placement: Split, rank: int, expert_ways: int) -> int:
     """Parameters of a rank in routed experts."""
-    return -(-rank_counts(case, placement, rank, 1).experts // expert_ways)
+    return int(_routed(rank_counts(case, placement, rank, 1), expert_ways))
 
 
-def in_flight(pp: int, vpp: int, microbatches: int, rank: int) -> float:
-    """Micro-batches whose activations a rank holds at once; one counts whole when all its chunks hold it."""
-    if vpp == 1:
-        return float(min(microbatches, pp - rank))
-    chunks = 2 * (pp - rank - 1) + (vpp - 1) * pp + 1
-    return min(microbatches * vpp, chunks) / vpp
+def _common(counts: Counts, tp: Any) -> Any:
+    return parameters.per_rank(Counts(counts.sharded, counts.replicated), tp, 1)
 
 
-def placed(case: Case, pp: int, vpp: int) -> Split | None:
-    """The even placement, cached in the case; None where layers do not fill the stages."""
-    if (pp, vpp) not in case.placements:
-        filled = fills_stages(case.model, pp, vpp)
-        case.placements[pp, vpp] = split(case.model, pp, vpp) if filled else None
-    return case.placements[pp, vpp]
+def _routed(counts: Counts, expert_ways: Any) -> Any:
+    return -(-counts.experts // expert_ways)
 
 
-#: What one pipeline rank of a placement holds, with the variables of its layout by name.
-RankValue = Callable[[Case, Split, int, Mapping[str, int]], float]
-#: Blocks of a rank by kind, (dense, MoE), with the variables of its layout by name.
-RankBlocks = Callable[[Split, int, Mapping[str, int]], tuple[int, int]]
+def in_flight(pp: Any, vpp: Any, microbatches: Any, rank: Any) -> Any:
+    """Micro-batches whose activations a rank holds at once, of one rank or columns of them; one counts whole
+    when all its chunks hold it."""
+    chunks = np.where(np.asarray(vpp) == 1, 0, (vpp + 1) * pp - 2 * rank - 1)
+    plain = np.minimum(microbatches, pp - rank)
+    return np.where(chunks == 0, plain, np.minimum(microbatches * vpp, chunks) / vpp)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the even placement gives ranks of a role, by layout and candidate for the fullest of them: the
+    chunks that they have and those that determine their time, and which `rank` of `pp` they are."""
+
+    held: Callable[[], Groups]
+    paced: Callable[[], Groups]
+    rank: Integers
+    pp: Integers
+
+    @property
+    def ends(self) -> tuple[Mask, Mask]:
+        """Whether they have the embedding, and the head."""
+        return self.rank == 0, self.rank == self.pp - 1
+
+
+#: Columns of a layout's variables by name, with an axis for candidates.
+At = Mapping[str, Integers]
+#: What pipeline ranks hold in the even placement, by layout and candidate.
+RankValue = Callable[[Case, Share, At], Column]
+#: Layouts whose ranks are worked out at once.
+AT_ONCE = 2**13
 
 
 def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dict[str, Term]:
@@ -82,22 +103,17 @@ def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dic
     do not fill the stages, which no allowed layout has."""
 
     def build(role: str) -> Term:
-        def one(case: Case, at: Mapping[str, int]) -> float:
-            placement = placed(case, at["pp"], at["vpp"])
-            if placement is None:
-                return 0.0
-            return float(max(value(case, placement, rank, at) for rank in placement.ranks(role)))
-
         def function(case: Case, *columns: Column) -> Column:
             like = np.broadcast_arrays(*columns)
-            rows = zip(*(column.ravel().tolist() for column in like), strict=True)
-            known = case.rank_values.setdefault(f"{role}_{name}", {})
-            found = []
-            for row in rows:
-                if row not in known:
-                    known[row] = one(case, dict(zip(of, row, strict=True)))
-                found.append(known[row])
-            return np.array(found, dtype=float).reshape(like[0].shape)
+            rows = {name: column.ravel() for name, column in zip(of, like, strict=True)}
+            found = np.zeros(like[0].size)
+            filled = np.flatnonzero(fills_stages(case.model, rows["pp"], rows["vpp"]))
+            for start in range(0, len(filled), AT_ONCE):
+                part = filled[start : start + AT_ONCE]
+                at = {name: column[part] for name, column in rows.items()}
+                beside = {name: column[:, np.newaxis] for name, column in at.items()}
+                found[part] = np.max(value(case, _share(case, role, at), beside), axis=-1)
+            return found.reshape(like[0].shape)
 
         function.__name__ = f"{role}_{name}"
         return term(unit, of)(function)
@@ -105,50 +121,76 @@ def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dic
     return {role: build(role) for role in ROLES}
 
 
-def _by_kind(of: tuple[str, ...], name: str, blocks: RankBlocks) -> dict[str, dict[str, Term]]:
+def _share(case: Case, role: str, at: At) -> Share:
+    """What ranks of a role have. Of those between the ends the first has most micro-batches in flight."""
+    pp = at["pp"]
+    rank = {"first": 0 * pp, "middle": np.where(pp > 2, 1, pp - 1), "last": pp - 1}[role]
+    return Share(
+        lambda: case.placements.held(role, pp, at["vpp"]),
+        lambda: case.placements.paced(role, pp, at["vpp"]),
+        rank[:, np.newaxis],
+        pp[:, np.newaxis],
+    )
+
+
+def _by_kind(
+    of: tuple[str, ...], name: str, blocks: Callable[[Share, At], tuple[Integers, Integers]]
+) -> dict[str, dict[str, Term]]:
     """Terms by kind of block, then by role: how many blocks of the kind a rank has."""
 
     def counted(index: int) -> RankValue:
-        return lambda case, placement, rank, at: blocks(placement, rank, at)[index]
+        return lambda case, share, at: blocks(share, at)[index]
 
     return {
         kind: _by_role("1", of, f"{name}_{kind}", counted(index)) for kind, index in KINDS.items()
     }
 
 
-def _held(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
-    """Blocks whose parameters and activations a rank holds."""
-    return placement.held(rank)
+def _held(share: Share, at: At) -> tuple[Integers, Integers]:
+    """Blocks whose parameters and activations ranks hold."""
+    return share.held().blocks
 
 
-def _paced(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
-    """Blocks that determine a rank's time."""
-    return summed(placement.paced(rank))
+def _paced(share: Share, at: At) -> tuple[Integers, Integers]:
+    """Blocks that determine the ranks' time."""
+    return share.paced().blocks
 
 
-def _held_recomputed(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
-    """Blocks of a rank whose activations full recomputation drops."""
-    return recomputed(placement.blocks[rank], at["recompute"], at["recompute_layers"])
+def _held_recomputed(share: Share, at: At) -> tuple[Integers, Integers]:
+    """Blocks of ranks whose activations full recomputation drops."""
+    return _recomputed(share.held(), at)
 
 
-def _paced_recomputed(placement: Split, rank: int, at: Mapping[str, int]) -> tuple[int, int]:
-    """Blocks whose forward pass a rank repeats under full recomputation."""
-    return recomputed(placement.paced(rank), at["recompute"], at["recompute_layers"])
+def _paced_recomputed(share: Share, at: At) -> tuple[Integers, Integers]:
+    """Blocks whose forward pass ranks repeat under full recomputation."""
+    return _recomputed(share.paced(), at)
 
 
-def _common_ki(case: Case, placement: Split, rank: int, at: Mapping[str, int]) -> float:
-    return common_parameters(case, placement, rank, at["tp"]) / KIB
+def _recomputed(chunks: Groups, at: At) -> tuple[Integers, Integers]:
+    dense, moe = chunks.recomputed(at["recompute_layers"][..., np.newaxis])
+    full = at["recompute"] == 2
+    return dense * full, moe * full
 
 
-def _experts_ki(case: Case, placement: Split, rank: int, at: Mapping[str, int]) -> float:
-    return expert_parameters(case, placement, rank, at["expert_ways"]) / KIB
+def _common_ki(case: Case, share: Share, at: At) -> Column:
+    return (
+        np.asarray(_common(_counts(case, share.held().blocks, share.ends, at["tp"]), at["tp"]))
+        / KIB
+    )
 
 
-def _flight(case: Case, placement: Split, rank: int, at: Mapping[str, int]) -> float:
+def _experts_ki(case: Case, share: Share, at: At) -> Column:
+    return (
+        np.asarray(_routed(_counts(case, share.held().blocks, share.ends, 1), at["expert_ways"]))
+        / KIB
+    )
+
+
+def _flight(case: Case, share: Share, at: At) -> Column:
     pipeline = at["pp"], at["vpp"], at["microbatches"]
     if case.traits.pipeline.schedule is not None:
-        return FLIGHT * schedule.flight(case, *pipeline, rank)
-    return FLIGHT * in_flight(*pipeline, rank)
+        return FLIGHT * schedule.flights(case, *pipeline, share.rank)
+    return FLIGHT * np.asarray(in_flight(*pipeline, share.rank))
 
 
 #: The place of each kind of block in a pair (dense, MoE).
@@ -228,14 +270,17 @@ def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) 
     def by_kind(blocks: tuple[int, int]) -> dict[str, int]:
         return {kind: blocks[KINDS[kind]] for kind in kinds(case)}
 
+    counts = rank_counts(case, placement, rank, at["tp"])
+    paced, recomputing = placement.paced(rank), (at["recompute"], at["recompute_layers"])
+    flight = in_flight(at["pp"], at["vpp"], at["microbatches"], rank)
     return Load(
-        held=by_kind(_held(placement, rank, at)),
-        recomputed=by_kind(_held_recomputed(placement, rank, at)),
-        paced=by_kind(_paced(placement, rank, at)),
-        repeated=by_kind(_paced_recomputed(placement, rank, at)),
-        common=math.ceil(_common_ki(case, placement, rank, at)),
-        experts=math.ceil(_experts_ki(case, placement, rank, at)) if case.model.moe else 0,
-        flight=math.ceil(_flight(case, placement, rank, at)),
+        held=by_kind(placement.held(rank)),
+        recomputed=by_kind(recomputed(placement.blocks[rank], *recomputing)),
+        paced=by_kind(summed(paced)),
+        repeated=by_kind(recomputed(paced, *recomputing)),
+        common=math.ceil(_common(counts, at["tp"]) / KIB),
+        experts=math.ceil(_routed(counts, at["expert_ways"]) / KIB) if case.model.moe else 0,
+        flight=math.ceil(FLIGHT * flight),
         first=rank == 0,
         last=rank == len(placement.blocks) - 1,
     )

@@ -6,8 +6,7 @@ passes: 1F1B, interleaved where vpp is above 1, has closed forms (`rank_load.py`
 
 from functools import cache
 
-import numpy as np
-
+from ...dsl.arrays import np
 from ..algebra import Algebra, Column, Value, term
 from ..case import Case
 from ..model import flops
@@ -26,6 +25,13 @@ def flight(case: Case, pp: int, vpp: int, microbatches: int, rank: int) -> float
     """Micro-batches whose activations a rank holds at once, as `schedule/orders.py` counts them."""
     name = case.traits.pipeline.schedule or "1f1b"
     return _flight(name, pp, vpp, microbatches if name == "gpipe" else _few(pp, microbatches), rank)
+
+
+def flights(case: Case, pp: Column, vpp: Column, microbatches: Column, rank: Column) -> Column:
+    """`flight` of columns."""
+    like = np.broadcast_arrays(pp, vpp, microbatches, rank)
+    rows = zip(*(each.ravel().tolist() for each in like), strict=True)
+    return np.reshape([flight(case, *map(int, row)) for row in rows], like[0].shape)
 
 
 @cache

@@ -12,8 +12,7 @@ from ..algebra import Array, Arrays, Column, Integers, term
 from ..case import Case
 from ..memory.peak import host_memory, peak_memory
 from ..model import flops
-from ..pipeline.even_split import recomputed
-from ..pipeline.rank_load import placed
+from ..pipeline.even_split import fills_stages
 from ..time.step import step_time
 from ..variables import FINE
 from .goodput import goodput
@@ -49,21 +48,14 @@ def recomputed_total(
     case: Case, pp: Column, vpp: Column, recompute: Column, recompute_layers: Column
 ) -> Column:
     """Fully recomputed layers of the whole model."""
-
-    known = case.rank_values.setdefault("recomputed_total", {})
-
-    def one(*row: int) -> float:
-        if row not in known:
-            pp, vpp, recompute, recompute_layers = row
-            placement = placed(case, pp, vpp) if recompute == 2 else None
-            alike = placement.alike.items() if placement else ()
-            known[row] = sum(
-                count * sum(recomputed((chunk,), recompute, recompute_layers))
-                for chunk, count in alike
-            )
-        return known[row]
-
-    return np.asarray(np.vectorize(one, otypes=[int])(pp, vpp, recompute, recompute_layers))
+    like = np.broadcast_arrays(pp, vpp, recompute, recompute_layers)
+    pipelines, virtual, how, layers = (np.asarray(column).ravel() for column in like)
+    total = np.zeros(like[0].size, dtype=np.int64)
+    full = np.flatnonzero((how == 2) & fills_stages(case.model, pipelines, virtual))
+    if len(full):
+        chunks = case.placements.whole(pipelines[full], virtual[full])
+        total[full] = sum(chunks.recomputed(layers[full, np.newaxis]))
+    return total.reshape(like[0].shape)
 
 
 def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algebra import KIBI, MEBI, NANO, Algebra, Column, Value, added, by_stage, term, whole
 from ..case import Case
-from ..pipeline.even_split import ROLES
+from ..pipeline.even_chunks import ROLES
 from ..pipeline.rank_load import COMMON, EXPERTS, Load
 from . import layers
 from . import parallel_traffic as traffic

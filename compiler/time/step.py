@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algebra import NANO, Algebra, Column, Value, added, term, whole
 from ..case import Case
-from ..pipeline.even_split import ROLES
+from ..pipeline.even_chunks import ROLES
 from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
 from ..pipeline.schedule import bubble_share
 from . import layers
