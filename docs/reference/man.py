@@ -28,7 +28,11 @@ def page() -> str:
     lines += [f"parc \\- {_escaped(_lowered(root.summary))}"]
     lines += [".SH SYNOPSIS", *(_synopsis(each) for each in others)]
     lines += [".SH DESCRIPTION", _text(root.summary)]
-    lines += [_text("`parc init` begins a job, `parc plan` prints its layouts, `parc compile` writes the files.")]
+    lines += [
+        _text(
+            "`parc init` begins a job, `parc plan` prints its layouts, `parc compile` writes the files."
+        )
+    ]
     lines += [".SH OPTIONS", *_arguments(root.options), ".SH COMMANDS"]
     for command in others:
         lines += _command(command)
@@ -53,7 +57,9 @@ def _arguments(of: tuple[Argument, ...]) -> list[str]:
 
 
 def _synopsis(command: Command) -> str:
-    return f"\\fB{_escaped(command.words)}\\fR{_escaped(command.synopsis[len(command.words) :])}\n.br"
+    return (
+        f"\\fB{_escaped(command.words)}\\fR{_escaped(command.synopsis[len(command.words) :])}\n.br"
+    )
 
 
 def _lowered(text: str) -> str:

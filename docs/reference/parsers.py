@@ -38,7 +38,9 @@ class Command:
     @property
     def synopsis(self) -> str:
         """The words, `[options]` where there are some, and the positional arguments."""
-        typed = [f"[{each.forms[0]}]" if each.optional else each.forms[0] for each in self.positional]
+        typed = [
+            f"[{each.forms[0]}]" if each.optional else each.forms[0] for each in self.positional
+        ]
         return " ".join([self.words, *(["[options]"] if self.options else []), *typed])
 
 
