@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print_json([_json(entry) for entry in entries])
     elif arguments.name is not None:
-        print_text("\n\n".join(_text(entry) for entry in entries))
+        print_text("\n\n".join(definition(entry) for entry in entries))
     else:
         width = max(len(entry.name) for entry in entries)
         for entry in entries:
@@ -56,14 +56,14 @@ def _also(entry: StdEntry) -> str:
     return f"; also {', '.join(entry.aliases)}" if entry.aliases else ""
 
 
-def _text(entry: StdEntry) -> str:
+def definition(entry: StdEntry) -> str:
     """The text of a definition; after its closing brace comes the comment of the next one."""
     text = entry.source.text[entry.start : entry.end]
     return text[: text.rindex("}") + 1]
 
 
 def _json(entry: StdEntry) -> dict[str, object]:
-    text, aliases = _text(entry), list(entry.aliases)
+    text, aliases = definition(entry), list(entry.aliases)
     return {
         "kind": entry.kind,
         "name": entry.name,
