@@ -27,7 +27,7 @@ LAUNCHERS: dict[str, Launcher] = {
 }
 
 #: Packages here of programs that train with several frameworks: they are read and not written.
-READ_ONLY = ("verl",)
+READ_ONLY = ("verl", "nemo")
 
 
 def readers() -> list[Reader]:
