@@ -14,7 +14,7 @@ from ..reading.kubernetes.facts import completed, pod_facts
 from ..reading.kubernetes.manifest import Pods, is_manifest
 from ..reading.launchers import Started, started
 from ..reading.sbatch_options import BatchOption
-from . import BACKENDS, readers
+from . import readers
 from .reader import ConfigFile
 
 #: The kind of a job of pods that run no launcher and no program that is known.
@@ -68,10 +68,10 @@ def read_jobs(
 
 
 def config_files() -> dict[str, list[ConfigFile]]:
-    """The kinds of configuration files of all frameworks, by their suffix."""
+    """The kinds of configuration files of all programs, by their suffix."""
     found: dict[str, list[ConfigFile]] = {}
-    for backend in BACKENDS.values():
-        for config_file in backend.reader.configs:
+    for reader in readers():
+        for config_file in reader.configs:
             found.setdefault(config_file.suffix, []).append(config_file)
     return found
 

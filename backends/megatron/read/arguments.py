@@ -154,7 +154,9 @@ def _selective(given: CommandOptions) -> str | Unknown:
 def _sharding(given: CommandOptions) -> Iterator[Found]:
     """What each replica holds a share of, as ZeRO counts it; `distributed_optimizer` is the switch alone."""
     flag = "--use-distributed-optimizer"
-    fsdp, torch_fsdp = given.given("--use-megatron-fsdp"), given.given("--use-torch-fsdp2")
+    fsdp, torch_fsdp = (
+        on(given, name) is True for name in ("--use-megatron-fsdp", "--use-torch-fsdp2")
+    )
     distributed = on(given, flag)
     stage: Answer = distributed if isinstance(distributed, Unknown) else int(distributed)
     place = given.place(flag)

@@ -75,14 +75,15 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     except ValueError as error:
         yield LaunchConfig("megatron-yaml", (), (Unread(str(error), path, 1),), texts={path: text})
         return
-    found = list(_facts(path, scalars))
+    found = list(facts(path, scalars))
     told = tuple(scalar.setting() for scalar in scalars)
     neox = any(_leaf(each) == "pipe_parallel_size" for each in scalars)
     kind = "gpt-neox-yaml" if neox else "megatron-yaml"
     yield LaunchConfig(kind, tuple(found), (), told, None, {path: text})
 
 
-def _facts(path: str, scalars: list[Scalar]) -> Iterator[Fact]:
+def facts(path: str, scalars: list[Scalar]) -> Iterator[Fact]:
+    """What values under such keys say, wherever they are written."""
     given = _given(path, scalars)
     found = [*_shape(scalars), *arguments.facts(given, NO_CONFIG)]
     stage = next((each for each in scalars if each.name.endswith("zero_optimization.stage")), None)
