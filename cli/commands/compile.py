@@ -19,7 +19,7 @@ from .job_arguments import add_json, add_overrides, add_targets, load_jobs, outp
 if TYPE_CHECKING:
     from parc.dsl.job import Job
 
-    from ..api import Planned
+    from ..api import Emitted, Planned
     from ..writing.output_folder import Change
 
 NAME = "compile"
@@ -94,8 +94,6 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
     from parc.backends.render import load
 
     from ..api import emit, plan_targets
-    from ..printing.plan_json import lock
-    from ..writing.output_folder import MANIFEST, manifest
 
     Thread(target=load, daemon=True).start()
     result = _Result()
@@ -106,11 +104,18 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None) -> _Result:
         if not planned.plans:
             continue
         part = f"{job.name}/" if len(jobs) > 1 else ""
-        files = {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
-        result.files |= {part + path: text for path, text in files.items()}
+        result.files |= {part + path: text for path, text in output_files(planned, emitted).items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
     return result
+
+
+def output_files(planned: Planned, emitted: Emitted) -> dict[str, str]:
+    """Every file of a job's output folder by its path: what is emitted, and the `plan.json` that lists it."""
+    from ..printing.plan_json import lock
+    from ..writing.output_folder import MANIFEST, manifest
+
+    return {**emitted.files, MANIFEST: lock(planned, manifest(emitted.files))}
 
 
 def _refuse_equal_names(jobs: Sequence[Job]) -> None:
