@@ -180,14 +180,12 @@ def _report(planned: Planned) -> JsonObject:
 
 
 def _compare(name: str, request: dict[str, object]) -> JsonObject:
-    """What `parc compare` prints of two texts; complaints of the second one name it."""
+    """What `parc compare` prints of two texts. The name of the job is that of both: files bear it."""
     from .printing.comparison import comparison_json, comparison_text
     from .subjects import subject_of
 
-    stem, ending = os.path.splitext(name)
     named = {"A": str(request["text"]), "B": str(request["other"])}
-    jobs = [_job(f"{stem} {letter}{ending}", text) for letter, text in named.items()]
-    found = [subject_of(job, f"variant {letter}") for letter, job in zip(named, jobs, strict=True)]
+    found = [subject_of(_job(name, text), f"variant {each}") for each, text in named.items()]
     return {"text": comparison_text(found), "subjects": comparison_json(found)["subjects"]}
 
 
