@@ -215,7 +215,9 @@ def _job(name: str, text: str) -> Job:
     from parc.backends import BACKENDS
     from parc.dsl.check import loads
 
-    return loads(text, name, (), {each: backend.target.options for each, backend in BACKENDS.items()})
+    return loads(
+        text, name, (), {each: backend.target.options for each, backend in BACKENDS.items()}
+    )
 
 
 def _planned(job: Job) -> Planned:

@@ -193,10 +193,14 @@ async def _while_there(
     except Busy:
         raise Refused(503, "too much is being solved already: try again") from None
     except TookTooLong:
-        message = f"no answer in {pool.seconds:g} s, so it was stopped; `parc plan` has no such limit"
+        message = (
+            f"no answer in {pool.seconds:g} s, so it was stopped; `parc plan` has no such limit"
+        )
         raise Refused(504, message) from None
     except Died:
-        raise Refused(500, "its process was ended from outside: the machine may lack memory") from None
+        raise Refused(
+            500, "its process was ended from outside: the machine may lack memory"
+        ) from None
     finally:
         gone.cancel()
         answer.cancel()

@@ -64,7 +64,12 @@ class Pool:
     """At most `count` processes and `waiting` requests that wait for one; each request has `seconds`."""
 
     def __init__(self, answer: Answerer, count: int, waiting: int, seconds: float) -> None:
-        self._answer, self._count, self._most_waiting, self.seconds = answer, count, waiting, seconds
+        self._answer, self._count, self._most_waiting, self.seconds = (
+            answer,
+            count,
+            waiting,
+            seconds,
+        )
         self._free = asyncio.Semaphore(count)
         self._waiting = 0
         self._idle: list[_Worker] = []

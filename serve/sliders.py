@@ -76,9 +76,7 @@ def _numbers(document: Document) -> Iterator[tuple[str, Number, tuple[str, str]]
                 yield from _of_item(statement.kind.name, item)
 
 
-def _of_item(
-    kind: str, item: Setting | Clause
-) -> Iterator[tuple[str, Number, tuple[str, str]]]:
+def _of_item(kind: str, item: Setting | Clause) -> Iterator[tuple[str, Number, tuple[str, str]]]:
     if isinstance(item, Setting):
         if isinstance(item.value, Number):
             yield f"{kind}.{item.key.name}", item.value, (kind, item.key.name)

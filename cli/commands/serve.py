@@ -33,7 +33,13 @@ def arguments(parser: ArgumentParser) -> None:
         help="a job file, or a link to a page that carries one; a first job unless given",
     )
     add("files", nargs="*", metavar="FILE", help="a file that the job may import; no other is read")
-    add("--port", type=_port, default=PORT, metavar="N", help=f"{PORT} unless given; 0 takes a free one")
+    add(
+        "--port",
+        type=_port,
+        default=PORT,
+        metavar="N",
+        help=f"{PORT} unless given; 0 takes a free one",
+    )
     add("--seconds", type=_seconds, default=20, metavar="S", help="the most that a solve takes, 20")
     add("--open", action="store_true", help="open the page in the browser")
 
