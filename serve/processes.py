@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import TypeAlias
@@ -135,7 +135,11 @@ def _started(answer: Answerer, seconds: float, preloaded: Sequence[str]) -> _Wor
 
 @contextmanager
 def _deaf_to_interruptions() -> Iterator[None]:
-    """Processes started within never see Ctrl-C, which a terminal sends to all: ours ends them."""
+    """Processes started within never see Ctrl-C, which a terminal sends to all: ours ends them.
+
+    The tracker is started first: doing so within would take the block off again.
+    """
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -145,6 +149,7 @@ def _deaf_to_interruptions() -> Iterator[None]:
 
 def _work(connection: Connection, answer: Answerer, seconds: float) -> None:
     """Answers until the other end is closed. An alarm ends it where the server can no longer do so."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     with suppress(EOFError, OSError):
         while True:

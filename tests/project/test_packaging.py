@@ -25,6 +25,7 @@ ALLOWED = {
     "templates": {"templates"},
     "lint": {"dsl", "compiler", "reading", "backends", "lint"},
     "lsp": {"dsl", "compiler", "backends", "lsp"},
+    "serve": {"dsl", "compiler", "backends", "lsp", "serve"},
     "smoke": {"dsl", "compiler", "backends", "smoke"},
 }
 #: What a backend may know of the compiler: its data, not how it searches.

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 import zipfile
@@ -158,7 +157,7 @@ def test_words_of_a_file_that_was_not_opened_are_not_offered(served: Served) -> 
 
 
 def test_a_file_that_was_opened_is_imported(served: Served) -> None:
-    text = f'import "lab.par"\n{JOB.replace("seq_len", "seq_len", 1)}'
+    text = f'import "lab.par"\n{JOB}'
     assert [each["severity"] for each in served.ask("check", text=text)["complaints"]].count(
         "error"
     ) == 0
@@ -170,9 +169,6 @@ def test_the_zip_is_the_folder_that_compile_writes(served: Served, tmp_path: Pat
     (tmp_path / "gpt_125m.par").write_text(JOB)
     assert main(["compile", str(tmp_path / "gpt_125m.par"), "-o", str(tmp_path / "out")]) == 0
     unpacked = tmp_path / "unpacked"
-    subprocess.run(
-        [sys.executable, "-m", "zipfile", "-e", "-", str(unpacked)], input=b"", check=False
-    )
     with zipfile.ZipFile(BytesIO(body)) as archive:
         archive.extractall(unpacked)
         runs = {each.filename for each in archive.infolist() if each.external_attr >> 16 & 0o100}
