@@ -8,6 +8,7 @@
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make site        build the site of the documents into build/site, with warnings as errors
+#   make web         bundle the editor of the page of `parc serve` into serve/page/; needs npm
 #   make matrix      the tests on every Python from 3.11 to 3.14 that is installed, each in a .venv-VERSION of its own
 #   make dist        a wheel, an sdist and a bill of materials in dist/; the same bytes wherever a commit is built
 #   make clean       remove .venv, caches and out/
@@ -20,7 +21,7 @@ PYTHONS := 3.11 3.12 3.13 3.14
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3 python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test tests check bench fuzz explain acceptance docs site matrix dist clean
+.PHONY: demo test tests check bench fuzz explain acceptance docs site web matrix dist clean
 
 demo: $(READY)
 	$(BIN)/parc compile examples/llama3_70b.par -o out/llama3_70b
@@ -68,6 +69,10 @@ site: $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m mkdocs build --strict
 
+# Each package has its version in editors/web/package.json, so that the bundle never varies.
+web:
+	cd editors/web && npm install --silent --no-audit --no-fund --no-package-lock && npm run --silent build
+
 # Types are checked once: what they say of numpy depends on the Python that it is for.
 matrix:
 	@set -e; for version in $(PYTHONS); do \
@@ -78,7 +83,7 @@ matrix:
 
 # Times in archives are the commit's. The bill lists what an installation of the wheel brings along.
 dist: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct)
-dist: $(READY)
+dist: $(READY) web
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	umask 022; $(BIN)/python -m build --outdir dist

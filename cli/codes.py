@@ -16,6 +16,8 @@ OUTPUT_IN_USE = "PAR085"
 FAULT = "PAR086"
 NO_RULE = "PAR096"
 LOST = "PAR080"
+NO_PORT = "PAR081"
+NO_LINK = "PAR082"
 OWN_FILES = "PAR098"
 USAGE = "PAR099"
 GPUS = "PAR168"
@@ -55,6 +57,8 @@ CODES: dict[str, tuple[str, str]] = {
     FAULT: ("fault", "something that parc itself does wrong: exit code 3"),
     NO_FILES: ("no-launch-files", "no launch file is named, or none is found"),
     LOST: ("import-lost", "a job cannot say what launch files say"),
+    NO_PORT: ("serve-port", "the address at which a page is to be served cannot be had"),
+    NO_LINK: ("serve-link", "a link that is to be opened carries no job"),
     OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),
     AGAINST_TARGET: (
         "against-target",

@@ -81,16 +81,23 @@ def _is_job(path: str) -> bool:
 
 
 def _of_job(path: str, asked: Asked) -> tuple[Subject, Job]:
-    from .api import Planned, emit, load, plan_targets
+    from .api import load
 
     job = load(path, asked.overrides)
-    planned = plan_targets(job, [asked.target] if asked.target else None)
+    return subject_of(job, path, asked.target), job
+
+
+def subject_of(job: Job, name: str, target: str | None = None) -> Subject:
+    """A job, solved for one target or for its best. Raises `JobError` where no target has a layout."""
+    from .api import Planned, emit, plan_targets
+
+    planned = plan_targets(job, [target] if target else None)
     if not planned.plans:
         raise JobError([complaint for _, complaint in planned.complaints])
     plan = planned.plans[0]
     _, emitted = emit(Planned(job, (plan,)))
     settings = _settings_below(plan.target, emitted.files)
-    return Subject(path, "job", plan.target, estimate_json(plan.estimate), settings), job
+    return Subject(name, "job", plan.target, estimate_json(plan.estimate), settings)
 
 
 def _plan_of(path: str) -> Path | None:

@@ -23,6 +23,7 @@ COMMANDS = (
     "fmt",
     "lint",
     "lsp",
+    "serve",
     "import_",
     "smoke",
     "std",

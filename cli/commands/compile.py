@@ -20,7 +20,7 @@ from .job_arguments import add_json, add_overrides, add_targets, load_jobs, outp
 if TYPE_CHECKING:
     from parc.dsl.job import Job
 
-    from ..api import Planned, Staged
+    from ..api import Emitted, Planned, Staged
     from ..writing.output_folder import Change
 
 NAME = "compile"
@@ -97,8 +97,6 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
     from parc.backends.render import load
 
     from ..api import emit, plan_targets, stages_of
-    from ..printing.plan_json import lock
-    from ..writing.output_folder import MANIFEST, manifest
 
     Thread(target=load, daemon=True).start()
     result = _Result()
@@ -109,8 +107,7 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
         if not planned.plans:
             continue
         part = _part(job, len(jobs) > 1)
-        written = {**emitted.files, **(_reported(planned) if report else {})}
-        files = {**written, MANIFEST: lock(planned, manifest(written))}
+        files = output_files(planned, emitted, report)
         result.files |= {part + path: text for path, text in files.items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
@@ -125,6 +122,18 @@ def _part(job: Job, several: bool) -> str:
 def _whole(job: Job) -> str:
     """The name of a job, or of that of which it is a stage."""
     return job.name.removesuffix(f"-{job.stage}") if job.stage else job.name
+
+
+def output_files(planned: Planned, emitted: Emitted, report: bool = False) -> dict[str, str]:
+    """Every file of a job's output folder by its path: what is emitted, with the report where it is asked for,
+    and the `plan.json` that lists it."""
+    from ..printing.plan_json import lock
+    from ..writing.output_folder import MANIFEST, manifest
+
+    written = {**emitted.files, **(_reported(planned) if report else {})}
+    return {**written, MANIFEST: lock(planned, manifest(written))}
+
+
 def _reported(planned: Planned) -> dict[str, str]:
     """The report's files: without the seconds of the search, so that the same job gives the same bytes."""
     from parc.report.html import report_html

@@ -32,7 +32,9 @@ FIGURES: tuple[tuple[str, Callable[[Any], str | None]], ...] = (
 
 def comparison_text(subjects: Sequence[Subject]) -> str:
     """As many subjects side by side as fit, then what each of their settings is where they differ."""
-    letters = [*ascii_uppercase, *map(str, range(len(ascii_uppercase), len(subjects)))]
+    letters = [*ascii_uppercase, *map(str, range(len(ascii_uppercase), len(subjects)))][
+        : len(subjects)
+    ]
     named = list(zip(letters, subjects, strict=False))
     legend = [f"{letter}  {each.name} ({each.kind})" for letter, each in named]
     notes = [

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from .. import codes
 from ..diagnostics import Source, Span
@@ -10,10 +12,25 @@ from ..report import wrong
 
 #: Larger files are refused: a job takes a few kilobytes.
 MAX_BYTES = 256 * 1024
+#: The files that this process may read, by their real paths; None where any may.
+_readable: frozenset[str] | None = None
+
+
+@contextmanager
+def reading_only(paths: Iterable[str]) -> Iterator[None]:
+    """Whatever a job says within, on any thread, no other file is read, and nothing is told of one: neither its
+    text nor whether it is there."""
+    global _readable
+    before, _readable = _readable, frozenset(os.path.realpath(path) for path in paths)
+    try:
+        yield
+    finally:
+        _readable = before
 
 
 def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]:
     """The text of a file and its bytes. A user knows it by `name`; `span` is the import that wants it."""
+    _refuse_unopened(path, name, span)
     try:
         if os.path.isdir(path):
             raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
@@ -31,6 +48,14 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
         message = f"cannot read `{name}`: {reason_of(error)}"
         raise wrong(codes.UNREADABLE, message, span) from None
     return Source(name, decode(data, name, span)), data
+
+
+def _refuse_unopened(path: str, name: str, span: Span | None) -> None:
+    """Raises where the file is none of those that may be read. A zero byte is left to what opens files."""
+    if _readable is None or ("\0" not in path and os.path.realpath(path) in _readable):
+        return
+    help = "name it where the job is opened, as in `parc serve job.par lab.par`"
+    raise wrong(codes.UNREADABLE, f"`{name}` is not opened, so it is not read", span, help)
 
 
 def decode(data: bytes, name: str, span: Span | None = None) -> str:

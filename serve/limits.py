@@ -1,0 +1,31 @@
+"""What bounds a server: sizes in bytes, times in seconds, numbers of what is done at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The defaults suit one person at one page; nothing that the page itself does comes near them."""
+
+    #: Of the body of a request. A job file has as many at most.
+    body_bytes: int = 256 * 1024
+    #: From the opening of a connection, or the last answer on it, to the end of a request's head.
+    head_seconds: float = 5.0
+    #: To the end of its body.
+    body_seconds: float = 10.0
+    #: Of a plan, of two that are compared, or of a zip: then its process is killed.
+    solve_seconds: float = 20.0
+    #: Of what is asked about a text as it is typed.
+    edit_seconds: float = 5.0
+    #: Processes that solve, and requests that wait for one.
+    solving: int = 2
+    solves_waiting: int = 4
+    #: Processes that answer about texts, and requests that wait for one.
+    editing: int = 1
+    edits_waiting: int = 16
+    #: Connections; those that are one too many are told that the server is busy.
+    connections: int = 256
+    #: Reports that are kept for the frames that show them.
+    reports: int = 16

@@ -1,0 +1,89 @@
+"""A port -> a server on this machine's own address, until it is interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable, Mapping, Sequence
+
+import uvicorn
+
+from .app import Page, app_of
+from .connections import bounded
+from .limits import Limits
+from .processes import Answerer, Pool
+
+ADDRESS = "127.0.0.1"
+#: Connections that the system holds until they are accepted.
+BACKLOG = 128
+
+
+def listening(port: int) -> socket.socket:
+    """A socket at a port, or at a free one for 0. Raises `OSError` where it cannot be had."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((ADDRESS, port))
+        found.listen(BACKLOG)
+    except BaseException:
+        found.close()
+        raise
+    return found
+
+
+def serve(
+    place: socket.socket,
+    opened: Callable[[], Mapping[str, object]],
+    answer: Answerer,
+    preloaded: Sequence[str],
+    limits: Limits,
+    ready: Callable[[str], None],
+) -> None:
+    """Answers until Ctrl-C, then ends every process and raises `KeyboardInterrupt`.
+
+    `opened` gives the page what it begins with, `answer` all else, in processes that have loaded `preloaded`;
+    `ready` is told the address once requests are taken.
+    """
+    asyncio.run(_serve(place, opened, answer, preloaded, limits, ready))
+
+
+async def _serve(
+    place: socket.socket,
+    opened: Callable[[], Mapping[str, object]],
+    answer: Answerer,
+    preloaded: Sequence[str],
+    limits: Limits,
+    ready: Callable[[str], None],
+) -> None:
+    editing = Pool(answer, limits.editing, limits.edits_waiting, limits.edit_seconds)
+    solving = Pool(answer, limits.solving, limits.solves_waiting, limits.solve_seconds)
+    port, token = place.getsockname()[1], secrets.token_urlsafe(24)
+    app = app_of(Page(opened, editing, solving, limits), port, token)
+    server = uvicorn.Server(_config(app, limits))
+    try:
+        editing.start(preloaded)
+        solving.start(preloaded)
+        ready(f"http://{ADDRESS}:{port}/?token={token}")
+        await server.serve(sockets=[place])
+    finally:
+        editing.end()
+        solving.end()
+
+
+def _config(app: object, limits: Limits) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=bounded(limits.head_seconds),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        interface="asgi3",
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=limits.connections,
+        timeout_keep_alive=int(limits.head_seconds),
+        timeout_graceful_shutdown=0,
+    )

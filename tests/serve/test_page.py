@@ -1,0 +1,214 @@
+"""The page of `parc serve` in Chromium: a squiggle is mended, a slider moved, variants compared, a zip compiled."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parc.__main__ import main
+from parc.serve.links import link_of
+from tests.support.paths import ROOT
+from tests.support.served_page import Served, serving
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+WEB = ROOT / "editors" / "web"
+EDITOR = ROOT / "serve" / "page" / "editor.js"
+#: Milliseconds that a solve may take on a machine which others load.
+PATIENCE = 60_000
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+#: What a test asks for from within a report, where the policy refuses it.
+TRIED = "/api/opened"
+JOB = (ROOT / "examples" / "llama3_8b.par").read_text()
+WRONG = JOB.replace("seq_len       = 8192", "seq_lem       = 8192")
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
+
+
+@pytest.fixture(scope="module")
+def editor() -> None:
+    """The built editor, which npm builds where nobody has done so."""
+    if EDITOR.is_file():
+        return
+    if not shutil.which("npm"):
+        pytest.skip("the editor is not built, and there is no npm")
+    built = subprocess.run(["make", "web"], cwd=ROOT, capture_output=True, text=True)
+    if built.returncode:
+        pytest.skip(f"the editor cannot be built: {built.stderr[-200:]}")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    job = tmp_path_factory.mktemp("served") / "llama3_8b.par"
+    job.write_text(WRONG)
+    with serving(job, "--seconds", 60) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as running:
+        found = running.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser: Any, served: Served) -> Iterator[Any]:
+    """The page, whose errors and breaches of its policy fail the test."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
+    found = context.new_page()
+    wrong: list[str] = []
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on(
+        "console",
+        lambda said: (
+            wrong.append(said.text) if "Policy" in said.text and TRIED not in said.text else None
+        ),
+    )
+    found.goto(served.address)
+    yield found
+    context.close()
+    assert wrong == []
+
+
+def solved(page: Any) -> None:
+    playwright.expect(page.locator("#state")).to_contain_text("MFU", timeout=PATIENCE)
+    playwright.expect(page.locator("#text")).not_to_have_class("stale", timeout=PATIENCE)
+
+
+def test_a_squiggle_is_mended_a_slider_moved_and_the_zip_is_what_compile_writes(
+    editor: None, page: Any, served: Served, tmp_path: Path
+) -> None:
+    assert served.token not in page.url
+    squiggle = page.locator(".cm-lintRange-error", has_text="seq_lem").first
+    playwright.expect(page.locator("#complaints")).to_contain_text("line 9", timeout=PATIENCE)
+    playwright.expect(page.locator("#state.error")).to_contain_text("seq_len", timeout=PATIENCE)
+    squiggle.hover()
+    page.get_by_role("button", name="did you mean `seq_len`?").click()
+    solved(page)
+    playwright.expect(page.locator(".cm-lintRange-error")).to_have_count(0)
+    playwright.expect(page.locator("#complaints")).to_be_empty()
+
+    page.get_by_role("tab", name="Text").click()
+    solved(page)
+    before = page.locator("#text").inner_text()
+    assert "megatron" in before and "8,192 tokens" in before
+    slider = page.locator('input[name="train.seq_len"]')
+    slider.focus()
+    slider.press("ArrowLeft")
+    playwright.expect(page.locator(".cm-content")).to_contain_text("seq_len       = 4096")
+    playwright.expect(page.locator("#text")).to_contain_text("4,096 tokens", timeout=PATIENCE)
+    solved(page)
+
+    with page.expect_download(timeout=PATIENCE) as download:
+        page.get_by_role("button", name="Download zip").click()
+    download.value.save_as(tmp_path / "files.zip")
+    assert download.value.suggested_filename == "llama3_8b.zip"
+    (tmp_path / "llama3_8b.par").write_text(JOB.replace("8192", "4096", 1))
+    assert main(["compile", str(tmp_path / "llama3_8b.par"), "-o", str(tmp_path / "out")]) == 0
+    archive = zipfile.ZipFile(tmp_path / "files.zip")
+    written = {
+        path.relative_to(tmp_path / "out").as_posix(): path.read_bytes()
+        for path in (tmp_path / "out").rglob("*")
+        if path.is_file()
+    }
+    assert {name: archive.read(name) for name in archive.namelist()} == written
+
+
+def test_the_report_is_shown_in_a_frame_that_can_ask_nothing(
+    editor: None, page: Any, served: Served
+) -> None:
+    pytest.importorskip("plotly", reason="needs the extra `report`")
+    page.goto(link_of(JOB, f"{served.origin}/"))
+    page.reload()
+    solved(page)
+    frame = page.frame_locator("#report")
+    playwright.expect(frame.get_by_role("heading", name="llama3_8b")).to_be_visible(
+        timeout=PATIENCE
+    )
+    inner = next(each for each in page.frames if "/report/" in each.url)
+    assert inner.evaluate("() => window.origin") == "null"
+    reached = "url => fetch(url).then(() => true, () => false)"
+    assert inner.evaluate(reached, f"{served.origin}{TRIED}") is False
+    assert (
+        inner.evaluate("() => { try { return !!parent.document } catch { return false } }") is False
+    )
+
+
+def test_a_second_variant_is_compared(editor: None, page: Any, served: Served) -> None:
+    page.goto(link_of(JOB, f"{served.origin}/"))
+    page.reload()
+    solved(page)
+    page.get_by_role("button", name="+ B").click()
+    slider = page.locator('input[name="train.seq_len"]')
+    slider.focus()
+    slider.press("ArrowLeft")
+    page.get_by_role("tab", name="A and B").click()
+    table = page.locator("#compare")
+    playwright.expect(table).to_contain_text("--seq-length  8192 → 4096", timeout=PATIENCE)
+    page.get_by_role("button", name="A", exact=True).click()
+    playwright.expect(page.locator(".cm-content")).to_contain_text("seq_len       = 8192")
+
+
+def test_a_link_carries_the_job(editor: None, page: Any, served: Served) -> None:
+    page.goto(link_of(JOB.replace("100G", "200G"), f"{served.origin}/"))
+    page.reload()
+    playwright.expect(page.locator(".cm-content")).to_contain_text("200G", timeout=PATIENCE)
+    page.get_by_role("button", name="Copy link").click()
+    playwright.expect(page.locator("#state")).to_contain_text("the link is", timeout=PATIENCE)
+    copied = page.url
+    assert served.token not in copied
+    page.goto("about:blank")
+    page.goto(copied)
+    playwright.expect(page.locator(".cm-content")).to_contain_text("200G", timeout=PATIENCE)
+    page.goto("about:blank")
+    page.goto(f"{served.origin}/#job=AAAA")
+    playwright.expect(page.locator(".cm-content")).to_contain_text("seq_lem", timeout=PATIENCE)
+
+
+def test_words_are_completed_and_explained(editor: None, page: Any, served: Served) -> None:
+    page.goto(link_of(JOB, f"{served.origin}/"))
+    page.reload()
+    solved(page)
+    key = page.locator(".cm-line", has_text="learning_rate").locator("span").first
+    key.hover()
+    playwright.expect(page.locator(".meaning")).to_contain_text("highest of the schedule")
+    page.locator(".cm-line", has_text="learning_rate").click()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("prec")
+    offered = page.locator(".cm-tooltip-autocomplete")
+    playwright.expect(offered).to_contain_text("precision")
+    page.wait_for_timeout(200)
+    page.keyboard.press("Enter")
+    page.keyboard.type(" = fp8")
+    playwright.expect(page.locator(".cm-content")).to_contain_text("precision = fp8")
+
+
+def test_the_page_works_without_its_editor(browser: Any, served: Served) -> None:
+    context = browser.new_context()
+    context.route("**/page/editor.js", lambda route: route.abort())
+    page = context.new_page()
+    page.goto(served.address)
+    playwright.expect(page.locator("#unbuilt")).to_contain_text("make web", timeout=PATIENCE)
+    page.get_by_label("the job").fill(JOB)
+    solved(page)
+    page.locator('input[name="train.seq_len"]').press("ArrowLeft")
+    assert "seq_len       = 4096" in page.get_by_label("the job").input_value()
+    context.close()
