@@ -15,9 +15,7 @@ from parc.dsl.diagnostics import JobError
 from parc.printing.plan_json import lock, planned_json
 from parc.report import plotting
 from parc.report.html import OURS, report_html
-
-from .conftest import page, solved
-from .reading import read
+from tests.support.reports import page, read, solved
 
 GIB = 2**30
 EXAMPLES = ("llama3_70b", "deepseek_v3", "gpt_125m")

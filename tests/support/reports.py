@@ -1,11 +1,29 @@
-"""A page of the report -> its parts: elements by name, and the JSON that its charts are drawn from."""
+"""Reports of examples, made once, and what they hold: elements, text, and the JSON that charts are drawn from."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
+
+import parc
+from parc.api import Planned, plan_targets
+from parc.report.html import report_html
+from tests.support.paths import ROOT
+
+
+@cache
+def solved(name: str) -> Planned:
+    """The plans of an example."""
+    return plan_targets(parc.load(ROOT / "examples" / f"{name}.par"))
+
+
+@cache
+def page(name: str) -> str:
+    """The report of an example."""
+    return report_html(solved(name))
 
 
 @dataclass
