@@ -8,6 +8,7 @@ import re
 from base64 import b64decode, b64encode
 from gzip import decompress
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +16,7 @@ from parc.dsl.diagnostics import JobError
 from parc.printing.plan_json import lock, planned_json
 from parc.report import plotting
 from parc.report.html import OURS, report_html
-
-from .conftest import page, solved
-from .reading import read
+from tests.support.reports import hostile_page, page, read, solved
 
 GIB = 2**30
 EXAMPLES = ("llama3_70b", "deepseek_v3", "gpt_125m")
@@ -111,8 +110,8 @@ def test_what_binds_is_marked_in_the_source() -> None:
     assert "memory" in marked[0] and "92%" in marked[0]
 
 
-def test_strings_of_a_job_stay_strings(hostile: str) -> None:
-    found = read(hostile)
+def test_strings_of_a_job_stay_strings(tmp_path: Path) -> None:
+    found = read(hostile_page(tmp_path))
     assert found.data["planned"]["job"]["name"].startswith("<")
     assert len(found.named("script")) == 3 and not found.named("img") and not found.named("b")
     assert "{{ 7*7 }}" in found.text and "<script>alert(1)" in found.text

@@ -1,11 +1,44 @@
-"""A page of the report -> its parts: elements by name, and the JSON that its charts are drawn from."""
+"""Reports, made once, and what they hold: elements, text, and the JSON that charts are drawn from."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
+
+import parc
+from parc.api import Planned, plan_targets
+from parc.report.html import report_html
+from tests.support.paths import ROOT
+
+
+@cache
+def solved(name: str) -> Planned:
+    """The plans of an example."""
+    return plan_targets(parc.load(ROOT / "examples" / f"{name}.par"))
+
+
+#: In the name of a job and in a comment of it; a file's name has no slash, so it ends no element.
+HOSTILE = '</script><img src=x onerror="document.title=1">{{ 7*7 }}"\''
+REASON = "<b>&amp;</script><script>alert(1)</script>"
+
+
+def hostile_page(folder: Path) -> str:
+    """The report of a job, written to a folder, whose name, reasons and comments are HTML and script."""
+    text = (ROOT / "examples" / "gpt_125m.par").read_text()
+    text = text.replace("goal {", f'goal {{\n  require pp <= 4 : "{REASON}"')
+    place = folder / f"{HOSTILE.replace('/', '')}.par"
+    place.write_text(f"# {HOSTILE}\n{text}")
+    return report_html(plan_targets(parc.load(place)))
+
+
+@cache
+def page(name: str) -> str:
+    """The report of an example."""
+    return report_html(solved(name))
 
 
 @dataclass
