@@ -31,7 +31,12 @@ def checked(path: str, overrides: Sequence[str] = (), text: str | None = None) -
         job, file = read_job(path, tuple(overrides), OPTIONS, text)
     except JobError as error:
         return Checked(2, error.diagnostics)
-    refused = [said for spec in job.targets for said in BACKENDS[spec.name].target.refuses(job)]
+    refused = dict.fromkeys(
+        said
+        for each in job.stages or (job,)
+        for spec in each.targets
+        for said in BACKENDS[spec.name].target.refuses(each)
+    )
     warned = _accepted(list(warnings(ReadJob(job, file))), file)
     return Checked(1 if refused else 0, (*refused, *warned))
 

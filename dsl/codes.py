@@ -37,7 +37,6 @@ POSITIONS = "PAR039"
 LEARNING_RATE = "PAR040"
 DOMAIN = "PAR041"
 FAILURES = "PAR045"
-STAGES = "PAR046"
 ROPE_SCALING = "PAR050"
 ROUTER = "PAR051"
 WINDOWS = "PAR052"
@@ -90,7 +89,6 @@ CODES: dict[str, tuple[str, str]] = {
     POWER_LIMIT: ("power-limit", "a power limit above what the GPU draws"),
     DOMAIN: ("domain", "the fast domain does not fit the nodes"),
     FAILURES: ("failures", "what is said of a cluster's failures is incomplete or disagrees"),
-    STAGES: ("stages", "the stages of training disagree with the job"),
     ROPE_SCALING: ("rope-scaling", "the settings of scaled rotary positions disagree"),
     ROUTER: ("router", "the groups of the router do not fit its experts"),
     WINDOWS: ("windows", "full layers among windows that are not there"),

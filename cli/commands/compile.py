@@ -100,7 +100,7 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
 
     Thread(target=load, daemon=True).start()
     result = _Result()
-    for job in (stage for job in jobs for stage in stages_of(job)):
+    for job in (stage for each in jobs for stage in stages_of(each)):
         planned, emitted = emit(plan_targets(job, targets, progress))
         print_diagnostics([complaint for _, complaint in planned.complaints] + planned.warnings())
         result.planned.append(planned)
@@ -115,7 +115,7 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
 
 
 def _part(job: Job, several: bool) -> str:
-    """The subfolder of a job where there are several, and below it that of a stage; "" for the folder itself."""
+    """The subfolder of a job where there are several, and below it that of a stage."""
     return "".join(f"{each}/" for each in (_whole(job) if several else "", job.stage) if each)
 
 

@@ -32,7 +32,7 @@ _SHOWN = {"B": ("GiB", 2**30), "B/s": ("GB/s", 1e9), "J/s": ("W", 1.0), "$/s": (
 
 def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
     """Every generated table by its name, as Markdown; `targets` maps a target's name to its options."""
-    blocks = {name: _block(of) for name, of in CLASSES.items()}
+    blocks = {name: _block(of) for name, of in CLASSES.items() if name != "stage"}  # train's
     blocks |= {f"target-{name}": _block(of) for name, of in targets.items()}
     return blocks | {
         "goal-variables": _variables(),

@@ -1,8 +1,7 @@
-"""Stages of training -> what each says over the `train` block, and what is wrong with their heads."""
+"""Stages of training -> what each says over the `train` block."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ from .blocks import Gathered, own_settings
 if TYPE_CHECKING:
     from .assemble import Checker
 
-#: What a stage may be called: it names a folder.
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 #: The two ways to say how long training is: a stage that gives one does not take the other from `train`.
 _LENGTHS = {"tokens": "steps", "steps": "tokens"}
 
@@ -37,13 +34,8 @@ def of_stage(train: Gathered, stage: Block, checker: Checker) -> Gathered:
 
 
 def check_stages(checker: Checker) -> list[Block]:
-    """The stages in their order; reports names that no folder can have, and changes of unknown stages."""
+    """The stages in their order, those that have a name; reports changes of unknown ones."""
     stages = checker.blocks.get("stage", [])
-    for stage in stages:
-        if stage.name and not _NAME.fullmatch(stage.name.name) and "." not in stage.name.name:
-            message = f"a stage cannot be called `{stage.name.name}`"
-            help = "its name is a folder's: letters, digits, `_` and `-`"
-            checker.report.add(codes.STAGES, message, stage.name.span, help)
     names = [stage.name.name for stage in stages if stage.name]
     for path, changes in checker.overrides.settings.items():
         if path[0] == "stage" and path[1] not in names:

@@ -22,6 +22,7 @@ from tests.support.paths import ROOT
 DOCUMENT = ROOT / "docs" / "language.md"
 TARGETS = {name: backend.target.options for name, backend in BACKENDS.items()}
 SETTINGS = CLASSES | {f"target-{name}": options for name, options in TARGETS.items()}
+del SETTINGS["stage"]  # has train's
 #: What a fragment needs around it, by the block that it may bring itself.
 AROUND = {
     "model": "model from std.llama3_8b { }",
