@@ -264,6 +264,20 @@ PIPELINE = (
         cure="leave `schedule` out of the target",
     ),
     Predicate(
+        "PAR183",
+        "schedule-selective",
+        "selective recomputation under a schedule that divides backward passes",
+        ("recompute",),
+        lambda job, recompute: (recompute != 1) | (options_of(job).schedule != "interleaved_zb"),
+        lambda job, recompute: (
+            f"`schedule = {options_of(job).schedule}` goes back twice through each block, and selective "
+            f"recomputation (recompute {recompute}) may once"
+        ),
+        f"{TORCH} utils/checkpoint.py:1458, `Trying to backward an extra time`",
+        stricter="the trainer is made, and its first backward pass fails",
+        cure="leave `schedule` out of the target",
+    ),
+    Predicate(
         "PAR203",
         "vpp-microbatches",
         "interleaving has too few or uneven micro-batches",

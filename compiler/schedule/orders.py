@@ -82,7 +82,8 @@ V_SHAPED = frozenset({"zbv", "dualpipev"})
 def enough_microbatches(order: Order, pp: int, vpp: int, microbatches: int, shown: int) -> int:
     """The fewest micro-batches, whole groups, whose step begins as the step of all `microbatches` does, until
     the `shown` first ones are through: while their last backward pass is waited for, the first rank runs
-    ahead by a warm-up, which is less than two groups for each chunk; than four in the shape of a V."""
+    ahead by a warm-up, which is less than two groups for each chunk; than four in the shape of a V.
+    """
     turned = order in (zero_bubble_v, dual_pipe_v)
     if order is gpipe or (vpp > 1 and microbatches % pp and not turned):
         return microbatches
@@ -93,7 +94,8 @@ def in_flight(order: Order, pp: int, vpp: int, microbatches: int, rank: int) -> 
     """The most micro-batches whose activations a rank holds in an order; one counts whole when all its chunks
     hold it. Until its weight gradients are computed a pass keeps its activations, and from its gradient of
     inputs on the gradients of its layers' outputs beside them, which are counted as much again (torch 2.13
-    distributed/pipelining/_backward.py:stage_backward_input keeps the graph and `param_group["grads"]`)."""
+    distributed/pipelining/_backward.py:stage_backward_input keeps the graph and `param_group["grads"]`).
+    """
     held = most = 0
     for work in order(pp, vpp, microbatches, rank):
         held += HELD[work.kind]

@@ -19,7 +19,8 @@ from .passes import BACKWARD, FORWARD, WEIGHT, Pass
 class Pipeline:
     """Nanoseconds of the passes of one micro-batch by rank and chunk, and of a message between stages.
 
-    `weight` is the part of the backward pass that weight gradients take, where an order divides it."""
+    `weight` is the part of the backward pass that weight gradients take, where an order divides it.
+    """
 
     forward: Sequence[Sequence[int]]
     backward: Sequence[Sequence[int]]

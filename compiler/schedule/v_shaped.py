@@ -11,7 +11,8 @@ from .passes import BACKWARD, FORWARD, INPUT, WEIGHT, Pass
 
 def zero_bubble_v(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]:
     """ZB-V of Qi et al. 2024 (arXiv 2401.10241, 6): no bubble where forward pass and both halves of the
-    backward pass take equally long. Fewer micro-batches than 2 * pp - 1 leave their places empty."""
+    backward pass take equally long. Fewer micro-batches than 2 * pp - 1 leave their places empty.
+    """
     count = max(2 * pp - 1, microbatches)
     row = _Row(microbatches)
     row.add("F0", times=2 * (pp - rank) - 1)
