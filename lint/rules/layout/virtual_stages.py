@@ -65,10 +65,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     elif schedule in SINGLE and stages != pp:
         message = f"{schedule} wants one stage per rank, and {stages} stages over pp {pp} are {stages // pp}"
         yield Complaint(message, at, related, f"layers per stage {-(-(layers + less) // pp)}")
-    elif schedule in V_SHAPED and stages > 2 * pp:
-        message = f"{schedule} wants two stages per rank, and {stages} stages over pp {pp} are {stages // pp}"
-        yield Complaint(message, at, related, f"layers per stage {-(-(layers + less) // (2 * pp))}")
-    elif schedule in MULTI and stages < 2 * pp:
+    elif schedule in V_SHAPED and stages > 2 * pp or schedule in MULTI and stages < 2 * pp:
         message = f"{schedule} wants two stages per rank, and {stages} stages over pp {pp} are {stages // pp}"
         yield Complaint(message, at, related, f"layers per stage {-(-(layers + less) // (2 * pp))}")
 
