@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping, Sequence
 
 from parc.compiler.schedule.orders import ORDERS, V_SHAPED
 from tests.acceptance.support.environments import BASE, environment
@@ -52,7 +53,7 @@ def runs(name: str, pp: int, vpp: int, microbatches: int) -> bool:
     return name in ("gpipe", "zbv") or microbatches % max(1, microbatches // pp) == 0
 
 
-def torchs(cases: list[dict[str, object]]) -> list[list[list[list[int]]]]:
+def torchs(cases: Sequence[Mapping[str, object]]) -> list[list[list[list[int]]]]:
     made = environment(BASE)
     done = subprocess.run(
         [str(made.python), str(PROBES / "pipeline_order_probe.py")],

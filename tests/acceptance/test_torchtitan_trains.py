@@ -75,7 +75,7 @@ def plan_of(
     return sample_plan("torchtitan", options, model=tiny(family), layout=layout, train=train)
 
 
-def trained(plan: Plan, version: Version, folder: Path) -> Run:
+def trained(plan: Plan, version: Version, folder: Path, *more: str) -> Run:
     """In fp32, so that layouts differ by the order of sums alone."""
     write(BACKEND.emit(plan), folder)
     made = environment(ENVIRONMENTS[version])
@@ -83,6 +83,7 @@ def trained(plan: Plan, version: Version, folder: Path) -> Run:
         DUMP_FOLDER=str(folder / "outputs"), MASTER_PORT=str(free_port()), TMPDIR=str(folder)
     )
     command = ["bash", str(folder / BACKEND.entry), "--training.mixed_precision_param", "float32"]
+    command += more
     log = folder / "log"
     packages = folder / "packages"
     packages.mkdir()
@@ -175,9 +176,9 @@ def test_a_schedule_trains_as_no_pipeline_does(
 def test_selective_recomputation_refuses_divided_backward_passes(tmp_path: Path) -> None:
     """Why PAR183 refuses a layout whose trainer starts."""
     layout = PIPELINE.model_copy(update={"vpp": 2, "recompute": 1})
-    plan = plan_of("0.2.2", "llama3_1_8b", layout, schedule="interleaved_zb")
+    asked = "--parallelism.pipeline_parallel_schedule", SCHEDULE_NAMES["interleaved_zb"]
     with pytest.raises(AssertionError, match="Trying to backward an extra time"):
-        trained(plan, "0.2.2", tmp_path)
+        trained(plan_of("0.2.2", "llama3_1_8b", layout), "0.2.2", tmp_path, *asked)
 
 
 @pytest.mark.parametrize("version", ENVIRONMENTS)
