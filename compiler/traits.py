@@ -230,8 +230,8 @@ class PipelineTraits:
     """How a pipeline's ranks order their passes."""
 
     schedule: str | None = None
-    """A name in `compiler/schedule/orders.py:ORDERS` that every pipeline has; None for 1F1B, interleaved where
-    vpp is above 1."""
+    """A name in `compiler/schedule/orders.py:ORDERS` that every pipeline has; None for 1F1B, interleaved
+    where vpp is above 1."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,9 @@ class Options(Observation):
     save: Annotated[bool, Doc("write checkpoints at all")] = True
     schedule: Annotated[
         Literal["gpipe", "interleaved_zb"] | None,
-        Doc("the order of a pipeline's passes; 1F1B, interleaved where vpp is above 1, unless given"),
+        Doc(
+            "the order of a pipeline's passes; 1F1B, interleaved where vpp is above 1, unless given"
+        ),
     ] = None
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "flex", "flex_flash", "varlen"] | None,

@@ -254,12 +254,26 @@ PIPELINE = (
         ("pp", "vpp"),
         stages_for_schedule,
         lambda job, pp, vpp: (
-            f"`schedule = {options_of(job).schedule}` wants {SCHEDULE_STAGES[options_of(job).schedule]} "
+            f"schedule {options_of(job).schedule} wants {SCHEDULE_STAGES[options_of(job).schedule]} "
             f"in a pipeline, not pp {pp} with vpp {vpp}"
         ),
         f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
         "ScheduleGPipe, ScheduleInterleavedZeroBubble",
         stricter="without a pipeline a schedule has no effect",
+        cure="leave `schedule` out of the target",
+    ),
+    Predicate(
+        "PAR183",
+        "schedule-selective",
+        "selective recomputation under a schedule that divides backward passes",
+        ("recompute",),
+        lambda job, recompute: (recompute != 1) | (options_of(job).schedule != "interleaved_zb"),
+        lambda job, recompute: (
+            f"schedule {options_of(job).schedule} goes back twice through each block, and selective "
+            f"recomputation (recompute {recompute}) may once"
+        ),
+        f"{TORCH} utils/checkpoint.py:1458, `Trying to backward an extra time`",
+        stricter="the trainer is made, and its first backward pass fails",
         cure="leave `schedule` out of the target",
     ),
     Predicate(

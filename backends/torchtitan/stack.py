@@ -193,7 +193,9 @@ def problems(job: Job) -> Iterator[Diagnostic]:
         message = f"`fp8_recipe = {options.fp8_recipe}` with precision {job.train.precision}"
         yield contradiction(job, TARGET, "fp8_recipe", message, "precision = fp8, in `train`")
     if options.schedule == "interleaved_zb" and job.train.compile:
-        message = "PyTorch divides no backward pass of compiled modules (`schedule = interleaved_zb`)"
+        message = (
+            "PyTorch divides no backward pass of compiled modules (`schedule = interleaved_zb`)"
+        )
         yield contradiction(job, TARGET, "schedule", message, "compile = false, in `train`")
     if options.cuda_graph and not release(job).graphs:
         message = f"torchtitan {release(job).name} has no CUDA graphs (`cuda_graph = true`)"

@@ -51,7 +51,7 @@ def bubble_share(x: Algebra[Value], others: Value) -> Value:
 def simulated_bubble(
     case: Case, pp: Column, vpp: Column, microbatches: Column, recompute: Column
 ) -> Column:
-    """The bubble of the schedule over that of 1F1B, (pp - 1) / vpp slots, with equal stages and free sends."""
+    """The schedule's bubble over that of 1F1B, (pp - 1) / vpp slots, with equal stages and free sends."""
     found, like = [], np.broadcast_arrays(pp, vpp, microbatches, recompute)
     for row in zip(*(each.ravel().tolist() for each in like), strict=True):
         ranks, chunks, count, mode = map(int, row)

@@ -121,8 +121,8 @@ def schedule_of(case: Case) -> str:
 def timeline(
     case: Case, estimate: Estimate, schedule: str | None = None, shown: int | None = None
 ) -> Timeline:
-    """The step of an estimate, or its `shown` first micro-batches; `schedule` is a name in ORDERS, the one that
-    the plan has unless given."""
+    """The step of an estimate, or its `shown` first micro-batches; `schedule` is a name in ORDERS, the plan's
+    unless given."""
     schedule, layout = schedule or schedule_of(case), estimate.layout
     ranks = Ranks(case, one_row(case, {name: getattr(layout, name) for name in ORDER}))
     placement = ranks_of(case.model, estimate.split, layout.pp)

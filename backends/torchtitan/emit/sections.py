@@ -12,7 +12,6 @@ from . import reasons, running
 from .section import Section, Setting
 from .stages import counted, module_names
 
-
 #: How torchtitan calls a schedule of the target's block.
 SCHEDULES: dict[str | None, str] = {"gpipe": "GPipe", "interleaved_zb": "InterleavedZeroBubble"}
 

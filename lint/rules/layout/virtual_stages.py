@@ -1,5 +1,6 @@
 """torchtitan cuts the layers, with embedding and output counted, into stages of `layers_per_stage`: their
-number must be a multiple of pp, one per rank for 1F1B and GPipe, at least two for interleaved schedules.
+number must be a multiple of pp, one per rank for 1F1B and GPipe, at least two for interleaved schedules, two
+for ZBVZeroBubble and DualPipeV.
 
 Why:
 torchtitan stops while it splits the model.
@@ -41,6 +42,7 @@ FILE = "train.toml"
 
 SINGLE = ("1F1B", "GPipe", "PipelineScheduleSingle")
 MULTI = ("Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV")
+V_SHAPED = ("ZBVZeroBubble", "DualPipeV")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -63,7 +65,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     elif schedule in SINGLE and stages != pp:
         message = f"{schedule} wants one stage per rank, and {stages} stages over pp {pp} are {stages // pp}"
         yield Complaint(message, at, related, f"layers per stage {-(-(layers + less) // pp)}")
-    elif schedule in MULTI and stages < 2 * pp:
+    elif schedule in V_SHAPED and stages > 2 * pp or schedule in MULTI and stages < 2 * pp:
         message = f"{schedule} wants two stages per rank, and {stages} stages over pp {pp} are {stages // pp}"
         yield Complaint(message, at, related, f"layers per stage {-(-(layers + less) // (2 * pp))}")
 

@@ -15,10 +15,8 @@ KINDS = {"FORWARD": 0, "FULL_BACKWARD": 1, "BACKWARD_INPUT": 2, "BACKWARD_WEIGHT
 
 def passes(case: dict[str, Any]) -> list[list[list[int]]]:
     kind = schedules.get_schedule_class(case["schedule"])
-    if issubclass(kind, schedules.PipelineScheduleSingle):
-        found = single(kind, case)
-    else:
-        found = multi(kind, case)
+    listed = single if issubclass(kind, schedules.PipelineScheduleSingle) else multi
+    found = listed(kind, case)
     pp = case["pp"]
     return [[each for action in found[rank] for each in words(action, pp)] for rank in range(pp)]
 

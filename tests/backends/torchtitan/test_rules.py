@@ -85,6 +85,16 @@ RULES = {
         {"pp": 4, "vpp": 2, "microbatches": 10},
         {"pp": 4, "vpp": 2, "microbatches": 9},
     ),
+    "schedule-stages": (
+        job_of(options=Options(schedule="interleaved_zb")),
+        {"pp": 4, "vpp": 2},
+        {"pp": 4, "vpp": 1},
+    ),
+    "schedule-selective": (
+        job_of(options=Options(schedule="interleaved_zb")),
+        {"recompute": 2},
+        {"recompute": 1},
+    ),
     "precision-needs-fsdp": (
         job_of(),
         {"tp": 2, "pp": 1, "cp": 2, "dp_shard": 1},

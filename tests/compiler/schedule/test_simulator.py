@@ -12,7 +12,6 @@ from parc.compiler.pipeline import rank_load
 from parc.compiler.schedule.orders import (
     ORDERS,
     V_SHAPED,
-    Order,
     enough_microbatches,
     gpipe,
     in_flight,
