@@ -34,7 +34,7 @@ NOT_RUN = {
 
 
 def typed(path: Path) -> list[str]:
-    """The commands of fences that show a shell and no output: lines of `sh`, or unnamed with a command first."""
+    """The commands of fences that show a shell and no output: of `sh`, or unnamed with a command first."""
     found = []
     for fence in fences(path.read_text()):
         lines = [line.partition("  #")[0].strip() for line in fence.text.splitlines()]
