@@ -1,4 +1,4 @@
-"""MkDocs' hook: adds the pages that are made from code and those above docs/, and makes links and fences fit the site."""
+"""MkDocs' hook: adds pages made from code and those above docs/, and fits links and fences to the site."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ _FAMILIES = (
 )
 _INTRODUCTION = """# Error codes and rules
 
-Every complaint has a code that is never used again. What checks it is the language, a command, `parc check`, the compiler for all or one of
+Every complaint has a code that is never used again. What checks it is the language, a command, `parc
+check`, the compiler for all or one of
 the targets, a launcher, or a rule of `parc lint` on files; `parc rules CODE` prints the same pages.
 """
 

@@ -16,13 +16,16 @@ _GIB = 2**30
 _TERA = 1e12
 _HARDWARE = """# Hardware of the standard library
 
-`gpu = std.NAME` in a cluster, `cluster pod from std.NAME { nodes = 4 }` in a job. Names are found in any case and with any separators.
-FLOP rates are dense and bandwidths go one way; below the tables stand the definitions, where each number bears the label of its
+`gpu = std.NAME` in a cluster, `cluster pod from std.NAME { nodes = 4 }` in a job. Names are found in any
+case and with any separators.
+FLOP rates are dense and bandwidths go one way; below the tables stand the definitions, where each number
+bears the label of its
 source, and the labels. `parc std NAME` prints one of them.
 """
 _MODELS = """# Models of the standard library
 
-`model llama from std.NAME {}` in a job takes a model as it is, and settings between the braces change it. Parameters are counted by
+`model llama from std.NAME {}` in a job takes a model as it is, and settings between the braces change
+it. Parameters are counted by
 [the cost model](../cost-model.md); `parc init --hf FOLDER` reads a `config.json` of models that are not here.
 """
 

@@ -15,8 +15,10 @@ _BLOCKS = (
 )
 _INTRODUCTION = """# Settings
 
-Every setting of every block with its type or unit, its bounds, its default and its meaning, as this release reads them.
-[The language](../language.md) says how blocks, units and conditions go together; `parc check` says what is wrong with a job.
+Every setting of every block with its type or unit, its bounds, its default and its meaning, as this
+release reads them.
+[The language](../language.md) says how blocks, units and conditions go together; `parc check` says what
+is wrong with a job.
 """
 
 

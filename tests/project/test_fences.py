@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 #: Documents whose commands another test runs whole.
 RUN = {"CONTRIBUTING.md": "tests/project/test_recipes.py"}
-#: What begins a command of a fence other than `console`, whose commands test_docs.py runs -> why it is not run as it stands.
+#: What begins a command of a fence other than `console` (test_docs.py runs those) -> why it is not run.
 NOT_RUN = {
     "pip install": "sets up an environment: tests/acceptance/test_tutorial.py runs it",
     "pipx install": "needs pipx; tests/project/test_distribution.py runs what the wheel installs",
@@ -34,7 +34,7 @@ NOT_RUN = {
 
 
 def typed(path: Path) -> list[str]:
-    """The commands of fences that show a shell and no output: lines of `sh`, or unnamed with a command first."""
+    """The commands of fences that show a shell and no output: of `sh`, or unnamed with a command first."""
     found = []
     for fence in fences(path.read_text()):
         lines = [line.partition("  #")[0].strip() for line in fence.text.splitlines()]

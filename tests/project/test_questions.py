@@ -1,4 +1,4 @@
-"""examples/questions/: each job checks, has a proven plan for every target that it names, and answers its question."""
+"""examples/questions/: each job checks, has a proven plan for every target, and answers its question."""
 
 from __future__ import annotations
 
