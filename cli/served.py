@@ -6,7 +6,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -190,7 +190,7 @@ def _compare(name: str, request: dict[str, object]) -> JsonObject:
 
 
 def _files(name: str, request: dict[str, object]) -> bytes:
-    """The output folder of `parc compile --keep-going` as a zip. Raises `JobError` where no target has a plan."""
+    """The output folder of `parc compile --keep-going` as a zip. Raises `JobError` where none has a plan."""
     from .api import emit
     from .commands.compile import output_files
 

@@ -26,7 +26,7 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data:; "
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-#: A report has its own policy within; as a frame of the page it is of no origin, so that it can ask nothing.
+#: A report has its own policy within; as a frame of the page it is of no origin, so it can ask nothing.
 REPORT_POLICY = "sandbox allow-scripts allow-popups allow-downloads; frame-ancestors 'self'"
 #: A client that goes before it has its answer. No standard has a number for it; nginx's is well known.
 GONE = 499
@@ -42,7 +42,8 @@ SOLVING: dict[str, Fields] = {"plan": TEXT, "compare": TWO, "files": TEXT}
 
 @dataclass
 class Page:
-    """What the routes share: the pools, the job that was opened, and the newest reports by their addresses."""
+    """What the routes share: the pools, the job that was opened, and the newest reports by their
+    addresses."""
 
     opened: Callable[[], Mapping[str, object]]
     editing: Pool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -12,8 +11,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 def bounded(seconds: float) -> type[H11Protocol]:
     """The protocol that closes a connection whose next request has not begun to arrive whole in time.
 
-    A client that sends a header a second would hold its connection for ever otherwise. How long a body may take
-    is the application's matter.
+    A client that sends a header a second would hold its connection for ever otherwise. How long a body may
+    take is the application's matter.
     """
 
     class BoundedProtocol(H11Protocol):
@@ -47,6 +46,6 @@ def bounded(seconds: float) -> type[H11Protocol]:
                 self._deadline = None
 
         def _close(self) -> None:
-            cast(asyncio.Transport, self.transport).abort()
+            self.transport.abort()
 
     return BoundedProtocol

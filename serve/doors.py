@@ -1,4 +1,4 @@
-"""A request -> the application, or a refusal: nothing is answered that another site, another machine or another
+"""A request -> the application, or a refusal: nothing is answered that another site, machine or
 program of this one may have asked."""
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ HEADERS = {
 
 
 def refusal(status: int, message: str) -> JSONResponse:
-    """An answer that says why there is none. The connection ends with it: what else comes on it is not read."""
+    """An answer that says why there is none. The connection ends with it: what else comes on it is not
+    read."""
     return JSONResponse({"error": message}, status, headers={"Connection": "close"})
 
 
@@ -33,7 +34,8 @@ class Doors:
     """Asks each request for the name of this server, and those below `/api/` for the token and their origin.
 
     A page of another site can send a request here, and by a name of its own that leads to 127.0.0.1 (DNS
-    rebinding) also read the answer: hence Host and Origin. Another user of this machine can connect too: hence the
+    rebinding) also read the answer: hence Host and Origin. Another user of this machine can connect too:
+    hence the
     token.
     """
 

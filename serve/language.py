@@ -10,7 +10,8 @@ _COMMENT, _TEXT = "#.*", r'"(?:\\.|[^"\\])*"?'
 
 
 def language() -> dict[str, object]:
-    """`patterns` are regular expressions of JavaScript, tried in their order at each place; a `name` is coloured
+    """`patterns` are regular expressions of JavaScript, tried in their order at each place; a `name` is
+    coloured
     by the group of `words` that it is in."""
     terminals = {each.name: each.pattern.to_regexp() for each in tables.parser(None).terminals}
     name = terminals["NAME"]

@@ -17,7 +17,8 @@ def link_of(text: str, address: str) -> str:
 
 
 def text_of(link: str, most: int) -> str:
-    """The text that a link carries. Raises `ValueError` where it carries none, or one of over `most` bytes."""
+    """The text that a link carries. Raises `ValueError` where it carries none, or one of over `most`
+    bytes."""
     _, mark, packed = link.partition(MARK)
     if not mark:
         raise ValueError(f"it has no `{MARK}`")

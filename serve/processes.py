@@ -1,4 +1,5 @@
-"""Requests -> answers of processes that are kept, so that nothing of parc is loaded twice; a process that takes
+"""Requests -> answers of processes that are kept, so that nothing of parc is loaded twice; a process that
+takes
 too long, or whose answer nobody waits for any more, is killed and another one begun."""
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import TypeAlias
 
-#: What is asked -> the media type of the answer and the answer. A function of a module: processes load it by name.
+#: What is asked -> the media type of the answer and the answer. A function of a module: processes load it
+#: by name.
 Answerer: TypeAlias = Callable[[dict[str, object]], tuple[str, bytes]]
-#: Seconds after its limit at which a process ends by itself, where the server was killed before it could end it.
+#: Seconds after its limit at which a process ends by itself, where the server was killed before it could
+#: end it.
 GRACE = 5
 
 
@@ -81,7 +84,8 @@ class Pool:
             self._idle.append(_started(self._answer, self.seconds, preloaded))
 
     async def ask(self, request: dict[str, object]) -> tuple[str, bytes]:
-        """The answer of a process. Raises `Busy`, `TookTooLong` or `Died`; cancelling it kills the process."""
+        """The answer of a process. Raises `Busy`, `TookTooLong` or `Died`; cancelling it kills the
+        process."""
         if self._free.locked() and self._waiting >= self._most_waiting:
             raise Busy
         self._waiting += 1

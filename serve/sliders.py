@@ -1,6 +1,7 @@
 """The numbers that a job writes -> sliders: each with its place and the numbers that it may become.
 
-Choices do not depend on where a slider stands, but for the number that is written, so that moving one does not
+Choices do not depend on where a slider stands, but for the number that is written, so that moving one does
+not
 change its scale.
 """
 

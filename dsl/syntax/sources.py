@@ -18,8 +18,8 @@ _readable: frozenset[str] | None = None
 
 @contextmanager
 def reading_only(paths: Iterable[str]) -> Iterator[None]:
-    """Whatever a job says within, on any thread, no other file is read, and nothing is told of one: neither its
-    text nor whether it is there."""
+    """Whatever a job says within, on any thread, no other file is read, and nothing is told of one: neither
+    its text nor whether it is there."""
     global _readable
     before, _readable = _readable, frozenset(os.path.realpath(path) for path in paths)
     try:

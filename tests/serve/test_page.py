@@ -1,4 +1,5 @@
-"""The page of `parc serve` in Chromium: a squiggle is mended, a slider moved, variants compared, a zip compiled."""
+"""The page of `parc serve` in Chromium: a squiggle is mended, a slider moved, variants compared, a zip
+compiled."""
 
 from __future__ import annotations
 
