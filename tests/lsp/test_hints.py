@@ -14,11 +14,11 @@ from pytest_lsp import ClientServerConfig, LanguageClient
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 JOB = """let pods = 2
-let gpus = pods * 8
+let racks = pods * 8
 
 cluster pod from std.dgx_h100 { nodes = pods * 4; node_memory = 900 GiB }
 model m from meta-llama/Llama-3.1-8B {}
-train { seq_len = 8192; global_batch = gpus * 4; steps = 1000 }
+train { seq_len = 8192; global_batch = racks * 4; steps = 1000 }
 goal { require tp <= pods }
 target megatron {}
 """
@@ -66,11 +66,11 @@ async def test_hints_say_what_the_text_does_not(client: LanguageClient) -> None:
     assert await show(client, JOB) == []
     shown = await hinted(client, JOB)
     assert "let pods = 2\n" in shown
-    assert "let gpus = pods * 8[ = 16]" in shown
+    assert "let racks = pods * 8[ = 16]" in shown
     assert "nodes = pods * 4[ = 8][ 64 GPUs]" in shown
     assert "node_memory = 900 GiB[ = 966,367,641,600 B]" in shown
     assert "Llama-3.1-8B[ std.llama3_1_8b][ 8.03 B parameters] {}" in shown
-    assert "seq_len = 8192; global_batch = gpus * 4[ = 64]; steps = 1000 }" in shown
+    assert "seq_len = 8192; global_batch = racks * 4[ = 64]; steps = 1000 }" in shown
     assert "goal { require tp <= pods }\n" in shown
 
 
