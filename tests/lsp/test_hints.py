@@ -17,7 +17,7 @@ JOB = """let pods = 2
 let racks = pods * 8
 
 cluster pod from std.dgx_h100 { nodes = pods * 4; node_memory = 900 GiB }
-model m from meta-llama/Llama-3.1-8B {}
+model m from "meta-llama/Llama-3.1-8B" {}
 train { seq_len = 8192; global_batch = racks * 4; steps = 1000 }
 goal { require tp <= pods }
 target megatron {}
@@ -69,7 +69,7 @@ async def test_hints_say_what_the_text_does_not(client: LanguageClient) -> None:
     assert "let racks = pods * 8[ = 16]" in shown
     assert "nodes = pods * 4[ = 8][ 64 GPUs]" in shown
     assert "node_memory = 900 GiB[ = 966,367,641,600 B]" in shown
-    assert "Llama-3.1-8B[ std.llama3_1_8b][ 8.03 B parameters] {}" in shown
+    assert 'Llama-3.1-8B"[ std.llama3_1_8b][ 8.03 B parameters] {}' in shown
     assert "seq_len = 8192; global_batch = racks * 4[ = 64]; steps = 1000 }" in shown
     assert "goal { require tp <= pods }\n" in shown
 
