@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parc.dsl.diagnostics import Diagnostic, JobError
-from parc.dsl.inputs.documents import json_value
 
 from . import codes
 
@@ -37,29 +36,19 @@ def one_launch(
 
 
 def _not_one(jobs: Sequence[object], texts: Mapping[str, str]) -> Diagnostic:
-    models = {path: kind for path, text in texts.items() if (kind := hugging_face_model(text))}
+    from parc.reading.huggingface.described import model_type
+
+    models = {path: kind for path, text in texts.items() if (kind := model_type(text))}
     if not jobs and models:
         path, kind = next(iter(models.items()))
         message = f"`{path}` is the configuration of a Hugging Face model ({kind}), and starts no training"
-        help_text = "name the script that trains it; a job says `model from std.NAME` (`parc std`)"
+        help_text = f"name the script that trains it; `parc import {path}` makes a job of the model"
         return Diagnostic(codes.NO_FILES, message, help=help_text)
     if not jobs:
         message, help_text = "these files start no training", "name the script that does"
     else:
         message, help_text = f"these files start {len(jobs)} jobs", "name the files of one"
     return Diagnostic(codes.NO_FILES, message, help=help_text)
-
-
-def hugging_face_model(text: str) -> str | None:
-    """The architecture or type of the model whose config.json this is; None for any other text."""
-    try:
-        read = json_value(text)
-    except ValueError:
-        return None
-    if not isinstance(read, dict):
-        return None
-    named = read.get("architectures") or [read.get("model_type")]
-    return str(named[0]) if isinstance(named, list) and named[0] else None
 
 
 #: Sizes by which a model is known to be another one.

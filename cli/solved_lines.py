@@ -10,11 +10,12 @@ import sys
 
 from parc.backends import OPTIONS
 from parc.compiler.plan import Plan
-from parc.compiler.search.layout_text import GIB, layout_text
+from parc.compiler.search.layout_text import GIB
 from parc.dsl import loads
 from parc.dsl.diagnostics import JobError
 
 from .api import plan_targets
+from .printing.words.layouts import layout_text
 
 
 def solved_lines(path: str, text: str) -> dict[str, str]:
@@ -28,9 +29,9 @@ def solved_lines(path: str, text: str) -> dict[str, str]:
 
 
 def _line(plan: Plan) -> str:
-    estimate, layout = plan.estimate, plan.layout.model_dump()
+    estimate = plan.estimate
     memory = f"{estimate.memory_bytes / GIB:.0f} GiB"
-    return f"{layout_text(layout)} · dp {layout['dp']} — {estimate.mfu:.0%} MFU, {memory}"
+    return f"{layout_text(plan.layout)} — {estimate.mfu:.0%} MFU, {memory}"
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def _price(launch: LaunchedJob, asked: Asked, job: Job | None) -> tuple[Estimate
 
     from .launched import layout_on, other_batch
 
-    if launch.framework not in BACKENDS:
+    if launch.framework is None or launch.framework not in BACKENDS:
         return None, ["no price: nothing tells the framework"]
     on = job or (described_job(launch, asked.cluster) if asked.cluster else None)
     if on is None and asked.cluster is None:

@@ -43,7 +43,7 @@ def judged_by(code: str, launch: LaunchedJob) -> str | None:
 
 def predicates_of(code: str, framework: str | None) -> list[Predicate]:
     """The predicates of a code that a framework enforces; its own replace those that hold for all."""
-    if framework not in BACKENDS:
+    if framework is None or framework not in BACKENDS:
         return []
     own = [rule for rule in BACKENDS[framework].target.predicates if rule.code == code]
     return own or [rule for rule in GENERAL if rule.code == code]

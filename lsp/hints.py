@@ -93,6 +93,6 @@ def _counted(number: int) -> str:
 def _named(document: Document) -> Iterator[Hint]:
     """The entry of the standard library that is named by one of its other names."""
     for place in places(document.file):
-        if place.role in ("base", "use") and (entry := std_entry(document, place)):
-            if place.word.removeprefix("std.") != entry.name:
-                yield Hint(place.span.end, f" std.{entry.name}")
+        entry = std_entry(document, place) if place.role in ("base", "use") else None
+        if entry and place.word.removeprefix("std.") != entry.name:
+            yield Hint(place.span.end, f" std.{entry.name}")

@@ -117,8 +117,8 @@ def _constant(document: Document, word: str) -> str | None:
     if let is None:
         return None
     value = document.scope.values.get(word)
-    shown = f"\n\n= {shown(value)}" if value is not None else ""
-    return f"```par\n{let.span.text}\n```{shown}"
+    result = f"\n\n= {shown(value)}" if value is not None else ""
+    return f"```par\n{let.span.text}\n```{result}"
 
 
 def shown(value: Constant) -> str:

@@ -1,4 +1,5 @@
-"""The command behind a lens: solves a job's text in a process of its own, which ends when the text changes."""
+"""The command behind a lens: solves a job's text in a process of its own, which ends when the
+text changes."""
 
 from __future__ import annotations
 

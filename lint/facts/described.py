@@ -70,6 +70,7 @@ def described_job(launch: LaunchedJob, cluster: Cluster) -> Job | None:
         lacking
         or nodes is None
         or gpus != cluster.gpus_per_node
+        or launch.framework is None
         or launch.framework not in BACKENDS
     ):
         return None

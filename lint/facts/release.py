@@ -202,7 +202,7 @@ def datable() -> tuple[str, ...]:
 
 def dated(framework: str | None) -> Dated | None:
     """How a framework's files tell its release; None where no table says what each release accepts."""
-    if framework in BACKENDS:
+    if framework is not None and framework in BACKENDS:
         return BACKENDS[framework].reader.dated
     return _BESIDE.get(framework or "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import AsyncIterator
 
@@ -14,11 +15,11 @@ from pytest_lsp import ClientServerConfig, LanguageClient
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 JOB = """let pods = 2
-let gpus = pods * 8
+let racks = pods * 8
 
 cluster pod from std.dgx_h100 { nodes = pods * 4; node_memory = 900 GiB }
-model m from meta-llama/Llama-3.1-8B {}
-train { seq_len = 8192; global_batch = gpus * 4; steps = 1000 }
+model m from "meta-llama/Llama-3.1-8B" {}
+train { seq_len = 8192; global_batch = racks * 4; steps = 1000 }
 goal { require tp <= pods }
 target megatron {}
 """
@@ -66,11 +67,11 @@ async def test_hints_say_what_the_text_does_not(client: LanguageClient) -> None:
     assert await show(client, JOB) == []
     shown = await hinted(client, JOB)
     assert "let pods = 2\n" in shown
-    assert "let gpus = pods * 8[ = 16]" in shown
+    assert "let racks = pods * 8[ = 16]" in shown
     assert "nodes = pods * 4[ = 8][ 64 GPUs]" in shown
     assert "node_memory = 900 GiB[ = 966,367,641,600 B]" in shown
-    assert "Llama-3.1-8B[ std.llama3_1_8b][ 8.03 B parameters] {}" in shown
-    assert "seq_len = 8192; global_batch = gpus * 4[ = 64]; steps = 1000 }" in shown
+    assert 'Llama-3.1-8B"[ std.llama3_1_8b][ 8.03 B parameters] {}' in shown
+    assert "seq_len = 8192; global_batch = racks * 4[ = 64]; steps = 1000 }" in shown
     assert "goal { require tp <= pods }\n" in shown
 
 
@@ -86,8 +87,8 @@ async def test_a_lens_solves_and_a_change_takes_its_answer_back(client: Language
     assert await lens(client) == "solve"
     ask = types.ExecuteCommandParams("parc.solve", [URI])
     answer = await client.workspace_execute_command_async(ask)
-    assert await lens(client) == dict(answer)["megatron"]
-    assert (await lens(client)).startswith("tp ") and "MFU" in await lens(client)
+    assert await lens(client) == dict(answer or {})["megatron"]
+    assert re.search(r"^dp \d+ .* — \d+% MFU, \d+ GiB$", await lens(client))
     running = asyncio.ensure_future(client.workspace_execute_command_async(ask))
     await asyncio.sleep(0.3)
     assert await lens(client) == "solving ..."
@@ -95,7 +96,7 @@ async def test_a_lens_solves_and_a_change_takes_its_answer_back(client: Language
     client.text_document_did_change(
         types.DidChangeTextDocumentParams(types.VersionedTextDocumentIdentifier(2, URI), [change])
     )
-    assert not dict(await running)
+    assert not dict(await running or {})
     assert await lens(client) == "solve"
 
 

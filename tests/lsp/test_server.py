@@ -32,6 +32,7 @@ URI = "file:///jobs/job.par"
 COMMAND = [sys.executable, "-m", "parc", "lsp", "--stdio"]
 
 
+# pytest-lsp publishes no types of its decorator.
 @pytest_lsp.fixture(config=ClientServerConfig(COMMAND), scope="module")  # type: ignore[untyped-decorator]
 async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
     """A client of a running server."""
