@@ -1,8 +1,8 @@
 """Even placements of layers, thousands at once -> the chunks of a pipeline's ranks as groups of like ones.
 
-An even placement has at most six runs of like chunks in model order: the first, those with a layer more, those
-with a layer less, the last, and the chunk in which experts begin cuts one of them. What a rank holds follows
-from the runs alone, however many layers, ranks and chunks there are.
+An even placement has at most six runs of like chunks in model order: the first, those with a layer more,
+those with a layer less, the last, and the chunk in which experts begin cuts one of them. What a rank holds
+follows from the runs alone, however many layers, ranks and chunks there are.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int)
 
 def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
     """The placement of `counts` layers per chunk in model order: chunk k is on rank k % pp."""
-    chunks = _kinds(counts, dense_blocks(model))
+    chunks = _kinds(counts, dense_blocks(model) if model.moe else sum(counts))
     rows = [chunks[begin : begin + pp] for begin in range(0, len(chunks), pp)]
     return Split(tuple(zip(*rows, strict=True)))
 

@@ -31,8 +31,8 @@ def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
 
 
 def _counts(case: Case, held: tuple[Any, Any], ends: tuple[Any, Any], tp: Any) -> Counts:
-    """Parameters of ranks that have `held` blocks, dense and MoE, and the ends of the model as `ends` say, the
-    first and the last: of one rank, or columns of them."""
+    """Parameters of ranks with `held` blocks, dense and MoE, and with the first and the last end of the model
+    where `ends` say so: of one rank, or columns of them."""
     model, (dense, moe), (first, last) = case.model, held, ends
     counts = case.dense_block * dense
     if model.moe:

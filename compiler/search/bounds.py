@@ -1,6 +1,7 @@
 """A space -> its blocks that may hold a layout as good as a known one; bounds rule out the others.
 
-A block decides the degrees, then recomputation, then ZeRO, and leaves the rest open. Its bounds are those of
+A block decides the degrees, then ZeRO, which most often decides whether anything fits, then those of experts
+and recomputation, and leaves the rest open. Its bounds are those of
 `ranges.py` on the very sums that price a layout, so that no layout of a block is better than its bound.
 """
 
@@ -24,9 +25,9 @@ from .sweep import capacity_kib, host_capacity_kib, objectives
 #: Decisions of blocks, each level a finer cut of the last.
 LEVELS = (
     ("nodes", "tp", "pp", "cp", "micro_batch"),
+    ("zero", "offload"),
     ("ep", "etp"),
     ("recompute",),
-    ("zero", "offload"),
 )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra import BLOCK, LIMIT, Arrays, Integers, Term, product
+from ..algebra import BLOCK, LIMIT, Arrays, Integers, Mask, Term, product
 from ..interval import Range, interval
 from ..target import holds
 from ..variables import DERIVED, ORDER
@@ -22,6 +22,8 @@ from .space import Space, distinct
 MOST_COMBINATIONS = 2**21
 #: Most combinations that are kept for other terms of the same variables.
 SHARED_COMBINATIONS = 2**16
+#: Most keys at which a term's bounds are kept from one batch of blocks to the next.
+MOST_KEPT = 2**15
 Names = tuple[str, ...]
 
 
@@ -47,6 +49,46 @@ class Combined:
         return least, np.where(most < 0, LIMIT, most)
 
 
+class Extremes:
+    """The least and the greatest value of a term by key of what decides it, as far as blocks asked for them:
+    batches of blocks have most keys in common."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, dtype=np.int64)
+        self._ends = np.zeros((2, 0), dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """How many keys are known."""
+        return len(self._keys)
+
+    def new(self, keys: Integers) -> Mask:
+        """Which of the keys are not known."""
+        if not len(self._keys):
+            return np.ones(len(keys), dtype=bool)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.asarray(self._keys[places] != keys)
+
+    def learn(self, keys: Integers, low: Integers, high: Integers) -> None:
+        """Keeps the values at new keys."""
+        both = np.concatenate([self._keys, keys])
+        order = np.argsort(both)
+        self._keys = both[order]
+        self._ends = np.concatenate([self._ends, [low, high]], axis=1)[:, order]
+
+    def of(self, keys: Integers) -> tuple[Integers, Integers]:
+        """The values at known keys."""
+        low, high = self._ends[:, np.searchsorted(self._keys, keys)]
+        return low, high
+
+
+def _packed(values: Integers) -> Integers | None:
+    """Rows of one or two variables as one number each; None of more."""
+    if values.shape[1] > 2 or int(values.max(initial=0)) >= 2**31:
+        return None
+    return np.asarray(values[:, 0] * 2**31 + values[:, -1])
+
+
 class Ranges:
     """The algebra of intervals: one per row of `blocks`, whose columns are the variables that are decided, or
     of the slice `rows` of them, which shares the tables of `whole`."""
@@ -65,7 +107,7 @@ class Ranges:
         self._whole = whole or self
         self._decided = Arrays(space.case, blocks)
         self._tables: dict[str, tuple[Integers | None, Integers, Integers]] = {}
-        self._combinations: dict[tuple[Names, Names], Combined] = {}
+        self._combinations: dict[tuple[Names, Names, bytes], Combined] = {}
         self._codes: dict[Names, tuple[Integers, Integers]] = {}
         self._terms: dict[str, Range] = {}
 
@@ -140,9 +182,20 @@ class Ranges:
         known, free = _sources(term.of, self._blocks)
         code, values = self._coded(known)
         size = math.prod(len(self.space.domains[name]) for name in free)
-        if len(values) * size > MOST_COMBINATIONS:
+        keys = _packed(values)
+        if keys is None or len(keys) > MOST_KEPT:
+            if len(values) * size > MOST_COMBINATIONS:
+                return None, np.asarray(0), np.asarray(LIMIT)
+            return code, *self._combined(known, free, values).extremes(term)
+        kept = self.space.extremes.setdefault((term.name, known), Extremes())
+        if kept.size + len(keys) > MOST_KEPT:
+            kept = self.space.extremes[term.name, known] = Extremes()
+        new = kept.new(keys)
+        if np.count_nonzero(new) * size > MOST_COMBINATIONS:
             return None, np.asarray(0), np.asarray(LIMIT)
-        return code, *self._combined(known, free).extremes(term)
+        if new.any():
+            kept.learn(keys[new], *self._combined(known, free, values[new]).extremes(term))
+        return code, *kept.of(keys)
 
     def _coded(self, names: Names) -> tuple[Integers, Integers]:
         """Each block's code of the named columns, and their values by code."""
@@ -153,11 +206,11 @@ class Ranges:
             self._codes[names] = (code, values)
         return self._codes[names]
 
-    def _combined(self, known: Names, free: Names) -> Combined:
-        """The combinations of each code of the columns `known` with the open variables `free`."""
-        if (known, free) in self._combinations:
-            return self._combinations[known, free]
-        _, values = self._coded(known)
+    def _combined(self, known: Names, free: Names, values: Integers) -> Combined:
+        """The combinations of `values` of the columns `known` with the open variables `free`."""
+        key = (known, free, values.tobytes())
+        if key in self._combinations:
+            return self._combinations[key]
         domains = [np.asarray(self.space.domains[name], dtype=np.int64) for name in free]
         choices = [axis.ravel() for axis in np.meshgrid(*domains, indexing="ij")]
         count, size = len(values), len(choices[0]) if choices else 1
@@ -168,7 +221,7 @@ class Ranges:
         columns, rows = self._allowed(columns, np.arange(count * size))
         found = Combined(Arrays(self.case, columns), rows, count, size)
         if len(rows) <= SHARED_COMBINATIONS:
-            self._combinations[known, free] = found
+            self._combinations[key] = found
         return found
 
     def _allowed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from ..rules.candidate_degrees import all_values
 from ..rules.validity import IMPLIED, predicates
 from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
+
+if TYPE_CHECKING:
+    from .ranges import Extremes
 
 #: Rows x candidates whose rules are evaluated at once.
 PAIRS = 2**20
@@ -76,6 +80,11 @@ class Space:
                 return False
         self.__dict__["layouts"] = columns
         return True
+
+    @cached_property
+    def extremes(self) -> dict[tuple[str, tuple[str, ...]], Extremes]:
+        """Bounds of terms by name and what decides them, kept by `ranges.py` from batch to batch."""
+        return {}
 
     @property
     def one_size(self) -> bool:

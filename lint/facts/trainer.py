@@ -7,7 +7,19 @@ from .launched_job import LaunchedJob
 
 #: Options by which a command is known for one that reads TrainingArguments; so many of them must be there.
 TELLING = frozenset(
-    ["--output-dir", "--per-device-train-batch-size", "--gradient-accumulation-steps", "--num-train-epochs", "--learning-rate", "--logging-steps", "--save-steps", "--save-strategy", "--eval-strategy", "--evaluation-strategy", "--load-best-model-at-end"]
+    [
+        "--output-dir",
+        "--per-device-train-batch-size",
+        "--gradient-accumulation-steps",
+        "--num-train-epochs",
+        "--learning-rate",
+        "--logging-steps",
+        "--save-steps",
+        "--save-strategy",
+        "--eval-strategy",
+        "--evaluation-strategy",
+        "--load-best-model-at-end",
+    ]
 )
 ENOUGH = 3
 

@@ -23,7 +23,7 @@ from parc.compiler.pricing.quantities import recomputed_total
 from parc.compiler.pricing.ranks import Ranks
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.space import Space
-from parc.compiler.search.stage_placement import place
+from parc.compiler.search.stage_placement import _linear, place
 from parc.compiler.search.sweep import sweep
 from parc.compiler.variables import ORDER
 from tests.support.compiled_examples import EXAMPLES
@@ -168,6 +168,17 @@ def test_a_heavy_head_takes_layers_from_the_last_rank() -> None:
     layout = complete(Case(job, MEGATRON), {"pp": 4, "vpp": 1, "micro_batch": 1})
     placement = check(Case(job, MEGATRON), layout)
     assert placement.chunks[-1][0] < min(rank[0] for rank in placement.chunks[:-1])
+
+
+def test_a_layer_more_on_the_last_rank_of_a_dense_model_costs() -> None:
+    """It is dense as all others: the line that the search goes by rises there too."""
+    job = job_of(model={**DENSE, "layers": 12})
+    case = Case(job, MEGATRON)
+    layout = complete(case, {"pp": 4, "vpp": 1, "micro_batch": 1})
+    even = split(case.model, 4, 1)
+    slope, _ = _linear(Ranks(case, one_row(case, layout)), even)
+    assert all(value > 0 for values in slope.values() for value in values)
+    assert slope["time"][-1] == slope["time"][1]
 
 
 UNEVEN = {**DENSE, "layers": 13, "vocab": 128_000}
