@@ -55,7 +55,8 @@ def _is_of(constraint: Constraint, said: str) -> bool:
 
 def _text(job: Job) -> str:
     spans: list[Span | None] = [job.span(*path) for path in BLOCKS]
-    spans += [each.span for each in (*job.goal.constraints, *job.goal.objectives)]
+    spans += [each.span for each in job.goal.constraints]
+    spans += [each.span for each in job.goal.objectives]
     for span in spans:
         if span is not None and span.source.name == job.path:
             return span.source.text

@@ -17,7 +17,7 @@ from parc.compiler.rules.validity import GENERAL
 from parc.dsl.diagnostics import JobError
 from tests.support.paths import ROOT
 
-LIBRARY = ("dsl", "compiler", "backends", "calibrate", "reading", "lint", "smoke", "cli")
+LIBRARY = ("dsl", "compiler", "backends", "calibrate", "reading", "lint", "report", "smoke", "cli")
 RULES = list(all_rules())
 
 
@@ -90,6 +90,7 @@ def test_every_origin_speaks() -> None:
         "language",
         "commands",
         "check",
+        "report",
         "calibrate",
         "measure",
         "init",
