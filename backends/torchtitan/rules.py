@@ -78,7 +78,10 @@ def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
 
 
 #: Stages per rank that a schedule of the target's block wants, in words.
-SCHEDULE_STAGES = {"gpipe": "one stage per rank", "interleaved_zb": "two or more stages per rank"}
+SCHEDULE_STAGES: dict[str | None, str] = {
+    "gpipe": "one stage per rank",
+    "interleaved_zb": "two or more stages per rank",
+}
 
 
 def stages_for_schedule(job: Job, pp: Any, vpp: Any) -> Any:

@@ -55,9 +55,9 @@ def rank_passes(ranks: Ranks, placement: Split, rank: int) -> list[Passes]:
         for parts, share in zip(found, _shares(value, part, weights), strict=True):
             if share:
                 parts[part] = share
-    share = weight_share(ranks.x.case)
+    part_of_weights = weight_share(ranks.x.case)
     return [
-        Passes(forward, backward, round(share * backward.get("compute", 0)))
+        Passes(forward, backward, round(part_of_weights * backward.get("compute", 0)))
         for forward, backward in zip(found[::2], found[1::2], strict=True)
     ]
 

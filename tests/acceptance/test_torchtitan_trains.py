@@ -147,14 +147,14 @@ def test_it_starts_from_hugging_faces_weights_and_a_pipeline_changes_nothing(
         assert found[1] == pytest.approx(wanted[1], rel=NORM), step
 
 
-SCHEDULES: list[tuple[Version, str, int, int]] = [
+ORDERED: list[tuple[Version, str, int, int]] = [
     ("0.2.2", "gpipe", 1, 0),
     ("0.2.2", "interleaved_zb", 2, 0),
     ("0.2.2", "interleaved_zb", 2, 2),
 ]
 
 
-@pytest.mark.parametrize(("version", "schedule", "vpp", "recompute"), SCHEDULES)
+@pytest.mark.parametrize(("version", "schedule", "vpp", "recompute"), ORDERED)
 def test_a_schedule_trains_as_no_pipeline_does(
     version: Version, schedule: str, vpp: int, recompute: int, tmp_path: Path
 ) -> None:
