@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..facts import Unknown
 from . import expressions
@@ -14,10 +14,53 @@ from .values import Function, Placed, PythonValue, Symbol, Tree
 CONFIGS = frozenset({"Config", "Partial", "partial"})
 #: Functions that take a configuration and leave it as it is.
 READERS = frozenset(
-    ["run", "add", "pretrain", "finetune", "train", "validate", "fit", "setup", "main", "experiment", "print", "pprint", "info", "debug", "warning", "error", "len", "isinstance", "hasattr", "getattr", "str", "repr", "type", "id", "to_yaml", "asdict", "print_yaml", "save", "dump", "dumps", "list", "dict", "set", "tuple", "trainer_strategy", "append", "extend", "dryrun"]
+    [
+        "run",
+        "add",
+        "pretrain",
+        "finetune",
+        "train",
+        "validate",
+        "fit",
+        "setup",
+        "main",
+        "experiment",
+        "print",
+        "pprint",
+        "info",
+        "debug",
+        "warning",
+        "error",
+        "len",
+        "isinstance",
+        "hasattr",
+        "getattr",
+        "str",
+        "repr",
+        "type",
+        "id",
+        "to_yaml",
+        "asdict",
+        "print_yaml",
+        "save",
+        "dump",
+        "dumps",
+        "list",
+        "dict",
+        "set",
+        "tuple",
+        "trainer_strategy",
+        "append",
+        "extend",
+        "dryrun",
+    ]
 )
-_TEXTS = {"lower": str.lower, "upper": str.upper, "strip": str.strip}
-_COUNTS = {"max": max, "min": min}
+_TEXTS: Mapping[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "strip": str.strip,
+}
+_COUNTS: Mapping[str, Callable[[list[int | float]], int | float]] = {"max": max, "min": min}
 
 
 def called(node: ast.Call, frame: Frame) -> Placed:
