@@ -56,7 +56,7 @@ def _called(function: ast.FunctionDef) -> set[str]:
 
 
 def _options(module: ast.Module) -> Iterator[tuple[str, Placed]]:
-    """The defaults of `add_argument("--tp-size", default=8)` by the attribute; one without a default is unknown."""
+    """The defaults of `add_argument("--tp-size", default=8)` by attribute; without one it is unknown."""
     for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
         match call:
             case ast.Call(func=ast.Attribute(attr="add_argument"), args=[*names]):
