@@ -1,4 +1,4 @@
-"""Recipes of NeMo 2 and of Megatron-Bridge, Python modules that configure a training: read, and never written."""
+"""Recipes of NeMo 2 and of Megatron-Bridge, which configure a training in Python: read, and never written."""
 
 from ..reader import ConfigFile, Reader
 from .recipes import alone, is_recipe

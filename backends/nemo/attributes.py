@@ -30,7 +30,7 @@ DEFAULTS: Mapping[str, Mapping[str, int | bool | None]] = {
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute; `argument` where it was given to a function of another module, which may set it or not."""
+    """One attribute; `argument` where a function of another module was given it, which may set it or not."""
 
     name: str
     placed: Placed

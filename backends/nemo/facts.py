@@ -1,4 +1,4 @@
-"""The attributes of a recipe -> its facts: Megatron-core's names, and what NeMo and Bridge call their own way."""
+"""The attributes of a recipe -> its facts: Megatron-core's names, and those that NeMo and Bridge have."""
 
 from __future__ import annotations
 

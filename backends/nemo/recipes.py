@@ -1,4 +1,4 @@
-"""A module of recipes -> a job for the program that it is, or for each of its functions that returns a recipe."""
+"""A module of recipes -> a job for the program that it is, or for each function that returns a recipe."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A Python module's configuration objects, followed over its syntax tree; nothing of it is run or imported."""
+"""Objects of configuration in a Python module, followed over its syntax tree; nothing is run or imported."""

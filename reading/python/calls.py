@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..facts import Unknown
 from . import expressions
@@ -55,8 +55,12 @@ READERS = frozenset(
         "dryrun",
     ]
 )
-_TEXTS = {"lower": str.lower, "upper": str.upper, "strip": str.strip}
-_COUNTS = {"max": max, "min": min}
+_TEXTS: Mapping[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "strip": str.strip,
+}
+_COUNTS: Mapping[str, Callable[[list[int | float]], int | float]] = {"max": max, "min": min}
 
 
 def called(node: ast.Call, frame: Frame) -> Placed:

@@ -1,4 +1,4 @@
-"""What following a module needs to remember: its functions, the objects that were made, and how much is left."""
+"""What following a module remembers: its functions, the objects that were made, and how much is left."""
 
 from __future__ import annotations
 

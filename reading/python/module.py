@@ -20,7 +20,7 @@ LONGEST = 1_000_000
 class Made:
     """What one way through a module makes: that of a function called `name`, or of the program itself ("").
 
-    `calls` are the functions of the module that its text calls, whether this way goes through the call or not.
+    `calls` are the functions of the module that its text calls, whether this way goes there or not.
     """
 
     name: str
@@ -56,8 +56,7 @@ def _called(function: ast.FunctionDef) -> set[str]:
 
 
 def _options(module: ast.Module) -> Iterator[tuple[str, Placed]]:
-    """The defaults of `add_argument("--tp-size", default=8)` by the attribute, `tp_size`; one that has none is
-    not known."""
+    """The defaults of `add_argument("--tp-size", default=8)` by attribute; without one it is unknown."""
     for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
         match call:
             case ast.Call(func=ast.Attribute(attr="add_argument"), args=[*names]):

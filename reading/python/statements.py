@@ -1,5 +1,4 @@
-"""Statements of a function or a module, followed in order; a branch that is not decided leaves unknown what it
-may change."""
+"""Statements of a function or a module, in order; an undecided branch leaves unknown what it may change."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ def follow(
     arguments: Sequence[Placed],
     keywords: Mapping[str, Placed],
 ) -> Placed:
-    """What a function of the module returns for these arguments; a parameter that is not given has its default."""
+    """What a function of the module returns for these arguments, and the defaults of the others."""
     frame = Frame(machine, {})
     node = function.node
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
@@ -116,8 +115,8 @@ def _bind(target: ast.expr, held: Placed, frame: Frame) -> None:
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             items = held.value if isinstance(held.value, list) else []
             fits = len(items) == len(parts)
-            for index, part in enumerate(parts):
-                _bind(part, items[index] if fits else placed(expressions.COMPUTED, part), frame)
+            for place, part in enumerate(parts):
+                _bind(part, items[place] if fits else placed(expressions.COMPUTED, part), frame)
 
 
 def _branched(statement: ast.If, rest: Sequence[ast.stmt], frame: Frame) -> Ended:
@@ -227,5 +226,5 @@ def _equal(one: Placed, two: Placed) -> bool:
 
 
 def _of_nothing(value: PythonValue) -> bool:
-    """An object that was looked at and of which nothing was known before; what was set of it is merged by itself."""
+    """An object of which nothing was known when it was looked at; what was set of it is merged by itself."""
     return isinstance(value, Tree) and not value.head and value.rest is not None

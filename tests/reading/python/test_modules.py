@@ -23,7 +23,7 @@ KNOWN = [
     ("def f(*, a):\n    return m.C(a=a)\nc = f(a=6)", 6),
     ("c = m.C(a=1)\nif True:\n    c.a = 2", 2),
     (
-        "c = m.C()\nmode = 'LoRA'\nif mode is None or mode.lower() == 'none':\n    c.a = 1\nelse:\n    c.a = 2",
+        "c = m.C()\nmode = 'LoRA'\nif mode is None or mode.lower() == 'no':\n    c.a = 1\nelse:\n    c.a = 2",
         2,
     ),
     ("c = m.C()\nif mode in ['x']:\n    c.a = 3\nelse:\n    c.a = 3", 3),
