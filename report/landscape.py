@@ -70,10 +70,13 @@ def landscape(plan: Plan) -> Landscape | None:
     near = (memory * 1024 <= MORE_MEMORY * case.gpu.memory) & (time <= most_ns)
     kinds = swept.feasible & near, fitting & ~swept.feasible & near, ~fitting & near
     drawn = [_spread(time, mask) for mask in kinds]
+    allowed, refused, unfit = (_points(swept, rows) for rows in drawn)
     frontier = _frontier(memory, time, swept.feasible)
     fastest = int(np.flatnonzero(swept.feasible)[np.argmin(time[swept.feasible])])
     return Landscape(
-        *(_points(swept, rows) for rows in drawn),
+        allowed,
+        refused,
+        unfit,
         frontier=_points(swept, frontier),
         fastest=_points(swept, [fastest])[0],
         by_nodes=_points(swept, _by_nodes(swept)) if whole else (),

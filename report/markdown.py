@@ -13,7 +13,8 @@ from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk, seconds
 
 from .choice import binding, choice, doubt, proof, runners_up
-from .page import GIB, facts, title
+from .figures.common import GIB
+from .page import facts, title
 
 if TYPE_CHECKING:
     from parc.api import Planned

@@ -71,8 +71,8 @@ def _part(plan: Plan, number: int, timed: bool) -> dict[str, Any]:
         "memory": memory(estimate),
         "step": step(estimate),
         "timeline": timeline(simulated),
-        "landscape": found and landscape_figure(found, estimate),
-        "gpus": found and gpus(found, plan),
+        "landscape": landscape_figure(found, estimate) if found else None,
+        "gpus": gpus(found, plan) if found else None,
     }
     return {
         "number": number,

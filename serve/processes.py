@@ -48,7 +48,12 @@ class _Worker:
         ready: asyncio.Future[None] = loop.create_future()
         number = self.connection.fileno()
         self.connection.send(request)
-        loop.add_reader(number, lambda: ready.done() or ready.set_result(None))
+
+        def is_there() -> None:
+            if not ready.done():
+                ready.set_result(None)
+
+        loop.add_reader(number, is_there)
         try:
             await ready
         finally:

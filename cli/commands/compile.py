@@ -125,8 +125,8 @@ def _whole(job: Job) -> str:
 
 
 def output_files(planned: Planned, emitted: Emitted, report: bool = False) -> dict[str, str]:
-    """Every file of a job's output folder by its path: what is emitted, with the report where it is asked for,
-    and the `plan.json` that lists it."""
+    """Every file of a job's output folder by its path: what is emitted, the report where it is asked for, and
+    the `plan.json` that lists them."""
     from ..printing.plan_json import lock
     from ..writing.output_folder import MANIFEST, manifest
 

@@ -203,9 +203,8 @@ class _Cut:
         here = (begins < ends) & (begins < low + pp) & (ends > low)
         base = int(self.moe.max(initial=0)) + 1
         weight = (self.dense + self.moe) * base + self.moe
-        found = np.where(here, weight[:, np.newaxis], 0).max(axis=-1)
-        layers, moe = found // base, found % base
-        return Groups(here.any(axis=-1).astype(np.int64), layers - moe, moe)
+        layers, moe = np.divmod(np.max(np.where(here, weight[:, np.newaxis], 0), axis=-1), base)
+        return Groups(np.asarray(here.any(axis=-1), dtype=np.int64), layers - moe, moe)
 
 
 def _ranks(role: str, cut: _Cut, pp: Integers) -> Integers:

@@ -34,10 +34,10 @@ def _counts(case: Case, held: tuple[Any, Any], ends: tuple[Any, Any], tp: Any) -
     """Parameters of ranks with `held` blocks, dense and MoE, and with the first and the last end of the model
     where `ends` say so: of one rank, or columns of them."""
     model, (dense, moe), (first, last) = case.model, held, ends
-    counts = case.dense_block * dense
+    counts: Any = case.dense_block * dense
     if model.moe:
         counts = counts + case.moe_block * moe
-    vocab = case.vocab(tp)
+    vocab: Any = case.vocab(tp)
     embedding = parameters.embedding(model, vocab, case.seq_len)
     whole = Counts(replicated=embedding.total)
     counts = counts + (whole if case.traits.tensor.whole_embedding else embedding) * (1 * first)
@@ -45,7 +45,8 @@ def _counts(case: Case, held: tuple[Any, Any], ends: tuple[Any, Any], tp: Any) -
     # Away from the first stage the tied output and the inputs of multi-token prediction have a table each
     # (Megatron-core gpt_model.py: output_layer, and embedding where mtp_process).
     tables = (model.tied + (model.mtp_layers > 0)) * (last > first)
-    return counts + Counts(sharded=vocab * model.hidden) * tables
+    found: Counts = counts + Counts(sharded=vocab * model.hidden) * tables
+    return found
 
 
 def common_parameters(case: Case, placement: Split, rank: int, tp: int) -> int:

@@ -30,8 +30,8 @@ def zero_bubble_v(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]
 
 def dual_pipe_v(pp: int, vpp: int, microbatches: int, rank: int) -> list[Pass]:
     """DualPipeV, DeepSeek's DualPipe cut in half (github.com/deepseek-ai/DualPipe): a forward pass of one
-    chunk goes beside a backward pass of the other. They are given one after the other, as torch runs them unless
-    told to overlap. Asks for at least 2 * pp micro-batches."""
+    chunk goes beside a backward pass of the other. They are given one after the other, as torch runs them
+    unless told to overlap. Asks for at least 2 * pp micro-batches."""
     later, row = pp - rank - 1, _Row(microbatches)
     row.add("F0", times=2 * later)
     row.add("F0 F1", times=rank + 1)

@@ -152,7 +152,7 @@ def test_without_plotly_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         raise ModuleNotFoundError(name=name)
 
     plotting.plotly_packed.cache_clear()
-    monkeypatch.setattr(plotting.resources, "files", missing)
+    monkeypatch.setattr("parc.report.plotting.resources.files", missing)
     with pytest.raises(JobError) as error:
         report_html(solved("gpt_125m"))
     (complaint,) = error.value.diagnostics

@@ -139,8 +139,8 @@ def _defaults(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _hugging_face(launch: LaunchedJob) -> Iterator[Complaint]:
-    """The Trainer computes the whole batch, and compares it with the config's; a loop of its own has DeepSpeed
-    derive the accumulation."""
+    """The Trainer computes the whole batch, and compares it with the config's; a loop of its own has
+    DeepSpeed derive the accumulation."""
     if not compares_deepspeed(launch):
         return
     total = launch.key("train_batch_size")
