@@ -76,6 +76,13 @@ def _address(text: str) -> str:
 
 
 def run(arguments: Namespace) -> int:
+    from parc.dsl.syntax.sources import reading_once
+
+    with reading_once():  # all points are of one job, whoever edits the file meanwhile
+        return _run(arguments)
+
+
+def _run(arguments: Namespace) -> int:
     from ..sweep.grid import read_grid, refuse_unreadable
     from ..sweep.results import results_of
 

@@ -14,6 +14,20 @@ from ..report import wrong
 MAX_BYTES = 256 * 1024
 #: The files that this process may read, by their real paths; None where any may.
 _readable: frozenset[str] | None = None
+#: The bytes of files by their real paths, as they were first read; None where each reading is anew.
+_kept: dict[str, bytes] | None = None
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """Within, a file stays what it was when it was first read: jobs that are loaded one after the other are of
+    one text, though somebody edits it meanwhile."""
+    global _kept
+    before, _kept = _kept, {}
+    try:
+        yield
+    finally:
+        _kept = before
 
 
 @contextmanager
@@ -34,7 +48,7 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
     try:
         if os.path.isdir(path):
             raise wrong(codes.UNREADABLE, f"`{name}` is a folder", span)
-        data = bytes_of(path, MAX_BYTES)
+        data = _bytes(path)
     except FileNotFoundError:
         raise wrong(codes.UNREADABLE, f"there is no file `{name}`", span) from None
     except TooLarge as error:
@@ -48,6 +62,15 @@ def read(path: str, name: str, span: Span | None = None) -> tuple[Source, bytes]
         message = f"cannot read `{name}`: {reason_of(error)}"
         raise wrong(codes.UNREADABLE, message, span) from None
     return Source(name, decode(data, name, span)), data
+
+
+def _bytes(path: str) -> bytes:
+    if _kept is None:
+        return bytes_of(path, MAX_BYTES)
+    real = os.path.realpath(path)
+    if real not in _kept:
+        _kept[real] = bytes_of(path, MAX_BYTES)
+    return _kept[real]
 
 
 def _refuse_unopened(path: str, name: str, span: Span | None) -> None:

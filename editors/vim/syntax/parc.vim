@@ -1,7 +1,7 @@
 " Colours of job files of parc, written from the words of the language.
 if exists("b:current_syntax") | finish | endif
 
-syntax keyword parcBlocks model gpu cluster train goal target launch
+syntax keyword parcBlocks model gpu cluster train stage goal target launch
 syntax keyword parcStatements import let from
 syntax keyword parcClauses maximize minimize require forbid prefer
 syntax keyword parcOperators and or not in

@@ -118,6 +118,24 @@ def test_rows_are_the_plans_of_the_job_with_these_settings(run: Parc) -> None:
     assert days == [plan["days"] for point in found for plan in point["plans"]]
 
 
+def test_all_points_are_of_the_job_as_it_was_when_the_sweep_began(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody edits the file after the first point is loaded."""
+    file = Path("job.par")
+    before = json.loads(run(*COMMAND, "--json").out)
+    load = parc.load
+
+    def edited(path: str, sets: list[str]) -> Any:
+        job = load(path, sets)
+        file.write_text("model nothing {}\n")
+        return job
+
+    monkeypatch.setattr(parc, "load", edited)
+    assert json.loads(run(*COMMAND, "--json").out) == before
+    assert file.read_text() == "model nothing {}\n"
+
+
 def test_what_has_no_plan_is_a_row_with_its_reason(run: Parc) -> None:
     ran = run("sweep", "job.par", "--over", "model.heads=8,7", "--target", "megatron")
     assert (
