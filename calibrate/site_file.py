@@ -122,7 +122,8 @@ def _nearest(kind: str, value: BaseModel) -> tuple[str | None, dict[str, Setting
         differ = {key: given for key, given in fields.items() if getattr(base, key) != given}
         if len(differ) < len(best[1]):
             best = (name, differ)
-    return best if 2 * len(best[1]) < len(fields) else (None, _given(fields, value))
+    said = [given for given in fields.values() if given is not None]
+    return best if 2 * len(best[1]) < len(said) else (None, _given(fields, value))
 
 
 def _given(fields: Mapping[str, SettingValue], value: BaseModel) -> dict[str, SettingValue]:

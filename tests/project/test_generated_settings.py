@@ -87,6 +87,7 @@ def expected(target: str) -> set[str]:
     """Settings that the target has more than one value for."""
     name = target.partition("-")[0]
     blocks = {**CLASSES, "target": BACKENDS[name].target.options}
+    del blocks["stage"]  # a stage is the whole job with other settings of `train`
     known = {f"{block}.{key}" for block, of in blocks.items() for key in setting_types(of)}
     known -= ELSEWHERE | {f"model.{key}" for key in ONE_VALUE[target]} | ONE_VALUE_BESIDE[target]
     return known - _OF_TITAN if name == "torchtitan" else known

@@ -112,10 +112,11 @@ class Answers:
         return {name: row[name] for name in ORDER}
 
 
-def answers(job: Job, target: Target | None = None) -> Answers:
-    """Solve and sweep, by the functions that `parc.compiler.plan` calls."""
+def answers(job: Job, target: Target | None = None, wide: bool = False) -> Answers:
+    """Solve and sweep, by the functions that `parc.compiler.plan` calls; `wide`, as it does where none of the
+    target's candidates has a plan."""
     case = Case(job, target or target_of(job))
-    space = Space(case)
+    space = Space(case, wide=wide)
     return Answers(case, space, solve(space), sweep(space))
 
 

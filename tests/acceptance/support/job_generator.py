@@ -120,13 +120,17 @@ def job_text(target: str, seed: int, number: int) -> str:
         train["attention"] = "unfused"
     train |= more_train(dice, draw.target, train, train.get("steps", STEPS_OF_TOKENS))
     changed = changed_numbers(dice, "gpu", gpu)
+    options = _options(draw, kind, gpu, model, train)
+    saves = not {"save = false", "save = none"}.intersection(options)
+    if saves and "checkpoint_interval" not in train and draw.happens(0.3):
+        cluster |= _failures(draw)
     blocks = [
         block(f"gpu changed from std.{gpu}", changed) if changed else "",
         block(f"model m{number}", model),
         block("cluster pods from std.dgx_h100", _written(draw, cluster, bool(changed))),
         block("train", train),
         goal(draw, kind),
-        f"target {draw.target} {{ {'; '.join(_options(draw, kind, gpu, model, train))} }}\n",
+        f"target {draw.target} {{ {'; '.join(options)} }}\n",
         block("launch slurm", _launch(draw)),
     ]
     return "".join(blocks)
@@ -153,6 +157,15 @@ def _cluster(draw: Draw, gpu: str) -> Settings:
     if gpus >= 64 and draw.happens(0.5):
         found |= {"pod_gpus": gpus // draw.one(2, 4), "pod_network": "25 GB/s"}
     return found | {"node_memory": draw.one("512 GiB", "2 TiB"), "cpu_cores": draw.one(48, 96, 128)}
+
+
+def _failures(draw: Draw) -> Settings:
+    """What decides the interval of checkpoints."""
+    return {
+        "gpu_mtbf": draw.one("50000 h", "1000000 h"),
+        "storage_bandwidth": draw.one("2 GB/s", "1 TB/s"),
+        "restart_time": draw.one("90 s", "10 min"),
+    }
 
 
 def _written(draw: Draw, cluster: Settings, changed: bool) -> Settings:
