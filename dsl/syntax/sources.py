@@ -20,8 +20,8 @@ _kept: dict[str, bytes] | None = None
 
 @contextmanager
 def reading_once() -> Iterator[None]:
-    """Within, a file stays what it was when it was first read: jobs that are loaded one after the other are of
-    one text, though somebody edits it meanwhile."""
+    """Within, a file stays what it was when it was first read: jobs that are loaded one after the other are
+    of one text, though somebody edits it meanwhile."""
     global _kept
     before, _kept = _kept, {}
     try:

@@ -20,12 +20,12 @@ def landscape(found: Landscape, chosen: Estimate) -> Json:
         _cloud("breaks a condition", found.refused, "$s5", 5),
         _cloud("allowed", found.allowed, "$s1", 5),
         {
-            **_cloud("frontier", found.frontier, INK, 4),
+            **_cloud("frontier", found.frontier, INK, 4, ours),
             "mode": "lines+markers",
             "line": {"color": INK, "width": 1.2, "shape": "hv"},
         },
-        _mark("fastest", found.fastest, "diamond-open", INK, 13),
-        _mark("chosen", ours, "circle", ACCENT, 14),
+        _mark("fastest", found.fastest, "diamond-open", INK, 13, ours),
+        _mark("chosen", ours, "circle", ACCENT, 14, ours),
     ]
     capacity = chosen.capacity_bytes / GIB
     return figure(
@@ -79,21 +79,32 @@ def _ticks(found: Landscape) -> Json:
     }
 
 
-def _cloud(name: str, points: Sequence[Point], color: str, size: int) -> Json:
+def _cloud(
+    name: str, points: Sequence[Point], color: str, size: int, ours: Point | None = None
+) -> Json:
+    """Points of a kind. One that lies where `ours` does is called the chosen one, whichever is hovered."""
+    names = ["chosen" if ours and _place(point) == _place(ours) else name for point in points]
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
         "x": [point.memory_bytes / GIB for point in points],
         "y": [point.step_seconds for point in points],
-        "customdata": [words(point.layout) for point in points],
+        "customdata": [
+            [each, words(point.layout)] for each, point in zip(names, points, strict=True)
+        ],
         "marker": {"color": color, "size": size, "line": {"width": 0}},
-        "hovertemplate": f"<b>{name}</b> %{{y:.4g}} s, %{{x:.1f}} GiB<br>%{{customdata}}<extra></extra>",
+        "hovertemplate": "<b>%{customdata[0]}</b> %{y:.4g} s, %{x:.1f} GiB"
+        "<br>%{customdata[1]}<extra></extra>",
     }
 
 
-def _mark(name: str, point: Point, symbol: str, color: str, size: int) -> Json:
-    found = _cloud(name, [point], color, size)
+def _place(point: Point) -> tuple[int, float]:
+    return point.memory_bytes >> 20, round(point.step_seconds, 6)
+
+
+def _mark(name: str, point: Point, symbol: str, color: str, size: int, ours: Point) -> Json:
+    found = _cloud(name, [point], color, size, ours)
     return {
         **found,
         "marker": {

@@ -112,6 +112,7 @@ def test_a_timeline_zooms(browser: Any, tmp_path: Path) -> None:
     draw_all(shown)
     reach = "document.getElementById('plot-timeline-0')._fullLayout.xaxis.range[1]"
     before = shown.evaluate(reach)
+    shown.locator("#plot-timeline-0").scroll_into_view_if_needed()
     box = shown.locator("#plot-timeline-0 .nsewdrag").first.bounding_box()
     shown.mouse.move(box["x"] + 100, box["y"] + 40)
     shown.mouse.down()

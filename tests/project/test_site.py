@@ -13,7 +13,7 @@ import pytest
 
 from docs.reference import codes, command_line, man, pages
 from parc.__main__ import parser
-from parc.commands import COMMANDS, modules
+from parc.commands import modules
 from parc.commands.rules import all_rules
 from parc.dsl import std_entries
 from tests.support.paths import ROOT
