@@ -21,6 +21,8 @@ _TELLING = re.compile(
 )
 #: Tests of recipes hold what they should be, and start nothing.
 _TESTS = re.compile(r"^\s*(?:import|from)\s+(?:pytest|unittest)\b", re.MULTILINE)
+#: Recipes of a module that are judged: each takes a look at the whole text.
+MOST_RECIPES = 32
 #: Functions that make a recipe, and what they call the trainer's shape.
 _RECIPE = re.compile(r"(?:^|_)recipe$")
 _DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
@@ -48,6 +50,10 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
         return
     seen: set[tuple[Fact, ...]] = set()
     for recipe in _recipes(made):
+        if len(seen) == MOST_RECIPES:
+            unread = (Unread(f"only its first {MOST_RECIPES} recipes are read", path, 1),)
+            yield LaunchConfig(kind, (), unread, texts={path: text})
+            return
         found = tuple(facts(path, recipe.tree, recipe.attributes))
         if found not in seen and any(not isinstance(each.value, Unknown) for each in found):
             seen.add(found)

@@ -11,6 +11,8 @@ from .values import Function, Placed, PythonValue, Symbol, Tree
 
 #: Statements that are followed, objects that are made, and functions within functions.
 MOST_STATEMENTS, MOST_TREES, DEEPEST = 20_000, 4_000, 12
+#: Objects that are put by at branches, each time that one is.
+MOST_COPIES = 500_000
 
 
 class Bounded(Exception):
@@ -31,12 +33,19 @@ class Machine:
     """What the module's top level has assigned."""
     trees: list[Tree] = field(default_factory=list)
     statements: int = 0
+    copies: int = 0
     depth: int = 0
 
     def step(self) -> None:
         self.statements += 1
         if self.statements > MOST_STATEMENTS:
             raise Bounded(f"it does more than {MOST_STATEMENTS:,} statements")
+
+    def put_by(self) -> None:
+        """All objects are copied at a branch."""
+        self.copies += len(self.trees)
+        if self.copies > MOST_COPIES:
+            raise Bounded("it has too many branches for the objects that it makes")
 
     def tree(self, head: str, node: ast.AST, rest: Unknown | None = None) -> Tree:
         """A new object that stands where `node` does."""

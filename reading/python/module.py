@@ -13,7 +13,7 @@ from .machine import Bounded, Frame, Machine, placed
 from .values import Function, Placed, Tree
 
 #: Longer modules are not read.
-LONGEST = 1_000_000
+LONGEST = 200_000
 
 
 @dataclass(frozen=True)

@@ -183,6 +183,7 @@ class _State:
 
 
 def _taken(frame: Frame) -> _State:
+    frame.machine.put_by()
     trees = [(tree, dict(tree.values), tree.rest) for tree in frame.machine.trees]
     return _State(dict(frame.names), trees)
 

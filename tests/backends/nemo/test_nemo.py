@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from parc.backends.launch_files import read_jobs
+from parc.backends.nemo.recipes import MOST_RECIPES
 from parc.reading.facts import Unknown, Value
 from tests.support.linted import Captured, findings
 
@@ -142,6 +143,16 @@ def test_recipes_are_found_in_a_folder_and_tests_of_them_are_not(capsys: Capture
     Path("test_train.py").write_text("import pytest\n" + RECIPE.replace("= 4)", "= 5)"))
     Path("other.py").write_text("import os\n")
     assert {str(found["path"]) for found in findings(capsys, ".")} == {"bad.sh", "train.py"}
+
+
+def test_of_very_many_recipes_the_first_are_read() -> None:
+    recipe = RECIPE[RECIPE.index("def recipe") : RECIPE.index("if __name__")]
+    many = [recipe.replace("recipe(nodes", f"recipe{n}(nodes", 1) for n in range(100)]
+    *read, last = read_jobs({"train.py": RECIPE[: RECIPE.index("def recipe")] + "".join(many)})
+    assert len(read) == MOST_RECIPES and not last.facts
+    assert [each.reason for each in last.unread] == [
+        f"only its first {MOST_RECIPES} recipes are read"
+    ]
 
 
 def test_what_is_no_python_is_said() -> None:

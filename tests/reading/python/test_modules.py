@@ -85,7 +85,10 @@ def test_a_reading_is_bounded() -> None:
     with pytest.raises(ValueError, match="more than"):
         list(made_by(f"def f0():\n    x = 1\n{doubling}" + "x = 1\n" * 30_000))
     with pytest.raises(ValueError, match="too long"):
-        list(made_by("#" * 1_000_001))
+        list(made_by("#" * 200_001))
+    objects = "".join(f"o{n} = m.C()\n" for n in range(1000))
+    with pytest.raises(ValueError, match="too many branches"):
+        list(made_by(objects + "if asked():\n    o1.a = 1\n" * 1000))
 
 
 def test_an_object_that_holds_itself_ends() -> None:
