@@ -46,7 +46,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/published_scripts/compare.py --docs
 	$(BIN)/python benchmarks/trials.py --docs
 
-# The same inputs each time: 2,700 for each of 18 kinds of files that are read and 23 tests of what is written, and
+# The same inputs each time: 2,700 for each of 22 kinds of files that are read and 23 tests of what is written, and
 # 600 jobs whose scripts bash runs.
 fuzz: $(READY)
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py

@@ -31,6 +31,7 @@ from parc.lint.judging import LintOptions
 from parc.lint.project_settings import load_project_settings
 from parc.lint.run import lint_texts
 from parc.writing.output_folder import MANIFEST, changes
+from tests.backends.nemo.test_nemo import BRIDGE, DIRECT, RECIPE
 from tests.support import measured_rows, simulated_logs, simulated_probe
 from tests.support.paths import CASES, ROOT
 
@@ -204,6 +205,7 @@ READERS: Mapping[str, Reader] = {
     "yaml": Reader(given(*_YAML), launch_file("config.yaml")),
     "kubernetes": Reader(given(*_of(kubernetes)), launch_file(kubernetes.PATH)),
     "verl": Reader(given(*_of(verl)), launch_file(verl.PATH)),
+    "recipe": Reader(given(DIRECT, RECIPE, BRIDGE), launch_file("recipe.py")),
     "trainer": Reader(given(*_YAML[-1:]), launch_file("train.yaml")),
     "exceptions": Reader(given(_EXCEPTIONS), of_file("accepted.toml", load_exceptions)),
     "baseline": Reader(given(_BASELINE), of_file("known.json", load_baseline)),
