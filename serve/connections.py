@@ -18,6 +18,7 @@ def bounded(seconds: float) -> type[H11Protocol]:
     class BoundedProtocol(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
 
+        # uvicorn narrows the transport of asyncio's own protocol, and so does this.
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             self._expect()

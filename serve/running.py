@@ -73,6 +73,7 @@ async def _serve(
 
 def _config(app: object, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
+        # Starlette's type of an application is wider than uvicorn's protocol of one.
         app,  # type: ignore[arg-type]
         http=bounded(limits.head_seconds),
         ws="none",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..facts import Unknown
 from . import expressions
@@ -70,9 +71,9 @@ def run(body: Sequence[ast.stmt], frame: Frame) -> Ended:
                 if ended is not None:
                     return ended
             case ast.Try(body=tried, finalbody=last):
-                _maybe(frame, statement, lambda: run(tried, frame))
+                _maybe(frame, statement, partial(run, tried, frame))
                 for handler in statement.handlers:
-                    _maybe(frame, statement, lambda: run(handler.body, frame))  # noqa: B023
+                    _maybe(frame, statement, partial(run, handler.body, frame))
                 run(last, frame)
             case ast.For() | ast.While():
                 _loop(statement, frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -80,10 +81,12 @@ def test_a_page_of_a_code_has_an_example_that_says_it() -> None:
 
 
 def test_the_reference_has_every_option() -> None:
+    (commands,) = (
+        each for each in parser()._actions if isinstance(each, argparse._SubParsersAction)
+    )
     options = [
         action.option_strings
-        for group in parser()._subparsers._group_actions  # type: ignore[union-attr]
-        for sub in group.choices.values()  # type: ignore[union-attr]
+        for sub in commands.choices.values()
         for action in sub._actions
         if action.option_strings and action.dest != "help"
     ]
