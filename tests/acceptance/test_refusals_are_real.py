@@ -110,3 +110,21 @@ def test_muon_starts_at_zero_1_alone(tmp_path: Path) -> None:
     answers = probe("megatron", "megatron_probe", cases, tmp_path)
     assert [answer["stage"] for answer in answers] == ["accepted", "validation", "validation"]
     assert all("muon" in answer["error"] for answer in answers[1:])
+
+
+@pytest.mark.parametrize("version", ["0.2.2", "0.3"])
+def test_a_schedule_wants_its_number_of_stages(version: str, tmp_path: Path) -> None:
+    """PAR182 is stricter without a pipeline alone: in one, torchtitan refuses too."""
+    of_one = Layout(pp=2, dp_shard=2, zero=1, microbatches=4)
+    wrong = {"gpipe": of_one.model_copy(update={"vpp": 2}), "interleaved_zb": of_one}
+    found = {
+        name: forced(
+            "torchtitan", f"stages-{name}", DENSE, layout, {"schedule": name, "version": version}
+        )
+        for name, layout in wrong.items()
+    }
+    assert {each.predicate.code for each in found.values()} == {"PAR182"}
+    cases = [case for each in found.values() for case in _torchtitan(each, tmp_path)]
+    environment, program, _ = PROBES["torchtitan" if version == "0.2.2" else "torchtitan-0.3"]
+    answers = probe(environment, program, cases, tmp_path)
+    assert all("stage" in answer["error"] for answer in answers), answers

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
+from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -97,6 +98,8 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common, {"dp_overlap": False}),
             Setting(DENSE, common | {"dropout": 0.1}, {"cuda_graph": True}),
         ]
+    if target == "torchtitan":
+        found += [Setting(DENSE, common, {"schedule": name}) for name in ("gpipe", "interleaved_zb")]
     if version:
         dense = [each for each in found if not each.model.mla]
         dense += [Setting(DENSE, common, {"attention_kernel": "varlen"})]
@@ -147,12 +150,19 @@ def forbidden(name: str, seed: int, each: int) -> Iterator[Forbidden]:
                 yield Forbidden(rules[0], Generated(drawn, "", plan, files, ()))
 
 
-def forced(target: str, name: str, model: Model, layout: Layout, **train: Any) -> Forbidden:
-    """One given layout, whatever forbids it first."""
+def forced(
+    target: str,
+    name: str,
+    model: Model,
+    layout: Layout,
+    asked: Mapping[str, Any] = MappingProxyType({}),
+    **train: Any,
+) -> Forbidden:
+    """One given layout under `asked` of the target's options, whatever forbids it first."""
     batch = layout.micro_batch * layout.microbatches * layout.dp
     plan = sample_plans.sample_plan(
         target,
-        BACKENDS[target].target.options(),
+        BACKENDS[target].target.options(**asked),
         model=model,
         layout=layout,
         train=Train(global_batch=batch, steps=10_000, seq_len=3072, **train),
