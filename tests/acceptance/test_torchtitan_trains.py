@@ -151,6 +151,7 @@ ORDERED: list[tuple[Version, str, int, int]] = [
     ("0.2.2", "gpipe", 1, 0),
     ("0.2.2", "interleaved_zb", 2, 0),
     ("0.2.2", "interleaved_zb", 2, 2),
+    ("0.3", "gpipe", 1, 0),
 ]
 
 
