@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 
+def when_called(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is first called: who reads a job writes no files."""
+
+    def function(*arguments: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments)
+
+    return function
+
+
 @dataclass(frozen=True)
 class Backend:
     """Everything that parc knows of a framework.

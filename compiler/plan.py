@@ -13,7 +13,7 @@ OFFLOAD = tuple(VALUES["offload"])
 
 
 class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Layout(Frozen):

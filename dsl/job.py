@@ -1,7 +1,5 @@
 """What was asked for: the frozen result of reading a job file, in base units (bytes, seconds, FLOP, $)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -241,17 +239,17 @@ class Job(Frozen):
     targets: tuple[TargetSpec, ...]
     launch: Launch | None = None
     stage: str = ""
-    stages: tuple[Job, ...] = ()
+    stages: tuple["Job", ...] = ()
 
     _spans: dict[tuple[str, ...], Span] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
-    def _length_is_given(self) -> Job:
+    def _length_is_given(self) -> "Job":
         if self.train.tokens is None and self.train.steps is None:
             raise ValueError("train needs `tokens` or `steps`")
         return self
 
-    def with_spans(self, spans: dict[tuple[str, ...], Span]) -> Job:
+    def with_spans(self, spans: dict[tuple[str, ...], Span]) -> "Job":
         self._spans.update(spans)
         return self
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.case import Case
@@ -13,6 +11,7 @@ from ..compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
 from ..compiler.rules.validity import predicates
 from ..compiler.target import Target, holds
 from ..compiler.variables import NEUTRAL
+from ..dsl.arrays import np
 from ..dsl.diagnostics import JobError
 from ..dsl.expression import VALUES
 from ..dsl.job import Job

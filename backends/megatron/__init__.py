@@ -1,8 +1,7 @@
 """Megatron-LM: one bash script that starts torchrun with grouped, reasoned options."""
 
-from ..backend import Backend
+from ..backend import Backend, when_called
 from ..observation import QUIET
-from .emit.files import ENTRY, emit, facts
 from .smoke import SMOKE
 from .stack import FACTS
 from .target import TARGET
@@ -10,9 +9,9 @@ from .target import TARGET
 BACKEND = Backend(
     __name__,
     target=TARGET,
-    emit=emit,
-    facts=facts,
-    entry=ENTRY,
+    emit=when_called(f"{__name__}.emit.files", "emit"),
+    facts=when_called(f"{__name__}.emit.files", "facts"),
+    entry="megatron/pretrain.sh",
     smoke=SMOKE,
     brief={**QUIET, "save": False},
     stack=FACTS,

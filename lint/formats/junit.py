@@ -1,13 +1,14 @@
 """For test reports: one case per job, failed by its errors and warnings."""
 
 from collections.abc import Sequence
-from xml.etree import ElementTree
 
 from ...dsl.diagnostics import render
 from ..judging import Judged
 
 
 def junit(judged: Sequence[Judged]) -> str:
+    from xml.etree import ElementTree  # takes as long to load as many rules do
+
     failing = [[found for found in each.findings if found.severity != "info"] for each in judged]
     suite = ElementTree.Element(
         "testsuite",
