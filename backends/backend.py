@@ -23,6 +23,7 @@ def when_called(module: str, name: str) -> Callable[..., Any]:
     def function(*arguments: Any) -> Any:
         return getattr(import_module(module), name)(*arguments)
 
+    function.__module__, function.__name__ = module, name
     return function
 
 

@@ -4,14 +4,14 @@ from ..backend import Backend, when_called
 from ..observation import QUIET
 from .smoke import SMOKE
 from .stack import FACTS
-from .target import TARGET
+from .target import ENTRY, TARGET
 
 BACKEND = Backend(
     __name__,
     target=TARGET,
     emit=when_called(f"{__name__}.emit.files", "emit"),
     facts=when_called(f"{__name__}.emit.files", "facts"),
-    entry="deepspeed/launch.sh",
+    entry=ENTRY,
     smoke=SMOKE,
     brief={**QUIET, "save": None, "valid_data": None},
     stack=FACTS,

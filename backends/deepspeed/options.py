@@ -45,7 +45,7 @@ class Options(Observation):
         Doc("kernel of attention; PyTorch chooses among those that it has unless given"),
     ] = None
     norm_kernel: Annotated[
-        Literal["fused", "eager"] | None,
+        Literal["eager", "fused"] | None,
         Doc("norms in one kernel or several; fused in parc's own model, eager in hf unless given"),
     ] = None
     loss_kernel: Annotated[

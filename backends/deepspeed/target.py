@@ -131,6 +131,8 @@ def bucket(job: Job, ranks: Any, ways: Any) -> Any:
     return np.maximum(REDUCE_BUCKET, layer_parameters(job) / 4 / ways)
 
 
+#: The script that starts a run.
+ENTRY = "deepspeed/launch.sh"
 TRAITS = Traits(
     memory=MemoryTraits(
         state=state,

@@ -102,6 +102,8 @@ def workspace_bytes(job: Job) -> int:
     return 32 * 2**20 if capability(job) >= HOPPER else 4 * 2**20
 
 
+#: The script that starts a run.
+ENTRY = "megatron/pretrain.sh"
 TRAITS = Traits(
     memory=MemoryTraits(
         state=state,

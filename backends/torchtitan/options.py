@@ -36,7 +36,7 @@ class Options(Observation):
         Doc("kernel of attention; cudnn in 0.2 and flex in 0.3 unless given"),
     ] = None
     loss_kernel: Annotated[
-        Literal["fused", "eager"] | None,
+        Literal["eager", "fused"] | None,
         Doc("the loss compiled or in PyTorch's kernels; as `train.compile` unless given"),
     ] = None
     tp_overlap: Annotated[

@@ -86,6 +86,8 @@ def forced(job: Job) -> bool:
     return options_of(job).cuda_graph is True
 
 
+#: The script that starts a run.
+ENTRY = "torchtitan/launch.sh"
 TRAITS = Traits(
     memory=MemoryTraits(
         state=state,

@@ -89,7 +89,7 @@ def test_the_framework_refuses_it_too(target: str, request: Any, tmp_path: Path)
 def test_every_batch_of_a_ramp_divides(tmp_path: Path) -> None:
     """PAR208: Megatron-LM looks at a step's batch when it begins, and 3 sequences are no 2 micro-batches."""
     layout = Layout(dp_shard=2, zero=1, microbatches=6)
-    ramp = {"ramp_from": 3, "ramp_tokens": 3072 * 120}
+    ramp: dict[str, Any] = {"ramp_from": 3, "ramp_tokens": 3072 * 120}
     found = forced("megatron", "ramp", DENSE, layout, **ramp)
     assert found.predicate.code == "PAR208"
     cases = [{**case, "walk": True} for case in _megatron(found, tmp_path)]

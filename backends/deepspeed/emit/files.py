@@ -15,13 +15,12 @@ from ...released_options import releases
 from ...render import format_python, provenance, render
 from ..environment import VARIABLES, threads
 from ..options import hugging_face, options_of
-from ..target import TARGET
+from ..target import ENTRY, TARGET
 from .architecture import architecture, model_json
 from .config import ds_config
 from .data import launch_data, script_data
 from .schedule import schedule_values, steps
 
-ENTRY = "deepspeed/launch.sh"
 GIB = 2**30
 
 

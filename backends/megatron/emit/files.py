@@ -14,7 +14,7 @@ from ...render import nodes_text, provenance, render
 from ..extra import given
 from ..releases import release_check
 from ..rules import sequence_parallel
-from ..target import TARGET
+from ..target import ENTRY, TARGET
 from .data import VARIABLE, data_flags, replaceable
 from .environment import variables
 from .experts import expert_flags
@@ -32,7 +32,6 @@ from .training import (
 )
 from .weights import converter, weight_flags, weight_variables
 
-ENTRY = "megatron/pretrain.sh"
 _GIB = 2**30
 
 #: The arrays of the script in their order.

@@ -15,7 +15,7 @@ from .. import data
 from ..models import flavor
 from ..options import options_of
 from ..releases import release
-from ..target import TARGET
+from ..target import ENTRY, TARGET
 from .data_file import builds, data_file, needed, stands_in, untokenised
 from .environment import variables
 from .python_job import FILE, python_job
@@ -23,7 +23,6 @@ from .registration import registration, rope_scaling
 from .section import Section
 from .sections import sections
 
-ENTRY = "torchtitan/launch.sh"
 GIB = 2**30
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -99,7 +98,9 @@ def _settings(name: str) -> list[Setting]:
             Setting(DENSE, common | {"dropout": 0.1}, {"cuda_graph": True}),
         ]
     if target == "torchtitan":
-        found += [Setting(DENSE, common, {"schedule": name}) for name in ("gpipe", "interleaved_zb")]
+        found += [
+            Setting(DENSE, common, {"schedule": name}) for name in ("gpipe", "interleaved_zb")
+        ]
     if version:
         dense = [each for each in found if not each.model.mla]
         dense += [Setting(DENSE, common, {"attention_kernel": "varlen"})]
@@ -155,14 +156,14 @@ def forced(
     name: str,
     model: Model,
     layout: Layout,
-    asked: Mapping[str, Any] = MappingProxyType({}),
+    options: Mapping[str, Any] | None = None,
     **train: Any,
 ) -> Forbidden:
-    """One given layout under `asked` of the target's options, whatever forbids it first."""
+    """One given layout under a target's `options`, whatever forbids it first."""
     batch = layout.micro_batch * layout.microbatches * layout.dp
     plan = sample_plans.sample_plan(
         target,
-        BACKENDS[target].target.options(**asked),
+        BACKENDS[target].target.options(**options or {}),
         model=model,
         layout=layout,
         train=Train(global_batch=batch, steps=10_000, seq_len=3072, **train),
