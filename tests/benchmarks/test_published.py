@@ -23,6 +23,13 @@ def test_all_that_was_published_is_there() -> None:
     assert [each.job for each in found() if each.error] == []
 
 
+def test_deepseek_v3_takes_the_gpu_hours_of_its_paper() -> None:
+    """Within 15 %, with the stack that its authors describe; GPU hours per token go with 1 / MFU."""
+    choice = published.deepseek_v3()
+    assert choice.owners is not None and choice.measured is not None
+    assert choice.measured / choice.owners.mfu == pytest.approx(1.0, abs=0.15)
+
+
 def test_no_choice_is_less_simple_for_a_gain_within_the_noise() -> None:
     assert [each.job for each in found() if each.needlessly_split] == []
 
