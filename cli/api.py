@@ -79,11 +79,11 @@ def estimate(job: Job, layout: Mapping[str, int], target: str) -> Estimate:
     return compiler.estimate(job, BACKENDS[target].target, dict(layout))
 
 
-def explain_plan(plan: Plan) -> Explanation:
-    """Why a plan is what it is, and what would change it."""
+def explain_plan(plan: Plan, known: Swept | None = None) -> Explanation:
+    """Why a plan is what it is, and what would change it; `known` is of `Planned.whole`, and spares time."""
     from parc.compiler.explain.explaining import explain
 
-    return explain(plan, BACKENDS[plan.target].target)
+    return explain(plan, BACKENDS[plan.target].target, known)
 
 
 def step_schedule(job: Job, target: str) -> str:
@@ -186,7 +186,8 @@ def plan_targets(
     keep: bool = False,
 ) -> Planned:
     """Solve every target; raises `JobError` for a name that the job does not have. What interrupts it bears
-    the best layouts so far as notes. With `keep`, what `Planned.whole` has is kept, for a report."""
+    the best layouts so far as notes. `keep`: keeps what `Planned.whole` has, for whoever asks more of it.
+    """
     chosen = target_names(job, names)
     search = Progress(f"{job.name}: {', '.join(chosen)}", keeps=keep)
     with progress(search) if progress else nullcontext():
