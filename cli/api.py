@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from .own_files import refused
 if TYPE_CHECKING:
     from parc.compiler.explain.explaining import Explanation
     from parc.compiler.schedule.timeline import Timeline
+    from parc.compiler.search.sweep import Swept
 
 #: Quantities of a goal that an `Estimate` names with their unit.
 QUANTITY_FIELDS = {"memory": "memory_bytes", "step_time": "step_seconds", "energy": "energy_joules"}
@@ -78,11 +79,11 @@ def estimate(job: Job, layout: Mapping[str, int], target: str) -> Estimate:
     return compiler.estimate(job, BACKENDS[target].target, dict(layout))
 
 
-def explain_plan(plan: Plan) -> Explanation:
-    """Why a plan is what it is, and what would change it."""
+def explain_plan(plan: Plan, known: Swept | None = None) -> Explanation:
+    """Why a plan is what it is, and what would change it; `known` is of `Planned.whole`, and spares time."""
     from parc.compiler.explain.explaining import explain
 
-    return explain(plan, BACKENDS[plan.target].target)
+    return explain(plan, BACKENDS[plan.target].target, known)
 
 
 def step_schedule(job: Job, target: str) -> str:
@@ -106,11 +107,13 @@ def step_timeline(
 
 @dataclass(frozen=True)
 class Planned:
-    """A job with its plans, the best first, and by name the complaints of targets without a plan."""
+    """A job with its plans, the best first, and by name the complaints of targets without a plan; where they
+    were asked for, by name the layouts that plans were chosen from."""
 
     job: Job
     plans: tuple[Plan, ...]
     complaints: tuple[tuple[str, Diagnostic], ...] = ()
+    whole: Mapping[str, Swept] = field(default_factory=dict, repr=False, compare=False)
 
     def diagnostics(self) -> list[Diagnostic]:
         """The complaints, as warnings where at least one target has a plan; then the plans' own warnings."""
@@ -177,12 +180,16 @@ class Emitted:
 
 
 def plan_targets(
-    job: Job, names: Iterable[str] | None = None, progress: Shown | None = None
+    job: Job,
+    names: Iterable[str] | None = None,
+    progress: Shown | None = None,
+    keep: bool = False,
 ) -> Planned:
     """Solve every target; raises `JobError` for a name that the job does not have. What interrupts it bears
-    the best layouts so far as notes."""
+    the best layouts so far as notes. `keep`: keeps what `Planned.whole` has, for whoever asks more of it.
+    """
     chosen = target_names(job, names)
-    search = Progress(f"{job.name}: {', '.join(chosen)}")
+    search = Progress(f"{job.name}: {', '.join(chosen)}", keeps=keep)
     with progress(search) if progress else nullcontext():
         try:
             targets = [BACKENDS[name].target for name in chosen]
@@ -198,7 +205,7 @@ def plan_targets(
         if isinstance(outcome, JobError)
         for diagnostic in outcome.diagnostics
     ]
-    return Planned(job, tuple(sorted(plans, key=_rank)), tuple(complaints))
+    return Planned(job, tuple(sorted(plans, key=_rank)), tuple(complaints), search.whole)
 
 
 def target_names(job: Job, wanted: Iterable[str] | None) -> list[str]:
@@ -233,7 +240,8 @@ def emit(planned: Planned) -> tuple[Planned, Emitted]:
         else:
             plans.append(plan)
             scripts.add(BACKENDS[plan.target].entry)
-    return Planned(planned.job, tuple(plans), tuple(complaints)), Emitted(files, frozenset(scripts))
+    made = replace(planned, plans=tuple(plans), complaints=tuple(complaints))
+    return made, Emitted(files, frozenset(scripts))
 
 
 def _files(plan: Plan) -> dict[str, str]:

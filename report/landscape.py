@@ -54,10 +54,12 @@ class Landscape:
     whole: bool
 
 
-def landscape(plan: Plan) -> Landscape | None:
-    """What a plan was chosen from; None where no layout that was priced is allowed."""
+def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
+    """What a plan was chosen from; None where no layout that was priced is allowed. `known` are the layouts
+    as the search priced them, where it priced them all and kept them; else they are priced again.
+    """
     case = Case(plan.job, BACKENDS[plan.target].target)
-    swept, whole = _priced(case)
+    swept, whole = (known, True) if known else _priced(case)
     if not whole and not swept.feasible.any():
         return None
     if not swept.feasible.any():

@@ -28,11 +28,15 @@ from .landscape import Landscape, landscape
 if TYPE_CHECKING:
     from parc.api import Planned
     from parc.compiler.schedule.timeline import Timeline
+    from parc.compiler.search.sweep import Swept
 
 
 def page_values(planned: Planned, timed: bool) -> dict[str, Any]:
     """What the template shows, and as `data` what its script draws."""
-    parts = [_part(plan, number, timed) for number, plan in enumerate(planned.plans)]
+    parts = [
+        _part(plan, number, timed, planned.whole.get(plan.target))
+        for number, plan in enumerate(planned.plans)
+    ]
     figures = {name: figure for part in parts for name, figure in part.pop("figures").items()}
     if len(parts) > 1:
         figures["targets"] = targets(planned.plans)
@@ -61,11 +65,11 @@ def title(job: Job, plan: Plan) -> list[str]:
     ]
 
 
-def _part(plan: Plan, number: int, timed: bool) -> dict[str, Any]:
-    """A target's part of the page; its figures are named for its number."""
+def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str, Any]:
+    """A target's part of the page; its figures are named for its number. `whole`: as in `landscape`."""
     estimate = plan.estimate
     simulated = _simulated(plan)
-    found = landscape(plan)
+    found = landscape(plan, whole)
     drawn: dict[str, Json | None] = {
         "grid": grid(plan.layout, plan.job.cluster.gpus_per_node),
         "memory": memory(estimate),
@@ -141,7 +145,7 @@ def _timeline_text(estimate: Estimate, simulated: Timeline) -> str:
 def _memory_table(estimate: Estimate) -> dict[str, Any]:
     names = sorted(
         {name for stage in estimate.stages for name in stage.memory},
-        key=lambda name: -max(stage.memory.get(name, 0) for stage in estimate.stages),
+        key=lambda name: (-max(stage.memory.get(name, 0) for stage in estimate.stages), name),
     )
     return {
         "head": ["rank", "layers", *(name.replace("_", " ") for name in names), "GiB"],

@@ -101,7 +101,7 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
     Thread(target=load, daemon=True).start()
     result = _Result()
     for job in (stage for each in jobs for stage in stages_of(each)):
-        planned, emitted = emit(plan_targets(job, targets, progress))
+        planned, emitted = emit(plan_targets(job, targets, progress, keep=report))
         print_diagnostics([complaint for _, complaint in planned.complaints] + planned.warnings())
         result.planned.append(planned)
         if not planned.plans:

@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     from ..printing.plan_text import plans_text
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
 
-    planned = plan_targets(job, arguments.target, progress)
+    planned = plan_targets(job, arguments.target, progress, keep=True)
     print_diagnostics(planned.diagnostics())
     if not planned.plans:
         return 1
@@ -61,7 +61,7 @@ def run(arguments: Namespace) -> int:
         plan, other = _against(planned, arguments)
     ran = _ran(job, arguments.log) if arguments.log else None
     with progress(f"{job.name}: asking what else there is"):
-        explained = explain_plan(plan)
+        explained = explain_plan(plan, planned.whole.get(plan.target))
     if arguments.json:
         more = {"against": other and against_json(other), "ran": ran and ran_json(ran)}
         print_json({"job": job_json(job), **explanation_json(explained), **more})

@@ -45,10 +45,11 @@ class Explanation:
         return goals[0].quantity if goals else "mfu"
 
 
-def explain(found: Plan, target: Target) -> Explanation:
-    """Asks of a plan what else there is: prices the space again, and solves again where that is too large."""
+def explain(found: Plan, target: Target, known: Swept | None = None) -> Explanation:
+    """Asks of a plan what else there is: of its space as the search priced it, where that is `known`; else it
+    prices the space again, and solves again where that is too large."""
     case = Case(found.job, target)
-    swept = priced(case)
+    swept = known or priced(case)
     best = best_at(swept, int(swept.by_objective[0]))
     (bare,) = ask(swept, [Question("score", time=True)])
     chosen = {name: getattr(found.layout, name) for name in ORDER}

@@ -9,7 +9,7 @@ priced just before, and what is too much better joins the few, until all agree.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 
 import numpy as np
@@ -18,12 +18,12 @@ from ..algebra import Arrays, Integers, Mask, Variants
 from ..case import Case
 from ..pricing.estimate import one_row
 from ..pricing.mechanisms import MECHANISMS, NAMES, SPREADS, Floats, exposed, slowed
-from ..pricing.quantities import Prices, price, quantities
+from ..pricing.quantities import Prices, price, quantities, times
 from ..search.best_first import BestFirst
 from ..search.goal_constraints import Totals, minimised
 from ..search.questions import Question
-from ..search.space import Space
-from ..search.sweep import PER_STEP, Swept, objectives, runnable, satisfied, slack
+from ..search.space import Space, rows_of
+from ..search.sweep import PER_STEP, Swept, fits, objectives, runnable, satisfied, slack
 from ..time.step import step_time
 from ..variables import ORDER
 
@@ -93,7 +93,19 @@ def thresholds(swept: Swept, chosen: Mapping[str, int]) -> list[Threshold]:
     if not few.stands(*_times(few.case, few.columns, _errors()[0], np.zeros(1)))[0]:
         return []
     whole = swept.explored is None
-    return [_threshold(swept, few, each) for each in _errors() if whole or not each.overlap]
+    asked = _fitting(swept) if whole else swept
+    return [_threshold(asked, few, each) for each in _errors() if whole or not each.overlap]
+
+
+def _fitting(swept: Swept) -> Swept:
+    """The layouts that fit into memory: no error of time lets in another one."""
+    mask = np.broadcast_to(fits(swept.space.case, swept.prices), swept.feasible.shape)
+    prices = Prices(*(getattr(swept.prices, each.name)[mask] for each in fields(Prices)))
+    values = {
+        name: np.broadcast_to(column, mask.shape)[mask] for name, column in swept.values.items()
+    }
+    space = replace(swept.space, blocks=rows_of(swept.space.layouts, mask))
+    return Swept(space, prices, values, swept.feasible[mask])
 
 
 def _errors() -> list[Error]:
@@ -232,18 +244,13 @@ def _whole(swept: Swept, error: Error, value: float) -> Times:
     """The times of all layouts at one value of an error."""
     case, columns = swept.space.case, swept.space.layouts
     if not error.overlap:
-        return _priced(error.case(case, value), columns)
+        return times(error.case(case, value), columns)
     told = swept.prices.step_ns, swept.prices.bubble_ns
-    without = _priced(exposed(case), columns)
+    without = times(exposed(case), columns)
     step_ns, bubble_ns = (
         _between(*pair, np.array(value)) for pair in zip(told, without, strict=True)
     )
     return step_ns, bubble_ns
-
-
-def _priced(case: Case, columns: Columns) -> Times:
-    prices = price(case, columns)
-    return prices.step_ns, prices.bubble_ns
 
 
 def _by_bounds(space: Space) -> Columns | None:

@@ -76,6 +76,7 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
         swept, solution = yield from _among_all(swept, progress)
     if solution is None:
         raise JobError([no_layout(with_reasons(swept, progress))])
+    progress.chose_from(swept)
     chosen = measured_layouts.chosen(swept) or {name: solution.layout[name] for name in ORDER}
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
     others = [row for row in ranked if row != chosen]

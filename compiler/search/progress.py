@@ -15,12 +15,18 @@ QUIET_SECONDS = 2.0
 
 @dataclass
 class Progress:
-    """The state of a job's searches: `what` is searched, and by target what goes on and the best so far."""
+    """The state of a job's searches: `what` is searched, and by target what goes on and the best so far.
+
+    With `keeps`, `whole` has by target the space that its plan was chosen from, where that was priced whole:
+    some 100 MB for 250,000 layouts, which a report draws without pricing them again.
+    """
 
     what: str
     began: float = field(default_factory=time.monotonic)
     doing: dict[str, str] = field(default_factory=dict)
     best: dict[str, str] = field(default_factory=dict)
+    keeps: bool = False
+    whole: dict[str, Swept] = field(default_factory=dict)
 
     def says(self, target: str, doing: str) -> None:
         """What the search of a target does now."""
@@ -36,6 +42,11 @@ class Progress:
         mfu = float(swept.values["mfu"][row])
         text = f"{layout_text(swept.decisions(row))}, MFU {mfu:.1%}"
         self.best[swept.space.case.target.name] = text
+
+    def chose_from(self, swept: Swept) -> None:
+        """What the plan of a target was chosen from."""
+        if self.keeps and swept.explored is None:
+            self.whole[swept.space.case.target.name] = swept
 
     def ends(self, target: str) -> None:
         """The search of a target is over."""

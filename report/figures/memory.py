@@ -16,7 +16,7 @@ def memory(estimate: Estimate) -> Json:
     """Stacked bars in GiB, a bar a rank; hovering names the layers of the rank and its risk."""
     terms = sorted(
         {name for stage in estimate.stages for name in stage.memory},
-        key=lambda name: -max(stage.memory.get(name, 0) for stage in estimate.stages),
+        key=lambda name: (-max(stage.memory.get(name, 0) for stage in estimate.stages), name),
     )
     ranks = [str(stage.index) for stage in estimate.stages]
     traces: list[Json] = [

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from parc.api import plan_targets
 from parc.dsl.diagnostics import JobError
 from parc.printing.plan_json import lock, planned_json
 from parc.report import plotting
+from parc.report.figures.memory import memory
 from parc.report.html import OURS, report_html
 from tests.support.reports import hostile_page, page, read, solved
+from tests.support.solver_and_sweep import example
 
 GIB = 2**30
 EXAMPLES = ("llama3_70b", "deepseek_v3", "gpt_125m")
@@ -158,3 +161,20 @@ def test_without_plotly_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     (complaint,) = error.value.diagnostics
     assert complaint.code == "PAR190" and "./parc[report]" in (complaint.help or "")
     plotting.plotly_packed.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["gpt_125m", "llama3_70b"])
+def test_what_the_search_priced_draws_the_same_report(name: str) -> None:
+    job = example(name)
+    kept, priced_again = plan_targets(job, keep=True), plan_targets(job)
+    assert kept.whole.keys() == {plan.target for plan in kept.plans} and not priced_again.whole
+    assert report_html(kept, timed=False) == report_html(priced_again, timed=False)
+
+
+def test_terms_of_memory_that_weigh_the_same_are_in_the_order_of_their_names() -> None:
+    """The order of a set of strings is another in each process, and a report's bytes are compared."""
+    estimate = solved("gpt_125m").plans[0].estimate
+    level = dict.fromkeys(("weights", "logits", "buffers", "gradients"), 2**30)
+    stages = [stage.model_copy(update={"memory": level}) for stage in estimate.stages]
+    drawn = memory(estimate.model_copy(update={"stages": stages}))["data"]
+    assert [each["name"] for each in drawn[:-1]] == sorted(level)

@@ -141,7 +141,8 @@ def stands(
     if ours is None or best is None:
         return False
     values = sorted([ours.proof.value, best.proof.value])
-    return values[1] / values[0] - 1 <= share_of(case, job.goal.within)
+    # A cluster without a price costs nothing on any layout.
+    return values[1] - values[0] <= share_of(case, job.goal.within) * values[0]
 
 
 def share_of(case: Case, within: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from parc.api import plan_targets
 from parc.compiler import plan
 from parc.compiler.algebra import Arrays
 from parc.compiler.case import Case
@@ -80,3 +81,11 @@ def test_a_layout_beside_the_goal_says_what_it_breaks() -> None:
     given = {"tp": 2, "zero": 1, "dp_shard": 8, "micro_batch": 1}
     found = against(plan(job, target), target, given)
     assert found.breaks == ("`require tp == 1`", "`forbid zero == 1`")
+
+
+def test_a_space_that_the_search_kept_is_explained_as_one_that_is_priced_again() -> None:
+    job = job_of("maximize mfu\nforbid recompute == full\nrequire micro_batch == 1")
+    planned = plan_targets(job, keep=True)
+    found = planned.plans[0]
+    known = planned.whole[found.target]
+    assert explain(found, target_of(job), known) == explain(found, target_of(job))
