@@ -108,6 +108,11 @@ CASES = {
         f"torchrun --nproc_per_node 3 t.py --model-parallel-size 3 {MODEL}\n",
         f"torchrun --nproc_per_node 2 t.py --model-parallel-size 3 {MODEL}\n",
     ),
+    "a switch of a program with a parser of its own": (
+        "PAR373",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --eval-iters 1 --bf16 true\n",
+        f"torchrun --nproc_per_node 8 my_training.py {MODEL} --eval-iters 1 --bf16 true\n",
+    ),
     "a default is no substring": (
         "PAR643",
         HEADER + "PORT=$((10000 + ${SLURM_JOB_ID: -4}))\n",
@@ -324,3 +329,33 @@ def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
     assert not folders.has_folder("logs", "../job.sh")
     assert not folders.has_folder(str(tmp_path / "logs"), "job.sh")
     assert NamedFolders(tmp_path).has_folder("logs", "inner/job.sh")
+
+
+GUARDED = """EP=8; N=4
+{}
+WORLD=$((N * 1))
+if (( WORLD < EP )); then
+  exit 1
+fi
+torchrun --nproc_per_node $N train.py
+"""
+
+
+@pytest.mark.parametrize(
+    "parsed, arguments, severity",
+    [
+        ("", (), "error"),
+        ("TAG=$(date)", (), "error"),
+        ("N=${1:-4}", (), "error"),
+        ('EP="$1"', ("9",), "error"),
+        ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), "info"),
+        ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), "info"),
+    ],
+)
+def test_a_guard_of_what_the_arguments_set_is_a_hint(
+    parsed: str, arguments: tuple[str, ...], severity: str
+) -> None:
+    text = "#!/bin/bash\n" + GUARDED.format(parsed)
+    jobs = read_jobs({"job.sh": text}, arguments=arguments)
+    judged = judge(jobs, LintOptions(select=("PAR809",), arguments=arguments))
+    assert [found.severity for job in judged for found in job.findings] == [severity]

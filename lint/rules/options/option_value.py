@@ -105,9 +105,10 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
     if not texts and option.count in ("", "+"):
         wanted = option.kind in _NUMBERS or option.choices
         return _Fault(f"{name} has no value") if wanted and not _expanded(launch, setting) else None
-    if launch.megatron and option.kind == "switch" and texts:
+    own = launch.megatron and starts_megatron(launch)
+    if own and option.kind == "switch" and texts:
         return _Fault(f"{name} is a switch and takes no value, not `{texts[0]}`")
-    if launch.megatron and option.count == "" and len(texts) > 1 and not _template(texts):
+    if own and option.count == "" and len(texts) > 1 and not _template(texts):
         return _Fault(f"{name} takes one value, not {len(texts)}: {' '.join(texts[:6])}")
     found = (_wrong_value(launch, option, text) for text in texts)
     return next((fault for fault in found if fault), None)
