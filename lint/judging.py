@@ -13,7 +13,7 @@ from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
-from .facts.launched_job import LaunchedJob
+from .facts.launched_job import HasFolder, LaunchedJob, no_folders
 from .facts.release import dated
 from .finding import Complaint, Finding, Skipped
 from .one_cause import once
@@ -32,6 +32,7 @@ class LintOptions:
     `severities`: code, name or start of a code -> its level here. `rules`: the newest dated set of rules that
     speaks, such as 2026-11. `exceptions` and `baseline` (how often a fingerprint was there) are accepted.
     `versions`: framework -> the release to judge for, `fork`: its fork. `arguments` are those of the script.
+    `has_folder`: of a relative folder and a script, whether the folder is there.
     """
 
     job: Job | None = None
@@ -47,6 +48,7 @@ class LintOptions:
     fork: str | None = None
     require_complete: bool = False
     arguments: tuple[str, ...] = ()
+    has_folder: HasFolder = no_folders
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,13 @@ def findings(judged: Iterable[Judged]) -> list[Finding]:
 def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     versions = {**_written(config), **options.versions}
     launch = LaunchedJob(
-        config, options.job, options.cluster, versions, options.arguments, options.fork
+        config,
+        options.job,
+        options.cluster,
+        versions,
+        options.arguments,
+        options.fork,
+        options.has_folder,
     )
     ignores = Ignores(config.texts)
     kept: list[Finding] = []

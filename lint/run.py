@@ -34,7 +34,8 @@ def lint_texts(
     arguments: Sequence[str] = (),
 ) -> list[Judged]:
     """Also files that the scripts name are followed, within `named_folders`."""
-    given = replace(options, arguments=tuple(arguments))
+    folders = NamedFolders(current_folder(), named_folders(texts))
+    given = replace(options, arguments=tuple(arguments), has_folder=folders.has_folder)
     return judge(read_configs(texts, environment, arguments), given)
 
 

@@ -26,6 +26,17 @@ class NamedFolders:
             self._found[path] = self._read(path)
         return self._found[path]
 
+    def has_folder(self, folder: str, script: str) -> bool:
+        """Whether a relative folder is there, seen from the start or from a script's folder or one above it.
+
+        Where a job is submitted is not written in its script: mostly at the root of its repository.
+        """
+        if os.path.isabs(folder):
+            return False
+        places = [Path(self.start), *Path(self.start, script).parents]
+        here = [place for place in places if _inside(place, (self.start, *self.roots))]
+        return any(os.path.isdir(os.path.join(place, folder)) for place in here)
+
     def _read(self, path: str) -> str | None:
         try:
             target = os.path.realpath(os.path.join(self.start, path))
@@ -38,6 +49,11 @@ class NamedFolders:
         except (OSError, ValueError) as error:
             self.refused[path] = reason_of(error)
             return None
+
+
+def _inside(place: Path, roots: Sequence[Path]) -> bool:
+    """Whether a folder is one of some others or below one."""
+    return any(_within(f"{os.path.realpath(place)}{os.sep}", root) for root in roots)
 
 
 def _within(target: str, root: Path) -> bool:

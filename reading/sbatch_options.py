@@ -183,6 +183,17 @@ def gpus_per_node(directives: Sequence[BatchOption]) -> tuple[int | Unknown, Bat
     return None
 
 
+def asks_for_gpus(directives: Sequence[BatchOption]) -> bool:
+    """Whether SLURM gives the job GPUs, however many."""
+    for directive in directives:
+        text = plain(directive.value) if directive.value else ""
+        if directive.name.startswith("gpus") and text != "0":
+            return True
+        if directive.name == "gres" and isinstance(text, str) and re.search(r"(?:^|,)gpu\b", text):
+            return True
+    return False
+
+
 def _of_kind(text: str) -> int | Unknown:
     """The count in `gpu:4`; 1 for a bare kind of GPU, as in `gpu:h100`."""
     number = whole(text)

@@ -57,8 +57,10 @@ def checkout(root: Path, repo: str) -> Path:
 
 def lint_file(base: Path, path: str) -> list[Finding]:
     """Every finding of the jobs of one file, read from its repository's folder, once each."""
-    configs = read_jobs({path: text_of(base / path)}, folder=NamedFolders(base))
-    found = (each for job in judge(configs, LintOptions()) for each in job.findings)
+    folder = NamedFolders(base)
+    configs = read_jobs({path: text_of(base / path)}, folder=folder)
+    options = LintOptions(has_folder=folder.has_folder)
+    found = (each for job in judge(configs, options) for each in job.findings)
     return list(dict.fromkeys(found))
 
 

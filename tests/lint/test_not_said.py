@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from parc.backends.launch_files import read_jobs
 from parc.lint.judging import LintOptions, judge
+from parc.lint.run import lint_paths
+from parc.reading.files import NamedFolders
 
 HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n"
+STEP = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:h100:4\n#SBATCH --ntasks-per-node=1\n"
 MODEL = (
     "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --lr 1e-4 "
     "--max-position-embeddings 1024 --micro-batch-size 4 --train-iters 10 --bf16"
@@ -77,6 +82,36 @@ CASES = {
         HEADER + "#SBATCH --output=logs/%j\nmkdir -p logs\nsrun hostname\n",
         HEADER + '#SBATCH --output=logs/%j\nif [ -z "$SLURM_JOB_ID" ]; then\n'
         '  mkdir -p logs; sbatch "$0"; exit\nfi\nsrun hostname\n',
+    ),
+    "a step whose GPUs SLURM names": (
+        "PAR603",
+        STEP + "srun bash -c 'export CUDA_VISIBLE_DEVICES=0; torchrun --nproc_per_node 4 train.py'\n",
+        STEP + "export CUDA_VISIBLE_DEVICES=0\nsrun bash -c 'torchrun --nproc_per_node 4 train.py'\n",
+    ),
+    "devices that no step gets anew": (
+        "PAR603",
+        STEP + "export CUDA_VISIBLE_DEVICES=0\ntorchrun --nproc_per_node 4 train.py\n",
+        STEP + "export CUDA_VISIBLE_DEVICES=0\nsrun torchrun --nproc_per_node 4 train.py\n",
+    ),
+    "no interval, and nothing to save": (
+        "PAR373",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --eval-iters 1 --save-interval -5\n",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --eval-iters 1 --save-interval 0\n",
+    ),
+    "a degree that the number of processes bounds": (
+        "PAR111",
+        f"python tools/generate.py --tensor-model-parallel-size 3 {MODEL}\n",
+        f"python tools/generate.py --model-parallel-size 3 {MODEL}\n",
+    ),
+    "the same degree with as many processes": (
+        "PAR111",
+        f"torchrun --nproc_per_node 3 t.py --model-parallel-size 3 {MODEL}\n",
+        f"torchrun --nproc_per_node 2 t.py --model-parallel-size 3 {MODEL}\n",
+    ),
+    "a switch of a program with a parser of its own": (
+        "PAR373",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --eval-iters 1 --bf16 true\n",
+        f"torchrun --nproc_per_node 8 my_training.py {MODEL} --eval-iters 1 --bf16 true\n",
     ),
     "a default is no substring": (
         "PAR643",
@@ -258,3 +293,69 @@ def test_a_wrapper_that_is_there_is_read() -> None:
     }
     (config,) = read_jobs(files)
     assert config.given("--fp16")
+
+
+def _severities(command: str, **options: Any) -> set[str]:
+    judged = judge(read_jobs({"job.sh": command}), LintOptions(select=("PAR373",), **options))
+    return {found.severity for job in judged for found in job.findings}
+
+
+def test_no_interval_beside_save_is_wrong_in_newer_releases_alone() -> None:
+    command = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --save out --save-interval 0\n"
+    assert _severities(command) <= {"info"}
+    assert _severities(command, versions={"megatron": "0.19"}) == {"error"}
+    assert not _severities(command, versions={"megatron": "0.8"})
+
+
+JOB = HEADER + "#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun hostname\n"
+
+
+@pytest.mark.parametrize(
+    "made, said",
+    [("logs", False), ("jobs/logs", False), ("other", True), ("jobs/slurm/logs", False)],
+)
+def test_a_folder_that_is_there_is_no_finding(made: str, said: bool) -> None:
+    Path("jobs/slurm").mkdir(parents=True)
+    Path(made).mkdir(parents=True)
+    Path("jobs/slurm/job.sh").write_text(JOB)
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "inner").mkdir()
+    folders = NamedFolders(tmp_path / "inner")
+    assert not folders.has_folder("logs", "../job.sh")
+    assert not folders.has_folder(str(tmp_path / "logs"), "job.sh")
+    assert NamedFolders(tmp_path).has_folder("logs", "inner/job.sh")
+
+
+GUARDED = """EP=8; N=4
+{}
+WORLD=$((N * 1))
+if (( WORLD < EP )); then
+  exit 1
+fi
+torchrun --nproc_per_node $N train.py
+"""
+
+
+@pytest.mark.parametrize(
+    "parsed, arguments, severity",
+    [
+        ("", (), "error"),
+        ("TAG=$(date)", (), "error"),
+        ("N=${1:-4}", (), "error"),
+        ('EP="$1"', ("9",), "error"),
+        ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), "info"),
+        ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), "info"),
+    ],
+)
+def test_a_guard_of_what_the_arguments_set_is_a_hint(
+    parsed: str, arguments: tuple[str, ...], severity: str
+) -> None:
+    text = "#!/bin/bash\n" + GUARDED.format(parsed)
+    jobs = read_jobs({"job.sh": text}, arguments=arguments)
+    judged = judge(jobs, LintOptions(select=("PAR809",), arguments=arguments))
+    assert [found.severity for job in judged for found in job.findings] == [severity]

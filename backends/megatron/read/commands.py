@@ -33,6 +33,8 @@ def job_facts(launch: Started, deepspeed: DeepSpeed = NO_CONFIG) -> list[Fact]:
     found: list[arguments.Found]
     found = [(name, value, place) for name, (value, place) in launch.shape.items()]
     found += arguments.facts(given, deepspeed)
+    if launch.options(spelling.SWITCHES).given(spelling.FIRST_DEGREE):
+        found = [_no_more_than_processes(launch, *item) for item in found]
     if launch.launcher == "swift":
         found = [_not_megatrons(given, *item) for item in found]
     values = {name: value for name, value, _ in found}
@@ -47,6 +49,26 @@ def _not_megatrons(
     if name in spelling.SWIFTS_OWN and place is given.command:
         value = Unknown("ms-swift has a default of its own for it")
     return name, value, place
+
+
+def _no_more_than_processes(
+    launch: Started, name: str, value: Value | Unknown, place: Word
+) -> arguments.Found:
+    """Megatron-LM 1 takes the smaller of the degree and the number of processes (arguments.py, v1.1:71)."""
+    processes = launch.shape["gpus"][0]
+    if name != "tp" or isinstance(value, Unknown):
+        return name, value, place
+    if isinstance(processes, Unknown):
+        if launch.launcher == "none" and not launch.launch.wrappers:
+            return (
+                name,
+                Unknown(
+                    "the degree is no larger than the processes, and their number is not known"
+                ),
+                place,
+            )
+        return name, value, place
+    return name, min(int(value), processes), place
 
 
 def _placed(found: list[tuple[str, Value | Unknown, Word]]) -> Iterator[Fact]:

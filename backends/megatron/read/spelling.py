@@ -21,6 +21,8 @@ NAMES = {
     "--max-length": "--seq-length",
     "--use-distributed-optim": "--use-distributed-optimizer",
 }
+#: The degree of tensor parallelism as Megatron-LM 1 spells it, and no later release.
+FIRST_DEGREE = "--model-parallel-size"
 #: Numbers of key and value heads that count without --group-query-attention.
 KV_HEADS = (
     "--num-key-value-heads",

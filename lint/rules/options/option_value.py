@@ -56,12 +56,13 @@ WORDS = {
     ),
     "--cp-comm-type": ("p2p", "a2a", "allgather", "all_gather", "a2a+p2p"),
 }  # fmt: skip
+INTERVAL = "--save-interval"
 #: Sizes and degrees.
 POSITIVE = (
     "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--context-parallel-size",
     "--expert-model-parallel-size", "--num-layers", "--hidden-size", "--num-attention-heads",
     "--micro-batch-size", "--global-batch-size", "--seq-length", "--max-position-embeddings",
-    "--ffn-hidden-size", "--num-query-groups", "--save-interval", "--num-layers-per-virtual-pipeline-stage",
+    "--ffn-hidden-size", "--num-query-groups", INTERVAL, "--num-layers-per-virtual-pipeline-stage",
 )  # fmt: skip
 #: Options whose words forks add to.
 EXTENDED = ("--tokenizer-type",)
@@ -104,9 +105,10 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
     if not texts and option.count in ("", "+"):
         wanted = option.kind in _NUMBERS or option.choices
         return _Fault(f"{name} has no value") if wanted and not _expanded(launch, setting) else None
-    if launch.megatron and option.kind == "switch" and texts:
+    own = launch.megatron and starts_megatron(launch)
+    if own and option.kind == "switch" and texts:
         return _Fault(f"{name} is a switch and takes no value, not `{texts[0]}`")
-    if launch.megatron and option.count == "" and len(texts) > 1 and not _template(texts):
+    if own and option.count == "" and len(texts) > 1 and not _template(texts):
         return _Fault(f"{name} takes one value, not {len(texts)}: {' '.join(texts[:6])}")
     found = (_wrong_value(launch, option, text) for text in texts)
     return next((fault for fault in found if fault), None)
@@ -115,6 +117,8 @@ def _fault(launch: LaunchedJob, setting: Setting, option: ReleasedOption) -> _Fa
 def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fault | None:
     name, pattern = option.name, _NUMBERS.get(option.kind)
     if name in POSITIVE and re.fullmatch(r"-\d+|0+", text):
+        if name == INTERVAL and not int(text):
+            return _no_interval(launch)
         # -1 stands for a size that an evaluation takes from the checkpoint.
         return _Fault(f"{name} must be above 0, not {text}", everywhere=text != "-1")
     if not text or any(mark in text for mark in "<>$`"):
@@ -128,6 +132,14 @@ def _wrong_value(launch: LaunchedJob, option: ReleasedOption, text: str) -> _Fau
         kind = "whole number" if option.kind == "int" else "number"
         return _Fault(f"{name} wants a {kind}, not `{text}`")
     return None
+
+
+def _no_interval(launch: LaunchedJob) -> _Fault | None:
+    """0 for --save-interval: training.py never saves then, and arguments.py refuses it beside --save since
+    there is --save-retain-interval."""
+    if not launch.given("--save") or not launch.release("megatron").forms("--save-retain-interval"):
+        return None
+    return _Fault(f"{INTERVAL} must be above 0, not 0", everywhere=False)
 
 
 def _legal(launch: LaunchedJob, option: ReleasedOption) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """A test of the script itself holds and ends it: what it guards against is what the script sets.
 
 Why:
-Nothing is started. The other rules judge the command behind the guard.
+Nothing is started. The other rules judge the command behind the guard. Where the script takes what is tested
+from its arguments, and none are given to parc, it is a hint.
 
 Bad:
 MICRO=4 DP=8
@@ -22,9 +23,11 @@ fi
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
 """
 
+import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
+from ....reading.facts import Unread
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -34,9 +37,33 @@ SEVERITY = "error"
 SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"
 
 
+#: An assignment, and what stands behind it on its line.
+_ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]*))", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+#: An argument of the script, or all of them; `${1:-8}` has a value without one.
+_ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*\})")
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for stop in launch.config.stops:
         place = Place(stop.path, stop.line, stop.column, len(stop.reason))
         # An empty value in a template is how its users are told to write one.
-        severity: Severity | None = "info" if "-z " in stop.reason else None
+        hint = "-z " in stop.reason or not launch.arguments and _by_arguments(launch, stop)
+        severity: Severity | None = "info" if hint else None
         yield Complaint(f"the script ends here: `{stop.reason}` holds", place, severity=severity)
+
+
+def _by_arguments(launch: LaunchedJob, stop: Unread) -> bool:
+    """Whether something that is tested, or that it is computed from, is taken from the script's arguments."""
+    assigned: dict[str, list[str]] = {}
+    for name, value in _ASSIGNED.findall(launch.config.texts.get(stop.path, "")):
+        assigned.setdefault(name, []).append(value)
+    waiting, known = _NAME.findall(stop.reason), set[str]()
+    while waiting:
+        name = waiting.pop()
+        values = assigned.get(name, []) if name not in known else []
+        if any(_ARGUMENT.search(value) for value in values):
+            return True
+        known.add(name)
+        waiting += [each for value in values for each in _NAME.findall(value)]
+    return False

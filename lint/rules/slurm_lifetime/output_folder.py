@@ -48,6 +48,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             made = batch.commands(rf"\bmkdir\b.*(?<![\w/.-])(?:\./)?{plain}/?(?=[\s;\"']|$)")
             if "%" in folder or not made or _submits_itself(batch, made[-1][0]):
                 continue
+            if launch.has_folder(folder, batch.path):
+                continue
             related = (Related("created here", batch.place(made[0][0])),)
             message = f"SLURM opens {given.value} before the script creates {folder}"
             yield Complaint(message, given.place, related, "create the folder before sbatch")

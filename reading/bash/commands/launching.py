@@ -162,7 +162,15 @@ def _hidden_program(words: Sequence[Word]) -> bool:
 
 
 def _passed(shell: Shell, wrappers: Sequence[Sequence[Word]]) -> None:
-    """Variables that `env`, `mpirun -x` and `--export` set for what they start."""
+    """Variables that `env`, `mpirun -x` and `--export` set for what they start, and SLURM for its steps."""
+    if any(program(wrapper[0]) == "srun" for wrapper in wrappers):
+        own = [
+            item
+            for wrapper in wrappers
+            for item in sbatch_options.options(wrapper[1:], sbatch_options.SRUN)[0]
+        ]
+        shell.directives = (*shell.directives, *(item for item in own if item.name in _STEP))
+        _of_the_step(shell)
     for wrapper in wrappers:
         for index, word in enumerate(wrapper[1:], 1):
             name, sign, _ = word.lead.partition("=")
@@ -175,13 +183,15 @@ def _passed(shell: Shell, wrappers: Sequence[Sequence[Word]]) -> None:
                 key = wrapper[index + 1].text
                 if isinstance(key, str) and key.isidentifier():
                     shell.variables[key] = Variable(wrapper[index + 2].pieces, None, True)
-    if any(program(wrapper[0]) == "srun" for wrapper in wrappers):
-        own = [
-            item
-            for wrapper in wrappers
-            for item in sbatch_options.options(wrapper[1:], sbatch_options.SRUN)[0]
-        ]
-        shell.directives = (*shell.directives, *(item for item in own if item.name in _STEP))
+
+
+def _of_the_step(shell: Shell) -> None:
+    """slurmd sets the GPUs of a step over what the script exported (gres.html, "GPU Management")."""
+    name = "CUDA_VISIBLE_DEVICES"
+    old = shell.variables.get(name)
+    if old is not None and old.value and sbatch_options.asks_for_gpus(shell.directives):
+        unknown = Unknown(f"SLURM sets {name} for each step, to the GPUs that the step gets")
+        shell.variables[name] = Variable((old.value[0]._replace(text=unknown),), None, True)
 
 
 #: Options of srun that override the same ones of the job.
