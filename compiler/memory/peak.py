@@ -33,12 +33,7 @@ def activations(x: Algebra[Value], load: Load[Value]) -> Value:
     kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
     one = x.number(0)
     for kind, layer in kept.items():
-        boundaries = load.recomputed[kind]
-        one = (
-            one
-            + x.times(x.largest(load.held[kind] - boundaries, 0), layer)
-            + x.times(boundaries, boundary)
-        )
+        one = one + x.replaced(load.held[kind], load.recomputed[kind], layer, boundary)
     if not load.last:
         one = one + x.term(memory.stage_output)
     if load.first:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant
+from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant, replaced
 from ..target import holds
 from ..variables import DERIVED, ORDER
 from .space import Space, distinct
@@ -105,6 +105,9 @@ class CpSatAlgebra:
         result = self._integer(low, max(value.high for value in alive))
         self.model.add_max_equality(result.expression, [value.expression for value in alive])
         return result
+
+    def replaced(self, count: Bounded, part: Bounded, each: Bounded, other: Bounded) -> Bounded:
+        return replaced(self, count, part, each, other)
 
     def excess(self, value: Bounded | int, limit: Bounded | int) -> Bounded:
         """max(value, limit) - limit, so that `limit` cancels in a sum that contains it: as a variable for
