@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algebra import Integers, Mask
 from ..variables import DERIVED, ORDER
-from .bounds import LEVELS, Least, least
+from .bounds import LEVELS, Bounds, Least, first_level
 from .measured_layouts import measured
 from .progress import Progress
 from .questions import BlockBounds, Question, of_plan, of_refusal
@@ -97,7 +97,7 @@ class BestFirst:
         self._most = [NONE] * len(questions)
         if self.swept is not None:
             self._learn(self.swept)
-        self._refine(self.space.blocks or {}, 0)
+        self._refine({}, 0)
 
     def result(self) -> Swept:
         """The layouts that are kept, with their prices."""
@@ -113,12 +113,16 @@ class BestFirst:
                 part = {name: column[rows] for name, column in blocks.items()}
                 self._price(self.space.extend(part, ORDER))
             return
-        blocks = self.space.extend(blocks, LEVELS[level])
         if level and not self.space.decides(LEVELS[level]):
-            self._refine(blocks, level + 1)
+            self._refine(self.space.extend(blocks, LEVELS[level]), level + 1)
             return
-        bounds = least(self.space, blocks)
-        wanted = self._by_question(blocks, bounds)
+        found = (
+            Bounds(self.space, self.space.extend(blocks, LEVELS[level]))
+            if level
+            else first_level(self.space)
+        )
+        wanted = self._by_question(found)
+        blocks, bounds = found.blocks, found.least
         order = np.argsort(getattr(bounds, self._asked[0].of), kind="stable")
         while len(order):
             order = order[self._needed(wanted, bounds)[order]]
@@ -127,9 +131,15 @@ class BestFirst:
             if len(batch):
                 self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
 
-    def _by_question(self, blocks: Mapping[str, Integers], bounds: Least) -> list[Mask]:
-        """The blocks that may hold layouts that each question asks for."""
-        block = BlockBounds(self.space.case, blocks, bounds)
+    def _by_question(self, bounds: Bounds) -> list[Mask]:
+        """The blocks that may hold layouts that each question asks for. Time is bounded only of those that
+        have the memory, where it is asked for."""
+        case, blocks = self.space.case, bounds.blocks
+        wanted = [each.may_be_met(BlockBounds(case, blocks, bounds.least)) for each in self._asked]
+        if not any(question.of_time for question in self._asked):
+            return wanted
+        bounds.time(np.logical_or.reduce(wanted))
+        block = BlockBounds(case, blocks, bounds.least)
         return [question.may_be_met(block) for question in self._asked]
 
     def _needed(self, wanted: Sequence[Mask], bounds: Least) -> Mask:

@@ -8,7 +8,7 @@ and recomputation, and leaves the rest open. Its bounds are those of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,8 @@ LEVELS = (
     ("ep", "etp"),
     ("recompute",),
 )
+#: Most blocks whose bounds are kept from one question to the next.
+MOST_SHARED = 2**21
 
 
 @dataclass(frozen=True)
@@ -42,20 +44,69 @@ class Least:
     host_kib: Integers
 
 
+#: Less than any bound.
+LOWEST = -(2**62)
+
+
+class Bounds:
+    """Blocks, columns of `Space.extend`, with their bounds: those of memory, and those of time and the first
+    objective of the blocks that somebody asked about; the others have `LOWEST` and 0."""
+
+    def __init__(self, space: Space, blocks: Mapping[str, Integers]):
+        self.space = space
+        self.blocks = blocks
+        count = len(blocks["nodes"])
+        self.least = Least(
+            np.full(count, LOWEST, dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+        )
+        self._ranges = Ranges(space, blocks)
+        self._timed = np.zeros(count, dtype=bool)
+        for rows, x in self._ranges.parts():
+            self.least.memory_kib[rows] = interval(peak_memory(x)).low
+            self.least.host_kib[rows] = interval(host_memory(x)).low
+
+    def time(self, mask: Mask) -> None:
+        """Bounds the time and the first objective of more blocks."""
+        rows = np.flatnonzero(mask & ~self._timed)
+        if 2 * len(rows) > len(mask):
+            # The terms are tabulated for all of the blocks: a copy would have to tabulate them again.
+            rows, ranges = np.flatnonzero(~self._timed), self._ranges
+        if not len(rows):
+            return
+        if len(rows) < len(mask):
+            part = {name: column[rows] for name, column in self.blocks.items()}
+            ranges = Ranges(self.space, part)
+        objective = objectives(self.space.case)[0]
+        for some, x in ranges.parts():
+            step_ns, bubble_ns = (interval(value) for value in step_time(x))
+            sized = objective.quantity in ("memory", "risk")
+            memory_kib = interval(peak_memory(x)) if sized else interval(0)
+            totals = Totals(step_ns, bubble_ns, memory_kib)
+            found = minimised(x, totals, objective, self.space.one_size)
+            self.least.step_ns[rows[some]] = step_ns.low
+            self.least.score[rows[some]] = found.low
+        self._timed[rows] = True
+
+
 def least(space: Space, blocks: Mapping[str, Integers]) -> Least:
-    """Bounds of blocks, columns of `Space.extend`."""
-    found = np.empty((len(fields(Least)), len(blocks["nodes"])), dtype=np.int64)
-    objective = objectives(space.case)[0]
-    for rows, x in Ranges(space, blocks).parts():
-        step_ns, bubble_ns = (interval(value) for value in step_time(x))
-        memory_kib = interval(peak_memory(x))
-        totals = Totals(step_ns, bubble_ns, memory_kib)
-        score = minimised(x, totals, objective, space.one_size)
-        for column, value in zip(
-            found, (score, step_ns, memory_kib, interval(host_memory(x))), strict=True
-        ):
-            column[rows] = value.low
-    return Least(*found)
+    """All bounds of blocks."""
+    bounds = Bounds(space, blocks)
+    bounds.time(np.ones(len(blocks["nodes"]), dtype=bool))
+    return bounds.least
+
+
+def first_level(space: Space) -> Bounds:
+    """The blocks of the first level with their bounds, which all questions about a space share."""
+    if not space.shared:
+        blocks = space.extend(space.blocks or {}, LEVELS[0])
+        found = Bounds(space, blocks)
+        if len(blocks["nodes"]) > MOST_SHARED:
+            return found
+        space.shared.append(found)
+    return space.shared[0]
 
 
 def within(
@@ -78,6 +129,8 @@ def narrowed(space: Space, most: int) -> Space:
     blocks: Mapping[str, Integers] = space.blocks or {}
     for names in LEVELS:
         blocks = space.extend(blocks, names)
-        bounds = least(space, blocks)
-        blocks = rows_of(blocks, within(space.case, bounds) & (bounds.score <= most))
+        bounds = Bounds(space, blocks)
+        bounds.time(within(space.case, bounds.least, time=False))
+        found = bounds.least
+        blocks = rows_of(blocks, within(space.case, found) & (found.score <= most))
     return replace(space, blocks=blocks)

@@ -18,6 +18,7 @@ from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
 
 if TYPE_CHECKING:
+    from .bounds import Bounds
     from .ranges import Extremes
 
 #: Rows x candidates whose rules are evaluated at once.
@@ -85,6 +86,11 @@ class Space:
     def extremes(self) -> dict[tuple[str, tuple[str, ...]], Extremes]:
         """Bounds of terms by name and what decides them, kept by `ranges.py` from batch to batch."""
         return {}
+
+    @cached_property
+    def shared(self) -> list[Bounds]:
+        """The bounds of the first level of blocks, once `bounds.py` has them."""
+        return []
 
     @property
     def one_size(self) -> bool:
