@@ -156,11 +156,20 @@ BLOCK = 1 << 15
 
 def product(left: Integers | int, right: Integers | int) -> Integers:
     """left * right, at most LIMIT in size."""
+    if _size(left) * _size(right) <= LIMIT:
+        return np.asarray(left * right)
     wide = np.multiply(left, right, dtype=np.float64)
     exact = np.abs(wide) <= LIMIT
     if np.all(exact):
         return np.asarray(left * right)
     return np.where(exact, left * np.where(exact, right, 0), np.where(wide > 0, LIMIT, -LIMIT))
+
+
+def _size(value: Integers | int) -> int:
+    """The largest size of a column's values; of a number its own."""
+    if not isinstance(value, np.ndarray):
+        return abs(int(value))
+    return max(int(value.max(initial=0)), -int(value.min(initial=0)))
 
 
 class Arrays:

@@ -130,7 +130,12 @@ def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
 
 def peak_memory(x: Algebra[Value]) -> Value:
     """KiB on the fullest rank."""
-    return x.largest(*(added(x, rank_memory(x, role_load(x, role)).values()) for role in ROLES))
+    return x.largest(*(role_memory(x, role) for role in ROLES))
+
+
+def role_memory(x: Algebra[Value], role: str) -> Value:
+    """KiB on the fullest rank of a role."""
+    return added(x, rank_memory(x, role_load(x, role)).values())
 
 
 def host_memory(x: Algebra[Value]) -> Value:

@@ -19,7 +19,8 @@ def gpu_divisors(job: Job) -> tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def _divisors_of_any(nodes: tuple[int, ...], gpus_per_node: int) -> tuple[int, ...]:
-    return tuple(sorted({way for count in nodes for way in divisors(count * gpus_per_node)}))
+    ways = {way for count in nodes for way in divisors(count)}
+    return tuple(sorted({way * part for way in ways for part in divisors(gpus_per_node)}))
 
 
 def micro_batches(job: Job) -> tuple[int, ...]:

@@ -58,15 +58,26 @@ def with_reasons(swept: Swept, progress: Progress | None = None) -> Swept:
 
 def empty(space: Space) -> bool:
     """Whether the rules leave no layout."""
-    if space.has_at_most(WHOLE):
-        return not space.size
-    nodes = space.extend(space.blocks or {}, ["nodes"])
-    parts = (
-        {name: column[start : start + NODES] for name, column in nodes.items()}
-        for start in range(0, len(nodes["nodes"]), NODES)
-    )
-    anything = Question("score", gpu=False, host=False, any=True)
-    return not any(exists(replace(space, blocks=part), anything) for part in parts)
+    return reach(space) < len(ORDER)
+
+
+def reach(space: Space) -> int:
+    """How many decisions, in their order, join before the rules leave nothing; all of them where they leave
+    a layout."""
+    return _reach(space, space.blocks or {}, ORDER)
+
+
+def _reach(space: Space, columns: Mapping[str, Integers], names: Sequence[str]) -> int:
+    if not names:
+        return 0
+    columns = space.extend(columns, names[:1])
+    count, most = len(columns["nodes"]), -1
+    for rows in _slices(count, NODES if names == ORDER else MOST):
+        part = {name: column[rows] for name, column in columns.items()}
+        most = max(most, _reach(space, part, names[1:]))
+        if most == len(names) - 1:
+            break
+    return most + 1
 
 
 def exists(space: Space, question: Question) -> bool:
@@ -132,14 +143,19 @@ class BestFirst:
                 self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
 
     def _by_question(self, bounds: Bounds) -> list[Mask]:
-        """The blocks that may hold layouts that each question asks for. Time is bounded only of those that
-        have the memory, where it is asked for."""
-        case, blocks = self.space.case, bounds.blocks
-        wanted = [each.may_be_met(BlockBounds(case, blocks, bounds.least)) for each in self._asked]
-        if not any(question.of_time for question in self._asked):
-            return wanted
-        bounds.time(np.logical_or.reduce(wanted))
-        block = BlockBounds(case, blocks, bounds.least)
+        """The blocks that may hold layouts that each question asks for. The dearer bounds are worked out for
+        those alone that are still asked for by the cheaper ones, time where a question is about it.
+        """
+        wanted = self._wanted(bounds)
+        bounds.hold(self._needed(wanted, bounds.least))
+        wanted = self._wanted(bounds)
+        if any(question.of_time for question in self._asked):
+            bounds.time(self._needed(wanted, bounds.least))
+            wanted = self._wanted(bounds)
+        return wanted
+
+    def _wanted(self, bounds: Bounds) -> list[Mask]:
+        block = BlockBounds(self.space.case, bounds.blocks, bounds.least)
         return [question.may_be_met(block) for question in self._asked]
 
     def _needed(self, wanted: Sequence[Mask], bounds: Least) -> Mask:

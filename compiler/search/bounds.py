@@ -7,7 +7,7 @@ and recomputation, and leaves the rest open. Its bounds are those of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ..algebra import Integers, Mask
 from ..case import Case
 from ..interval import interval
-from ..memory.peak import host_memory, peak_memory
+from ..memory.peak import host_memory, peak_memory, role_memory
 from ..time.step import step_time
 from .goal_constraints import Totals, longest_step_ns, minimised
 from .ranges import Ranges
@@ -49,52 +49,60 @@ LOWEST = -(2**62)
 
 
 class Bounds:
-    """Blocks, columns of `Space.extend`, with their bounds: those of memory, and those of time and the first
-    objective of the blocks that somebody asked about; the others have `LOWEST` and 0."""
+    """Blocks, columns of `Space.extend`, with their bounds. Memory is first bounded by that of one role of
+    ranks, which rules out most blocks; the other bounds are of the blocks that somebody asks about, and 0 and
+    `LOWEST` of the others."""
 
     def __init__(self, space: Space, blocks: Mapping[str, Integers]):
         self.space = space
         self.blocks = blocks
         count = len(blocks["nodes"])
-        self.least = Least(
-            np.full(count, LOWEST, dtype=np.int64),
-            np.zeros(count, dtype=np.int64),
-            np.zeros(count, dtype=np.int64),
-            np.zeros(count, dtype=np.int64),
-        )
-        self._ranges = Ranges(space, blocks)
-        self._timed = np.zeros(count, dtype=bool)
-        for rows, x in self._ranges.parts():
+        memory, host, step = (np.zeros(count, dtype=np.int64) for _ in range(3))
+        self.least = Least(np.full(count, LOWEST, dtype=np.int64), step, memory, host)
+        self._whole: Ranges | None = Ranges(space, blocks)
+        self._held, self._timed = np.zeros((2, count), dtype=bool)
+        for rows, x in self._whole.parts():
+            memory[rows] = interval(role_memory(x, "middle")).low
+
+    def hold(self, mask: Mask) -> None:
+        """Bounds the memory of more blocks by all of their ranks, and on the host."""
+        for rows, x in self._parts(mask, self._held):
             self.least.memory_kib[rows] = interval(peak_memory(x)).low
             self.least.host_kib[rows] = interval(host_memory(x)).low
 
     def time(self, mask: Mask) -> None:
         """Bounds the time and the first objective of more blocks."""
-        rows = np.flatnonzero(mask & ~self._timed)
-        if 2 * len(rows) > len(mask):
-            # The terms are tabulated for all of the blocks: a copy would have to tabulate them again.
-            rows, ranges = np.flatnonzero(~self._timed), self._ranges
-        if not len(rows):
-            return
-        if len(rows) < len(mask):
-            part = {name: column[rows] for name, column in self.blocks.items()}
-            ranges = Ranges(self.space, part)
         objective = objectives(self.space.case)[0]
-        for some, x in ranges.parts():
+        for rows, x in self._parts(mask, self._timed):
             step_ns, bubble_ns = (interval(value) for value in step_time(x))
             sized = objective.quantity in ("memory", "risk")
-            memory_kib = interval(peak_memory(x)) if sized else interval(0)
+            memory_kib = interval(peak_memory(x) if sized else 0)
             totals = Totals(step_ns, bubble_ns, memory_kib)
             found = minimised(x, totals, objective, self.space.one_size)
-            self.least.step_ns[rows[some]] = step_ns.low
-            self.least.score[rows[some]] = found.low
-        self._timed[rows] = True
+            self.least.step_ns[rows] = step_ns.low
+            self.least.score[rows] = found.low
+        self._whole = None
+
+    def _parts(self, mask: Mask, known: Mask) -> Iterator[tuple[Integers | slice, Ranges]]:
+        """The algebra of blocks that are not known, with their rows, in parts. Where they are most of all
+        blocks, of all: for some of them the terms would have to be tabulated again."""
+        rows = np.flatnonzero(mask & ~known)
+        if self._whole is not None and 2 * len(rows) > len(mask):
+            known[:] = True
+            yield from self._whole.parts()
+        elif len(rows):
+            known[rows] = True
+            part = {name: column[rows] for name, column in self.blocks.items()}
+            for some, x in Ranges(self.space, part).parts():
+                yield rows[some], x
 
 
 def least(space: Space, blocks: Mapping[str, Integers]) -> Least:
     """All bounds of blocks."""
     bounds = Bounds(space, blocks)
-    bounds.time(np.ones(len(blocks["nodes"]), dtype=bool))
+    every = np.ones(len(blocks["nodes"]), dtype=bool)
+    bounds.hold(every)
+    bounds.time(every)
     return bounds.least
 
 
@@ -130,7 +138,8 @@ def narrowed(space: Space, most: int) -> Space:
     for names in LEVELS:
         blocks = space.extend(blocks, names)
         bounds = Bounds(space, blocks)
-        bounds.time(within(space.case, bounds.least, time=False))
         found = bounds.least
+        bounds.hold(within(space.case, found))
+        bounds.time(within(space.case, found))
         blocks = rows_of(blocks, within(space.case, found) & (found.score <= most))
     return replace(space, blocks=blocks)

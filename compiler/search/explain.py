@@ -13,13 +13,16 @@ from ...dsl.job import Constraint, Job
 from ..algebra import Mask
 from ..case import DEFAULT_RISK, LIKELY_TO_FIT
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
+from ..rules.validity import IMPLIED
 from ..target import Predicate, Target
-from .best_first import empty, exists
+from ..variables import ORDER
+from .best_first import empty, exists, reach
 from .cp_sat_search import InfeasibleCore, infeasible_core
 from .goal_constraints import longest_step_ns
 from .layout_text import layout_text, quantity_text
 from .least import least_possible
 from .questions import any_of
+from .ranges import sources
 from .space import Space
 from .sweep import (
     Swept,
@@ -84,7 +87,7 @@ def _no_combination(space: Space) -> Diagnostic:
     """The rules leave no layout: name those whose removal alone would leave one, else the fewest that clash,
     and the settings that they relate."""
     blockers = [
-        rule for rule in space.rules if not empty(replace(space, without=frozenset({rule})))
+        rule for rule in _met(space) if not empty(replace(space, without=frozenset({rule})))
     ]
     clash = blockers or clashing(space)
     job = space.case.job
@@ -118,6 +121,18 @@ def _no_combination(space: Space) -> Diagnostic:
         notes=(*rules, *(Note(text, span) for text, name, span in settings if name != _BATCH)),
         help=help,
     )
+
+
+def _met(space: Space) -> list[Predicate]:
+    """The rules of a space without layouts that have a part in that: those, or what they imply, of decisions
+    that are taken before nothing is left."""
+    decided = set(ORDER[: reach(space) + 1])
+    parts = {rule: (rule, *IMPLIED.get(rule, ())) for rule in space.rules}
+    return [
+        rule
+        for rule in space.rules
+        if any(decided.issuperset(sources(part.of, {})[1]) for part in parts[rule])
+    ]
 
 
 def clashing(space: Space) -> list[Predicate]:

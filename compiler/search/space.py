@@ -13,7 +13,7 @@ from ...dsl.job import Job
 from ..algebra import Integers, Mask
 from ..case import Case
 from ..rules.candidate_degrees import all_values
-from ..rules.validity import IMPLIED, predicates
+from ..rules.validity import IMPLIED, WORLD, predicates
 from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 #: Rows x candidates whose rules are evaluated at once.
 PAIRS = 2**20
+
+#: Degrees in the order in which they join, whose product divides the GPUs, and the rules that say so.
+DEGREES = ("tp", "pp", "cp")
+DIVIDING = frozenset({WORLD, *IMPLIED[WORLD]})
+#: Most GPUs whose divisors are found by a sieve.
+MOST_LEFT = 2**22
 
 
 @dataclass(frozen=True)
@@ -144,36 +150,78 @@ class Space:
                 domain = domain[
                     np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)
                 ]
+        left = self._left(columns, name)
+        rules = [rule for rule in ready if rule.of != (name,)]
+        if left is not None:
+            rules = [rule for rule in rules if rule not in DIVIDING]
+        others = tuple(dict.fromkeys(other for rule in rules for other in rule.of if other != name))
+        keys = [columns[other] for other in others] + ([] if left is None else [left])
         count = len(next(iter(columns.values()))) if columns else 1
-        step = max(1, PAIRS // max(1, len(domain)))
-        parts = [
-            self._pairs(columns, slice(start, start + step), name, domain, ready)
-            for start in range(0, max(count, 1), step)
-        ]
-        row = np.concatenate([rows for rows, _ in parts])
-        candidate = np.concatenate([candidates for _, candidates in parts])
+        values, code = distinct(np.column_stack(keys or [np.zeros(count, dtype=np.int64)]))
+        given = {other: values[:, index] for index, other in enumerate(others)}
+        if left is None:
+            chosen = self._pairs(given, len(values), name, domain, rules)
+        else:
+            chosen = divisor_pairs(values[:, -1], domain)
+            chosen = self._allowed_pairs(given, chosen, name, domain, rules)
+        row, candidate = _expanded(code, *chosen, len(values))
         return {
             **{other: column[row] for other, column in columns.items()},
             name: domain[candidate],
         }
 
+    def _left(self, columns: Mapping[str, Integers], name: str) -> Integers | None:
+        """What the degrees so far leave of the GPUs, of which the degree `name` must be a divisor; None where
+        it need not, or where the numbers are too large for `divisor_pairs`."""
+        present = tuple(degree for degree in DEGREES if degree in columns)
+        if "gpus" not in columns or WORLD not in self.rules:
+            return None
+        if (*present, name) != DEGREES[: len(present) + 1]:
+            return None
+        left = columns["gpus"]
+        for other in present:
+            left = left // columns[other]
+        return left if int(left.max(initial=0)) <= MOST_LEFT else None
+
     def _pairs(
         self,
-        columns: Mapping[str, Integers],
-        rows: slice,
+        given: Mapping[str, Integers],
+        count: int,
         name: str,
         domain: Integers,
-        ready: Sequence[Predicate],
+        rules: Sequence[Predicate],
     ) -> tuple[Integers, Integers]:
-        """Indices of some rows and of candidates that the rules allow together."""
-        part = {other: column[rows] for other, column in columns.items()}
-        count = len(next(iter(part.values()))) if part else 1
-        mask = np.ones((count, len(domain)), dtype=bool)
-        for rule in ready if count and len(domain) else ():
-            if rule.of != (name,):
+        """Indices of `count` combinations of other variables and of candidates that the rules allow together,
+        in rising order."""
+        step = max(1, PAIRS // max(1, len(domain)))
+        found = []
+        for start in range(0, count, step):
+            part = {other: column[start : start + step] for other, column in given.items()}
+            mask = np.ones((min(step, count - start), len(domain)), dtype=bool)
+            for rule in rules if len(domain) else ():
                 mask &= self._allowed(part, name, domain, rule)
-        row, candidate = np.nonzero(mask)
-        return row + rows.start, candidate
+            row, candidate = np.nonzero(mask)
+            found.append((row + start, candidate))
+        none = np.zeros(0, dtype=np.int64)
+        rows, candidates = zip(*found, strict=True) if found else ((none,), (none,))
+        return np.concatenate(rows), np.concatenate(candidates)
+
+    def _allowed_pairs(
+        self,
+        given: Mapping[str, Integers],
+        pairs: tuple[Integers, Integers],
+        name: str,
+        domain: Integers,
+        rules: Sequence[Predicate],
+    ) -> tuple[Integers, Integers]:
+        """Those of some pairs of combinations and candidates that the rules allow."""
+        row, candidate = pairs
+        for rule in rules if len(row) else ():
+            columns = {other: given[other][row] for other in rule.of if other != name}
+            columns[name] = domain[candidate]
+            kept = np.broadcast_to(holds(rule, self.job, columns), row.shape)
+            row, candidate = row[kept], candidate[kept]
+        return row, candidate
 
     def _allowed(
         self, columns: Mapping[str, Integers], name: str, domain: Integers, rule: Predicate
@@ -216,6 +264,33 @@ class Space:
         values, code = distinct(np.column_stack([columns[name] for name in rule.of]))
         grid = {name: values[:, index] for index, name in enumerate(rule.of)}
         return np.broadcast_to(holds(rule, self.job, grid), len(values))[code]
+
+
+def divisor_pairs(numbers: Integers, domain: Integers) -> tuple[Integers, Integers]:
+    """Indices of numbers and of values of a domain that divide them, in rising order: a sieve over multiples,
+    as most pairs of thousands of each do not divide."""
+    every, code = np.unique(numbers, return_inverse=True)
+    place = np.full(int(every.max(initial=0)) + 1, -1, dtype=np.int64)
+    place[every] = np.arange(len(every))
+    multiples = [place[value::value] for value in domain.tolist()]
+    found = [each[each >= 0] for each in multiples] or [np.zeros(0, dtype=np.int64)]
+    candidate = np.repeat(np.arange(len(found)), [len(each) for each in found])
+    row = np.concatenate(found)
+    order = np.argsort(row, kind="stable")
+    return _expanded(np.asarray(code), row[order], candidate[order], len(every))
+
+
+def _expanded(
+    code: Integers, row: Integers, candidate: Integers, count: int
+) -> tuple[Integers, Integers]:
+    """Each row with the candidates of its code: pairs of `count` codes and candidates, in rising order -> the
+    same of rows."""
+    sizes = np.bincount(row, minlength=count)
+    starts = np.cumsum(sizes) - sizes
+    repeats = sizes[code]
+    rows = np.repeat(np.arange(len(code)), repeats)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    return rows, candidate[starts[code][rows] + within]
 
 
 def distinct(rows: Integers) -> tuple[Integers, Integers]:
