@@ -122,7 +122,7 @@ class CpSatAlgebra:
         """The combinations of the named variables' values that layouts of the space have, as columns."""
         if not names:
             return {}
-        columns = np.column_stack([self.space.layouts[name] for name in names])
+        columns = [self.space.layouts[name] for name in names]
         return dict(zip(names, distinct(columns)[0].T, strict=True))
 
     def tabulate(

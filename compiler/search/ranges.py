@@ -231,7 +231,7 @@ class Ranges:
         if names not in self._codes:
             columns = [self._blocks[name] for name in names]
             columns = columns or [np.zeros_like(self._blocks["nodes"])]
-            values, code = distinct(np.column_stack(columns))
+            values, code = distinct(columns)
             self._codes[names] = (code, values)
         return self._codes[names]
 
@@ -240,7 +240,7 @@ class Ranges:
         key = (known, free, values.tobytes())
         if key in self._combinations:
             return self._combinations[key]
-        domains = [np.asarray(self.space.domains[name], dtype=np.int64) for name in free]
+        domains = [self.space.columns[name] for name in free]
         choices = [axis.ravel() for axis in np.meshgrid(*domains, indexing="ij")]
         count, size = len(values), len(choices[0]) if choices else 1
         columns = {name: np.repeat(values[:, index], size) for index, name in enumerate(known)}

@@ -60,12 +60,22 @@ class Space:
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
         """The sorted domain of each decision; the neutral value alone where the target does not decide it."""
-        decided = self.case.domains
-        decided = all_values(self.job, decided) if self.wide else decided
-        given = {"nodes": self.job.cluster.nodes, **decided}
-        given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
-        given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
-        return {name: tuple(sorted(set(values))) for name, values in given.items()}
+        key = (self.wide, *sorted(self.fixed.items()))
+        if key not in self.case.kept_domains:
+            decided = self.case.domains
+            decided = all_values(self.job, decided) if self.wide else decided
+            given = {"nodes": self.job.cluster.nodes, **decided}
+            given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
+            given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
+            self.case.kept_domains[key] = {
+                name: tuple(sorted(set(values))) for name, values in given.items()
+            }
+        return self.case.kept_domains[key]
+
+    @cached_property
+    def columns(self) -> dict[str, Integers]:
+        """The domains as columns."""
+        return {name: np.asarray(values, dtype=np.int64) for name, values in self.domains.items()}
 
     @cached_property
     def replicas(self) -> tuple[int, ...] | None:
@@ -144,7 +154,7 @@ class Space:
         self, columns: dict[str, Integers], name: str, ready: Sequence[Predicate]
     ) -> dict[str, Integers]:
         """Each row with each candidate of `name` that the rules `ready` to be evaluated allow."""
-        domain = np.asarray(self.domains[name], dtype=np.int64)
+        domain = self.columns[name]
         for rule in ready:
             if rule.of == (name,):
                 domain = domain[
@@ -157,7 +167,7 @@ class Space:
         others = tuple(dict.fromkeys(other for rule in rules for other in rule.of if other != name))
         keys = [columns[other] for other in others] + ([] if left is None else [left])
         count = len(next(iter(columns.values()))) if columns else 1
-        values, code = distinct(np.column_stack(keys or [np.zeros(count, dtype=np.int64)]))
+        values, code = distinct(keys or [np.zeros(count, dtype=np.int64)])
         given = {other: values[:, index] for index, other in enumerate(others)}
         if left is None:
             chosen = self._pairs(given, len(values), name, domain, rules)
@@ -229,7 +239,7 @@ class Space:
         """Which rows x candidates one rule allows; evaluated once per distinct combination of its other
         variables."""
         others = [other for other in rule.of if other != name]
-        values, code = distinct(np.column_stack([columns[other] for other in others]))
+        values, code = distinct([columns[other] for other in others])
         grid = {
             other: np.repeat(values[:, index], len(domain)) for index, other in enumerate(others)
         }
@@ -261,7 +271,7 @@ class Space:
     def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Mask:
         if not len(columns["nodes"]):
             return np.ones(0, dtype=bool)
-        values, code = distinct(np.column_stack([columns[name] for name in rule.of]))
+        values, code = distinct([columns[name] for name in rule.of])
         grid = {name: values[:, index] for index, name in enumerate(rule.of)}
         return np.broadcast_to(holds(rule, self.job, grid), len(values))[code]
 
@@ -293,21 +303,24 @@ def _expanded(
     return rows, candidate[starts[code][rows] + within]
 
 
-def distinct(rows: Integers) -> tuple[Integers, Integers]:
-    """The distinct rows, and each row's index among them. Mixed-radix codes avoid sorting whole rows."""
-    code = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
+def distinct(columns: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """The distinct rows of equally long columns, and each row's index among them. Mixed-radix codes avoid
+    sorting whole rows, and where they are few for the rows, sorting at all."""
+    count = len(columns[0])
+    code, most = np.zeros(count, dtype=np.int64), min(max(4 * count, 1 << 12), 1 << 22)
+    for column in columns:
         low = int(column.min(initial=0))
         code = code * (int(column.max(initial=0)) - low + 1) + (column - low)
-        if int(code.max(initial=0)) > 1 << 20:
+        if int(code.max(initial=0)) > most:
             code = np.unique(code, return_inverse=True)[1]
     size = int(code.max(initial=0)) + 1
     first = np.zeros(size, dtype=np.int64)
-    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    first[code[::-1]] = np.arange(count - 1, -1, -1)
     used = np.flatnonzero(np.bincount(code, minlength=size))
     index = np.zeros(size, dtype=np.int64)
     index[used] = np.arange(len(used))
-    return rows[first[used]], index[code]
+    rows = first[used]
+    return np.column_stack([column[rows] for column in columns]), index[code]
 
 
 def rows_of(columns: Mapping[str, Integers], mask: Mask) -> dict[str, Integers]:
