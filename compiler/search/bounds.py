@@ -29,6 +29,8 @@ LEVELS = (
     ("ep", "etp"),
     ("recompute",),
 )
+#: Blocks whose terms are tabulated at once.
+AT_ONCE = 2**18
 #: Most blocks whose bounds are kept from one question to the next.
 MOST_SHARED = 2**21
 
@@ -59,9 +61,10 @@ class Bounds:
         count = len(blocks["nodes"])
         memory, host, step = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.least = Least(np.full(count, LOWEST, dtype=np.int64), step, memory, host)
-        self._whole: Ranges | None = Ranges(space, blocks)
+        self._whole = Ranges(space, blocks) if count <= AT_ONCE else None
         self._held, self._timed = np.zeros((2, count), dtype=bool)
-        for rows, x in self._whole.parts():
+        every = np.ones(count, dtype=bool)
+        for rows, x in self._parts(every, ~every):
             memory[rows] = interval(role_memory(x, "middle")).low
 
     def hold(self, mask: Mask) -> None:
@@ -86,12 +89,14 @@ class Bounds:
     def _parts(self, mask: Mask, known: Mask) -> Iterator[tuple[Integers | slice, Ranges]]:
         """The algebra of blocks that are not known, with their rows, in parts. Where they are most of all
         blocks, of all: for some of them the terms would have to be tabulated again."""
-        rows = np.flatnonzero(mask & ~known)
-        if self._whole is not None and 2 * len(rows) > len(mask):
+        missing = np.flatnonzero(mask & ~known)
+        if self._whole is not None and 2 * len(missing) > len(mask):
             known[:] = True
             yield from self._whole.parts()
-        elif len(rows):
-            known[rows] = True
+            return
+        known[missing] = True
+        for start in range(0, len(missing), AT_ONCE):
+            rows = missing[start : start + AT_ONCE]
             part = {name: column[rows] for name, column in self.blocks.items()}
             for some, x in Ranges(self.space, part).parts():
                 yield rows[some], x

@@ -12,7 +12,7 @@ import numpy as np
 from ...dsl.job import Job
 from ..algebra import Integers, Mask
 from ..case import Case
-from ..rules.candidate_degrees import all_values
+from ..rules.candidate_degrees import all_values, divisors_of_gpus
 from ..rules.validity import IMPLIED, WORLD, predicates
 from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
@@ -27,8 +27,6 @@ PAIRS = 2**20
 #: Degrees in the order in which they join, whose product divides the GPUs, and the rules that say so.
 DEGREES = ("tp", "pp", "cp")
 DIVIDING = frozenset({WORLD, *IMPLIED[WORLD]})
-#: Most GPUs whose divisors are found by a sieve.
-MOST_LEFT = 2**22
 
 
 @dataclass(frozen=True)
@@ -165,15 +163,15 @@ class Space:
         if left is not None:
             rules = [rule for rule in rules if rule not in DIVIDING]
         others = tuple(dict.fromkeys(other for rule in rules for other in rule.of if other != name))
-        keys = [columns[other] for other in others] + ([] if left is None else [left])
+        keys = [columns[other] for other in others]
+        keys += [] if left is None else [columns["nodes"], left]
         count = len(next(iter(columns.values()))) if columns else 1
         values, code = distinct(keys or [np.zeros(count, dtype=np.int64)])
         given = {other: values[:, index] for index, other in enumerate(others)}
         if left is None:
             chosen = self._pairs(given, len(values), name, domain, rules)
         else:
-            chosen = divisor_pairs(values[:, -1], domain)
-            chosen = self._allowed_pairs(given, chosen, name, domain, rules)
+            chosen = self._divisor_pairs(given, values[:, -2:], name, domain, rules)
         row, candidate = _expanded(code, *chosen, len(values))
         return {
             **{other: column[row] for other, column in columns.items()},
@@ -182,7 +180,7 @@ class Space:
 
     def _left(self, columns: Mapping[str, Integers], name: str) -> Integers | None:
         """What the degrees so far leave of the GPUs, of which the degree `name` must be a divisor; None where
-        it need not, or where the numbers are too large for `divisor_pairs`."""
+        it need not."""
         present = tuple(degree for degree in DEGREES if degree in columns)
         if "gpus" not in columns or WORLD not in self.rules:
             return None
@@ -191,7 +189,34 @@ class Space:
         left = columns["gpus"]
         for other in present:
             left = left // columns[other]
-        return left if int(left.max(initial=0)) <= MOST_LEFT else None
+        return left
+
+    def _divisor_pairs(
+        self,
+        given: Mapping[str, Integers],
+        sizes: Integers,
+        name: str,
+        domain: Integers,
+        rules: Sequence[Predicate],
+    ) -> tuple[Integers, Integers]:
+        """As `_pairs`, of candidates that divide what is left of the GPUs: `sizes` are the nodes and that. Of
+        thousands of each few pairs divide, which the divisors of the nodes' GPUs give."""
+        counts, code = np.unique(sizes[:, 0], return_inverse=True)
+        known = [divisors_of_gpus(each, self.job.cluster.gpus_per_node) for each in counts.tolist()]
+        if not known or not len(domain):
+            return _joined([])
+        ways = np.concatenate(known)
+        candidate = np.minimum(np.searchsorted(domain, ways), len(domain) - 1)
+        count = np.repeat(np.arange(len(known)), [len(each) for each in known])
+        held = domain[candidate] == ways
+        step, found = max(1, PAIRS * len(known) // len(ways)), []
+        for start in range(0, len(code), step):
+            part = np.asarray(code[start : start + step])
+            row, way = _expanded(part, count[held], candidate[held], len(known))
+            divides = sizes[start + row, 1] % domain[way] == 0
+            pairs = start + row[divides], way[divides]
+            found.append(self._allowed_pairs(given, pairs, name, domain, rules))
+        return _joined(found)
 
     def _pairs(
         self,
@@ -212,9 +237,7 @@ class Space:
                 mask &= self._allowed(part, name, domain, rule)
             row, candidate = np.nonzero(mask)
             found.append((row + start, candidate))
-        none = np.zeros(0, dtype=np.int64)
-        rows, candidates = zip(*found, strict=True) if found else ((none,), (none,))
-        return np.concatenate(rows), np.concatenate(candidates)
+        return _joined(found)
 
     def _allowed_pairs(
         self,
@@ -276,18 +299,11 @@ class Space:
         return np.broadcast_to(holds(rule, self.job, grid), len(values))[code]
 
 
-def divisor_pairs(numbers: Integers, domain: Integers) -> tuple[Integers, Integers]:
-    """Indices of numbers and of values of a domain that divide them, in rising order: a sieve over multiples,
-    as most pairs of thousands of each do not divide."""
-    every, code = np.unique(numbers, return_inverse=True)
-    place = np.full(int(every.max(initial=0)) + 1, -1, dtype=np.int64)
-    place[every] = np.arange(len(every))
-    multiples = [place[value::value] for value in domain.tolist()]
-    found = [each[each >= 0] for each in multiples] or [np.zeros(0, dtype=np.int64)]
-    candidate = np.repeat(np.arange(len(found)), [len(each) for each in found])
-    row = np.concatenate(found)
-    order = np.argsort(row, kind="stable")
-    return _expanded(np.asarray(code), row[order], candidate[order], len(every))
+def _joined(pairs: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    """Parts of pairs of indices as one."""
+    none = np.zeros(0, dtype=np.int64)
+    rows, candidates = zip(*pairs, strict=True) if pairs else ((none,), (none,))
+    return np.concatenate(rows), np.concatenate(candidates)
 
 
 def _expanded(
