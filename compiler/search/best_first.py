@@ -58,26 +58,18 @@ def with_reasons(swept: Swept, progress: Progress | None = None) -> Swept:
 
 def empty(space: Space) -> bool:
     """Whether the rules leave no layout."""
-    return reach(space) < len(ORDER)
+    return not _joins(space, space.blocks or {}, ORDER)
 
 
-def reach(space: Space) -> int:
-    """How many decisions, in their order, join before the rules leave nothing; all of them where they leave
-    a layout."""
-    return _reach(space, space.blocks or {}, ORDER)
-
-
-def _reach(space: Space, columns: Mapping[str, Integers], names: Sequence[str]) -> int:
+def _joins(space: Space, columns: Mapping[str, Integers], names: Sequence[str]) -> bool:
+    """Whether some row joins all of the named decisions, looked for in depth."""
     if not names:
-        return 0
+        return True
     columns = space.extend(columns, names[:1])
-    count, most = len(columns["nodes"]), -1
-    for rows in _slices(count, NODES if names == ORDER else MOST):
-        part = {name: column[rows] for name, column in columns.items()}
-        most = max(most, _reach(space, part, names[1:]))
-        if most == len(names) - 1:
-            break
-    return most + 1
+    return any(
+        _joins(space, {name: column[rows] for name, column in columns.items()}, names[1:])
+        for rows in _slices(len(columns["nodes"]), NODES if names == ORDER else MOST)
+    )
 
 
 def exists(space: Space, question: Question) -> bool:

@@ -196,7 +196,7 @@ class Ranges:
     def _tabulated(self, term: Term) -> tuple[Integers | None, Integers, Integers]:
         """Each block's code of what decides a term, and the bounds by code; each combination is evaluated
         once."""
-        known, free = sources(term.of, self._blocks)
+        known, free = _sources(term.of, self._blocks)
         size = math.prod(len(self.space.domains[name]) for name in free)
         known = self._with_related(known, free, size)
         code, values = self._coded(known)
@@ -269,7 +269,7 @@ class Ranges:
         return columns, rows
 
 
-def sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Names, Names]:
+def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Names, Names]:
     """What decides the named variables: those that the blocks decide, and open decisions."""
     known: dict[str, None] = {}
     free: dict[str, None] = {}
@@ -279,7 +279,7 @@ def sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Name
         elif name in ORDER:
             free[name] = None
         else:
-            below, above = sources(DERIVED[name].of, decided)
+            below, above = _sources(DERIVED[name].of, decided)
             known |= dict.fromkeys(below)
             free |= dict.fromkeys(above)
     return tuple(known), tuple(free)

@@ -106,6 +106,11 @@ class Space:
         """The bounds of the first level of blocks, once `bounds.py` has them."""
         return []
 
+    @cached_property
+    def biting(self) -> set[Predicate]:
+        """The rules, or parts of them, that left something out of what was joined so far."""
+        return set()
+
     @property
     def one_size(self) -> bool:
         """Whether all layouts have the same number of GPUs."""
@@ -155,9 +160,7 @@ class Space:
         domain = self.columns[name]
         for rule in ready:
             if rule.of == (name,):
-                domain = domain[
-                    np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)
-                ]
+                domain = domain[self._holds(rule, {name: domain})]
         left = self._left(columns, name)
         rules = [rule for rule in ready if rule.of != (name,)]
         if left is not None:
@@ -252,7 +255,7 @@ class Space:
         for rule in rules if len(row) else ():
             columns = {other: given[other][row] for other in rule.of if other != name}
             columns[name] = domain[candidate]
-            kept = np.broadcast_to(holds(rule, self.job, columns), row.shape)
+            kept = self._holds(rule, columns)
             row, candidate = row[kept], candidate[kept]
         return row, candidate
 
@@ -267,9 +270,7 @@ class Space:
             other: np.repeat(values[:, index], len(domain)) for index, other in enumerate(others)
         }
         grid[name] = np.tile(domain, len(values))
-        return np.broadcast_to(holds(rule, self.job, grid), grid[name].shape).reshape(
-            len(values), len(domain)
-        )[code]
+        return self._holds(rule, grid).reshape(len(values), len(domain))[code]
 
     def _derive(self, columns: dict[str, Integers]) -> dict[str, Integers]:
         for name, derived in DERIVED.items():
@@ -296,7 +297,15 @@ class Space:
             return np.ones(0, dtype=bool)
         values, code = distinct([columns[name] for name in rule.of])
         grid = {name: values[:, index] for index, name in enumerate(rule.of)}
-        return np.broadcast_to(holds(rule, self.job, grid), len(values))[code]
+        return self._holds(rule, grid)[code]
+
+    def _holds(self, rule: Predicate, columns: Mapping[str, Integers]) -> Mask:
+        """Where a rule holds, of columns of one length."""
+        shape = next(iter(columns.values())).shape
+        mask = np.broadcast_to(np.asarray(holds(rule, self.job, columns), dtype=bool), shape)
+        if not mask.all():
+            self.biting.add(rule)
+        return mask
 
 
 def _joined(pairs: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
