@@ -113,7 +113,8 @@ class Ranges:
         self.space = space
         self._blocks = blocks
         self._rows = rows
-        self._whole = whole or self
+        # None, not itself: a cycle would keep the tables until the next garbage collection.
+        self._whole = whole
         self._decided = Arrays(space.case, blocks)
         self._tables: dict[str, tuple[Integers | None, Integers, Integers]] = {}
         self._combinations: dict[tuple[Names, Names, bytes], Combined] = {}
@@ -138,7 +139,7 @@ class Ranges:
 
     def term(self, term: Term) -> Range:
         if term.name not in self._terms:
-            self._terms[term.name] = self._whole._gathered(term, self._rows)
+            self._terms[term.name] = (self._whole or self)._gathered(term, self._rows)
         return self._terms[term.name]
 
     def times(self, left: Range | int, right: Range | int) -> Range:
