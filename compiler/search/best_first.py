@@ -30,7 +30,7 @@ FEWEST, MOST = 2**8, 2**15
 #: Blocks of the last level whose layouts are joined at once.
 SMALL = 2**11
 #: Counts of nodes whose layouts are looked for at once where rules are left out.
-NODES = 2**6
+NODES = 2**10
 #: An objective that no layout reaches: `best` of a question without an answer.
 NONE = np.iinfo(np.int64).max
 #: Layouts that are kept where runs of some may change their order.

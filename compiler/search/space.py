@@ -163,23 +163,31 @@ class Space:
                 domain = domain[self._holds(rule, {name: domain})]
         left = self._left(columns, name)
         rules = [rule for rule in ready if rule.of != (name,)]
-        if left is not None:
-            rules = [rule for rule in rules if rule not in DIVIDING]
-        others = tuple(dict.fromkeys(other for rule in rules for other in rule.of if other != name))
-        keys = [columns[other] for other in others]
-        keys += [] if left is None else [columns["nodes"], left]
-        count = len(next(iter(columns.values()))) if columns else 1
-        values, code = distinct(keys or [np.zeros(count, dtype=np.int64)])
-        given = {other: values[:, index] for index, other in enumerate(others)}
         if left is None:
-            chosen = self._pairs(given, len(values), name, domain, rules)
+            row, candidate = self._any_pairs(columns, name, domain, rules)
         else:
-            chosen = self._divisor_pairs(given, values[:, -2:], name, domain, rules)
-        row, candidate = _expanded(code, *chosen, len(values))
+            rules = [rule for rule in rules if rule not in DIVIDING]
+            row, candidate = self._divisor_pairs(columns, left, name, domain, rules)
         return {
             **{other: column[row] for other, column in columns.items()},
             name: domain[candidate],
         }
+
+    def _any_pairs(
+        self,
+        columns: Mapping[str, Integers],
+        name: str,
+        domain: Integers,
+        rules: Sequence[Predicate],
+    ) -> tuple[Integers, Integers]:
+        """Indices of rows and of candidates that the rules allow together, in rising order; worked out once
+        for all rows that are the same to the rules."""
+        others = tuple(dict.fromkeys(other for rule in rules for other in rule.of if other != name))
+        count = len(next(iter(columns.values()))) if columns else 1
+        keys = [columns[other] for other in others] or [np.zeros(count, dtype=np.int64)]
+        values, code = distinct(keys)
+        given = {other: values[:, index] for index, other in enumerate(others)}
+        return _expanded(code, *self._pairs(given, len(values), name, domain, rules), len(values))
 
     def _left(self, columns: Mapping[str, Integers], name: str) -> Integers | None:
         """What the degrees so far leave of the GPUs, of which the degree `name` must be a divisor; None where
@@ -196,16 +204,17 @@ class Space:
 
     def _divisor_pairs(
         self,
-        given: Mapping[str, Integers],
-        sizes: Integers,
+        columns: Mapping[str, Integers],
+        left: Integers,
         name: str,
         domain: Integers,
         rules: Sequence[Predicate],
     ) -> tuple[Integers, Integers]:
-        """As `_pairs`, of candidates that divide what is left of the GPUs: `sizes` are the nodes and that. Of
-        thousands of each few pairs divide, which the divisors of the nodes' GPUs give."""
-        counts, code = np.unique(sizes[:, 0], return_inverse=True)
-        known = [divisors_of_gpus(each, self.job.cluster.gpus_per_node) for each in counts.tolist()]
+        """As `_any_pairs`, of candidates that divide what is left of the GPUs. Of thousands of rows and of
+        candidates few pairs do, which the divisors of the nodes' GPUs give."""
+        counts, code = distinct([columns["nodes"]])
+        nodes, size = counts[:, 0].tolist(), self.job.cluster.gpus_per_node
+        known = [divisors_of_gpus(each, size) for each in nodes]
         if not known or not len(domain):
             return _joined([])
         ways = np.concatenate(known)
@@ -214,11 +223,13 @@ class Space:
         held = domain[candidate] == ways
         step, found = max(1, PAIRS * len(known) // len(ways)), []
         for start in range(0, len(code), step):
-            part = np.asarray(code[start : start + step])
+            part = code[start : start + step]
             row, way = _expanded(part, count[held], candidate[held], len(known))
-            divides = sizes[start + row, 1] % domain[way] == 0
-            pairs = start + row[divides], way[divides]
-            found.append(self._allowed_pairs(given, pairs, name, domain, rules))
+            row = start + row
+            divides = left[row] % domain[way] == 0
+            found.append(
+                self._allowed_pairs(columns, (row[divides], way[divides]), name, domain, rules)
+            )
         return _joined(found)
 
     def _pairs(
@@ -285,23 +296,16 @@ class Space:
         for rule in self._joining:
             if rule not in checked and all(name in columns for name in rule.of):
                 checked.add(rule)
-                columns = rows_of(columns, self._mask(columns, rule))
+                columns = rows_of(columns, self._holds(rule, columns))
         if self.replicas is not None and "dp_replicate" in columns:
             columns = rows_of(columns, np.isin(columns["dp_replicate"], self.replicas))
         for name in DERIVED.keys() & self.fixed.keys() & columns.keys():
             columns = rows_of(columns, columns[name] == self.fixed[name])
         return columns
 
-    def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Mask:
-        if not len(columns["nodes"]):
-            return np.ones(0, dtype=bool)
-        values, code = distinct([columns[name] for name in rule.of])
-        grid = {name: values[:, index] for index, name in enumerate(rule.of)}
-        return self._holds(rule, grid)[code]
-
     def _holds(self, rule: Predicate, columns: Mapping[str, Integers]) -> Mask:
         """Where a rule holds, of columns of one length."""
-        shape = next(iter(columns.values())).shape
+        shape = columns[rule.of[0]].shape
         mask = np.broadcast_to(np.asarray(holds(rule, self.job, columns), dtype=bool), shape)
         if not mask.all():
             self.biting.add(rule)
