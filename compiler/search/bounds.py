@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 
+from ...dsl.diagnostics import Diagnostic, JobError
 from ..algebra import Integers, Mask
 from ..case import Case
+from ..codes import TOO_LARGE
 from ..interval import interval
 from ..memory.peak import host_memory, peak_memory, role_memory
 from ..time.step import step_time
@@ -31,6 +34,8 @@ LEVELS = (
 )
 #: Blocks whose terms are tabulated at once.
 AT_ONCE = 2**18
+#: Most blocks of the first level, a second for each quarter of a million.
+MOST_BLOCKS = 3 * 2**20
 #: Most blocks whose bounds are kept from one question to the next.
 MOST_SHARED = 2**21
 
@@ -114,12 +119,28 @@ def least(space: Space, blocks: Mapping[str, Integers]) -> Least:
 def first_level(space: Space) -> Bounds:
     """The blocks of the first level with their bounds, which all questions about a space share."""
     if not space.shared:
-        blocks = space.extend(space.blocks or {}, LEVELS[0])
+        blocks = dict(space.blocks or {})
+        for name in LEVELS[0]:
+            if name not in blocks:
+                blocks = space.extend_to(blocks, name, MOST_BLOCKS) or _refuse(space)
         found = Bounds(space, blocks)
         if len(blocks["nodes"]) > MOST_SHARED:
             return found
         space.shared.append(found)
     return space.shared[0]
+
+
+class TooManyBlocks(JobError):
+    """A space with more blocks than can be bounded in seconds."""
+
+
+def _refuse(space: Space) -> NoReturn:
+    job, target = space.case.job, space.case.target.name
+    message = (
+        f"the search of {target}'s layouts of {job.name} has over {MOST_BLOCKS:,} parts to bound"
+    )
+    help = "leave fewer to search: fewer counts of nodes, or a global batch with fewer divisors"
+    raise TooManyBlocks([Diagnostic(TOO_LARGE, message, job.span("cluster", "nodes"), help=help)])
 
 
 def within(

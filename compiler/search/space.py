@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Rows x candidates whose rules are evaluated at once.
 PAIRS = 2**20
+#: Fewest rows that are extended at once where the result is to be bounded.
+ROWS = 2**12
 
 #: Degrees in the order in which they join, whose product divides the GPUs, and the rules that say so.
 DEGREES = ("tp", "pp", "cp")
@@ -90,11 +92,31 @@ class Space:
         """Whether the space has so few layouts; a join that takes more rows on its way counts as more."""
         columns = dict(self.blocks or {})
         for name in ORDER:
-            columns = self.extend(columns, [name])
-            if len(columns[name]) > most:
+            found = self.extend_to(columns, name, most)
+            if found is None:
                 return False
+            columns = found
         self.__dict__["layouts"] = columns
         return True
+
+    def extend_to(
+        self, columns: Mapping[str, Integers], name: str, most: int
+    ) -> dict[str, Integers] | None:
+        """`extend` by one decision; None where that gives more than `most` rows, of which no more are made
+        than those of a part."""
+        count = len(next(iter(columns.values()))) if columns else 1
+        step = max(ROWS, PAIRS // max(1, len(self.domains[name])))
+        if count <= step:
+            found = self.extend(columns, [name])
+            return found if len(found[name]) <= most else None
+        parts, rows = [], 0
+        for start in range(0, count, step):
+            part = {other: column[start : start + step] for other, column in columns.items()}
+            parts.append(self.extend(part, [name]))
+            rows += len(parts[-1][name])
+            if rows > most:
+                return None
+        return {other: np.concatenate([part[other] for part in parts]) for other in parts[0]}
 
     @cached_property
     def extremes(self) -> dict[tuple[str, tuple[str, ...]], Extremes]:
