@@ -1,4 +1,4 @@
-"""The hardest searches, whole `parc plan` processes, stay within seconds and memory, and say what came of it."""
+"""The hardest searches stay within seconds and memory, and say what came of them."""
 
 from __future__ import annotations
 

@@ -105,8 +105,9 @@ def test_only_rules_that_bite_can_clash() -> None:
         "model": {**MOE, "layers": 1},
         "cluster": {"nodes": 3},
         "train": {**SHORT, "global_batch": 7},
+        "target": "torchtitan",
     }
-    job = job_of("maximize mfu", target="torchtitan", **parts)
+    job = job_of("maximize mfu", **parts)
     space = Space(Case(job, target_of(job)), wide=True)
     assert empty(space)
     clash = clashing(space)
