@@ -117,6 +117,11 @@ SOLVES: Mapping[str, Solve] = {
     "layers 10000": Solve(model={"layers": 10_000}, cluster={"nodes": 16384}),
     "layers 10000 nodes 1..4096": Solve(model={"layers": 10_000}, cluster=ANY),
     "batch 720720 nodes 1..4096": Solve(cluster=ANY, train={"global_batch": 720_720}),
+    "batch 36756720 nodes 1..4096": Solve(cluster=ANY, train={"global_batch": 36_756_720}),
+    "layers 5040 nodes 1..4096": Solve(model={"layers": 5040}, cluster=ANY),
+    "memory out of reach nodes 1..4096": Solve(
+        cluster=ANY, goal="maximize mfu; require memory <= 2 GiB", targets=ALL
+    ),
     "batch 73513440 nodes 1..4096": Solve(cluster=ANY, train={"global_batch": 73_513_440}),
     "mfu above 90 % nodes 1..4096": Solve(cluster=ANY, goal="maximize mfu; require mfu >= 90%"),
     "two clashing goals nodes 1..4096": Solve(

@@ -136,6 +136,14 @@ class Algebra(Protocol[Value]):
     def excess(self, value: Value | int, limit: Value | int) -> Value:
         """max(value - limit, 0)."""
 
+    def replaced(self, count: Value, part: Value, each: Value, other: Value) -> Value:
+        """`each` of `count` things, none negative, but `other` of `part` of them."""
+
+
+def replaced(x: Algebra[Value], count: Value, part: Value, each: Value, other: Value) -> Value:
+    """`Algebra.replaced` by the operations of the algebra."""
+    return x.times(x.largest(count - part, 0), each) + x.times(part, other)
+
 
 def added(x: Algebra[Value], values: Iterable[Value]) -> Value:
     """The sum of values; 0 if there are none."""
@@ -148,11 +156,20 @@ BLOCK = 1 << 15
 
 def product(left: Integers | int, right: Integers | int) -> Integers:
     """left * right, at most LIMIT in size."""
+    if _size(left) * _size(right) <= LIMIT:
+        return np.asarray(left * right)
     wide = np.multiply(left, right, dtype=np.float64)
     exact = np.abs(wide) <= LIMIT
     if np.all(exact):
         return np.asarray(left * right)
     return np.where(exact, left * np.where(exact, right, 0), np.where(wide > 0, LIMIT, -LIMIT))
+
+
+def _size(value: Integers | int) -> int:
+    """The largest size of a column's values; of a number its own."""
+    if not isinstance(value, np.ndarray):
+        return abs(int(value))
+    return max(int(value.max(initial=0)), -int(value.min(initial=0)))
 
 
 class Arrays:
@@ -198,6 +215,11 @@ class Arrays:
 
     def excess(self, value: Integers | int, limit: Integers | int) -> Integers:
         return np.asarray(np.maximum(value - limit, 0))
+
+    def replaced(
+        self, count: Integers, part: Integers, each: Integers, other: Integers
+    ) -> Integers:
+        return replaced(self, count, part, each, other)
 
     def blocks(self) -> Iterator[tuple[slice, Arrays]]:
         """The rows in slices of BLOCK, each with its algebra, which shares the tables of this one."""
@@ -347,3 +369,6 @@ class Numbers:
 
     def excess(self, value: int, limit: int) -> int:
         return max(value - limit, 0)
+
+    def replaced(self, count: int, part: int, each: int, other: int) -> int:
+        return replaced(self, count, part, each, other)

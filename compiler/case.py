@@ -96,6 +96,11 @@ class Case:
         return self.target.domains(self.job)
 
     @cached_property
+    def kept_domains(self) -> dict[object, dict[str, tuple[int, ...]]]:
+        """The sorted domains of its spaces, by what else decides them; `search/space.py` keeps them."""
+        return {}
+
+    @cached_property
     def dense_block(self) -> parameters.Counts:
         """Parameters of a block with a dense feed-forward."""
         return parameters.dense_layer(self.model)

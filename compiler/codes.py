@@ -25,7 +25,10 @@ CODES: dict[str, tuple[str, str]] = {
     CONTRADICTION: ("contradiction", "the goal's conditions leave no layout"),
     UNDECIDED: ("undecided", "a layout sets a variable that the target does not decide"),
     TOO_SLOW: ("too-slow", "no layout finishes a step within hours"),
-    TOO_LARGE: ("search-too-large", "the search of layouts needs more memory than parc may use"),
+    TOO_LARGE: (
+        "search-too-large",
+        "the search of layouts needs more memory than parc may use, or more time",
+    ),
     RISKY: ("risky", "every layout that fits is likely to run out of memory"),
     MEASURED: ("measured-layout", "what a site's file says of measured layouts is none"),
     MODEL_TOO_LARGE: ("model-too-large", "the model has more parameters than prices can count"),

@@ -33,12 +33,7 @@ def activations(x: Algebra[Value], load: Load[Value]) -> Value:
     kept, boundary = layer_activations(x), x.term(memory.boundary_activation)
     one = x.number(0)
     for kind, layer in kept.items():
-        boundaries = load.recomputed[kind]
-        one = (
-            one
-            + x.times(x.largest(load.held[kind] - boundaries, 0), layer)
-            + x.times(boundaries, boundary)
-        )
+        one = one + x.replaced(load.held[kind], load.recomputed[kind], layer, boundary)
     if not load.last:
         one = one + x.term(memory.stage_output)
     if load.first:
@@ -135,7 +130,12 @@ def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
 
 def peak_memory(x: Algebra[Value]) -> Value:
     """KiB on the fullest rank."""
-    return x.largest(*(added(x, rank_memory(x, role_load(x, role)).values()) for role in ROLES))
+    return x.largest(*(role_memory(x, role) for role in ROLES))
+
+
+def role_memory(x: Algebra[Value], role: str) -> Value:
+    """KiB on the fullest rank of a role."""
+    return added(x, rank_memory(x, role_load(x, role)).values())
 
 
 def host_memory(x: Algebra[Value]) -> Value:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from ...dsl.arrays import np
 from ...dsl.job import Job
+from ..algebra import Integers
 from ..target import divisors
 
 MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
@@ -19,7 +21,15 @@ def gpu_divisors(job: Job) -> tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def _divisors_of_any(nodes: tuple[int, ...], gpus_per_node: int) -> tuple[int, ...]:
-    return tuple(sorted({way for count in nodes for way in divisors(count * gpus_per_node)}))
+    every = np.concatenate([divisors_of_gpus(count, gpus_per_node) for count in nodes])
+    return tuple(np.unique(every).tolist())
+
+
+@lru_cache(maxsize=2**13)
+def divisors_of_gpus(nodes: int, gpus_per_node: int) -> Integers:
+    """All divisors of the GPUs of so many nodes, in rising order."""
+    ways = np.multiply.outer(divisors(nodes), divisors(gpus_per_node))
+    return np.unique(np.asarray(ways, dtype=np.int64))
 
 
 def micro_batches(job: Job) -> tuple[int, ...]:

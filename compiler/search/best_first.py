@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algebra import Integers, Mask
 from ..variables import DERIVED, ORDER
-from .bounds import LEVELS, Least, least
+from .bounds import LEVELS, Bounds, Least, first_level
 from .measured_layouts import measured
 from .progress import Progress
 from .questions import BlockBounds, Question, of_plan, of_refusal
@@ -30,7 +30,7 @@ FEWEST, MOST = 2**8, 2**15
 #: Blocks of the last level whose layouts are joined at once.
 SMALL = 2**11
 #: Counts of nodes whose layouts are looked for at once where rules are left out.
-NODES = 2**6
+NODES = 2**10
 #: An objective that no layout reaches: `best` of a question without an answer.
 NONE = np.iinfo(np.int64).max
 #: Layouts that are kept where runs of some may change their order.
@@ -58,15 +58,18 @@ def with_reasons(swept: Swept, progress: Progress | None = None) -> Swept:
 
 def empty(space: Space) -> bool:
     """Whether the rules leave no layout."""
-    if space.has_at_most(WHOLE):
-        return not space.size
-    nodes = space.extend(space.blocks or {}, ["nodes"])
-    parts = (
-        {name: column[start : start + NODES] for name, column in nodes.items()}
-        for start in range(0, len(nodes["nodes"]), NODES)
+    return not _joins(space, space.blocks or {}, ORDER)
+
+
+def _joins(space: Space, columns: Mapping[str, Integers], names: Sequence[str]) -> bool:
+    """Whether some row joins all of the named decisions, looked for in depth."""
+    if not names:
+        return True
+    columns = space.extend(columns, names[:1])
+    return any(
+        _joins(space, {name: column[rows] for name, column in columns.items()}, names[1:])
+        for rows in _slices(len(columns["nodes"]), NODES if names == ORDER else MOST)
     )
-    anything = Question("score", gpu=False, host=False, any=True)
-    return not any(exists(replace(space, blocks=part), anything) for part in parts)
 
 
 def exists(space: Space, question: Question) -> bool:
@@ -97,7 +100,7 @@ class BestFirst:
         self._most = [NONE] * len(questions)
         if self.swept is not None:
             self._learn(self.swept)
-        self._refine(self.space.blocks or {}, 0)
+        self._refine({}, 0)
 
     def result(self) -> Swept:
         """The layouts that are kept, with their prices."""
@@ -113,12 +116,16 @@ class BestFirst:
                 part = {name: column[rows] for name, column in blocks.items()}
                 self._price(self.space.extend(part, ORDER))
             return
-        blocks = self.space.extend(blocks, LEVELS[level])
         if level and not self.space.decides(LEVELS[level]):
-            self._refine(blocks, level + 1)
+            self._refine(self.space.extend(blocks, LEVELS[level]), level + 1)
             return
-        bounds = least(self.space, blocks)
-        wanted = self._by_question(blocks, bounds)
+        found = (
+            Bounds(self.space, self.space.extend(blocks, LEVELS[level]))
+            if level
+            else first_level(self.space)
+        )
+        wanted = self._by_question(found)
+        blocks, bounds = found.blocks, found.least
         order = np.argsort(getattr(bounds, self._asked[0].of), kind="stable")
         while len(order):
             order = order[self._needed(wanted, bounds)[order]]
@@ -127,9 +134,20 @@ class BestFirst:
             if len(batch):
                 self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
 
-    def _by_question(self, blocks: Mapping[str, Integers], bounds: Least) -> list[Mask]:
-        """The blocks that may hold layouts that each question asks for."""
-        block = BlockBounds(self.space.case, blocks, bounds)
+    def _by_question(self, bounds: Bounds) -> list[Mask]:
+        """The blocks that may hold layouts that each question asks for. The dearer bounds are worked out for
+        those alone that are still asked for by the cheaper ones, time where a question is about it.
+        """
+        wanted = self._wanted(bounds)
+        bounds.hold(self._needed(wanted, bounds.least))
+        wanted = self._wanted(bounds)
+        if any(question.of_time for question in self._asked):
+            bounds.time(self._needed(wanted, bounds.least))
+            wanted = self._wanted(bounds)
+        return wanted
+
+    def _wanted(self, bounds: Bounds) -> list[Mask]:
+        block = BlockBounds(self.space.case, bounds.blocks, bounds.least)
         return [question.may_be_met(block) for question in self._asked]
 
     def _needed(self, wanted: Sequence[Mask], bounds: Least) -> Mask:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant
+from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant, replaced
 from ..target import holds
 from ..variables import DERIVED, ORDER
 from .space import Space, distinct
@@ -106,6 +106,9 @@ class CpSatAlgebra:
         self.model.add_max_equality(result.expression, [value.expression for value in alive])
         return result
 
+    def replaced(self, count: Bounded, part: Bounded, each: Bounded, other: Bounded) -> Bounded:
+        return replaced(self, count, part, each, other)
+
     def excess(self, value: Bounded | int, limit: Bounded | int) -> Bounded:
         """max(value, limit) - limit, so that `limit` cancels in a sum that contains it: as a variable for
         max(value - limit, 0), propagation would tighten the bounds of both by a nanosecond at a time.
@@ -119,7 +122,7 @@ class CpSatAlgebra:
         """The combinations of the named variables' values that layouts of the space have, as columns."""
         if not names:
             return {}
-        columns = np.column_stack([self.space.layouts[name] for name in names])
+        columns = [self.space.layouts[name] for name in names]
         return dict(zip(names, distinct(columns)[0].T, strict=True))
 
     def tabulate(

@@ -13,6 +13,7 @@ from ...dsl.job import Constraint, Job
 from ..algebra import Mask
 from ..case import DEFAULT_RISK, LIKELY_TO_FIT
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
+from ..rules.validity import IMPLIED, WORLD
 from ..target import Predicate, Target
 from .best_first import empty, exists
 from .cp_sat_search import InfeasibleCore, infeasible_core
@@ -83,8 +84,11 @@ def too_large(job: Job, target: Target) -> Diagnostic:
 def _no_combination(space: Space) -> Diagnostic:
     """The rules leave no layout: name those whose removal alone would leave one, else the fewest that clash,
     and the settings that they relate."""
+    biting = _biting(space)
     blockers = [
-        rule for rule in space.rules if not empty(replace(space, without=frozenset({rule})))
+        rule
+        for rule in space.rules
+        if rule in biting and not empty(replace(space, without=frozenset({rule})))
     ]
     clash = blockers or clashing(space)
     job = space.case.job
@@ -120,15 +124,27 @@ def _no_combination(space: Space) -> Diagnostic:
     )
 
 
+def _biting(space: Space) -> set[Predicate]:
+    """The rules that leave something out of a space without layouts: without another one it has none, too."""
+    empty(space)
+    return {
+        rule
+        for rule in space.rules
+        if rule is WORLD or not space.biting.isdisjoint({rule, *IMPLIED.get(rule, ())})
+    }
+
+
 def clashing(space: Space) -> list[Predicate]:
     """Rules that together leave no layout, none of which could be left out."""
     without: frozenset[Predicate] = frozenset()
-    kept = []
+    kept, biting = [], _biting(space)
     for rule in reversed(space.rules):
-        if not empty(replace(space, without=without | {rule})):
+        fewer = replace(space, without=without | {rule})
+        if rule in biting and not empty(fewer):
             kept.append(rule)
-        else:
-            without |= {rule}
+            continue
+        without |= {rule}
+        biting = _biting(fewer) if rule in biting else biting
     return kept[::-1]
 
 

@@ -9,6 +9,7 @@ from ...dsl.expression import Call, Const, Name
 from ...dsl.job import Constraint, Goal, Objective
 from ..case import Case
 from .best_first import explored
+from .bounds import TooManyBlocks
 from .goal_constraints import FLIPPED
 from .layout_text import layout_text, quantity_text
 from .space import Space
@@ -24,7 +25,10 @@ def least_possible(case: Case, clashing: Sequence[Constraint]) -> Iterator[Note]
         name = limited(constraint)
         if name is None:
             continue
-        found = explored(Space(_asking(case, name, constraint), wide=True))
+        try:
+            found = explored(Space(_asking(case, name, constraint), wide=True))
+        except TooManyBlocks:
+            continue
         if len(found.by_objective):
             row = int(found.by_objective[0])
             value = float(found.values[name][row])

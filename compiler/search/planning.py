@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ...dsl.diagnostics import Diagnostic, JobError
+from ...dsl.diagnostics import Diagnostic, JobError, Note
 from ...dsl.job import Job
 from ..algebra import LIMIT
 from ..case import Case
@@ -17,6 +17,7 @@ from ..target import Target
 from ..variables import ORDER
 from . import measured_layouts
 from .best_first import explored, with_reasons
+from .bounds import TooManyBlocks
 from .complete_layout import complete
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
@@ -72,10 +73,15 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     _refuse(job, target)
     case = Case(job, target)
     swept, solution = yield from _solved(Space(case), progress)
+    notes: tuple[Note, ...] = ()
     if solution is None:
-        swept, solution = yield from _among_all(swept, progress)
+        try:
+            swept, solution = yield from _among_all(swept, progress)
+        except TooManyBlocks as many:
+            notes = tuple(Note(f"of candidates alone: {each.message}") for each in many.diagnostics)
     if solution is None:
-        raise JobError([no_layout(with_reasons(swept, progress))])
+        reason = no_layout(with_reasons(swept, progress))
+        raise JobError([replace(reason, notes=(*reason.notes, *notes))])
     progress.chose_from(swept)
     chosen = measured_layouts.chosen(swept) or {name: solution.layout[name] for name in ORDER}
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]

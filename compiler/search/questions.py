@@ -43,6 +43,11 @@ class Question:
     keep: int = 1
     any: bool = False
 
+    @property
+    def of_time(self) -> bool:
+        """Whether it asks about the time of a step, itself or in a constraint or the first objective."""
+        return self.of in ("score", "step_ns") or self.time or bool(self.constraints)
+
     def values(self, swept: Swept) -> Integers:
         """What is least, by layout."""
         if self.of == "score":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra import BLOCK, LIMIT, Arrays, Integers, Mask, Term, product
+from ..algebra import BLOCK, LIMIT, Arrays, Integers, Mask, Term, product, replaced
 from ..interval import Range, interval
 from ..target import holds
 from ..variables import DERIVED, ORDER
@@ -24,6 +24,11 @@ MOST_COMBINATIONS = 2**21
 SHARED_COMBINATIONS = 2**16
 #: Most keys at which a term's bounds are kept from one batch of blocks to the next.
 MOST_KEPT = 2**15
+#: Decided variables that narrow open ones by the rules between them, though no term is of both: shards are
+#: parts of the replicas, and stages of ZeRO are for some degrees alone.
+RELATED = {"dp_shard": ("dp",), "zero": ("pp",)}
+#: Most combinations of a term with those.
+MOST_RELATED = 2**18
 Names = tuple[str, ...]
 
 
@@ -83,10 +88,14 @@ class Extremes:
 
 
 def _packed(values: Integers) -> Integers | None:
-    """Rows of one or two variables as one number each; None of more."""
-    if values.shape[1] > 2 or int(values.max(initial=0)) >= 2**31:
+    """Rows of variables as one number each; None of too many or too large ones."""
+    bits = 62 // max(1, values.shape[1])
+    if int(values.max(initial=0)) >> bits:
         return None
-    return np.asarray(values[:, 0] * 2**31 + values[:, -1])
+    found = np.zeros(len(values), dtype=np.int64)
+    for column in values.T:
+        found = (found << bits) + column
+    return found
 
 
 class Ranges:
@@ -104,7 +113,8 @@ class Ranges:
         self.space = space
         self._blocks = blocks
         self._rows = rows
-        self._whole = whole or self
+        # None, not itself: a cycle would keep the tables until the next garbage collection.
+        self._whole = whole
         self._decided = Arrays(space.case, blocks)
         self._tables: dict[str, tuple[Integers | None, Integers, Integers]] = {}
         self._combinations: dict[tuple[Names, Names, bytes], Combined] = {}
@@ -129,7 +139,7 @@ class Ranges:
 
     def term(self, term: Term) -> Range:
         if term.name not in self._terms:
-            self._terms[term.name] = self._whole._gathered(term, self._rows)
+            self._terms[term.name] = (self._whole or self)._gathered(term, self._rows)
         return self._terms[term.name]
 
     def times(self, left: Range | int, right: Range | int) -> Range:
@@ -164,6 +174,14 @@ class Ranges:
     def excess(self, value: Range | int, limit: Range | int) -> Range:
         return self.largest(interval(value) - limit, 0)
 
+    def replaced(self, count: Range, part: Range, each: Range, other: Range) -> Range:
+        """No less than the lesser of both for each one: where `part` is open, the ends of the sum's two
+        halves belong to different layouts."""
+        found = replaced(self, count, part, each, other)
+        least = product(count.low, np.minimum(each.low, other.low))
+        low = np.asarray(np.maximum(found.low, least))
+        return Range(low, low if found.exact else found.high)
+
     def _gathered(self, term: Term, rows: slice) -> Range:
         """A term's bounds in some blocks."""
         if all(name in self._blocks for name in term.of):
@@ -180,8 +198,9 @@ class Ranges:
         """Each block's code of what decides a term, and the bounds by code; each combination is evaluated
         once."""
         known, free = _sources(term.of, self._blocks)
-        code, values = self._coded(known)
         size = math.prod(len(self.space.domains[name]) for name in free)
+        known = self._with_related(known, free, size)
+        code, values = self._coded(known)
         keys = _packed(values)
         if keys is None or len(keys) > MOST_KEPT:
             if len(values) * size > MOST_COMBINATIONS:
@@ -197,12 +216,23 @@ class Ranges:
             kept.learn(keys[new], *self._combined(known, free, values[new]).extremes(term))
         return code, *kept.of(keys)
 
+    def _with_related(self, known: Names, free: Names, size: int) -> Names:
+        """What decides a term, and the decided variables of RELATED that rules tie to its open ones, as far
+        as that makes not too many combinations."""
+        for name, others in RELATED.items():
+            for other in others if name in free else ():
+                if other in self._blocks and other not in known:
+                    more = (*known, other)
+                    if len(self._coded(more)[1]) * size <= MOST_RELATED:
+                        known = more
+        return known
+
     def _coded(self, names: Names) -> tuple[Integers, Integers]:
         """Each block's code of the named columns, and their values by code."""
         if names not in self._codes:
             columns = [self._blocks[name] for name in names]
             columns = columns or [np.zeros_like(self._blocks["nodes"])]
-            values, code = distinct(np.column_stack(columns))
+            values, code = distinct(columns)
             self._codes[names] = (code, values)
         return self._codes[names]
 
@@ -211,7 +241,7 @@ class Ranges:
         key = (known, free, values.tobytes())
         if key in self._combinations:
             return self._combinations[key]
-        domains = [np.asarray(self.space.domains[name], dtype=np.int64) for name in free]
+        domains = [self.space.columns[name] for name in free]
         choices = [axis.ravel() for axis in np.meshgrid(*domains, indexing="ij")]
         count, size = len(values), len(choices[0]) if choices else 1
         columns = {name: np.repeat(values[:, index], size) for index, name in enumerate(known)}

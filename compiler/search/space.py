@@ -12,16 +12,23 @@ import numpy as np
 from ...dsl.job import Job
 from ..algebra import Integers, Mask
 from ..case import Case
-from ..rules.candidate_degrees import all_values
-from ..rules.validity import IMPLIED, predicates
+from ..rules.candidate_degrees import all_values, divisors_of_gpus
+from ..rules.validity import IMPLIED, WORLD, predicates
 from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
 
 if TYPE_CHECKING:
+    from .bounds import Bounds
     from .ranges import Extremes
 
 #: Rows x candidates whose rules are evaluated at once.
 PAIRS = 2**20
+#: Fewest rows that are extended at once where the result is to be bounded.
+ROWS = 2**12
+
+#: Degrees in the order in which they join, whose product divides the GPUs, and the rules that say so.
+DEGREES = ("tp", "pp", "cp")
+DIVIDING = frozenset({WORLD, *IMPLIED[WORLD]})
 
 
 @dataclass(frozen=True)
@@ -53,12 +60,22 @@ class Space:
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
         """The sorted domain of each decision; the neutral value alone where the target does not decide it."""
-        decided = self.case.domains
-        decided = all_values(self.job, decided) if self.wide else decided
-        given = {"nodes": self.job.cluster.nodes, **decided}
-        given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
-        given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
-        return {name: tuple(sorted(set(values))) for name, values in given.items()}
+        key = (self.wide, *sorted(self.fixed.items()))
+        if key not in self.case.kept_domains:
+            decided = self.case.domains
+            decided = all_values(self.job, decided) if self.wide else decided
+            given = {"nodes": self.job.cluster.nodes, **decided}
+            given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
+            given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
+            self.case.kept_domains[key] = {
+                name: tuple(sorted(set(values))) for name, values in given.items()
+            }
+        return self.case.kept_domains[key]
+
+    @cached_property
+    def columns(self) -> dict[str, Integers]:
+        """The domains as columns."""
+        return {name: np.asarray(values, dtype=np.int64) for name, values in self.domains.items()}
 
     @cached_property
     def replicas(self) -> tuple[int, ...] | None:
@@ -75,16 +92,46 @@ class Space:
         """Whether the space has so few layouts; a join that takes more rows on its way counts as more."""
         columns = dict(self.blocks or {})
         for name in ORDER:
-            columns = self.extend(columns, [name])
-            if len(columns[name]) > most:
+            found = self.extend_to(columns, name, most)
+            if found is None:
                 return False
+            columns = found
         self.__dict__["layouts"] = columns
         return True
+
+    def extend_to(
+        self, columns: Mapping[str, Integers], name: str, most: int
+    ) -> dict[str, Integers] | None:
+        """`extend` by one decision; None where that gives more than `most` rows, of which no more are made
+        than those of a part."""
+        count = len(next(iter(columns.values()))) if columns else 1
+        step = max(ROWS, PAIRS // max(1, len(self.domains[name])))
+        if count <= step:
+            found = self.extend(columns, [name])
+            return found if len(found[name]) <= most else None
+        parts, rows = [], 0
+        for start in range(0, count, step):
+            part = {other: column[start : start + step] for other, column in columns.items()}
+            parts.append(self.extend(part, [name]))
+            rows += len(parts[-1][name])
+            if rows > most:
+                return None
+        return {other: np.concatenate([part[other] for part in parts]) for other in parts[0]}
 
     @cached_property
     def extremes(self) -> dict[tuple[str, tuple[str, ...]], Extremes]:
         """Bounds of terms by name and what decides them, kept by `ranges.py` from batch to batch."""
         return {}
+
+    @cached_property
+    def shared(self) -> list[Bounds]:
+        """The bounds of the first level of blocks, once `bounds.py` has them."""
+        return []
+
+    @cached_property
+    def biting(self) -> set[Predicate]:
+        """The rules, or parts of them, that left something out of what was joined so far."""
+        return set()
 
     @property
     def one_size(self) -> bool:
@@ -132,42 +179,118 @@ class Space:
         self, columns: dict[str, Integers], name: str, ready: Sequence[Predicate]
     ) -> dict[str, Integers]:
         """Each row with each candidate of `name` that the rules `ready` to be evaluated allow."""
-        domain = np.asarray(self.domains[name], dtype=np.int64)
+        domain = self.columns[name]
         for rule in ready:
             if rule.of == (name,):
-                domain = domain[
-                    np.broadcast_to(holds(rule, self.job, {name: domain}), domain.shape)
-                ]
-        count = len(next(iter(columns.values()))) if columns else 1
-        step = max(1, PAIRS // max(1, len(domain)))
-        parts = [
-            self._pairs(columns, slice(start, start + step), name, domain, ready)
-            for start in range(0, max(count, 1), step)
-        ]
-        row = np.concatenate([rows for rows, _ in parts])
-        candidate = np.concatenate([candidates for _, candidates in parts])
+                domain = domain[self._holds(rule, {name: domain})]
+        left = self._left(columns, name)
+        rules = [rule for rule in ready if rule.of != (name,)]
+        if left is None:
+            row, candidate = self._any_pairs(columns, name, domain, rules)
+        else:
+            rules = [rule for rule in rules if rule not in DIVIDING]
+            row, candidate = self._divisor_pairs(columns, left, name, domain, rules)
         return {
             **{other: column[row] for other, column in columns.items()},
             name: domain[candidate],
         }
 
-    def _pairs(
+    def _any_pairs(
         self,
         columns: Mapping[str, Integers],
-        rows: slice,
         name: str,
         domain: Integers,
-        ready: Sequence[Predicate],
+        rules: Sequence[Predicate],
     ) -> tuple[Integers, Integers]:
-        """Indices of some rows and of candidates that the rules allow together."""
-        part = {other: column[rows] for other, column in columns.items()}
-        count = len(next(iter(part.values()))) if part else 1
-        mask = np.ones((count, len(domain)), dtype=bool)
-        for rule in ready if count and len(domain) else ():
-            if rule.of != (name,):
+        """Indices of rows and of candidates that the rules allow together, in rising order; worked out once
+        for all rows that are the same to the rules."""
+        others = tuple(dict.fromkeys(other for rule in rules for other in rule.of if other != name))
+        count = len(next(iter(columns.values()))) if columns else 1
+        keys = [columns[other] for other in others] or [np.zeros(count, dtype=np.int64)]
+        values, code = distinct(keys)
+        given = {other: values[:, index] for index, other in enumerate(others)}
+        return _expanded(code, *self._pairs(given, len(values), name, domain, rules), len(values))
+
+    def _left(self, columns: Mapping[str, Integers], name: str) -> Integers | None:
+        """What the degrees so far leave of the GPUs, of which the degree `name` must be a divisor; None where
+        it need not."""
+        present = tuple(degree for degree in DEGREES if degree in columns)
+        if "gpus" not in columns or WORLD not in self.rules:
+            return None
+        if (*present, name) != DEGREES[: len(present) + 1]:
+            return None
+        left = columns["gpus"]
+        for other in present:
+            left = left // columns[other]
+        return left
+
+    def _divisor_pairs(
+        self,
+        columns: Mapping[str, Integers],
+        left: Integers,
+        name: str,
+        domain: Integers,
+        rules: Sequence[Predicate],
+    ) -> tuple[Integers, Integers]:
+        """As `_any_pairs`, of candidates that divide what is left of the GPUs. Of thousands of rows and of
+        candidates few pairs do, which the divisors of the nodes' GPUs give."""
+        counts, code = distinct([columns["nodes"]])
+        nodes, size = counts[:, 0].tolist(), self.job.cluster.gpus_per_node
+        known = [divisors_of_gpus(each, size) for each in nodes]
+        if not known or not len(domain):
+            return _joined([])
+        ways = np.concatenate(known)
+        candidate = np.minimum(np.searchsorted(domain, ways), len(domain) - 1)
+        count = np.repeat(np.arange(len(known)), [len(each) for each in known])
+        held = domain[candidate] == ways
+        step, found = max(1, PAIRS * len(known) // len(ways)), []
+        for start in range(0, len(code), step):
+            part = code[start : start + step]
+            row, way = _expanded(part, count[held], candidate[held], len(known))
+            row = start + row
+            divides = left[row] % domain[way] == 0
+            found.append(
+                self._allowed_pairs(columns, (row[divides], way[divides]), name, domain, rules)
+            )
+        return _joined(found)
+
+    def _pairs(
+        self,
+        given: Mapping[str, Integers],
+        count: int,
+        name: str,
+        domain: Integers,
+        rules: Sequence[Predicate],
+    ) -> tuple[Integers, Integers]:
+        """Indices of `count` combinations of other variables and of candidates that the rules allow together,
+        in rising order."""
+        step = max(1, PAIRS // max(1, len(domain)))
+        found = []
+        for start in range(0, count, step):
+            part = {other: column[start : start + step] for other, column in given.items()}
+            mask = np.ones((min(step, count - start), len(domain)), dtype=bool)
+            for rule in rules if len(domain) else ():
                 mask &= self._allowed(part, name, domain, rule)
-        row, candidate = np.nonzero(mask)
-        return row + rows.start, candidate
+            row, candidate = np.nonzero(mask)
+            found.append((row + start, candidate))
+        return _joined(found)
+
+    def _allowed_pairs(
+        self,
+        given: Mapping[str, Integers],
+        pairs: tuple[Integers, Integers],
+        name: str,
+        domain: Integers,
+        rules: Sequence[Predicate],
+    ) -> tuple[Integers, Integers]:
+        """Those of some pairs of combinations and candidates that the rules allow."""
+        row, candidate = pairs
+        for rule in rules if len(row) else ():
+            columns = {other: given[other][row] for other in rule.of if other != name}
+            columns[name] = domain[candidate]
+            kept = self._holds(rule, columns)
+            row, candidate = row[kept], candidate[kept]
+        return row, candidate
 
     def _allowed(
         self, columns: Mapping[str, Integers], name: str, domain: Integers, rule: Predicate
@@ -175,14 +298,12 @@ class Space:
         """Which rows x candidates one rule allows; evaluated once per distinct combination of its other
         variables."""
         others = [other for other in rule.of if other != name]
-        values, code = distinct(np.column_stack([columns[other] for other in others]))
+        values, code = distinct([columns[other] for other in others])
         grid = {
             other: np.repeat(values[:, index], len(domain)) for index, other in enumerate(others)
         }
         grid[name] = np.tile(domain, len(values))
-        return np.broadcast_to(holds(rule, self.job, grid), grid[name].shape).reshape(
-            len(values), len(domain)
-        )[code]
+        return self._holds(rule, grid).reshape(len(values), len(domain))[code]
 
     def _derive(self, columns: dict[str, Integers]) -> dict[str, Integers]:
         for name, derived in DERIVED.items():
@@ -197,36 +318,60 @@ class Space:
         for rule in self._joining:
             if rule not in checked and all(name in columns for name in rule.of):
                 checked.add(rule)
-                columns = rows_of(columns, self._mask(columns, rule))
+                columns = rows_of(columns, self._holds(rule, columns))
         if self.replicas is not None and "dp_replicate" in columns:
             columns = rows_of(columns, np.isin(columns["dp_replicate"], self.replicas))
         for name in DERIVED.keys() & self.fixed.keys() & columns.keys():
             columns = rows_of(columns, columns[name] == self.fixed[name])
         return columns
 
-    def _mask(self, columns: Mapping[str, Integers], rule: Predicate) -> Mask:
-        if not len(columns["nodes"]):
-            return np.ones(0, dtype=bool)
-        values, code = distinct(np.column_stack([columns[name] for name in rule.of]))
-        grid = {name: values[:, index] for index, name in enumerate(rule.of)}
-        return np.broadcast_to(holds(rule, self.job, grid), len(values))[code]
+    def _holds(self, rule: Predicate, columns: Mapping[str, Integers]) -> Mask:
+        """Where a rule holds, of columns of one length."""
+        shape = columns[rule.of[0]].shape
+        mask = np.broadcast_to(np.asarray(holds(rule, self.job, columns), dtype=bool), shape)
+        if not mask.all():
+            self.biting.add(rule)
+        return mask
 
 
-def distinct(rows: Integers) -> tuple[Integers, Integers]:
-    """The distinct rows, and each row's index among them. Mixed-radix codes avoid sorting whole rows."""
-    code = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
+def _joined(pairs: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    """Parts of pairs of indices as one."""
+    none = np.zeros(0, dtype=np.int64)
+    rows, candidates = zip(*pairs, strict=True) if pairs else ((none,), (none,))
+    return np.concatenate(rows), np.concatenate(candidates)
+
+
+def _expanded(
+    code: Integers, row: Integers, candidate: Integers, count: int
+) -> tuple[Integers, Integers]:
+    """Each row with the candidates of its code: pairs of `count` codes and candidates, in rising order -> the
+    same of rows."""
+    sizes = np.bincount(row, minlength=count)
+    starts = np.cumsum(sizes) - sizes
+    repeats = sizes[code]
+    rows = np.repeat(np.arange(len(code)), repeats)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    return rows, candidate[starts[code][rows] + within]
+
+
+def distinct(columns: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """The distinct rows of equally long columns, and each row's index among them. Mixed-radix codes avoid
+    sorting whole rows, and where they are few for the rows, sorting at all."""
+    count = len(columns[0])
+    code, most = np.zeros(count, dtype=np.int64), min(max(4 * count, 1 << 12), 1 << 22)
+    for column in columns:
         low = int(column.min(initial=0))
         code = code * (int(column.max(initial=0)) - low + 1) + (column - low)
-        if int(code.max(initial=0)) > 1 << 20:
+        if int(code.max(initial=0)) > most:
             code = np.unique(code, return_inverse=True)[1]
     size = int(code.max(initial=0)) + 1
     first = np.zeros(size, dtype=np.int64)
-    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    first[code[::-1]] = np.arange(count - 1, -1, -1)
     used = np.flatnonzero(np.bincount(code, minlength=size))
     index = np.zeros(size, dtype=np.int64)
     index[used] = np.arange(len(used))
-    return rows[first[used]], index[code]
+    rows = first[used]
+    return np.column_stack([column[rows] for column in columns]), index[code]
 
 
 def rows_of(columns: Mapping[str, Integers], mask: Mask) -> dict[str, Integers]:

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from parc.compiler.case import Case
-from parc.compiler.search.bounds import LEVELS, Least, least, narrowed
+from parc.compiler.plan import Plan
+from parc.compiler.search import bounds, planning
+from parc.compiler.search.bounds import LEVELS, Bounds, Least, least, narrowed
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, objectives, score, sweep
+from parc.dsl.diagnostics import JobError
 from tests.support.solver_and_sweep import DENSE, LATENT, MOE, TARGETS, Parts, job_of, target_of
 
 SHORT = {"seq_len": 1024, "global_batch": 8, "steps": 9}
@@ -80,3 +83,47 @@ def test_bounds_rule_out_most_of_a_large_space() -> None:
     swept = sweep(Space(Case(job, target_of(job))))
     assert swept.incumbent is not None
     assert narrowed(swept.space, swept.incumbent.score).size < swept.space.size / 20
+
+
+def test_a_layer_keeps_something_recomputed_or_not() -> None:
+    """With both open, the least of each is not taken for the same layers: the bound on the memory of a deep
+    model's blocks is near the least of their layouts."""
+    job = job_of(
+        "maximize mfu",
+        model={**DENSE, "layers": 512},
+        train={"seq_len": 16384, "global_batch": 8, "steps": 9},
+    )
+    swept = sweep(Space(Case(job, target_of(job))))
+    blocks = swept.space.join(LEVELS[0])
+    place = {row: index for index, row in enumerate(zip(*map(blocks.get, LEVELS[0]), strict=True))}
+    layouts = zip(*map(swept.space.layouts.get, LEVELS[0]), strict=True)
+    least_kib = np.full(len(place), np.iinfo(np.int64).max)
+    np.minimum.at(least_kib, [place[row] for row in layouts], swept.prices.memory_kib)
+    share = least(swept.space, blocks).memory_kib / least_kib
+    assert share.min() > 0.15, share.min()
+
+
+def test_bounds_that_nobody_asked_for_are_bounds_too() -> None:
+    swept = swept_of("experts", "megatron", "maximize mfu")
+    blocks = swept.space.join(LEVELS[0])
+    every, some = least(swept.space, blocks), Bounds(swept.space, blocks)
+    rows = np.arange(len(blocks["nodes"])) % 3 == 0
+    assert (some.least.memory_kib <= every.memory_kib).all()
+    some.hold(rows)
+    some.time(rows)
+    for name in ("score", "step_ns", "memory_kib", "host_kib"):
+        partly, wholly = getattr(some.least, name), getattr(every, name)
+        assert (partly[rows] == wholly[rows]).all() and (partly <= wholly).all(), name
+
+
+def test_a_search_of_too_many_blocks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: Parts = {**JOBS["dense"]}
+    job = job_of("maximize mfu", **parts)
+    assert isinstance(planning.plan(job, target_of(job)), Plan)
+    monkeypatch.setattr("parc.compiler.search.best_first.WHOLE", 16)
+    monkeypatch.setattr(bounds, "MOST_BLOCKS", 16)
+    with pytest.raises(JobError) as refused:
+        planning.plan(job, target_of(job))
+    (found,) = refused.value.diagnostics
+    assert found.code == "PAR154" and "over 16 parts" in found.message
+    assert found.help is not None and "fewer counts of nodes" in found.help
