@@ -15,9 +15,10 @@ from ..schema import setting_types
 from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
 from .blocks import Gathered, Located, build, find_definition, gather, read_settings
+from .condition import Context
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
-from .goal import CLAUSES, WITHIN_KEY, Context, read_goal
+from .goal import CLAUSES, WITHIN_KEY, read_goal
 from .overrides import Overrides, Targets
 from .parts import Parts
 from .scope import Definition, Scope

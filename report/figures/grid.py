@@ -19,6 +19,8 @@ from .common import Json, axis, figure
 WIDE = 64
 #: Colours that repeat.
 PALETTE = 8
+#: Rows of a number per GPU, None where there is no GPU.
+Cells = list[list[int | None]]
 
 
 @dataclass(frozen=True)
@@ -60,61 +62,48 @@ def _group(name: str, ranks: Integers, stride: int, size: int, meaning: str) -> 
     return Colouring(name, len(ranks) // max(size, 1), size, meaning, number)
 
 
+@dataclass(frozen=True)
+class Shape:
+    """Where GPUs lie: how many of a node, nodes side by side, rows of nodes below each other."""
+
+    per_node: int
+    wide: int
+    rows: int
+
+    @property
+    def height(self) -> int:
+        """Of the figure, in pixels: cells of 22 at most in one row, of 12 in several, about 900 in all."""
+        lines = self.rows * (self.per_node + 1)
+        return max(170, min(22 if self.rows == 1 else 12, 900 // lines) * lines + 70)
+
+
+def _shape(gpus: int, gpus_per_node: int) -> Shape:
+    per_node = min(gpus_per_node, gpus)
+    nodes = -(-gpus // per_node)
+    wide = min(nodes, WIDE)
+    return Shape(per_node, wide, -(-nodes // wide))
+
+
 def grid(layout: Layout, gpus_per_node: int) -> Json:
     """A cell a GPU: nodes from left to right and in rows of WIDE, GPUs of a node from top to bottom. The
     page's script chooses among `meta.colourings`."""
-    per_node = min(gpus_per_node, layout.gpus)
-    nodes = -(-layout.gpus // per_node)
-    wide = min(nodes, WIDE)
-    rows = -(-nodes // wide)
+    shape = _shape(layout.gpus, gpus_per_node)
     found = colourings(layout)
-    cells = [_cells(each.of_rank % PALETTE, per_node, wide, rows) for each in found]
-    groups = [_cells(each.of_rank, per_node, wide, rows) for each in found]
-    steps = [
-        [edge / PALETTE, f"$g{number}"]
-        for number in range(PALETTE)
-        for edge in (number, number + 1)
-    ]
-    trace: Json = {
-        "type": "heatmap",
-        "z": cells[0],
-        "customdata": groups[0],
-        "zmin": -0.5,
-        "zmax": PALETTE - 0.5,
-        "colorscale": steps,
-        "showscale": False,
-        "xgap": 1.5 if wide <= 32 else 0.5,
-        "ygap": 1.5 if rows <= 4 else 0.5,
-        "hovertemplate": "",
-    }
+    cells = [_cells(each.of_rank % PALETTE, shape) for each in found]
+    groups = [_cells(each.of_rank, shape) for each in found]
     made = figure(
-        [trace],
-        max(
-            170,
-            min(22 if rows == 1 else 12, 900 // (rows * (per_node + 1))) * rows * (per_node + 1)
-            + 70,
-        ),
+        [_heatmap(cells[0], groups[0], shape)],
+        shape.height,
         xaxis=axis(
-            "node" if rows == 1 else f"node, in rows of {wide}",
+            "node" if shape.rows == 1 else f"node, in rows of {shape.wide}",
             showgrid=False,
-            dtick=max(1, wide // 8),
+            dtick=max(1, shape.wide // 8),
         ),
-        yaxis=axis(
-            "GPU of the node" if rows == 1 else "first node of the row",
-            autorange="reversed",
-            showgrid=False,
-            tickmode="array",
-            tickvals=_ticks(per_node, rows),
-            ticktext=(
-                [str(each) for each in range(0, per_node, 1 if per_node <= 8 else 4)]
-                if rows == 1
-                else [str(wide * row) for row in range(0, rows, -(-rows // 16))]
-            ),
-        ),
+        yaxis=_downwards(shape),
     )
     made["meta"] = {
-        "per_node": per_node,
-        "wide": wide,
+        "per_node": shape.per_node,
+        "wide": shape.wide,
         "colourings": [
             {
                 "name": each.name,
@@ -130,19 +119,52 @@ def grid(layout: Layout, gpus_per_node: int) -> Json:
     return made
 
 
-def _ticks(per_node: int, rows: int) -> list[float]:
-    if rows == 1:
-        return list(range(0, per_node, 1 if per_node <= 8 else 4))
-    return [(per_node + 1) * row + (per_node - 1) / 2 for row in range(0, rows, -(-rows // 16))]
+def _heatmap(colours: Cells, groups: Cells, shape: Shape) -> Json:
+    steps = [
+        [edge / PALETTE, f"$g{number}"]
+        for number in range(PALETTE)
+        for edge in (number, number + 1)
+    ]
+    return {
+        "type": "heatmap",
+        "z": colours,
+        "customdata": groups,
+        "zmin": -0.5,
+        "zmax": PALETTE - 0.5,
+        "colorscale": steps,
+        "showscale": False,
+        "xgap": 1.5 if shape.wide <= 32 else 0.5,
+        "ygap": 1.5 if shape.rows <= 4 else 0.5,
+        "hovertemplate": "",
+    }
 
 
-def _cells(values: Integers, per_node: int, wide: int, rows: int) -> list[list[int | None]]:
+def _downwards(shape: Shape) -> Json:
+    """The axis of GPUs of one row of nodes, or of the first nodes of several rows."""
+    if shape.rows == 1:
+        gpus = range(0, shape.per_node, 1 if shape.per_node <= 8 else 4)
+        ticks = {float(gpu): str(gpu) for gpu in gpus}
+    else:
+        first = range(0, shape.rows, -(-shape.rows // 16))
+        middle = (shape.per_node - 1) / 2
+        ticks = {(shape.per_node + 1) * row + middle: str(shape.wide * row) for row in first}
+    return axis(
+        "GPU of the node" if shape.rows == 1 else "first node of the row",
+        autorange="reversed",
+        showgrid=False,
+        tickmode="array",
+        tickvals=list(ticks),
+        ticktext=list(ticks.values()),
+    )
+
+
+def _cells(values: Integers, shape: Shape) -> Cells:
     """One value per rank as rows of cells; an empty row between two rows of nodes."""
-    lines: list[list[int | None]] = []
-    for row in range(rows):
+    lines: Cells = []
+    for row in range(shape.rows):
         if row:
-            lines.append([None] * wide)
-        for gpu in range(per_node):
-            ranks = [(row * wide + node) * per_node + gpu for node in range(wide)]
+            lines.append([None] * shape.wide)
+        for gpu in range(shape.per_node):
+            ranks = [(row * shape.wide + node) * shape.per_node + gpu for node in range(shape.wide)]
             lines.append([int(values[each]) if each < len(values) else None for each in ranks])
     return lines
