@@ -245,10 +245,33 @@ CASES = {
     ),
     "GPUs of one task that are a whole node": (
         "PAR605",
-        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-task=4\n"
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-task=4\n#SBATCH --mem=100G\n"
         "torchrun --nproc_per_node 4 --master_port 29500 train.py\n",
         "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-task=8\n"
         "torchrun --nproc_per_node 8 --master_port 29500 train.py\n",
+    ),
+    "a template that a program fills in": (
+        "PAR660",
+        HEADER + "#SBATCH --ntasks=many\nsrun hostname\n",
+        HEADER + "#SBATCH --ntasks={tasks}\nsrun hostname\n",
+    ),
+    "a time that a program fills in": (
+        "PAR656",
+        HEADER + "#SBATCH --time=soon\nsrun hostname\n",
+        HEADER + "#SBATCH --time={minutes}\nsrun hostname\n",
+    ),
+    "as many processes as SLURM gives a task GPUs": (
+        "PAR636",
+        HEADER + "#SBATCH --gpus-per-task=1\nsrun torchrun --nproc_per_node 4 train.py\n",
+        HEADER
+        + "#SBATCH --gpus-per-task=1\nsrun torchrun --nproc_per_node ${SLURM_GPUS_PER_TASK} train.py\n",
+    ),
+    "four GPUs, and no part of the memory": (
+        "PAR605",
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:4\n#SBATCH --mem=100G\n"
+        "torchrun --nproc_per_node 4 --master_port 29500 train.py\n",
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:4\n"
+        "torchrun --nproc_per_node 4 --master_port 29500 train.py\n",
     ),
     "a cluster without InfiniBand": (
         "PAR808",
