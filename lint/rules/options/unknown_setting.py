@@ -3,8 +3,8 @@
 Why:
 torchtitan stops at load: "Invalid field names". Where the release is named, by the files or by the settings
 of lint, every key that it lacks is an error. Else a key that no release has had is a warning if it resembles
-one of the last release that the file may be for, and a hint otherwise. Two such keys or more whose names no
-section of any release has are a fork's own, and hints.
+one of the last release that the file may be for, and a hint otherwise. Two or more that resemble one, and
+whose names no section has, are a fork's own: hints.
 
 Bad:
 [training]
@@ -62,11 +62,15 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _own_of_a_fork(odd: Sequence[Setting], sections: Kinds) -> list[Setting]:
-    """Keys whose names no section has, if there are several: a slip of the pen comes alone."""
+    """Keys whose names no section has, if several resemble one: a slip of the pen comes alone."""
     names = {key for keys in sections.values() for key in keys}
-    own = [each for each in odd if each.name.rpartition(".")[2] not in names]
-    own = [each for each in own if each.name.split(".")[0] not in FOREIGN]
-    return own if len({each.name for each in own}) > 1 else []
+    own: dict[str, Setting] = {}
+    for setting in odd:
+        section, _, key = setting.name.rpartition(".")
+        foreign = section.split(".")[0] in FOREIGN or key in names
+        if not foreign and did_you_mean(key, sections.get(section, ())):
+            own[setting.name] = setting
+    return list(own.values()) if len(own) > 1 else []
 
 
 def _judged(release: Release) -> str:
