@@ -15,7 +15,7 @@ ANGLES = rf"<{_INSIDE}>"
 #: Words that tell that a run of capitals asks for something.
 _ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
 _CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
-_BRACES = r"\{(?:[ ][A-Za-z][\w -]{0,40}[ ]|[A-Z]+_[A-Z_]+)\}"
+_BRACES = r"\{(?:[ ][A-Za-z][\w -]{0,40}[ ]|[A-Z]+_[A-Z_]+|[Yy]our[ ][\w -]{0,40})\}"
 _NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|(?:CHANGE|FIX)_?(?:THIS|ME)|PATH_TO_[A-Z_]+"
 _YOUR = r"[Yy]our(?: [\w./-]+)+"
 _WHOLE = re.compile(
@@ -28,6 +28,7 @@ IN_LINE = re.compile(
 #: Most words of one.
 _LONGEST = 12
 _OPENING = re.compile(r"[<{A-Z./py]")
+_OPTION = re.compile(r"--[a-z][\w-]*=(?=[<{])")
 
 
 def is_placeholder(text: str) -> bool:
@@ -53,21 +54,31 @@ def filled(words: Sequence[Word]) -> list[Word]:
 
 def _end(words: Sequence[Word], start: int) -> int:
     """Where a placeholder ends that begins at a word; `start` where none does."""
-    if not _OPENING.match(words[start].lead):
+    before = _before(words[start])
+    if not _OPENING.match(words[start].lead[before:]):
         return start
     texts: list[str] = []
     for word in words[start : start + _LONGEST]:
-        if not isinstance(word.text, str) or word.text.startswith("-"):
+        text = word.text if texts or not isinstance(word.text, str) else word.text[before:]
+        if not isinstance(text, str) or text.startswith("-"):
             break
-        texts.append(word.text)
+        texts.append(text)
     for count in range(len(texts), 0, -1):
         if is_placeholder(" ".join(texts[:count])):
             return start + count
     return start
 
 
+def _before(word: Word) -> int:
+    """Length of the option that a placeholder follows in one word, as in `--account=<YOUR ACCOUNT>`."""
+    found = _OPTION.match(word.lead)
+    return found.end() if found else 0
+
+
 def _unfilled(words: Sequence[Word]) -> Word:
-    text = " ".join(str(word.text) for word in words)
+    before = _before(words[0])
+    text = " ".join(str(word.text) for word in words)[before:]
     first = words[0].origin
-    pieces: Text = (Piece(unfilled(text), first.path, first.line, first.column),)
-    return Word(pieces)
+    option: Text = (first._replace(text=words[0].lead[:before]),) if before else ()
+    value = Piece(unfilled(text), first.path, first.line, first.column + before)
+    return Word((*option, value))

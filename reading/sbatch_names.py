@@ -17,11 +17,14 @@ _WORDS = """
     wrap x11 consolidate-segments oom-kill-step spread-segments requeue-on-fail network-constraint
 """
 LONG_NAMES = frozenset(_WORDS.split())
+#: Second names, which the table of options of sbatch has beside the first ones (src/sbatch/opt.c).
+SECOND_NAMES = {"tasks-per-node": "ntasks-per-node"}
 
 
 def long_name(written: str) -> str:
     """The option that a name stands for: `err` is --error, and `node`, which starts three, is none."""
     if written in LONG_NAMES:
         return written
-    found = [name for name in LONG_NAMES if written and name.startswith(written)]
-    return found[0] if len(found) == 1 else written
+    names = (*LONG_NAMES, *SECOND_NAMES)
+    found = [name for name in names if written and name.startswith(written)]
+    return SECOND_NAMES.get(found[0], found[0]) if len(found) == 1 else written

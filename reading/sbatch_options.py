@@ -233,6 +233,7 @@ def variables(directives: Sequence[BatchOption]) -> dict[str, Text]:
     gpus = gpus_per_node(directives)
     if gpus is not None:
         give("SLURM_GPUS_ON_NODE", gpus[0], gpus[1].name)
+    give("SLURM_GPUS_PER_TASK", count(directives, "gpus-per-task"), "gpus-per-task")
     give("SLURM_GPUS", count(directives, "gpus"), "gpus")
     for name, variable in TEXTS.items():
         directive = last(directives, name)

@@ -11,8 +11,17 @@ from ...reading.yaml_settings import Scalar
 
 #: Objects in objects that are followed.
 DEEPEST = 12
-#: What recipes' functions call the trainer's shape (nemo/collections/llm/recipes).
-_SHAPE = {"num_nodes": "trainer.num_nodes", "num_gpus_per_node": "trainer.devices"}
+#: What recipes' functions call the trainer's shape and degrees (nemo/collections/llm/recipes).
+_SHAPE = {
+    "num_nodes": "trainer.num_nodes",
+    "num_gpus_per_node": "trainer.devices",
+    "tensor_parallelism": "trainer.strategy.tensor_model_parallel_size",
+    "pipeline_parallelism": "trainer.strategy.pipeline_model_parallel_size",
+    "virtual_pipeline_parallelism": "trainer.strategy.virtual_pipeline_model_parallel_size",
+    "context_parallelism": "trainer.strategy.context_parallel_size",
+    "expert_parallelism": "trainer.strategy.expert_model_parallel_size",
+    "sequence_parallelism": "trainer.strategy.sequence_parallel",
+}
 #: Class -> what its object has where nothing is given (nemo/lightning/pytorch/strategies/megatron_strategy.py
 #: of NeMo 2.0 to 2.5; lightning's trainer).
 DEFAULTS: Mapping[str, Mapping[str, int | bool | None]] = {

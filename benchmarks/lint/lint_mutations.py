@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.lint.mutations import kubernetes, megatron_yaml, trainer, verl
+from benchmarks.lint.mutations import kubernetes, megatron_yaml, nemo, trainer, verl
 from benchmarks.lint.mutations.deepspeed import DEEPSPEED
 from benchmarks.lint.mutations.megatron import MEGATRON
 from benchmarks.lint.mutations.mutation import Files, Mutation
@@ -38,6 +38,7 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     "megatron-yaml": megatron_yaml.MEGATRON_YAML,
     "trainer": trainer.TRAINER,
     "verl": verl.VERL,
+    "nemo-python": nemo.NEMO,
 }
 #: Jobs in the formats that parc reads and does not write, by format and name.
 OTHERS: Mapping[str, Mapping[str, Files]] = {
@@ -45,6 +46,7 @@ OTHERS: Mapping[str, Mapping[str, Files]] = {
     "megatron-yaml": megatron_yaml.JOBS,
     "trainer": trainer.JOBS,
     "verl": verl.JOBS,
+    "nemo-python": nemo.JOBS,
 }
 #: The releases that the emitted files are for.
 VERSIONS = {"megatron": "0.19", "deepspeed": "0.19"}

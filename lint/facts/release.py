@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ...backends import BACKENDS
 from ...backends.dated import Dated, installed
@@ -220,6 +220,12 @@ def release_of(
 
 def pinned(pattern: re.Pattern[str], texts: Iterable[str]) -> str | None:
     """The one release that the files install or check out, comments aside; None for none or several."""
-    code = "\n".join(_COMMENT.sub("", text) for text in texts)
-    found = {next(filter(None, match.groups())) for match in pattern.finditer(code)}
-    return found.pop() if len(found) == 1 else None
+    found = frozenset[str]().union(*(_pins(pattern, text) for text in texts))
+    return next(iter(found)) if len(found) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def _pins(pattern: re.Pattern[str], text: str) -> frozenset[str]:
+    """The releases that one file pins; the jobs of a file, and their rules, ask again and again."""
+    code = _COMMENT.sub("", text)
+    return frozenset(next(filter(None, match.groups())) for match in pattern.finditer(code))

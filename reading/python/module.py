@@ -37,7 +37,7 @@ def made_by(text: str) -> Iterator[Made]:
         raise ValueError("it is too long")
     module = python_module(text)
     functions = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
-    options = dict(_options(module))
+    options = dict(_options(module)) if "add_argument" in text else {}
     try:
         machine = Machine(functions, options, statements.follow)
         statements.run(module.body, Frame(machine, machine.names))

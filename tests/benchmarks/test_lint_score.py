@@ -116,7 +116,14 @@ def test_shards_of_torchtitan() -> None:
     assert verdict("dp", "replicate 2 x shard -1", told)[1] == "wrong"
 
 
-FORMATS = ("accelerate-yaml", "trainer-yaml", "megatron-yaml|gpt-neox-yaml", "kubernetes", "verl")
+FORMATS = (
+    "accelerate-yaml",
+    "trainer-yaml",
+    "megatron-yaml|gpt-neox-yaml",
+    "kubernetes",
+    "verl",
+    "nemo-python",
+)
 
 
 @pytest.mark.parametrize("kinds", FORMATS)

@@ -222,6 +222,57 @@ CASES = {
         HEADER + "#SBATCH --error=logs/%j\nsrun hostname\n",
         HEADER + "#SBATCH --error=/logs/%j\n#SBATCH --output=out/%j\nmkdir -p out\nsrun hostname\n",
     ),
+    "a second name of an option": (
+        "PAR660",
+        HEADER + "#SBATCH --task-per-node=4\nsrun hostname\n",
+        HEADER + "#SBATCH --tasks-per-node=4\nsrun hostname\n",
+    ),
+    "words of a placeholder behind an option": (
+        "PAR634",
+        HEADER + "#SBATCH --partition=gpu HERE\nsrun hostname\n",
+        HEADER + "#SBATCH --partition=<YOUR PARTITION HERE>\n#SBATCH --qos {your qos}\nsrun hostname\n",
+    ),
+    "a count to be filled in": (
+        "PAR610",
+        "torchrun --nnodes two --nproc_per_node 8 train.py\n",
+        "N=YOUR_NUM_NODES\ntorchrun --nnodes $N --nproc_per_node 8 train.py\n",
+    ),
+    "what the first node alone has more of": (
+        "PAR101",
+        f"N=3\ntorchrun --nnodes 2 --nproc_per_node $N pretrain_gpt.py {MODEL} {DEGREES}\n",
+        f'N=3\nif [ "$1" -eq 0 ]; then\n  ((N++))\nfi\n'
+        f"torchrun --nnodes 2 --nproc_per_node $N --node_rank $1 pretrain_gpt.py {MODEL} {DEGREES}\n",
+    ),
+    "GPUs of one task that are a whole node": (
+        "PAR605",
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-task=4\n#SBATCH --mem=100G\n"
+        "torchrun --nproc_per_node 4 --master_port 29500 train.py\n",
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-task=8\n"
+        "torchrun --nproc_per_node 8 --master_port 29500 train.py\n",
+    ),
+    "a template that a program fills in": (
+        "PAR660",
+        HEADER + "#SBATCH --ntasks=many\nsrun hostname\n",
+        HEADER + "#SBATCH --ntasks={tasks}\nsrun hostname\n",
+    ),
+    "a time that a program fills in": (
+        "PAR656",
+        HEADER + "#SBATCH --time=soon\nsrun hostname\n",
+        HEADER + "#SBATCH --time={minutes}\nsrun hostname\n",
+    ),
+    "as many processes as SLURM gives a task GPUs": (
+        "PAR636",
+        HEADER + "#SBATCH --gpus-per-task=1\nsrun torchrun --nproc_per_node 4 train.py\n",
+        HEADER
+        + "#SBATCH --gpus-per-task=1\nsrun torchrun --nproc_per_node ${SLURM_GPUS_PER_TASK} train.py\n",
+    ),
+    "four GPUs, and no part of the memory": (
+        "PAR605",
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:4\n#SBATCH --mem=100G\n"
+        "torchrun --nproc_per_node 4 --master_port 29500 train.py\n",
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:4\n"
+        "torchrun --nproc_per_node 4 --master_port 29500 train.py\n",
+    ),
     "a cluster without InfiniBand": (
         "PAR808",
         "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 2 --nproc_per_node 8 train.py\n",
@@ -349,13 +400,91 @@ torchrun --nproc_per_node $N train.py
         ("N=${1:-4}", (), "error"),
         ('EP="$1"', ("9",), "error"),
         ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), "info"),
-        ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), "info"),
+        ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), None),
     ],
 )
 def test_a_guard_of_what_the_arguments_set_is_a_hint(
-    parsed: str, arguments: tuple[str, ...], severity: str
+    parsed: str, arguments: tuple[str, ...], severity: str | None
 ) -> None:
+    """Or nothing at all, where the reading leaves open what the arguments set."""
     text = "#!/bin/bash\n" + GUARDED.format(parsed)
     jobs = read_jobs({"job.sh": text}, arguments=arguments)
     judged = judge(jobs, LintOptions(select=("PAR809",), arguments=arguments))
-    assert [found.severity for job in judged for found in job.findings] == [severity]
+    said = [found.severity for job in judged for found in job.findings]
+    assert said == ([severity] if severity else [])
+
+
+ARMS = 'case "$KIND" in\nsft)\n  if [[ "$M" == "base" ]]; then exit 1; fi ;;\n*) exit 2 ;;\nesac\n'
+#: Code, a script that is warned of, and one of which it is only a hint.
+HINTS = {
+    "a variable that a comment keeps": (
+        "PAR808",
+        "# seen last week\nexport CUDA_LAUNCH_BLOCKING=1\ntorchrun --nproc_per_node 8 train.py\n",
+        "# do not remove or the training will hang\nexport CUDA_LAUNCH_BLOCKING=1\n"
+        "torchrun --nproc_per_node 8 train.py\n",
+    ),
+    "directives that are switched off": (
+        "PAR632",
+        HEADER + "# SBATCH --mem=24G\nsrun hostname\n",
+        HEADER + "# SBATCH --mem=24G\n#SBATCH --mem-per-cpu=10G\n# SBATCH --exclusive\nsrun hostname\n",
+    ),
+    "a folder of the cluster": (
+        "PAR647",
+        HEADER + "#SBATCH --output=logs/%j\nmkdir -p logs\nsrun hostname\n",
+        HEADER + "#SBATCH --output=/fsx/logs/%j\nmkdir -p /fsx/logs\nsrun hostname\n",
+    ),
+    "a folder that the usage says to make": (
+        "PAR647",
+        HEADER + "#SBATCH --output=logs/%j\n# mkdir -p out\nmkdir -p logs\nsrun hostname\n",
+        HEADER + "#SBATCH --output=logs/%j\n#   mkdir -p logs  # before sbatch\nmkdir -p logs\nsrun true\n",
+    ),
+    "a requeue that a person asks for": (
+        "PAR649",
+        HEADER + "#SBATCH --signal=B:USR1@60\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\nsrun hostname\n",
+        HEADER + "trap 'scontrol requeue $SLURM_JOB_ID' USR1\nsrun hostname\n",
+    ),
+    "a guard in an arm that an argument chooses": (
+        "PAR809",
+        "KIND=sft\nM=base\n" + ARMS + f"torchrun pretrain_gpt.py {MODEL}\n",
+        "KIND=${1:?usage}\nM=base\n" + ARMS + f"torchrun pretrain_gpt.py {MODEL}\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code, warned, hinted", HINTS.values(), ids=HINTS)
+def test_what_is_only_a_hint(code: str, warned: str, hinted: str) -> None:
+    options = LintOptions(select=(code,))
+    said = [
+        [
+            found.severity
+            for job in judge(read_jobs({"job.sh": text}), options)
+            for found in job.findings
+        ]
+        for text in (warned, hinted)
+    ]
+    assert said[0] and "info" not in said[0]
+    assert said[1] and set(said[1]) == {"info"}
+
+
+OWN_KEYS = """[model]
+name = "llama3"
+
+[training]
+local_batch_size = 8
+{keys}
+[parallelism]
+tensor_parallel_degree = 2
+"""
+
+
+@pytest.mark.parametrize(
+    "keys, severity",
+    [
+        ("seq_lens = 4096\n", "warning"),
+        ('dataset_type = "nanoset"\ndataset_folder = "data"\n', "info"),
+    ],
+)
+def test_several_keys_of_nobody_are_a_forks_own(keys: str, severity: str) -> None:
+    configs = read_jobs({"train.toml": OWN_KEYS.format(keys=keys)})
+    judged = judge(configs, LintOptions(select=("PAR365",)))
+    assert {found.severity for job in judged for found in job.findings} == {severity}

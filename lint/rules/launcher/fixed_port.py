@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, text_of
-from ...facts.batch import Batch, batches
+from ...facts.batch import Batch, batches, gpu_count
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -71,12 +71,18 @@ def _ports(launch: LaunchedJob) -> Iterator[tuple[Setting, str]]:
 
 
 def _alone(batch: Batch) -> bool:
-    """Whether a job has its nodes for itself: it asks for that, or for all of their memory or GPUs."""
+    """Whether a job has its nodes for itself: it asks for that, or for all of their memory or GPUs.
+
+    Four GPUs are a node on many clusters; where a part of its memory is asked for as well, the node has more.
+    """
     gpus = batch.gpus_per_node
+    of_task = batch.get("gpus-per-task")
+    together = (gpu_count(of_task) or 0) * (batch.number("ntasks-per-node") or 1) if of_task else 0
     return (
         bool(batch.get("exclusive"))
         or batch.value("mem") == "0"
-        or (gpus is not None and gpus[0] >= 8)
+        or (gpus is not None and gpus[0] >= (8 if batch.get("mem") else 4))
+        or together >= 8
     )
 
 

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 
 from ....reading.facts import dashed, number_of, text_of
+from ....reading.placeholders import is_placeholder
 from ....reading.sbatch_names import LONG_NAMES as BATCH
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
@@ -77,6 +78,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         elif (
             pattern
             and re.fullmatch(r"[\w:+-]+", text or "")
+            and not is_placeholder(text or "")
             and not re.fullmatch(pattern, text or "")
         ):
             yield Complaint(f"{setting.name} cannot be `{text}`", setting)

@@ -3,7 +3,8 @@
 Why:
 torchtitan stops at load: "Invalid field names". Where the release is named, by the files or by the settings
 of lint, every key that it lacks is an error. Else a key that no release has had is a warning if it resembles
-one of the last release that the file may be for, and a hint otherwise.
+one of the last release that the file may be for, and a hint otherwise. Two or more that resemble one, and
+whose names no section has, are a fork's own: hints.
 
 Bad:
 [training]
@@ -22,7 +23,7 @@ seq_len = 4096
 tensor_parallel_degree = 2
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....backends.torchtitan.schema import Kinds, kinds_of
 from ....dsl.diagnostics import Severity, did_you_mean
@@ -54,9 +55,22 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     release = launch.release("torchtitan")
     kinds = kinds_of(release.history.at(_judged(release)))
-    for setting in settings:
-        if release.known or setting.name not in release.history:
-            yield from _unknown(setting, kinds, release)
+    odd = [each for each in settings if release.known or each.name not in release.history]
+    of_fork = [] if release.known else _own_of_a_fork(odd, kinds)
+    for setting in odd:
+        yield from _unknown(setting, kinds, release, setting in of_fork)
+
+
+def _own_of_a_fork(odd: Sequence[Setting], sections: Kinds) -> list[Setting]:
+    """Keys whose names no section has, if several resemble one: a slip of the pen comes alone."""
+    names = {key for keys in sections.values() for key in keys}
+    own: dict[str, Setting] = {}
+    for setting in odd:
+        section, _, key = setting.name.rpartition(".")
+        foreign = section.split(".")[0] in FOREIGN or key in names
+        if not foreign and did_you_mean(key, sections.get(section, ())):
+            own[setting.name] = setting
+    return list(own.values()) if len(own) > 1 else []
 
 
 def _judged(release: Release) -> str:
@@ -67,7 +81,9 @@ def _judged(release: Release) -> str:
     return toml[-1] if toml else LAST_TOML
 
 
-def _unknown(setting: Setting, sections: Kinds, release: Release) -> Iterator[Complaint]:
+def _unknown(
+    setting: Setting, sections: Kinds, release: Release, of_fork: bool
+) -> Iterator[Complaint]:
     version = release.said if release.known else f"torchtitan {_judged(release)}"
     section, _, key = setting.name.rpartition(".")
     if section.split(".")[0] in FOREIGN or key in sections.get(section, ()):
@@ -75,15 +91,15 @@ def _unknown(setting: Setting, sections: Kinds, release: Release) -> Iterator[Co
     if section in sections:
         near = did_you_mean(key, sections[section])
         message = f"[{section}] has no key `{key}` in {version}"
-        yield Complaint(message, setting, help=near, severity=_severity(release, near))
+        yield Complaint(message, setting, help=near, severity=_severity(release, near, of_fork))
     elif not any(known.startswith(f"{section}.") for known in sections) or key:
         parent, _, name = section.rpartition(".")
         if name not in sections.get(parent, ()):
             near = did_you_mean(section, sections)
             message = f"there is no section [{section}] in {version}"
-            yield Complaint(message, setting, help=near, severity=_severity(release, near))
+            yield Complaint(message, setting, help=near, severity=_severity(release, near, of_fork))
 
 
-def _severity(release: Release, near: str | None) -> Severity:
+def _severity(release: Release, near: str | None, of_fork: bool) -> Severity:
     """Without a release, what resembles no key may be one of an experiment."""
-    return release.severity("warning" if near else "info")
+    return release.severity("warning" if near and not of_fork else "info")

@@ -2,7 +2,8 @@
 
 Why:
 With CUDA_LAUNCH_BLOCKING=1 each kernel is waited for, so that nothing overlaps. NCCL_IB_DISABLE=1 sends the
-traffic of several nodes over TCP. They help to find a fault, and are forgotten.
+traffic of several nodes over TCP. They help to find a fault, and are forgotten. It is a hint where a comment
+beside the variable says what it is needed for.
 
 Bad:
 export CUDA_LAUNCH_BLOCKING=1
@@ -12,10 +13,12 @@ Good:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
 """
 
+import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from ....dsl.diagnostics import Severity
-from ....reading.facts import text_of
+from ....reading.facts import Setting, text_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -36,6 +39,13 @@ SLOW: dict[str, tuple[str, str, Severity]] = {
     "TORCH_DISTRIBUTED_DEBUG": ("DETAIL", "compares the ranks at every collective", "info"),
 }
 
+#: What a comment says of a variable that is meant to stay.
+_NEEDED = re.compile(
+    r"#.*\b(?:do not|don't|never|workaround|work around|needed|necessary|require[sd]?|otherwise|avoids?"
+    r"|prevents?|hangs?|deadlocks?)\b",
+    re.IGNORECASE,
+)
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for name, (value, effect, severity) in SLOW.items():
@@ -45,4 +55,15 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if name == "NCCL_IB_DISABLE" and launch.number("nodes") == 1:
             continue
         message = f"{name}={value} {effect}"
+        if _wanted(launch, at):
+            severity = "info"
         yield Complaint(message, at, help="leave it out when the fault is found", severity=severity)
+
+
+def _wanted(launch: LaunchedJob, at: Setting) -> bool:
+    """Whether a comment on the line or in the lines right above it says why it is set."""
+    lines = launch.config.texts.get(at.path, "").splitlines()[: at.line]
+    if not lines:
+        return False
+    above = takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[:-1]))
+    return any(_NEEDED.search(line) for line in (lines[-1], *above))

@@ -40,8 +40,10 @@ SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"
 #: An assignment, and what stands behind it on its line.
 _ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]*))", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
-#: An argument of the script, or all of them; `${1:-8}` has a value without one.
-_ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*\})")
+#: An argument of the script, or all of them; `${1:-8}` has a value without one, `${1:?usage}` has none.
+_ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*(?::?\?|\}))")
+#: The word of a `case`, or the end of one.
+_CASE = re.compile(r"^\s*case\s+(.+?)\s+in\b|\besac\b", re.MULTILINE)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -58,7 +60,10 @@ def _by_arguments(launch: LaunchedJob, stop: Unread) -> bool:
     assigned: dict[str, list[str]] = {}
     for name, value in _ASSIGNED.findall(launch.config.texts.get(stop.path, "")):
         assigned.setdefault(name, []).append(value)
-    waiting, known = _NAME.findall(stop.reason), set[str]()
+    tested = [stop.reason, *_cases(launch.config.texts.get(stop.path, ""), stop.line)]
+    if any(_ARGUMENT.search(text) for text in tested):
+        return True
+    waiting, known = [name for text in tested for name in _NAME.findall(text)], set[str]()
     while waiting:
         name = waiting.pop()
         values = assigned.get(name, []) if name not in known else []
@@ -67,3 +72,14 @@ def _by_arguments(launch: LaunchedJob, stop: Unread) -> bool:
         known.add(name)
         waiting += [each for value in values for each in _NAME.findall(value)]
     return False
+
+
+def _cases(text: str, line: int) -> list[str]:
+    """The words of the `case` statements that are open at a line, the outermost first."""
+    found: list[str] = []
+    for match in _CASE.finditer("\n".join(text.splitlines()[: line - 1])):
+        if match[1]:
+            found.append(match[1])
+        elif found:
+            found.pop()
+    return found

@@ -3,7 +3,8 @@
 Why:
 SLURM wants `#SBATCH` at the start of the line, in capitals. Anything else is a comment, and the option is
 not set. `##SBATCH` is how people switch a directive off; it is not reported, nor is a call of sbatch in a
-comment that says how the script is used.
+comment that says how the script is used. Several lines of `# SBATCH` between right ones are hints: most are
+switched off so.
 
 Bad:
 #!/bin/bash
@@ -21,7 +22,8 @@ srun hostname
 import re
 from collections.abc import Iterator
 
-from ...facts.batch import batches
+from ....dsl.diagnostics import Severity
+from ...facts.batch import Batch, batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -47,9 +49,20 @@ def _call(line: str) -> bool:
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for number, line in enumerate(batch.lines[: batch.first_command - 1], 1):
-            if _ALMOST.match(line) and not line.startswith("#SBATCH") and not _call(line):
-                message = "SLURM takes this for a comment"
-                yield Complaint(
-                    message, batch.place(number), help="write #SBATCH at the line's start"
-                )
+        lines = list(enumerate(batch.lines[: batch.first_command - 1], 1))
+        almost = [(number, line) for number, line in lines if _almost(line)]
+        severity: Severity | None = "info" if _switched_off(batch, almost) else None
+        for number, _ in almost:
+            message = "SLURM takes this for a comment"
+            help_text = "write #SBATCH at the line's start"
+            yield Complaint(message, batch.place(number), help=help_text, severity=severity)
+
+
+def _almost(line: str) -> bool:
+    return bool(_ALMOST.match(line)) and not line.startswith("#SBATCH") and not _call(line)
+
+
+def _switched_off(batch: Batch, almost: list[tuple[int, str]]) -> bool:
+    """Whether several directives are written alike, in capitals, and right ones stand among them."""
+    alike = len(almost) > 1 and all(line.startswith("# SBATCH") for _, line in almost)
+    return alike and any(line.startswith("#SBATCH") for line in batch.lines)

@@ -65,6 +65,6 @@ def _check(directive: Directive) -> Iterator[Complaint]:
         return
     pattern = NUMBERS.get(name)
     odd = pattern is not None and (value is None or not re.fullmatch(pattern, value))
-    if odd and not re.search(r"[$<>%]", value or ""):
+    if odd and not re.search(r"[$<>%]|\{\w+\}", value or ""):
         shown = f"`{value}`" if value else "nothing"
         yield Complaint(f"--{name} cannot be {shown}", directive.place)

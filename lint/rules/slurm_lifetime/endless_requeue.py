@@ -1,7 +1,8 @@
 """A script that requeues itself without counting.
 
 Why:
-A job that fails at once is started again for ever.
+A job that fails at once is started again for ever. It is a hint where only a trap requeues and no --signal
+asks SLURM for the signal: then a person sends it.
 
 Bad:
 #!/bin/bash
@@ -18,6 +19,7 @@ fi
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
@@ -35,4 +37,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if again and "SLURM_RESTART_COUNT" not in batch.text:
             message = "the job requeues itself without a limit"
             place = batch.place(again[0][0], r"\bscontrol\s+requeue")
-            yield Complaint(message, place, help="compare $SLURM_RESTART_COUNT with a limit")
+            help_text = "compare $SLURM_RESTART_COUNT with a limit"
+            trapped = all(line.lstrip().startswith("trap ") for _, line in again)
+            severity: Severity | None = "info" if trapped and not batch.get("signal") else None
+            yield Complaint(message, place, help=help_text, severity=severity)

@@ -38,7 +38,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         given = batch.get("time")
         value = (given.value or "") if given else ""
-        if given is None or not value or "$" in value or value.lower() in _WORDS:
+        if given is None or not value or re.search(r"\$|\{\w+\}", value) or value.lower() in _WORDS:
             continue
         if seconds_from(value) is None:
             help_text = "days-hours:minutes:seconds"

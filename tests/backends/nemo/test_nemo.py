@@ -77,6 +77,36 @@ def test_a_recipe_that_is_changed_says_what_it_sets_and_no_more() -> None:
     }  # fmt: skip
 
 
+GIVEN = """from nemo.collections.llm.recipes import llama3_8b
+
+
+def trainer(num_nodes: int = 2):
+    return llama3_8b.trainer(
+        tensor_parallelism=4,
+        pipeline_parallelism=2,
+        virtual_pipeline_parallelism=None,
+        context_parallelism=2,
+        sequence_parallelism=True,
+        num_nodes=num_nodes,
+        num_gpus_per_node=8,
+    )
+
+
+def pretrain_recipe(num_nodes: int = 2):
+    recipe = llama3_8b.pretrain_recipe(num_nodes=num_nodes)
+    recipe.trainer = trainer(num_nodes=num_nodes)
+    recipe.data = run.Config(MockDataModule, seq_length=16384, global_batch_size=512, micro_batch_size=1)
+    return recipe
+"""
+
+
+def test_degrees_that_a_trainer_of_another_module_is_given() -> None:
+    assert known(GIVEN) == {
+        "nodes": 2, "gpus_per_node": 8, "gpus": 16, "tp": 4, "pp": 2, "vpp": 1, "cp": 2, "dp": 1,
+        "sequence_parallel": True, "micro_batch": 1, "global_batch": 512, "seq_len": 16384,
+    }  # fmt: skip
+
+
 def test_megatron_bridge() -> None:
     (config,) = read_jobs({"r.py": BRIDGE})
     assert (config.kind, config.program) == ("megatron-bridge-python", "llama3_8b_config")
