@@ -212,7 +212,7 @@ def symbols(
 
 
 def code_actions(server: JobServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The cures of the complaints that touch the range."""
+    """The cures of the complaints that touch the range; those that `check --fix` makes are preferred."""
     uri = params.text_document.uri
     document = _document(server, uri)
     start, end = (
@@ -224,6 +224,7 @@ def code_actions(server: JobServer, params: types.CodeActionParams) -> list[type
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[_diagnostic(document, complaint)],
             edit=_change(document, uri, edits),
+            is_preferred=complaint.fix is not None and complaint.fix.safe,
         )
         for complaint in _judged(server, document)
         if (span := complaint.span) and span.start <= end and span.end >= start
