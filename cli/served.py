@@ -80,12 +80,17 @@ def opened_json(opened: Opened) -> JsonObject:
 
 
 def answer(opened: Opened, request: dict[str, object]) -> tuple[str, bytes]:
-    """The media type of an answer, and the answer. A job cannot be read, or a fault of parc: complaints."""
+    """The media type of an answer, and the answer. A job cannot be read, or a fault of parc: complaints.
+
+    Raises `MemoryError` where the process may take no more of it.
+    """
     with reading_only(opened.files):
         try:
             found = ANSWERS[str(request["kind"])](opened.name, request)
         except JobError as error:
             found = _complaints(opened.name, request, error)
+        except MemoryError:
+            raise
         except Exception as error:
             from .fault import told
 

@@ -1,4 +1,8 @@
-"""What a launch file's layout costs on a job, and what the best layout would: the compiler's own terms."""
+"""What a launch file's layout costs on a job, and what the best layout would: the compiler's own terms.
+
+They are loaded by the first layout that is priced: most runs of `parc lint`
+price none.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +11,6 @@ from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.case import Case
 from ..compiler.plan import OFFLOAD, RECOMPUTE, Estimate, Plan
-from ..compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
 from ..compiler.rules.validity import predicates
 from ..compiler.target import Target, holds
 from ..compiler.variables import NEUTRAL
@@ -100,6 +103,8 @@ def price(launch: LaunchedJob) -> Priced | None:
 
 def priced(case: Case, layout: Layout) -> Priced | None:
     """A layout's price, when the framework and the arithmetic allow it."""
+    from ..compiler.pricing.estimate import estimate_layout, one_row
+
     try:
         columns = one_row(case, layout)
         legal = all(
@@ -112,6 +117,8 @@ def priced(case: Case, layout: Layout) -> Priced | None:
 
 def cheapest_fit(case: Case, layout: Layout) -> tuple[str, Priced] | None:
     """The change of one choice that fits into memory and costs the least time, and its words."""
+    from ..compiler.pricing.estimate import ceiling_bytes
+
     ceiling = ceiling_bytes(case)
     fitting = [
         (words, found)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..backends import BACKENDS, LAUNCHERS, OPTIONS
@@ -12,6 +13,7 @@ from ..dsl.evaluation.imports import Loader
 from ..dsl.evaluation.scope import Scope
 from ..dsl.report import Report
 from ..dsl.schema import CLASSES, SettingType, setting_types
+from ..dsl.syntax.sources import reading_once
 from ..dsl.syntax.tree import File
 
 #: Texts and comments, whose braces are none, and braces.
@@ -20,15 +22,20 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"?|#[^\n]*|[{}]')
 
 @dataclass(frozen=True)
 class Document:
-    """A text that may not be saved yet; `path` is where its imports are looked for."""
+    """A text that may not be saved yet; `path` is where its imports are looked for.
+
+    `unsaved` holds the texts of files by their real paths, as the editor has them.
+    """
 
     path: str
     text: str
+    unsaved: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _read(self) -> tuple[File, Scope]:
         source = Source(self.path, self.text + "\n" + "}" * len(open_braces(self.text)))
-        return Loader(Report()).scope(source, self.text.encode(errors="replace"), self.path)
+        with reading_once(self.unsaved):
+            return Loader(Report()).scope(source, self.text.encode(errors="replace"), self.path)
 
     @property
     def file(self) -> File:

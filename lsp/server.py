@@ -5,22 +5,34 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from ..dsl.diagnostics import Diagnostic, Severity, Span
+from ..dsl.syntax.sources import reading_once
 from ..dsl.syntax.tree import Block, Let
 from .completions import completions
 from .document import Document
-from .edits import Replacement, cures, format_edits, references, rename_edits
+from .edits import Replacement, cures, format_edits
 from .hints import hints
 from .meanings import definition, meaning
 from .places import Place, place_at
 from .positions import offset_of, position_of
+from .renaming import (
+    Refused,
+    defined,
+    document_at,
+    job_files,
+    refuse_library,
+    rename_edits,
+    uses,
+)
 from .solving import Solver
 
 #: A path and a text -> what is wrong with it.
@@ -101,9 +113,14 @@ def closed(server: JobServer, params: types.DidCloseTextDocumentParams) -> None:
 
 def _publish(server: JobServer, uri: str) -> None:
     document = _document(server, uri)
-    found = [_diagnostic(document, each) for each in server.judge(document.path, document.text)]
+    found = [_diagnostic(document, each) for each in _judged(server, document)]
     version = server.workspace.get_text_document(uri).version
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+
+def _judged(server: JobServer, document: Document) -> Sequence[Diagnostic]:
+    with reading_once(document.unsaved):
+        return server.judge(document.path, document.text)
 
 
 def hover(server: LanguageServer, params: types.HoverParams) -> types.Hover | None:
@@ -138,21 +155,40 @@ def define(server: LanguageServer, params: types.DefinitionParams) -> types.Loca
 
 def refer(server: LanguageServer, params: types.ReferenceParams) -> list[types.Location]:
     document, place = _place(server, params)
-    return [_location(document, span) for span in references(document, place)] if place else []
+    found = uses(document, place, _workspace(server, document)) if place else []
+    return [_location(use.document, span) for use in found for span in use.spans]
 
 
 def rename(server: LanguageServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
     document, place = _place(server, params)
-    edits = rename_edits(document, place, params.new_name) if place else []
-    uri = params.text_document.uri
-    return _change(document, uri, edits) if edits else None
+    if place is None:
+        return None
+    with _telling():
+        edited = rename_edits(document, place, params.new_name, _workspace(server, document))
+    uri_of = {_path_of(uri): uri for uri in server.workspace.text_documents}
+    changes = {
+        uri_of.get(each.path) or uris.from_fs_path(each.path) or "": _edits(each, edits)
+        for each, edits in edited
+    }
+    return types.WorkspaceEdit(changes) if changes else None
 
 
 def can_rename(server: LanguageServer, params: types.PrepareRenameParams) -> types.Range | None:
     document, place = _place(server, params)
-    if place is None or not references(document, place):
+    if place is None or defined(document, place) is None:
         return None
+    with _telling():
+        refuse_library(document, place)
     return _range(document.text, place.span.start, place.span.end)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Has the editor show why something is refused: the protocol's answer to a request that failed."""
+    try:
+        yield
+    except Refused as refused:
+        raise JsonRpcException(str(refused), types.LSPErrorCodes.RequestFailed) from None
 
 
 def format(server: LanguageServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
@@ -176,7 +212,7 @@ def symbols(
 
 
 def code_actions(server: JobServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The cures of the complaints that touch the range."""
+    """The cures of the complaints that touch the range; those that `check --fix` makes are preferred."""
     uri = params.text_document.uri
     document = _document(server, uri)
     start, end = (
@@ -188,8 +224,9 @@ def code_actions(server: JobServer, params: types.CodeActionParams) -> list[type
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[_diagnostic(document, complaint)],
             edit=_change(document, uri, edits),
+            is_preferred=complaint.fix is not None and complaint.fix.safe,
         )
-        for complaint in server.judge(document.path, document.text)
+        for complaint in _judged(server, document)
         if (span := complaint.span) and span.start <= end and span.end >= start
         if (edits := cures(complaint, document.path))
     ]
@@ -259,7 +296,29 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
 
 def _document(server: LanguageServer, uri: str) -> Document:
     text = server.workspace.get_text_document(uri).source
-    return Document(uris.to_fs_path(uri) or "job.par", text)
+    return Document(_path_of(uri), text, _unsaved(server))
+
+
+def _path_of(uri: str) -> str:
+    return uris.to_fs_path(uri) or "job.par"
+
+
+def _unsaved(server: LanguageServer) -> dict[str, str]:
+    """The texts of the open documents by their real paths; other files may import them before they are
+    saved."""
+    opened = server.workspace.text_documents
+    return {os.path.realpath(_path_of(uri)): opened[uri].source for uri in opened}
+
+
+def _workspace(server: LanguageServer, asked: Document) -> list[Document]:
+    """The open documents, and the job files below the folders that the editor has opened."""
+    folders = (uris.to_fs_path(uri) for uri in server.workspace.folders)
+    paths, all_of_them = job_files(folder for folder in folders if folder)
+    if not all_of_them:
+        message = "parc looks at open files and a part of the others: the folder has too many files"
+        server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
+    found = (document_at(path, asked.unsaved) for path in dict.fromkeys((*asked.unsaved, *paths)))
+    return [each for each in found if each is not None]
 
 
 def _offset(server: LanguageServer, params: _AtPosition) -> tuple[Document, int]:

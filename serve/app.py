@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from .doors import Doors, refusal
 from .limits import Limits
-from .processes import Busy, Died, Pool, TookTooLong
+from .processes import Busy, Died, Pool, TookTooLong, TookTooMuch
 
 #: The page's files by their endings.
 MEDIA = {".js": "text/javascript", ".css": "text/css", ".txt": "text/plain; charset=utf-8"}
@@ -198,11 +198,23 @@ async def _while_there(
             f"no answer in {pool.seconds:g} s, so it was stopped; `parc plan` has no such limit"
         )
         raise Refused(504, message) from None
+    except TookTooMuch:
+        raise Refused(507, _too_much(pool)) from None
     except Died:
-        raise Refused(
-            500, "its process was ended from outside: the machine may lack memory"
-        ) from None
+        message = (
+            f"its process was ended from outside: the machine may lack memory, or {_too_much(pool)}"
+        )
+        raise Refused(500, message) from None
     finally:
         gone.cancel()
         answer.cancel()
         await asyncio.gather(answer, gone, return_exceptions=True)
+
+
+def _too_much(pool: Pool) -> str:
+    """A library that has no memory left ends its process and says nothing, so this may be true of any that
+    ends."""
+    most = f"{pool.most_bytes / 2**20:,.0f} MiB"
+    return (
+        f"it needs more than the {most} that a process may take: `parc serve --memory` gives more"
+    )

@@ -19,6 +19,8 @@ class Limits:
     solve_seconds: float = 20.0
     #: Of what is asked about a text as it is typed.
     edit_seconds: float = 5.0
+    #: Bytes that one process may take for its data; a machine that runs out of memory ends others too.
+    process_bytes: int = 4 * 2**30
     #: Processes that solve, and requests that wait for one.
     solving: int = 2
     solves_waiting: int = 4

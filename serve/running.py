@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import uvicorn
 
@@ -32,38 +33,37 @@ def listening(port: int) -> socket.socket:
     return found
 
 
-def serve(
-    place: socket.socket,
-    opened: Callable[[], Mapping[str, object]],
-    answer: Answerer,
-    preloaded: Sequence[str],
-    limits: Limits,
-    ready: Callable[[str], None],
-) -> None:
-    """Answers until Ctrl-C, then ends every process and raises `KeyboardInterrupt`.
+@dataclass(frozen=True)
+class Service:
+    """What a server answers with: `opened` gives the page what it begins with, `answer` all else, in
+    processes that have loaded `preloaded`, within `limits`."""
 
-    `opened` gives the page what it begins with, `answer` all else, in processes that have loaded `preloaded`;
-    `ready` is told the address once requests are taken.
-    """
-    asyncio.run(_serve(place, opened, answer, preloaded, limits, ready))
+    opened: Callable[[], Mapping[str, object]]
+    answer: Answerer
+    preloaded: Sequence[str]
+    limits: Limits
+
+    def pool(self, count: int, waiting: int, seconds: float) -> Pool:
+        """Processes that are not started yet."""
+        return Pool(self.answer, count, waiting, seconds, self.limits.process_bytes)
 
 
-async def _serve(
-    place: socket.socket,
-    opened: Callable[[], Mapping[str, object]],
-    answer: Answerer,
-    preloaded: Sequence[str],
-    limits: Limits,
-    ready: Callable[[str], None],
-) -> None:
-    editing = Pool(answer, limits.editing, limits.edits_waiting, limits.edit_seconds)
-    solving = Pool(answer, limits.solving, limits.solves_waiting, limits.solve_seconds)
+def serve(place: socket.socket, service: Service, ready: Callable[[str], None]) -> None:
+    """Answers until Ctrl-C, then ends every process and raises `KeyboardInterrupt`; `ready` is told the
+    address once requests are taken."""
+    asyncio.run(_serve(place, service, ready))
+
+
+async def _serve(place: socket.socket, service: Service, ready: Callable[[str], None]) -> None:
+    limits = service.limits
+    editing = service.pool(limits.editing, limits.edits_waiting, limits.edit_seconds)
+    solving = service.pool(limits.solving, limits.solves_waiting, limits.solve_seconds)
     port, token = place.getsockname()[1], secrets.token_urlsafe(24)
-    app = app_of(Page(opened, editing, solving, limits), port, token)
+    app = app_of(Page(service.opened, editing, solving, limits), port, token)
     server = uvicorn.Server(_config(app, limits))
     try:
-        editing.start(preloaded)
-        solving.start(preloaded)
+        editing.start(service.preloaded)
+        solving.start(service.preloaded)
         ready(f"http://{ADDRESS}:{port}/?token={token}")
         await server.serve(sockets=[place])
     finally:

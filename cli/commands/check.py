@@ -11,7 +11,6 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from .. import codes
 from ..printing.terminal import print_diagnostics, print_json, print_text
 from .job_arguments import add_json, add_overrides
-from .rules import explained
 
 NAME = "check"
 
@@ -35,6 +34,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     if arguments.explain:
+        from .rules import explained
+
         print_text(explained(arguments.explain))
         return 0
     if not arguments.job:

@@ -41,6 +41,13 @@ def arguments(parser: ArgumentParser) -> None:
         help=f"{PORT} unless given; 0 takes a free one",
     )
     add("--seconds", type=_seconds, default=20, metavar="S", help="the most that a solve takes, 20")
+    add(
+        "--memory",
+        type=_mebibytes,
+        default=4096,
+        metavar="MIB",
+        help="the most that a process takes, 4096 MiB",
+    )
     add("--open", action="store_true", help="open the page in the browser")
 
 
@@ -56,10 +63,16 @@ def _seconds(text: str) -> int:
     return int(text)
 
 
+def _mebibytes(text: str) -> int:
+    if not text.isdecimal() or not 256 <= int(text) <= 2**20:
+        raise ArgumentTypeError(f"`{text}` is no number of MiB from 256 to 1048576")
+    return int(text)
+
+
 def run(arguments: Namespace) -> int:
     try:
         from parc.serve.limits import Limits
-        from parc.serve.running import serve
+        from parc.serve.running import Service, serve
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise
@@ -70,15 +83,10 @@ def run(arguments: Namespace) -> int:
 
     opened = _opened(arguments)
     opened_json(opened)
+    limits = Limits(solve_seconds=arguments.seconds, process_bytes=arguments.memory * 2**20)
+    service = Service(partial(opened_json, opened), partial(answer, opened), PRELOADED, limits)
     with _listening(arguments.port) as place:
-        serve(
-            place,
-            partial(opened_json, opened),
-            partial(answer, opened),
-            PRELOADED,
-            Limits(solve_seconds=arguments.seconds),
-            partial(_tell, open_it=arguments.open),
-        )
+        serve(place, service, partial(_tell, open_it=arguments.open))
     return 0
 
 

@@ -1,7 +1,6 @@
 """A path and a text -> the file, written whole or not at all; a file that parc did not write is refused."""
 
 import os
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -70,7 +69,7 @@ def _left(path: Path, reason: str) -> Diagnostic:
 def _swap(place: Path, content: bytes) -> None:
     """Writes a temporary file in the same folder and renames it to `place`; its mode is kept."""
     _remove_left(place.parent)
-    temporary = place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+    temporary = place.with_name(f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
     mode = place.stat().st_mode & 0o7777 if place.exists() else None
     try:
         with new_file(temporary, content, mode):

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from .. import codes
@@ -19,11 +19,13 @@ _kept: dict[str, bytes] | None = None
 
 
 @contextmanager
-def reading_once() -> Iterator[None]:
+def reading_once(texts: Mapping[str, str] | None = None) -> Iterator[None]:
     """Within, a file stays what it was when it was first read: jobs that are loaded one after the other are
-    of one text, though somebody edits it meanwhile."""
+    of one text, though somebody edits it meanwhile. `texts` by real paths stand for what is on the disk, as
+    those that an editor has not saved."""
     global _kept
-    before, _kept = _kept, {}
+    given = {path: text.encode(errors="replace") for path, text in (texts or {}).items()}
+    before, _kept = _kept, given
     try:
         yield
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,21 +11,10 @@ from typing import Any
 import pytest
 
 from parc.report.plotting import plotly_packed
+from tests.support.chromium import needs_chromium, running_chromium
 from tests.support.reports import hostile_page, page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path")
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+pytestmark = needs_chromium
 READY = "html[data-ready=true]"
 #: How many times as long as the plotting library alone a page may take until its numbers are read and what is
 #: in view is drawn.
@@ -45,10 +33,8 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+    with running_chromium() as found:
         yield found
-        found.close()
 
 
 def opened(browser: Any, text: str, place: Path, **more: Any) -> Opened:

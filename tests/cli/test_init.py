@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import parc
 from parc.new_job.models import hugging_face_choice
 from parc.new_job.questions import Terminal
 from parc.new_job.write import first_job
+from parc.reading.huggingface.described import read_model
 from tests.support.command_line import Parc
 from tests.support.paths import ROOT
 
@@ -52,6 +55,22 @@ def test_a_job_of_every_family_has_a_target_that_trains_it(path: Path, tmp_path:
     (tmp_path / "new.par").write_text(text)
     assert parc.load(tmp_path / "new.par").model.name == path.stem
     assert all(f"#   {each}" in text for each in job.model.unsaid)
+
+
+def smallest_of_each_family() -> dict[str, Path]:
+    """A config.json by the word of its `model_type`."""
+    counts = csv.DictReader((CASES / "parameters.csv").open())
+    order = sorted(counts, key=lambda row: int(row["transformers"]), reverse=True)
+    paths = [CASES / f"{row['model']}.json" for row in order]
+    return {read_model(path.name, path.read_text()).family: path for path in paths}
+
+
+@pytest.mark.parametrize("path", smallest_of_each_family().values(), ids=lambda path: path.stem)
+def test_every_family_is_one_command_from_its_config_to_a_plan(run: Parc, path: Path) -> None:
+    ran = run("init", "--hf", str(path), "-o", "new.par", "--plan")
+    assert ran.code == 0, ran.err
+    assert f"new.par: {path.stem}, " in ran.out and "best of" in ran.out
+    assert re.search(r"\b\d+(\.\d+)?% MFU|MFU +\d", ran.out), ran.out
 
 
 def test_the_file_is_new_or_forced(run: Parc) -> None:

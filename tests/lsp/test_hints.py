@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_lsp
 from lsprotocol import types
-from pytest_lsp import ClientServerConfig, LanguageClient
+from pytest_lsp import LanguageClient
+
+from tests.support import language_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -25,25 +24,10 @@ target megatron {}
 """
 URI = "file:///jobs/hints.par"
 DOCUMENT = types.TextDocumentIdentifier(URI)
-COMMAND = [sys.executable, "-m", "parc", "lsp", "--stdio"]
-
-
-# pytest-lsp publishes no types of its decorator.
-@pytest_lsp.fixture(config=ClientServerConfig(COMMAND), scope="module")  # type: ignore[untyped-decorator]
-async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
-    """A client of a running server."""
-    await lsp_client.initialize_session(
-        types.InitializeParams(capabilities=types.ClientCapabilities())
-    )
-    yield
-    await lsp_client.shutdown_session()
 
 
 async def show(client: LanguageClient, text: str) -> list[types.Diagnostic]:
-    item = types.TextDocumentItem(URI, "par", 1, text)
-    client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    return list(client.diagnostics[URI])
+    return await language_server.show(client, text, URI)
 
 
 async def hinted(client: LanguageClient, text: str) -> str:

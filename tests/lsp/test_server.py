@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_lsp
 from lsprotocol import types
-from pytest_lsp import ClientServerConfig, LanguageClient
+from pytest_lsp import LanguageClient
 
+from tests.support import language_server
+from tests.support.language_server import at, edited
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -29,33 +28,10 @@ goal { maximize mfu; require tp <= pods }
 target megatron {}
 """
 URI = "file:///jobs/job.par"
-COMMAND = [sys.executable, "-m", "parc", "lsp", "--stdio"]
-
-
-# pytest-lsp publishes no types of its decorator.
-@pytest_lsp.fixture(config=ClientServerConfig(COMMAND), scope="module")  # type: ignore[untyped-decorator]
-async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
-    """A client of a running server."""
-    await lsp_client.initialize_session(
-        types.InitializeParams(capabilities=types.ClientCapabilities())
-    )
-    yield
-    await lsp_client.shutdown_session()
 
 
 async def show(client: LanguageClient, text: str, uri: str = URI) -> list[types.Diagnostic]:
-    """Opens a text; what the server says of it."""
-    item = types.TextDocumentItem(uri, "par", 1, text)
-    client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    return list(client.diagnostics[uri])
-
-
-def at(text: str, word: str, after: int = 0) -> types.Position:
-    """Right behind the first letter of the first `word` behind a number of characters."""
-    start = text.index(word, after) + 1
-    line = text.count("\n", 0, start)
-    return types.Position(line, start - text.rfind("\n", 0, start) - 1)
+    return await language_server.show(client, text, uri)
 
 
 def written(text: str, area: types.Range) -> str:
@@ -179,21 +155,6 @@ async def test_definitions_are_found_here_in_imports_and_in_the_library(
     assert found == [("parts.par", 0), ("parts.par", 2), ("parts.par", 1), ("gpus.par", line)]
 
 
-async def test_a_constant_is_renamed_wherever_it_stands(client: LanguageClient) -> None:
-    await show(client, JOB)
-    place = at(JOB, "pods * 4")
-    area = await client.text_document_prepare_rename_async(
-        types.PrepareRenameParams(DOCUMENT, place)
-    )
-    assert isinstance(area, types.Range) and written(JOB, area) == "pods"
-    edit = await client.text_document_rename_async(types.RenameParams(DOCUMENT, place, "racks"))
-    assert edit and edit.changes
-    assert [written(JOB, each.range) for each in edit.changes[URI]] == ["pods"] * 3
-    for wrong in ("tp", "two words", "3d"):
-        params = types.RenameParams(DOCUMENT, place, wrong)
-        assert await client.text_document_rename_async(params) is None
-
-
 async def test_formatting_gives_the_canonical_form(client: LanguageClient) -> None:
     await show(client, "let  a=1\n")
     options = types.FormattingOptions(tab_size=8, insert_spaces=True)
@@ -233,14 +194,7 @@ async def test_a_cure_is_an_action_that_mends_the_text(client: LanguageClient) -
     (action,) = await client.text_document_code_action_async(params) or ()
     assert isinstance(action, types.CodeAction) and action.edit and action.edit.changes
     assert action.title == "did you mean `seq_len`?" and action.kind == "quickfix"
-    lines = text.split("\n")
-    for edit in action.edit.changes[URI]:
-        area = edit.range
-        line = lines[area.start.line]
-        lines[area.start.line] = (
-            line[: area.start.character] + edit.new_text + line[area.end.character :]
-        )
-    assert await show(client, "\n".join(lines)) == []
+    assert await show(client, edited(text, action.edit.changes[URI])) == []
 
 
 async def test_a_complaint_without_a_cure_has_no_action(client: LanguageClient) -> None:

@@ -14,31 +14,21 @@ import pytest
 
 from parc.__main__ import main
 from parc.serve.links import link_of
+from tests.support.chromium import needs_chromium, running_chromium
 from tests.support.paths import ROOT
 from tests.support.served_page import Served, serving
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
 WEB = ROOT / "editors" / "web"
 EDITOR = ROOT / "serve" / "page" / "editor.js"
 #: Milliseconds that a solve may take on a machine which others load.
 PATIENCE = 60_000
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 #: What a test asks for from within a report, where the policy refuses it.
 TRIED = "/api/opened"
 JOB = (ROOT / "examples" / "llama3_8b.par").read_text()
 WRONG = JOB.replace("seq_len       = 8192", "seq_lem       = 8192")
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +53,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as running:
-        found = running.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with running_chromium() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture

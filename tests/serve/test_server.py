@@ -263,7 +263,25 @@ def test_more_solves_than_may_wait_are_refused_and_the_others_are_answered(serve
     assert served.ask("plan", text=JOB)["plans"]
 
 
-def test_a_solve_that_takes_too_long_or_that_nobody_waits_for_is_killed(tmp_path: Path) -> None:
+def posted(served: Served, kind: str, **fields: object) -> bytes:
+    """A request of the page as it is sent."""
+    body = json.dumps(fields)
+    headers = "".join(f"{name}: {value}\r\n" for name, value in served.headers().items())
+    sent = (
+        f"POST /api/{kind} HTTP/1.1\r\n{headers}Content-Length: {len(body.encode())}\r\n\r\n{body}"
+    )
+    return sent.encode()
+
+
+def ended(numbers: set[int], seconds: float = 5) -> set[int]:
+    """Those of some processes that have ended within a time, once any has."""
+    deadline = time.monotonic() + seconds
+    while all(map(alive, numbers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return {number for number in numbers if not alive(number)}
+
+
+def test_a_solve_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     (tmp_path / "job.par").write_text(LONG)
     with serving("job.par", "--seconds", 1, folder=tmp_path) as served:
         before = set(served.processes())
@@ -271,6 +289,48 @@ def test_a_solve_that_takes_too_long_or_that_nobody_waits_for_is_killed(tmp_path
         assert code == 504 and "1 s" in json.loads(said)["error"]
         assert len(before - set(served.processes())) == 1
         assert asked(served, {}) == 200
+
+
+def test_a_solve_that_its_client_leaves_is_killed_and_the_next_is_answered(served: Served) -> None:
+    served.ask("plan", text=JOB)
+    before = set(served.processes())
+    with connected(served, posted(served, "plan", text=LONG)):
+        time.sleep(1.0)
+        assert all(map(alive, before))
+    assert len(ended(before)) == 1
+    assert served.ask("plan", text=JOB)["plans"] and asked(served, {}) == 200
+
+
+def test_clients_that_leave_while_they_wait_leave_room(served: Served) -> None:
+    """Two solve and four wait, which is all that may; once they have gone, none of the next is refused."""
+    others = [connected(served, posted(served, "plan", text=LONG)) for _ in range(6)]
+    time.sleep(0.5)
+    body = json.dumps({"text": JOB}).encode()
+    assert served.request("/api/plan", body)[0] == 503
+    before = set(served.processes())
+    for each in others:
+        each.close()
+    assert ended(before)
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda _: served.request("/api/plan", body)[0], range(2)))
+    assert found == [200, 200]
+
+
+def test_a_solve_that_needs_too_much_memory_says_so_and_the_next_is_answered(
+    tmp_path: Path,
+) -> None:
+    """Parc itself sees that an array has no room, or else the process ends: both are told."""
+    (tmp_path / "job.par").write_text(LONG)
+    with serving("job.par", "--seconds", 60, "--memory", 256, folder=tmp_path) as served:
+        code, _, said = served.request("/api/plan", json.dumps({"text": LONG}).encode())
+        found = json.loads(said)
+        if code == 200:
+            assert {each["code"] for each in found["complaints"]} == {"PAR154"}
+        else:
+            assert (
+                code in (500, 507) and "256 MiB" in found["error"] and "--memory" in found["error"]
+            )
+        assert served.ask("plan", text=JOB)["plans"]
 
 
 def test_a_port_in_use_is_refused(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
@@ -292,10 +352,7 @@ def test_a_job_that_is_not_there_and_a_broken_link_are_refused(
 def test_an_interruption_ends_every_process_at_once(tmp_path: Path, busy: bool) -> None:
     (tmp_path / "job.par").write_text(LONG)
     served = started("job.par", folder=tmp_path)
-    body = json.dumps({"text": LONG})
-    headers = "".join(f"{name}: {value}\r\n" for name, value in served.headers().items())
-    sent = f"POST /api/plan HTTP/1.1\r\n{headers}Content-Length: {len(body.encode())}\r\n\r\n{body}"
-    connection = connected(served, sent.encode()) if busy else None
+    connection = connected(served, posted(served, "plan", text=LONG)) if busy else None
     time.sleep(1.0)
     running = served.processes()
     assert len(running) >= 5
