@@ -56,6 +56,12 @@ def killed(targets: Iterable[str], attempts: int) -> JsonObject:
     return refused([Diagnostic(codes.POINT_KILLED, message)], targets)
 
 
+def failed(targets: Iterable[str], attempts: int, error: OSError) -> JsonObject:
+    """A point whose worker on another machine failed at each attempt, without parc's doing."""
+    message = f"the worker that solved it failed {attempts} times: {error.strerror or type(error).__name__}"
+    return refused([Diagnostic(codes.POINT_KILLED, message)], targets)
+
+
 def _reason(complaints: Sequence[Diagnostic], target: str) -> list[JsonObject]:
     """All complaints as one reason; none without."""
     if not complaints:

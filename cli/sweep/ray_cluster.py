@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
 from ..printing.plan_json import JsonObject
-from .point import killed, solved
+from .point import failed, killed, solved
 
 if TYPE_CHECKING:
     from .processes import Task
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 ATTEMPTS = 4
 #: Points that wait on the cluster for each of its cores, so that none idles while results travel.
 AHEAD = 2
+#: Until a point is begun again whose worker failed: by then a lost node is mostly known to be lost.
+PAUSE_SECONDS = 1
 #: How long a cluster may take to accept a connection.
 PATIENCE_SECONDS = 10
 
@@ -50,23 +53,41 @@ def _solved(
     """As many tasks at once as keep every core of the cluster busy: the others are not even loaded."""
     solve = ray.remote(max_retries=ATTEMPTS - 1)(solved)
     most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    waiting, running = iter(tasks), dict[Any, int]()
+    waiting, running = iter(tasks), dict[Any, _Begun]()
+
+    def begin(task: Task, attempt: int) -> None:
+        running[solve.remote(task[1], tuple(targets))] = _Begun(task, attempt)
+
     while True:
         while len(running) < most and (task := next(waiting, None)):
-            running[solve.remote(task[1], tuple(targets))] = task[0]
+            begin(task, 1)
         if not running:
             return
         (ready,), _ = ray.wait(list(running), num_returns=1)
-        yield running.pop(ready), _row(ray, ready, targets)
+        begun = running.pop(ready)
+        try:
+            yield begun.task[0], _row(ray, ready, targets)
+        except OSError as error:
+            # What a node runs that goes away fails before the node is known to be lost.
+            if begun.attempt == ATTEMPTS:
+                yield begun.task[0], failed(targets, ATTEMPTS, error)
+            else:
+                time.sleep(PAUSE_SECONDS)
+                begin(begun.task, begun.attempt + 1)
+
+
+class _Begun(NamedTuple):
+    task: Task
+    attempt: int
 
 
 def _row(ray: Any, ready: Any, targets: Sequence[str]) -> JsonObject:
-    lost = (ray.exceptions.RayTaskError, ray.exceptions.RaySystemError)
+    """Raises `OSError` where the worker did, outside of parc's own solving."""
     try:
         row: JsonObject = ray.get(ready)
-    except ray.exceptions.RayError as error:
-        if isinstance(error, lost):
-            raise
+    except (OSError, ray.exceptions.RayTaskError, ray.exceptions.RaySystemError):
+        raise
+    except ray.exceptions.RayError:
         return killed(targets, ATTEMPTS)
     return row
 
