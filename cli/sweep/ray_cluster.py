@@ -35,7 +35,7 @@ def solve_on_ray(
     """The row of each task by its number, in the order in which they end.
 
     What a lost worker or node was solving is begun again, then refused. Raises `JobError` where there is no
-    cluster, or where its workers lack this release of parc.
+    cluster, where its workers lack this release of parc, or where the node goes that this machine is.
     """
     # Ray tells of lost nodes on standard output, where the result belongs.
     with redirect_stdout(sys.stderr):
@@ -43,6 +43,8 @@ def solve_on_ray(
         try:
             _refuse_other_releases(ray, address)
             yield from _solved(ray, tasks, targets)
+        except ray.exceptions.LocalRayletDiedError:
+            raise JobError([_gone(address)]) from None
         finally:
             ray.shutdown()
 
@@ -82,10 +84,11 @@ class _Begun(NamedTuple):
 
 
 def _row(ray: Any, ready: Any, targets: Sequence[str]) -> JsonObject:
-    """Raises `OSError` where the worker did, outside of parc's own solving."""
+    """Raises `OSError` where the worker did, outside of parc's own solving, and what ends the whole sweep."""
+    lost = ray.exceptions
     try:
         row: JsonObject = ray.get(ready)
-    except (OSError, ray.exceptions.RayTaskError, ray.exceptions.RaySystemError):
+    except (OSError, lost.RayTaskError, lost.RaySystemError, lost.LocalRayletDiedError):
         raise
     except ray.exceptions.RayError:
         return killed(targets, ATTEMPTS)
@@ -121,11 +124,19 @@ def _not_there(address: str, error: Exception) -> Diagnostic:
     return Diagnostic(codes.NO_RAY, message, help=help)
 
 
+def _gone(address: str) -> Diagnostic:
+    message = f"the Ray cluster `{address}` was lost: its node on this machine ended"
+    help = "begin the same command with -o once more when the cluster is back: points that are done are kept"
+    return Diagnostic(codes.NO_RAY, message, help=help)
+
+
 def _refuse_other_releases(ray: Any, address: str) -> None:
     """Raises `JobError` unless a worker has the parc that runs here: rows must not depend on where."""
     own = version("parc-compiler")
     try:
         found = ray.get(ray.remote(_release).remote())
+    except ray.exceptions.LocalRayletDiedError:
+        raise
     except ray.exceptions.RayError:
         found = None
     if found != own:

@@ -19,7 +19,8 @@ from tests.support.paths import ROOT
 RAY = "2.40.0"
 #: What ray 2.40's command line works with.
 CLICK = "8.1.8"
-OVER = ("--over", "train.global_batch=256,250,128,64", "--over", "cluster.nodes=1,2")
+OVER = ("--over", "train.global_batch=512,256,250,128,96,64,48,32", "--over", "cluster.nodes=1,2,4")
+POINTS = 24
 COMMAND = ("sweep", str(ROOT / "examples" / "gpt_125m.par"), *OVER, "--json")
 LIMIT_SECONDS = 600
 
@@ -61,7 +62,7 @@ def cluster(variables: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
 def test_a_lost_node_changes_nothing(
     variables: dict[str, str], cluster: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    assert cluster.stdin and cluster.stdout
+    assert cluster.stdout
     address = cluster.stdout.readline().strip()
     assert address, "the cluster did not start"
     parc = [sys.executable, "-m", "parc", *COMMAND]
@@ -70,13 +71,30 @@ def test_a_lost_node_changes_nothing(
     on_ray = subprocess.Popen(
         [*parc, "--ray", address, "-o", str(kept.parent)], stdout=pipe, text=True, env=variables
     )
-    limit = time.monotonic() + LIMIT_SECONDS
-    while (not kept.exists() or kept.read_text().count("\n") < 2) and time.monotonic() < limit:
-        time.sleep(0.1)
-    cluster.stdin.write("lose\n")
-    cluster.stdin.flush()
-    assert cluster.stdout.readline() == "lost\n"
-    assert 1 < kept.read_text().count("\n") < 9, "the node was lost before or after the sweep"
+    _wait_for(kept, rows=1)
+    _tell(cluster, "grow", "grown")
+    grown = _rows(kept)
+    _wait_for(kept, rows=grown + 6)
+    _tell(cluster, "lose", "lost")
+    assert grown < _rows(kept) < POINTS, "the node was lost before or after the sweep"
     out, _ = on_ray.communicate(timeout=LIMIT_SECONDS)
     here = subprocess.run(parc, capture_output=True, text=True, check=True)
     assert on_ray.returncode == 0 and out == here.stdout
+
+
+def _tell(cluster: subprocess.Popen[str], order: str, answer: str) -> None:
+    assert cluster.stdin and cluster.stdout
+    cluster.stdin.write(f"{order}\n")
+    cluster.stdin.flush()
+    assert cluster.stdout.readline() == f"{answer}\n"
+
+
+def _wait_for(kept: Path, rows: int) -> None:
+    limit = time.monotonic() + LIMIT_SECONDS
+    while _rows(kept) < rows and time.monotonic() < limit:
+        time.sleep(0.1)
+
+
+def _rows(kept: Path) -> int:
+    """Points that are done: the first line is the head."""
+    return kept.read_text().count("\n") - 1 if kept.exists() else 0
