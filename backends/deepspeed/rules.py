@@ -236,6 +236,7 @@ PREDICATES = (
             f"dp_replicate {dp_replicate} * dp_shard {dp_shard}"
         ),
         "runtime/engine.py:1330, set_train_batch_size: Train batch size must be divisible by micro-batch",
+        stricter='the engine refuses such a batch, so train.py would have whole micro-batches of another',
     ),
     Predicate(
         "PAR438",
