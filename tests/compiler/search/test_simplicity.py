@@ -9,7 +9,9 @@ import pytest
 
 from parc.compiler import plan
 from parc.compiler.case import DEFAULT_RISK, LIKELY_TO_FIT, Case
+from parc.compiler.pricing.estimate import one_row
 from parc.compiler.search.simplicity import UNMET, WAY, complexity
+from parc.compiler.variables import ORDER
 from tests.support.solver_and_sweep import TARGETS, answers, job_of, target_of
 
 PLAIN = {
@@ -18,7 +20,8 @@ PLAIN = {
     "cp": 1,
     "ep": 1,
     "dp_replicate": 1,
-    "dp_shard": 8,
+    "shard": 8,
+    "zero": 1,
     "offload": 0,
     "hpz": 1,
 }
@@ -41,8 +44,10 @@ def test_plain_data_parallelism_is_the_simplest() -> None:
         ({"tp": 2}, {"tp": 4}),
         ({"tp": 2, "pp": 4}, {"tp": 4, "pp": 4}),
         ({"tp": 4}, {"tp": 2, "offload": 1}),
-        ({"dp_replicate": 8, "dp_shard": 1}, {"dp_replicate": 2, "dp_shard": 4}),
-        ({"dp_shard": 8}, {"dp_shard": 8, "hpz": 8}),
+        ({"dp_replicate": 8, "shard": 1}, {"dp_replicate": 2, "shard": 4}),
+        ({"cp": 4, "dp_replicate": 1, "shard": 8}, {"cp": 4, "dp_replicate": 2, "shard": 4}),
+        ({"cp": 4, "dp_replicate": 2, "shard": 4, "zero": 0}, {"cp": 4, "pp": 2}),
+        ({"shard": 8}, {"shard": 8, "hpz": 8}),
     ],
 )
 def test_fewer_ways_come_before_smaller_degrees(
@@ -70,7 +75,8 @@ def test_the_chosen_layout_is_the_simplest_within_the_share(target: str, within:
     near = rows[seconds <= seconds.min() * (1 + job.goal.within)]
     columns = {name: column[near] for name, column in found.space.layouts.items()}
     efforts = complexity(columns)
-    ours = effort(**{name: getattr(chosen.layout, name) for name in PLAIN})
+    layout = {name: getattr(chosen.layout, name) for name in ORDER}
+    ours = int(complexity(one_row(Case(job, target_of(job)), layout))[0])
     assert ours == efforts.min()
     fastest = found.swept.prices.step_ns[near[efforts == ours]].min()
     assert chosen.estimate.step_seconds * 1e9 <= fastest + 1
