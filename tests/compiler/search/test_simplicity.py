@@ -11,8 +11,10 @@ from parc.compiler import plan
 from parc.compiler.case import DEFAULT_RISK, LIKELY_TO_FIT, Case
 from parc.compiler.pricing.estimate import one_row
 from parc.compiler.search.simplicity import UNMET, WAY, complexity
+from parc.compiler.search.space import Space
+from parc.compiler.search.sweep import sweep
 from parc.compiler.variables import ORDER
-from tests.support.solver_and_sweep import TARGETS, answers, job_of, target_of
+from tests.support.solver_and_sweep import TARGETS, answers, job_of, read, target_of
 
 PLAIN = {
     "tp": 1,
@@ -110,3 +112,16 @@ def test_risk_may_be_minimised() -> None:
     least = plan(job, target_of(job)).estimate
     other = job_of("minimize memory\nwithin = 0%")
     assert least.layout == plan(other, target_of(other)).estimate.layout
+
+
+def test_what_is_forgone_is_better_with_its_layers_placed_too() -> None:
+    """96 layers over 31 stages: placed unevenly, the chosen layout is faster than what was best in even stages."""
+    job = read(
+        "model m from std.gpt3_175b {}\ncluster c from std.dgx_a100 { nodes = 124 }\n"
+        "train { seq_len = 2048; global_batch = 1024; steps = 10; precision = fp16 }\ntarget megatron {}\n"
+    )
+    chosen = plan(job, target_of(job))
+    swept = sweep(Space(Case(job, target_of(job))))
+    assert chosen.layout.pp == 31
+    assert swept.decisions(int(swept.by_objective[0]))["tp"] != chosen.layout.tp
+    assert chosen.best is None
