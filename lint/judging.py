@@ -15,6 +15,7 @@ from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
 from .facts.launched_job import HasFolder, LaunchedJob, no_folders
 from .facts.release import dated
+from .facts.stated import meant_stage
 from .finding import Complaint, Finding, Skipped
 from .one_cause import once
 from .rule import Rule
@@ -87,13 +88,15 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
     versions = {**_written(config), **options.versions}
     launch = LaunchedJob(
         config,
-        options.job,
+        None,
         options.cluster,
         versions,
         options.arguments,
         options.fork,
         options.has_folder,
     )
+    if options.job is not None:
+        launch = replace(launch, job=meant_stage(launch, options.job))
     ignores = Ignores(config.texts)
     kept: list[Finding] = []
     skipped: dict[str, frozenset[str]] = {}

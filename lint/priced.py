@@ -24,7 +24,7 @@ from .facts.launched_job import LaunchedJob
 
 Layout = dict[str, int]
 
-_PLANS: dict[tuple[str, str, str], Plan | None] = {}
+_PLANS: dict[tuple[str, str, str | None, str], Plan | None] = {}
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def best_plan(launch: LaunchedJob) -> Plan | None:
     job, target = launch.job, target_of(launch)
     if job is None or target is None or all(spec.name != target.name for spec in job.targets):
         return None
-    key = (job.path, job.digest, target.name)
+    key = (job.path, job.digest, job.stage, target.name)
     if key not in _PLANS:
         try:
             _PLANS[key] = plan(job, target)

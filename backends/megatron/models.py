@@ -67,7 +67,7 @@ def _query_norm(job: Job) -> str | None:
     if not job.model.mla or job.model.q_lora_rank:
         return None
     return (
-        "megatron normalises the input of a query that is not compressed twice (`q_lora_rank = 0`)"
+        "megatron normalises the input of an uncompressed query twice (`q_lora_rank = 0`)"
     )
 
 

@@ -10,18 +10,26 @@ from parc.dsl.job import Job
 
 from .plan_json import JsonObject, estimate_json, rounded
 from .words.layouts import layout_text
+from .words.paragraphs import words
 
 
 def trials_text(job: Job, found: Trials, folder: Path) -> str:
     lines = [f"{job.name}  {found.plan.target}, {len(found.plans)} trials of {STEPS} steps", ""]
     for number, plan in enumerate(found.plans, 1):
         step = f"{plan.estimate.step_seconds:.2f} s"
-        lines.append(f"  {FOLDER}{number}  {layout_text(plan.layout)}  {step} a step predicted")
+        layout = f"{layout_text(plan.layout)}, {step} a step predicted"
+        lines += words(f"  {FOLDER}{number}  ", layout)
     before, after = found.regret_before, found.regret_after
     lines += [
         "",
-        f"  gain    the plan is expected to be {before:.1%} from the best now, {after:.1%} after them",
-        f"  time    {found.seconds / 60:.1f} minutes of steps, and what {len(found.plans)} starts take",
+        *words(
+            "  gain    ",
+            f"the plan is expected to be {before:.1%} from the best now, {after:.1%} after them",
+        ),
+        *words(
+            "  time    ",
+            f"{found.seconds / 60:.1f} minutes of steps, and what {len(found.plans)} starts take",
+        ),
         "",
         f"{folder}: written; to use them",
         "",

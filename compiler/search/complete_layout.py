@@ -7,9 +7,11 @@ import numpy as np
 
 from ...dsl.codes import OUT_OF_BOUNDS, UNKNOWN_NAME
 from ...dsl.diagnostics import Diagnostic, JobError, did_you_mean
+from ..algebra import Integers
 from ..case import Case
 from ..codes import NO_LAYOUT
 from ..rules.validity import WORLD, broken, complaint, undecided
+from ..target import holds
 from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
 from .best_first import explored, with_reasons
 from .space import Space
@@ -69,16 +71,38 @@ def _check_names(case: Case, layout: Mapping[str, int]) -> None:
         raise JobError(errors)
 
 
-def _complaints(space: Space, layout: Mapping[str, int]) -> list[Diagnostic]:
-    """The rules that the completion by the least candidate values breaks: those about variables that the
-    layout gives, or all if there are none such."""
+#: Variables whose values are tried together, as the batch and the GPUs leave them open. Others stay at their
+#: least.
+_TRIED = ("zero", "dp_shard", "micro_batch")
+
+
+def _fewest_broken(space: Space) -> dict[str, Integers]:
+    """The completion that breaks the fewest rules, of those with the least values: a column of one each."""
+    given = space.domains
+    least = {name: given[name] if name in _TRIED else given[name][:1] for name in ORDER}
+    if "dp_shard" not in space.fixed:
+        ranks = least["nodes"][0] * space.job.cluster.gpus_per_node
+        every = max(1, ranks // (least["tp"][0] * least["pp"][0] * least["cp"][0]))
+        least["dp_shard"] = (*least["dp_shard"], every)
+    grid = np.meshgrid(*(np.array(each, dtype=np.int64) for each in least.values()), indexing="ij")
     job = space.case.job
-    first = {name: np.array([space.domains[name][0]], dtype=np.int64) for name in ORDER}
-    columns = with_derived(job, first)
+    columns = with_derived(job, {name: each.ravel() for name, each in zip(least, grid, strict=True)})
+    count = np.zeros(columns["tp"].shape, dtype=np.int64)
+    if space.replicas is not None:
+        count += ~np.isin(columns["dp_replicate"], space.replicas)
+    for rule in space.rules:
+        count += ~np.asarray(holds(rule, job, columns), dtype=bool)
+    row = int(np.argmin(count))
+    return {name: column[row : row + 1] for name, column in columns.items()}
+
+
+def _complaints(space: Space, layout: Mapping[str, int]) -> list[Diagnostic]:
+    """The rules that the completion which breaks the fewest breaks, and what else the layout contradicts."""
+    job = space.case.job
+    columns = _fewest_broken(space)
     rules = broken(job, space.case.target, columns)
-    named = [rule for rule in rules if set(rule.of) & {*layout, "gpus"}]
     values = {name: int(column[0]) for name, column in columns.items()}
-    found = [complaint(job, rule, values) for rule in named or rules]
+    found = [complaint(job, rule, values) for rule in rules]
     for name in NAMED:
         if name in layout and name in values and values[name] != layout[name]:
             message = f"`{name}` is {layout[name]}, but the other degrees make it {values[name]}"

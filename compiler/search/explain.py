@@ -11,8 +11,9 @@ import numpy as np
 from ...dsl.diagnostics import Diagnostic, Note, Span
 from ...dsl.job import Constraint, Job
 from ..algebra import Mask
-from ..case import DEFAULT_RISK, LIKELY_TO_FIT
+from ..case import DEFAULT_RISK, LIKELY_TO_FIT, Case
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
+from ..risk import bytes_at
 from ..rules.validity import IMPLIED, WORLD
 from ..target import Predicate, Target
 from .best_first import empty, exists
@@ -20,6 +21,7 @@ from .cp_sat_search import InfeasibleCore, infeasible_core
 from .goal_constraints import longest_step_ns
 from .layout_text import layout_text, quantity_text
 from .least import least_possible
+from .nearby_sizes import more_nodes, nearest_batch
 from .questions import any_of
 from .space import Space
 from .sweep import (
@@ -115,12 +117,13 @@ def _no_combination(space: Space) -> Diagnostic:
             help = f"{start}change {names}"
         case _:
             help = f"{start}change one of {names}"
+    batch = nearest_batch(space.case)
     return Diagnostic(
         NO_LAYOUT,
         f"{space.case.target.name} has no layout for {size}",
         job.span("train", "global_batch"),
         notes=(*rules, *(Note(text, span) for text, name, span in settings if name != _BATCH)),
-        help=help,
+        help=f"a global batch of {batch:,} has layouts; or {help}" if batch else help,
     )
 
 
@@ -216,7 +219,7 @@ def _out_of_memory(swept: Swept) -> Diagnostic:
         f"the smallest {_of_how_many(swept)} needs {needed:,.1f} GiB of {capacity:.1f} GiB",
         _own_span(job, "cluster", "nodes"),
         notes=(Note(f"that layout is {layout_text(swept.layout(row))}"), *kept),
-        help=causes[0].cure if causes else _more_gpus(space, needed / capacity),
+        help=causes[0].cure if causes else _more_gpus(space.case, needed),
     )
 
 
@@ -238,12 +241,15 @@ def _own_span(job: Job, block: str, setting: str) -> Span | None:
     return span if span is None or span.source.name == job.path else job.span(block)
 
 
-def _more_gpus(space: Space, ratio: float) -> str:
-    nodes = int(np.ceil(max(space.case.cluster.nodes) * ratio))
-    return (
-        f"about {nodes:,} nodes would hold it, or GPUs with {ratio:,.1f} times the memory, "
-        "or a shorter seq_len"
-    )
+def _more_gpus(case: Case, needed: float) -> str:
+    """What would hold a layout that needs so many GiB, as likely as the job wants it where it says nothing."""
+    likely = LIKELY_TO_FIT in case.hard
+    capacity = case.gpu.memory / GIB
+    allowed = bytes_at(DEFAULT_RISK, capacity, case.target.memory_spread) if likely else capacity
+    nodes = more_nodes(case, needed / allowed)
+    more = f"{nodes:,} nodes would hold it, or" if nodes else "more nodes alone do not hold it;"
+    larger = np.ceil(10 * needed / allowed) / 10
+    return f"{more} GPUs with {larger:,.1f} times the memory, or a shorter seq_len"
 
 
 def _out_of_host_memory(swept: Swept) -> Diagnostic:

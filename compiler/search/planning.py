@@ -26,7 +26,7 @@ from .explain import binding, no_layout, too_large
 from .progress import Progress
 from .space import Space
 from .stage_placement import place
-from .sweep import Swept, objectives, runnable
+from .sweep import PER_STEP, Swept, objectives, runnable
 
 #: Next-best layouts in a plan.
 RUNNERS_UP = 3
@@ -87,17 +87,27 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
     others = [row for row in ranked if row != chosen]
     fastest = ranked[0] if ranked[0] != chosen else None
+    estimate = estimate_layout(case, chosen, place(case, chosen))
+    measured = measured_layouts.outcome(case, chosen, fastest or chosen)
+    best = estimate_layout(case, fastest, place(case, fastest)) if fastest else None
     return Plan(
         job=job,
         target=target.name,
-        estimate=estimate_layout(case, chosen, place(case, chosen)),
+        estimate=estimate,
         proof=_proof(swept, solution),
         doubt=doubt(swept, chosen),
-        best=estimate_layout(case, fastest, place(case, fastest)) if fastest else None,
+        best=best if best and (measured or _forgone(case, estimate, best)) else None,
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
         binding=binding(swept, int(swept.by_objective[0])),
-        measured=measured_layouts.outcome(case, chosen, fastest or chosen),
+        measured=measured,
     )
+
+
+def _forgone(case: Case, chosen: Estimate, best: Estimate) -> bool:
+    """Whether the best prediction is better than the chosen one once the layers of both are placed, which
+    the search prices in even stages."""
+    placed = objectives(case)[0].quantity in PER_STEP and chosen.gpus == best.gpus
+    return not placed or best.step_seconds < chosen.step_seconds
 
 
 def _solved(space: Space, progress: Progress) -> Steps[tuple[Swept, Solution | None]]:

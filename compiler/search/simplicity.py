@@ -30,8 +30,10 @@ def _degree(name: str) -> Callable[[Columns], Integers]:
 
 
 def _hybrid(columns: Columns) -> Integers:
-    """Replicas of shard groups: two kinds of data parallelism at once."""
-    return np.asarray(WAY * ((columns["dp_replicate"] > 1) & (columns["dp_shard"] > 1)), np.int64)
+    """Replicas of shard groups: two kinds of data parallelism at once. Groups of context-parallel ranks are
+    shard groups as well, where ZeRO divides anything."""
+    divided = (columns["shard"] > 1) & (columns["zero"] > 0)
+    return np.asarray(WAY * ((columns["dp_replicate"] > 1) & divided), np.int64)
 
 
 def _above(name: str, neutral: int) -> Callable[[Columns], Integers]:
@@ -44,7 +46,7 @@ PARTS: tuple[tuple[tuple[str, ...], Callable[[Columns], Integers]], ...] = (
     (("pp",), _degree("pp")),
     (("cp",), _degree("cp")),
     (("ep",), _degree("ep")),
-    (("dp_replicate", "dp_shard"), _hybrid),
+    (("dp_replicate", "shard", "zero"), _hybrid),
     (("offload",), _above("offload", 0)),
     (("hpz",), _above("hpz", 1)),
 )

@@ -145,8 +145,15 @@ def _word(node: Node, field: SettingType, names: Names) -> str:
 def _unknown_word(node: Node, field: SettingType, known: str) -> JobError:
     text = _text(node)
     message = f"`{field.key}` does not know `{text}`"
-    help, fix = suggested(text.strip('"'), node.span, field.words, WORDS)
+    word, words = text.strip('"'), [_spelt(each) for each in field.words]
+    shorter = {word: _spelt(each) for each in field.words if word.startswith(f"{each}.")}
+    help, fix = suggested(word, node.span, words, WORDS | shorter)
     return wrong(codes.UNKNOWN_WORD, message, node.span, help or f"it is one of {known}", fix=fix)
+
+
+def _spelt(word: str) -> str:
+    """A word as it stands in a file: a version in quotes."""
+    return word if word.replace("-", "_").isidentifier() else f'"{word}"'
 
 
 def _string(node: Node, field: SettingType, names: Names) -> str:

@@ -167,3 +167,19 @@ def test_check_reads_every_stage(tmp_path: Path) -> None:
     bad = written(tmp_path, long="precision = nvfp4")
     (said,) = checked(str(bad)).diagnostics
     assert said.code == "PAR038" and said.span is not None and "nvfp4" in said.span.text
+
+
+def test_files_of_each_stage_do_not_drift_from_the_job(
+    job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files do not say their stage: an edit is told as the difference from the nearest one."""
+    out = tmp_path / "out"
+    assert main(["compile", str(job), "-o", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["lint", str(out), "--spec", str(job)]) == 0
+    assert capsys.readouterr().out.startswith("no findings: ")
+    script = out / "long" / "megatron" / "pretrain.sh"
+    script.write_text(script.read_text().replace("--global-batch-size 64", "--global-batch-size 128"))
+    assert main(["lint", str(script), "--spec", str(job), "--format", "concise"]) == 1
+    found = [line for line in capsys.readouterr().out.splitlines() if "PAR161" in line]
+    assert len(found) == 1 and "global_batch 128, and the job says 64" in found[0]

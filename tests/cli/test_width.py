@@ -33,6 +33,13 @@ def test_reports_fit_the_terminal(
     assert width - 25 < max(map(len, found.out.splitlines())) <= width
 
 
+def test_trials_fit_a_narrow_terminal(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("trials", "job.par", "-n", "2", "-o", "trials").out.splitlines()
+    assert sum(line.startswith("  trial-") for line in lines) == 2
+    assert 60 < max(map(len, lines)) <= 80
+
+
 def test_a_wider_terminal_shows_the_same_words(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
     for width in ("80", "120"):

@@ -77,6 +77,11 @@ TRIES: dict[str, tuple[str, str, str]] = {
     "True": ("1T", "1T; compile = True", "1T; compile = true"),
     "off": ("1T", '1T; compile = "off"', "1T; compile = false"),
     "bfloat16": ("1T", "1T; precision = bfloat16", "1T; precision = bf16"),
+    "a whole version": (
+        "target megatron { }",
+        'target megatron { version = "0.19.2" }',
+        'target megatron { version = "0.19" }',
+    ),
     "BF16": ("1T", "1T; precision = BF16", "1T; precision = bf16"),
     "adamw": ("1T", "1T; optimizer = AdamW", "1T; optimizer = adam"),
     "a word for text": ("time = 4 h", "partition = gpu", 'partition = "gpu"'),

@@ -28,9 +28,8 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 -
 
 from collections.abc import Iterator
 
-from ....dsl.job import Job
-from ....reading.facts import Value
 from ...facts.launched_job import LaunchedJob
+from ...facts.stated import STATED, differing
 from ...finding import Complaint, Related
 
 CODE = "PAR161"
@@ -39,31 +38,13 @@ SEVERITY = "error"
 SOURCE = "parc: the job file is the source of its launch files"
 
 
-#: Fact -> the block of the job that states it under the same name.
-STATED = {
-    **dict.fromkeys(("layers", "hidden", "heads", "kv_heads", "experts"), "model"),
-    **dict.fromkeys(("seq_len", "global_batch", "precision"), "train"),
-    **dict.fromkeys(("gpus_per_node", "nodes"), "cluster"),
-}
-
-
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if launch.job is None:
         return
-    for name, block in STATED.items():
-        value, wanted = launch.value(name), _wanted(launch.job, block, name)
-        if value is None or value in wanted:
-            continue
+    for name, value, wanted in differing(launch, launch.job):
+        block = STATED[name]
         asked = " or ".join(str(each) for each in wanted)
         span = launch.job.span(block, name)
         related = (Related(f"{block}.{name} {asked}", span),) if span else ()
         message = f"{name} {value}, and the job says {asked}"
         yield Complaint(message, launch.facts[name], related, "change the file or the job")
-
-
-def _wanted(job: Job, block: str, name: str) -> tuple[Value, ...]:
-    """The values that the job allows."""
-    if name == "kv_heads":
-        return (job.model.heads if job.model.mla else job.model.groups,)
-    value = getattr(getattr(job, block), name)
-    return value if name == "nodes" else (value,)

@@ -31,9 +31,9 @@ from collections.abc import Iterator
 
 from ....backends import BACKENDS
 from ...facts.launched_job import LaunchedJob
+from ...facts.stated import STATED
 from ...finding import Complaint, Related
 from ...priced import best_plan, words_of
-from .job_drift import STATED
 
 CODE = "PAR162"
 TITLE = "a layout differs from the job's plan"

@@ -9,8 +9,12 @@ import pytest
 
 from parc.compiler import plan
 from parc.compiler.case import DEFAULT_RISK, LIKELY_TO_FIT, Case
+from parc.compiler.pricing.estimate import one_row
 from parc.compiler.search.simplicity import UNMET, WAY, complexity
-from tests.support.solver_and_sweep import TARGETS, answers, job_of, target_of
+from parc.compiler.search.space import Space
+from parc.compiler.search.sweep import sweep
+from parc.compiler.variables import ORDER
+from tests.support.solver_and_sweep import TARGETS, answers, job_of, read, target_of
 
 PLAIN = {
     "tp": 1,
@@ -18,7 +22,8 @@ PLAIN = {
     "cp": 1,
     "ep": 1,
     "dp_replicate": 1,
-    "dp_shard": 8,
+    "shard": 8,
+    "zero": 1,
     "offload": 0,
     "hpz": 1,
 }
@@ -41,8 +46,10 @@ def test_plain_data_parallelism_is_the_simplest() -> None:
         ({"tp": 2}, {"tp": 4}),
         ({"tp": 2, "pp": 4}, {"tp": 4, "pp": 4}),
         ({"tp": 4}, {"tp": 2, "offload": 1}),
-        ({"dp_replicate": 8, "dp_shard": 1}, {"dp_replicate": 2, "dp_shard": 4}),
-        ({"dp_shard": 8}, {"dp_shard": 8, "hpz": 8}),
+        ({"dp_replicate": 8, "shard": 1}, {"dp_replicate": 2, "shard": 4}),
+        ({"cp": 4, "dp_replicate": 1, "shard": 8}, {"cp": 4, "dp_replicate": 2, "shard": 4}),
+        ({"cp": 4, "dp_replicate": 2, "shard": 4, "zero": 0}, {"cp": 4, "pp": 2}),
+        ({"shard": 8}, {"shard": 8, "hpz": 8}),
     ],
 )
 def test_fewer_ways_come_before_smaller_degrees(
@@ -70,7 +77,8 @@ def test_the_chosen_layout_is_the_simplest_within_the_share(target: str, within:
     near = rows[seconds <= seconds.min() * (1 + job.goal.within)]
     columns = {name: column[near] for name, column in found.space.layouts.items()}
     efforts = complexity(columns)
-    ours = effort(**{name: getattr(chosen.layout, name) for name in PLAIN})
+    layout = {name: getattr(chosen.layout, name) for name in ORDER}
+    ours = int(complexity(one_row(Case(job, target_of(job)), layout))[0])
     assert ours == efforts.min()
     fastest = found.swept.prices.step_ns[near[efforts == ours]].min()
     assert chosen.estimate.step_seconds * 1e9 <= fastest + 1
@@ -104,3 +112,16 @@ def test_risk_may_be_minimised() -> None:
     least = plan(job, target_of(job)).estimate
     other = job_of("minimize memory\nwithin = 0%")
     assert least.layout == plan(other, target_of(other)).estimate.layout
+
+
+def test_what_is_forgone_is_better_with_its_layers_placed_too() -> None:
+    """96 layers over 31 stages: placed unevenly, the chosen layout is faster than what was best in even stages."""
+    job = read(
+        "model m from std.gpt3_175b {}\ncluster c from std.dgx_a100 { nodes = 124 }\n"
+        "train { seq_len = 2048; global_batch = 1024; steps = 10; precision = fp16 }\ntarget megatron {}\n"
+    )
+    chosen = plan(job, target_of(job))
+    swept = sweep(Space(Case(job, target_of(job))))
+    assert chosen.layout.pp == 31
+    assert swept.decisions(int(swept.by_objective[0]))["tp"] != chosen.layout.tp
+    assert chosen.best is None
