@@ -123,15 +123,15 @@ class JobError(Exception):
 
 def render(diagnostic: Diagnostic) -> str:
     """The text of one complaint: code and message, position, source line, carets, notes, help."""
-    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"]
+    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {one_line(diagnostic.message)}"]
     if diagnostic.span is not None:
         lines += _excerpt(diagnostic.span)
     for note in diagnostic.notes:
-        lines.append(f"  = note: {note.message}")
+        lines.append(f"  = note: {one_line(note.message)}")
         if note.span is not None:
             lines += _excerpt(note.span)
     if diagnostic.help:
-        lines.append(f"  = help: {diagnostic.help}")
+        lines.append(f"  = help: {one_line(diagnostic.help)}")
     return "\n".join(lines)
 
 
@@ -169,7 +169,7 @@ _WIDTH = 120
 
 def _excerpt(span: Span) -> list[str]:
     """Source line and carets; a long line is cut to a window around the span, tabs become spaces."""
-    line = "".join(_shown(character) for character in span.source.line(span.line))
+    line = one_line(span.source.line(span.line))
     begin = span.column - 1
     length = max(1, min(span.end - span.start, len(line) - begin))
     first = 0 if len(line) <= _WIDTH else max(0, begin - _WIDTH // 3)
@@ -178,15 +178,19 @@ def _excerpt(span: Span) -> list[str]:
     number = str(span.line)
     gutter = " " * len(number)
     return [
-        f"{gutter}--> {span}",
+        f"{gutter}--> {one_line(str(span))}",
         f"{gutter} |",
         f"{number} | {shown}",
         f"{gutter} | {' ' * (begin - first)}{carets}",
     ]
 
 
+def one_line(text: str) -> str:
+    """A text of as many characters: tabs as spaces, and nothing that a terminal would obey."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
 def _shown(character: str) -> str:
-    """Tabs as one space, and nothing that a terminal would obey."""
     if character.isprintable():
         return character
     return " " if character == "\t" else "\N{REPLACEMENT CHARACTER}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ...dsl.diagnostics import one_line
 from ..finding import Finding
 from ..judging import Judged, findings
 from .text import position, summary
@@ -15,10 +16,11 @@ def github(judged: Sequence[Judged]) -> str:
 
 def _command(found: Finding) -> str:
     path, line, column = position(found)
-    help_text = f"\nhelp: {found.diagnostic.help}" if found.diagnostic.help else ""
-    properties = f"file={_property(path)},line={line},col={column}"
+    said = found.diagnostic
+    help_text = f"\nhelp: {one_line(said.help)}" if said.help else ""
+    properties = f"file={_property(one_line(path))},line={line},col={column}"
     title = _property(f"{found.code} {found.name}")
-    message = _data(found.diagnostic.message + help_text)
+    message = _data(one_line(said.message) + help_text)
     return f"::{_COMMANDS[found.severity]} {properties},title={title}::{message}"
 
 

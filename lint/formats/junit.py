@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...dsl.diagnostics import render
+from ...dsl.diagnostics import one_line, render
 from ..judging import Judged
 
 
@@ -17,10 +17,11 @@ def junit(judged: Sequence[Judged]) -> str:
         failures=str(sum(bool(found) for found in failing)),
     )
     for each, found in zip(judged, failing, strict=True):
-        case = ElementTree.SubElement(suite, "testcase", classname=each.config.kind, name=each.path)
+        name = one_line(each.path)
+        case = ElementTree.SubElement(suite, "testcase", classname=each.config.kind, name=name)
         if found:
             message = "; ".join(f"{one.code} {one.diagnostic.message}" for one in found)
-            failure = ElementTree.SubElement(case, "failure", message=message)
+            failure = ElementTree.SubElement(case, "failure", message=one_line(message))
             failure.text = "\n\n".join(render(one.diagnostic) for one in found)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

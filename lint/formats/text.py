@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ...dsl.diagnostics import render
+from ...dsl.diagnostics import one_line, render
 from ..finding import Finding
 from ..judging import SEVERITIES, Judged, findings
 
@@ -24,7 +24,8 @@ def concise(judged: Sequence[Judged]) -> str:
 def _line(found: Finding) -> str:
     path, line, column = position(found)
     message = found.diagnostic.message
-    return f"{path}:{line}:{column}: {found.severity} {found.code} {found.name}: {message}"
+    place = f"{path}:{line}:{column}"
+    return one_line(f"{place}: {found.severity} {found.code} {found.name}: {message}")
 
 
 def causes(judged: Sequence[Judged]) -> list[str]:

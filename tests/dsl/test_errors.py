@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 import parc
 from parc.dsl import JobError, load, loads
 from parc.dsl.codes import CODES
+from parc.dsl.diagnostics import Diagnostic, Note, Source, Span
 from tests.support.command_line import without_library_lines
-from tests.support.paths import CASES
+from tests.support.paths import CASES, ROOT
 
 FOLDER = CASES / "errors"
 
@@ -54,6 +56,22 @@ def test_every_code_of_the_language_has_a_case() -> None:
 def only(error: pytest.ExceptionInfo[JobError]) -> str:
     (diagnostic,) = error.value.diagnostics
     return f"{diagnostic.code} {diagnostic.message}"
+
+
+def test_a_complaint_holds_nothing_that_a_terminal_would_obey() -> None:
+    """Whatever the job, its name or a help quotes; its lines are those of the complaint alone."""
+    job = Path("examples/gpt_125m.par")
+    told = "\x1b[2J\n\rerror[PAR000]: x\x07\x9b\u202e"
+    with pytest.raises(JobError) as error:
+        load(ROOT / job, [f'target.torchtitan.data="{told}"', f"{told}=1", f"train.{told}=2"])
+    for diagnostic in error.value.diagnostics:
+        lines = str(diagnostic).split("\n")
+        assert all(line.isprintable() for line in lines)
+        assert sum(line.startswith("error[") for line in lines) == 1
+    quoting = Diagnostic("PAR011", told, Span(Source(told, told), 0, 4), help=told)
+    quoting = replace(quoting, notes=(Note(told, quoting.span),))
+    assert all(line.isprintable() for line in str(quoting).split("\n"))
+    assert len(str(quoting).split("\n")) == 11
 
 
 def test_a_large_file_is_refused_at_once(tmp_path: Path) -> None:

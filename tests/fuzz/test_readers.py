@@ -26,6 +26,8 @@ HUGE = (
     "[" * 200, "{" * 200, "(" * 200, "a." * 200, "${" * 100, "$((", "$(", "<<EOF\n", "true", "null", "nan",
     "1e-300", "'" * 3, ",", "=", "[]", "{}",
 )  # fmt: skip
+#: What is put in; None stands for a part of the text itself. Made once: making it takes longer than drawing.
+REPLACEMENTS = st.sampled_from((*PIECES, *LINES, *HUGE, None, "")) | st.text(max_size=9)
 
 
 @st.composite
@@ -35,8 +37,10 @@ def mutated(draw: st.DrawFn, seeds: list[str]) -> str:
     for _ in range(draw(st.integers(1, 5))):
         start = draw(st.integers(0, len(text)))
         stop = draw(st.integers(start, min(len(text), start + 20)))
-        own = text[draw(st.integers(0, len(text))) :][:40]
-        piece = draw(st.sampled_from((*PIECES, *LINES, *HUGE, own, "")) | st.text(max_size=9))
+        piece = draw(REPLACEMENTS)
+        if piece is None:
+            own = draw(st.integers(0, len(text)))
+            piece = text[own : own + 40]
         text = text[:start] + piece + text[stop:]
     return text
 

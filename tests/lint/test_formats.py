@@ -61,6 +61,21 @@ def test_formats_for_machines_are_well_formed(capsys: Captured) -> None:
     assert run["tool"]["driver"]["version"] == parc.__version__
 
 
+@pytest.mark.parametrize("form", ["text", "concise", "json", "github", "sarif", "junit"])
+def test_what_a_terminal_would_obey_is_not_printed(form: str, capsys: Captured) -> None:
+    """Neither of a file's name nor of an option of the script; XML holds no such character."""
+    name = "\x1b[31mbad\n::error::.sh"
+    option = "--no\x1b]0;owned\x07-such"
+    Path(name).write_text(BAD.rstrip() + f" {option}\n")
+    assert lint(name, "--format", form, "--facts") == 1
+    printed = capsys.readouterr().out
+    assert "PAR101" in printed or form == "text"
+    assert all(each.isprintable() for each in printed.split("\n"))
+    assert "\n::error::" not in printed
+    if form == "junit":
+        ElementTree.fromstring(printed)
+
+
 def test_code_scanning_knows_a_finding_that_has_moved(capsys: Captured) -> None:
     def fingerprints(text: str) -> list[str]:
         Path("one.sh").write_text(text)
