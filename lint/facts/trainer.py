@@ -44,6 +44,11 @@ def training_arguments(launch: LaunchedJob) -> list[Setting]:
     return launch.all("argument") if reads_training_arguments(launch) else []
 
 
+def trainer_argument(launch: LaunchedJob, name: str) -> Setting | None:
+    """An argument of a trainer by its field's name: an option of the command, else a key of its YAML."""
+    return launch.option(f"--{name.replace('_', '-')}") or launch.setting("yaml", name)
+
+
 def is_on(setting: Setting | None) -> bool:
     """Whether a switch is given, and not with a value that turns it off."""
     if setting is None:
