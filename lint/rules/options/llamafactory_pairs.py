@@ -99,6 +99,7 @@ REFUSED = (
     Refused("quantization_bit", _not("finetuning_type", "lora", "oft")),
     Refused("quantization_bit", _with("pissa_init")),
     Refused("quantization_bit", _with("resize_vocab")),
+    Refused("quantization_bit", _with("create_new_adapter")),
     Refused("predict_with_generate", _not("stage", "sft")),
     Refused("neat_packing", _not("stage", "sft")),
     Refused("load_best_model_at_end", _not("stage", "sft", "pt", "dpo", "kto")),
