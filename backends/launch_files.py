@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from ..reading import sbatch_options
+from ..reading import programs, sbatch_options
 from ..reading.bash.script import Folder, Script, no_folder, read_script, unreadable
 from ..reading.bash.values import Word, plain
 from ..reading.command_options import options, setting
@@ -132,13 +132,15 @@ class _Reading:
     pods: Pods | None = None
 
     def jobs(self) -> list[LaunchConfig]:
-        """Training commands, if there are any; else whatever is started on several processes."""
+        """Training commands, if there are any; else what several processes run, or the Trainer does."""
         launches = [started(launch) for launch in self.script.launches]
         known = [(launch, job) for launch in launches if (job := self._framework(launch))]
         if known:
             return [self._config(launch, job) for launch, job in known]
         spread = [
-            launch for launch in launches if launch.launcher != "none" or launch.launch.wrappers
+            launch
+            for launch in launches
+            if launch.launcher != "none" or launch.launch.wrappers or _of_trainer(launch)
         ]
         if spread or not self.script.directives:
             others = spread or (launches if self.script.directives else [])
@@ -179,6 +181,12 @@ class _Reading:
         texts = {self.path: self.texts[self.path], **self.script.read}
         facts = (*_header_facts(given), *pods)
         return LaunchConfig(kind, facts, self.script.unread, settings, None, texts)
+
+
+def _of_trainer(launch: Started) -> bool:
+    """Whether a program that one process runs reads the arguments of Transformers' Trainer."""
+    names = (option.name.replace("_", "-") for option in launch.options().every)
+    return programs.reads_training_arguments(names)
 
 
 def _nameless(launch: Started) -> LaunchConfig:

@@ -140,7 +140,7 @@ def _options(
 
 
 def _many(unknown: Unknown) -> bool:
-    return any(" --" in f" {option}" for option in unknown.alternatives)
+    return unknown.several or any(" --" in f" {option}" for option in unknown.alternatives)
 
 
 def _names(lead: str) -> bool:

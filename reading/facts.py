@@ -14,12 +14,14 @@ class Unknown:
 
     `alternatives` are the values that it may have, where they can be listed. `unset` names the variable that
     nothing sets, if that is the reason; `nonempty` says that it has a value, though nobody can say which.
+    `several`: an array that another file may fill, which stands for any number of words.
     """
 
     reason: str
     alternatives: tuple[str, ...] = ()
     unset: str = ""
     nonempty: bool = False
+    several: bool = False
 
 
 @dataclass(frozen=True)

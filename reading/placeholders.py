@@ -12,6 +12,8 @@ from .facts import Unknown
 _INSIDE = r"[A-Za-z](?:[^<>\n|&;$`]{0,70}[^<>\n|&;$`\s])?"
 #: `<name>`: as a shell reads it, two redirections. A closing mark that a file's name follows is one.
 ANGLES = rf"<{_INSIDE}>"
+#: `#NAME#`, as JUBE fills it in; in a directive it would begin a comment.
+MARKED = r"#[A-Z][A-Z0-9_]*#"
 #: Words that tell that a run of capitals asks for something.
 _ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
 _CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
@@ -19,7 +21,7 @@ _BRACES = r"\{(?:[ ][A-Za-z][\w -]{0,40}[ ]|[A-Z]+_[A-Z_]+|[Yy]our[ ][\w -]{0,40
 _NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|(?:CHANGE|FIX)_?(?:THIS|ME)|PATH_TO_[A-Z_]+"
 _YOUR = r"[Yy]our(?: [\w./-]+)+"
 _WHOLE = re.compile(
-    rf"{ANGLES}|{_CAPITALS}|{_BRACES}|{_YOUR}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*"
+    rf"{ANGLES}|{MARKED}|{_CAPITALS}|{_BRACES}|{_YOUR}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*"
 )
 #: Where one stands in a line; a blank, a quote, `=` or a part of a path is before it.
 IN_LINE = re.compile(
@@ -27,8 +29,8 @@ IN_LINE = re.compile(
 )
 #: Most words of one.
 _LONGEST = 12
-_OPENING = re.compile(r"[<{A-Z./py]")
-_OPTION = re.compile(r"--[a-z][\w-]*=(?=[<{])")
+_OPENING = re.compile(r"[<{A-Z./py#]")
+_OPTION = re.compile(r"--[a-z][\w-]*=(?=[<{#])")
 
 
 def is_placeholder(text: str) -> bool:

@@ -1,6 +1,7 @@
 """The name of a launched program -> what it is for: training, or what no rule of training judges."""
 
 import re
+from collections.abc import Iterable
 
 #: Words of a name that say that a program trains, whatever else it says.
 _TRAINS_WORDS = (
@@ -19,6 +20,30 @@ _OTHERS = {
 }
 _PURPOSES = {word: purpose for purpose, words in _OTHERS.items() for word in words.split()}
 _TRAINING = "training"
+
+
+#: Options that tell a command which reads Transformers' TrainingArguments; so many must be there.
+TRAINER_OPTIONS = frozenset(
+    [
+        "--output-dir",
+        "--per-device-train-batch-size",
+        "--gradient-accumulation-steps",
+        "--num-train-epochs",
+        "--learning-rate",
+        "--logging-steps",
+        "--save-steps",
+        "--save-strategy",
+        "--eval-strategy",
+        "--evaluation-strategy",
+        "--load-best-model-at-end",
+    ]
+)
+ENOUGH = 3
+
+
+def reads_training_arguments(options: Iterable[str]) -> bool:
+    """Whether options, with `-` for `_`, are those of a program of the Trainer."""
+    return len(TRAINER_OPTIONS & set(options)) >= ENOUGH
 
 
 def purpose(program: str) -> str | None:

@@ -1,4 +1,5 @@
-"""The long options of sbatch, and what getopt_long takes for them: a name, or the start of one alone."""
+"""The long options of sbatch, pyxis and Shifter, and what getopt_long takes for them: a name, or the start of
+one alone."""
 
 _WORDS = """
     account acctg-freq array batch bb bbf begin chdir clusters cluster-constraint comment constraint
@@ -15,6 +16,7 @@ _WORDS = """
     spread-job stepmgr switches test-only thread-spec threads-per-core time time-min tmp
     tres-bind tres-per-task uid umask usage use-min-nodes verbose version wait wait-all-nodes wckey
     wrap x11 consolidate-segments oom-kill-step spread-segments requeue-on-fail network-constraint
+    image module volume
 """
 LONG_NAMES = frozenset(_WORDS.split())
 #: Second names, which the table of options of sbatch has beside the first ones (src/sbatch/opt.c).

@@ -56,7 +56,9 @@ SBATCH = Syntax({"a": "array", **_LETTERS}, frozenset(f"{_ALONE} {_BATCH_ALONE}"
 SRUN = Syntax({**_LETTERS, **_STEP_LETTERS}, frozenset(f"{_ALONE} {_STEP_ALONE}".split()))
 _MAGIC = "#SBATCH"
 #: A word with its quotes; an unquoted `#` ends the line, and a quote without its pair is a character.
-_WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s#"'\\]|["'\\])+|\#""")
+_WORD = re.compile(
+    r"""(?:\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#[A-Z][A-Z0-9_]*\#|[^\s#"'\\]|["'\\])+|\#"""
+)
 #: Characters that quoting may take away: quotes, and the backslash of an escaped character.
 _MARKS = re.compile(r"""\\(.)|["']""")
 

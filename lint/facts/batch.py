@@ -45,12 +45,15 @@ class Batch:
         )
 
     @cached_property
+    def every(self) -> list[Directive]:
+        """What SLURM reads, in the order of the lines."""
+        options = sbatch_options.header(file_source(self.path, self.text))
+        return [_directive(each) for each in options]
+
+    @cached_property
     def directives(self) -> dict[str, Directive]:
         """What SLURM reads, by long name; the last of two counts."""
-        return {
-            each.name: _directive(each)
-            for each in sbatch_options.header(file_source(self.path, self.text))
-        }
+        return {each.name: each for each in self.every}
 
     def value(self, *names: str) -> str | None:
         found = self.get(*names)
@@ -95,9 +98,13 @@ class Batch:
         return list(_statements(self.lines))
 
     def commands(self, pattern: str) -> list[tuple[int, str]]:
-        """The statements in which a pattern occurs."""
+        """The statements in which a pattern occurs, but for those that print it."""
         compiled = re.compile(pattern)
-        return [(number, line) for number, line in self.body if compiled.search(line)]
+        return [
+            (number, line)
+            for number, line in self.body
+            if compiled.search(line) and not _PRINTS.match(line)
+        ]
 
     def place(self, number: int, pattern: str | None = None) -> Place:
         """A line, or the first match of a pattern in it or in the lines that continue it."""
@@ -147,6 +154,8 @@ def gpu_count(directive: Directive) -> int | None:
     return 1 if directive.name == "gres" and last.isalnum() else None
 
 
+#: A statement that does nothing but print.
+_PRINTS = re.compile(r"\s*(?:echo|printf)\b(?:(?!\$\()[^|;&`])*$")
 #: Lines after which an open quote is taken for a slip, or for text of another language.
 LONGEST_QUOTE = 60
 #: Quotes open and close between these; a backslash and a comment hide them.

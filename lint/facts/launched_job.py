@@ -163,9 +163,13 @@ class LaunchedJob:
         return Place(path, line, start - starts[line - 1] + 1, length)
 
 
+#: A Dockerfile: before its first stage stand comments and arguments alone.
+_IMAGE = re.compile(r"(?:\s*(?:#[^\n]*|ARG [^\n]*)\n)*\s*FROM \S")
+
+
 def is_script(path: str, text: str) -> bool:
-    """Whether a file is read by a shell, and not a config or a Python program."""
-    return not path.endswith((".json", ".toml", ".py", ".yaml", ".yml"))
+    """Whether a file is read by a shell, and not a config, a Python program or the recipe of an image."""
+    return not path.endswith((".json", ".toml", ".py", ".yaml", ".yml")) and not _IMAGE.match(text)
 
 
 def _line_starts(text: str) -> list[int]:

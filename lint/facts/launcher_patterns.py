@@ -3,7 +3,7 @@
 #: Commands that start the processes of one node.
 LAUNCHERS = (
     r"(?:\btorchrun\b|torch\.distributed\.(?:run|launch)\b"
-    r"|\bdeepspeed\s+(?:-|\S*\.py)|\baccelerate\s+launch\b)"
+    r"|(?<![-./\w])deepspeed\s+(?:-|\S*\.py)|\baccelerate\s+launch\b)"
 )
 #: srun with one of LAUNCHERS in the same statement.
 UNDER_SRUN = rf"\bsrun\b.*{LAUNCHERS}"

@@ -2,31 +2,14 @@
 
 from dataclasses import replace
 
+from ...reading import programs
 from ...reading.facts import Setting, dashed, text_of
 from .launched_job import LaunchedJob
 
-#: Options by which a command is known for one that reads TrainingArguments; so many of them must be there.
-TELLING = frozenset(
-    [
-        "--output-dir",
-        "--per-device-train-batch-size",
-        "--gradient-accumulation-steps",
-        "--num-train-epochs",
-        "--learning-rate",
-        "--logging-steps",
-        "--save-steps",
-        "--save-strategy",
-        "--eval-strategy",
-        "--evaluation-strategy",
-        "--load-best-model-at-end",
-    ]
-)
-ENOUGH = 3
-
 
 def reads_training_arguments(launch: LaunchedJob) -> bool:
-    written = {dashed(setting.name) for setting in launch.all("argument")}
-    return not launch.megatron and len(written & TELLING) >= ENOUGH
+    written = (dashed(setting.name) for setting in launch.all("argument"))
+    return not launch.megatron and programs.reads_training_arguments(written)
 
 
 def compares_deepspeed(launch: LaunchedJob) -> bool:
@@ -42,6 +25,11 @@ def training_arguments(launch: LaunchedJob) -> list[Setting]:
     if launch.kind == "trainer-yaml":
         return [replace(each, name=f"--{each.name}") for each in launch.all("yaml")]
     return launch.all("argument") if reads_training_arguments(launch) else []
+
+
+def trainer_argument(launch: LaunchedJob, name: str) -> Setting | None:
+    """An argument of a trainer by its field's name: an option of the command, else a key of its YAML."""
+    return launch.option(f"--{name.replace('_', '-')}") or launch.setting("yaml", name)
 
 
 def is_on(setting: Setting | None) -> bool:

@@ -18,6 +18,8 @@ _PLACEHOLDER = re.compile(
     rf"(?<==)<(?![<(&])[^<>\n]*>|(?<=[\s\"'/]){ANGLES}(?=[\"'/,:)]|\s*(?:-|\\\n|\n|$))"
 )
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+#: A dollar that begins no expansion is a character of its word, as bash takes it.
+_PLAIN_DOLLAR = re.compile(r"\$(?=[/.,:=%+~])")
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,9 @@ class PlacedText:
 
     @cached_property
     def parsable(self) -> bytes:
-        """The text with one byte for each character, and placeholders as plain words."""
+        """The text with one byte for each character; placeholders and dollars of no name as plain words."""
         text = _PLACEHOLDER.sub(lambda match: "_" * len(match[0]), self.text)
-        return _BEYOND_ASCII.sub("x", text).encode("ascii")
+        return _BEYOND_ASCII.sub("x", _PLAIN_DOLLAR.sub("x", text)).encode("ascii")
 
     @cached_property
     def placeholders(self) -> dict[int, int]:

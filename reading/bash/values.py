@@ -65,7 +65,7 @@ class Word(NamedTuple):
     @property
     def hidden(self) -> Unknown | None:
         """The unknown piece by which an unquoted word may expand to no word, one or several; else None."""
-        several = next((piece.text for piece in self.pieces if piece.split and _several(piece)), "")
+        several = next((piece.text for piece in self.pieces if piece.split and _spreads(piece)), "")
         if isinstance(several, Unknown):
             return several
         if all(piece.split and isinstance(piece.text, Unknown) for piece in self.pieces):
@@ -172,6 +172,12 @@ def words_of(pieces: Iterable[Piece]) -> list[Word]:
             current.append(piece)
     _close(words, current)
     return words
+
+
+def _spreads(piece: Piece) -> bool:
+    """Whether an unknown piece may be several words."""
+    array = isinstance(piece.text, Unknown) and piece.text.several
+    return array or bool(_several(piece))
 
 
 def _several(piece: Piece) -> tuple[str, ...]:

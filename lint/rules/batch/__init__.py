@@ -5,6 +5,7 @@ from . import (
     batch_missing,
     batch_triple,
     few_microbatches,
+    generation_groups,
     rampup,
     two_sources,
     verl_batch,
@@ -20,4 +21,5 @@ MODULES = (
     batch_missing,
     two_sources,
     verl_batch,
+    generation_groups,
 )

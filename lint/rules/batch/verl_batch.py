@@ -40,18 +40,19 @@ _UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """What is packed by tokens (use_dynamic_bsz) has no micro-batch, and nothing to divide."""
-    micro, update = launch.number("micro_batch"), launch.number("global_batch")
-    if "verl" not in launch.kind or not micro or not update:
+    if "verl" not in launch.kind:
         return
+    micro, update = launch.number("micro_batch"), launch.number("global_batch")
     step, mini = launch.option(_STEP), launch.option(_UPDATE)
     prompts, least = number_of(step), number_of(mini)
     if step is not None and prompts is not None:
-        yield from _divided(launch, step, prompts, micro)
+        if micro and update:
+            yield from _divided(launch, step, prompts, micro)
         if mini is not None and least is not None and prompts < least:
             message = f"a step has {prompts} prompts, and an update of the actor {least}"
             related = (Related(f"{least} prompts of an update", mini),)
             yield Complaint(message, step, related, f"{_STEP} of {least} or a multiple")
-    if "megatron" not in launch.kind:
+    if micro and update and "megatron" not in launch.kind:
         yield from _share(launch, update, micro)
 
 

@@ -1,5 +1,5 @@
 """A value that DeepSpeed does not take: a ZeRO stage above 3, an unknown device, a text for a number, a
-batch below 1.
+truth value for a section, a batch below 1.
 
 Why:
 DeepSpeed stops with a message of its schema.
@@ -31,7 +31,10 @@ from .unknown_section_key import split
 CODE = "PAR416"
 TITLE = "a value that DeepSpeed does not take"
 SEVERITY = "error"
-SOURCE = "DeepSpeed 0.19.8 runtime/zero/config.py, runtime/config.py:590-660"
+SOURCE = (
+    "DeepSpeed 0.19.8 runtime/zero/config.py, runtime/config.py:590-660; "
+    "Lightning-AI/pytorch-lightning#17790"
+)
 FILE = "ds_config.json"
 
 
@@ -40,6 +43,10 @@ TOP = {
     "train_batch_size": "count",
     "train_micro_batch_size_per_gpu": "count",
     "gradient_accumulation_steps": "count",
+    "fp16": "section",
+    "bf16": "section",
+    "optimizer": "section",
+    "scheduler": "section",
     "communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
     "seq_parallel_communication_data_type": ("fp16", "fp32", "bf16", "bfp16"),
     "data_types.grad_accum_dtype": ("fp32", "fp16", "bf16"),
@@ -91,6 +98,8 @@ def _wrong(name: str, value: Value) -> tuple[str, str | None] | None:
     if key is not None and name == f"{section}.{key_name}":
         return _no_choice(key, value) if key.choices else _of_kind(key.kind, value)
     wanted = TOP.get(name)
+    if wanted == "section":
+        return _of_kind("section", value)
     if wanted == "count":
         whole = isinstance(value, int) and not isinstance(value, bool)
         number = value if whole and isinstance(value, int) else 0
@@ -112,6 +121,8 @@ def _no_choice(key: ReleasedOption, value: Value) -> tuple[str, str | None] | No
 
 
 def _of_kind(kind: str, value: Value) -> tuple[str, str | None] | None:
+    if kind == "section":
+        return "a section of keys in braces is wanted", None
     text = isinstance(value, str) and not _NUMBER.fullmatch(value)
     if kind in ("int", "float") and text:
         return f"{'a whole number' if kind == 'int' else 'a number'} is wanted", None

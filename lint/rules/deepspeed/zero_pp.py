@@ -16,6 +16,7 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --num-layers 24 \\
     --zero-stage 1
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -28,7 +29,10 @@ from ..options.megatron_program import is_old
 CODE = "PAR401"
 TITLE = "ZeRO 2 or 3 with a pipeline"
 SEVERITY = "error"
-SOURCE = "DeepSpeed 0.19.8 runtime/pipe/engine.py:77; deepspeedai/DeepSpeed#568, #823"
+SOURCE = (
+    "DeepSpeed 0.19.8 runtime/pipe/engine.py:77; deepspeedai/DeepSpeed#568, #823; "
+    "EleutherAI/gpt-neox#1251"
+)
 FILE = "train.sh"
 TRAINING = True
 
@@ -39,7 +43,7 @@ _PIPELINES = ("pretrain_gpt.py", "finetune_llama.py")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    if launch.framework != "deepspeed" and "deepspeed" not in launch.kind:
+    if launch.framework != "deepspeed" and not re.search("deepspeed|gpt-neox", launch.kind):
         return
     stage, pp = launch.number("zero"), launch.number("pp")
     if stage is None or pp is None or stage < 2:

@@ -2,7 +2,7 @@
 
 Why:
 `$SLURM_PROCID`, `$SLURM_NODEID` and `$SLURM_LOCALID` become 0 for every task: all nodes call themselves the
-first, and the rendezvous hangs or fails with EADDRINUSE. With c10d rendezvous torchrun does not read
+first, and the rendezvous hangs or fails with EADDRINUSE. With c10d or etcd torchrun does not read
 --node-rank, so that there it only misleads and is a hint.
 
 Bad:
@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
-from ...facts.batch import batches
+from ...facts.batch import Batch, batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -41,6 +41,7 @@ FILE = "job.sbatch"
 _OWN = re.compile(r"(?<!\\)\$\{?(SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME)\b")
 
 _RANKED = re.compile(r"--node[-_]rank|--machine[-_]rank|\bRANK=")
+_MEETING = re.compile(r"--rdzv[-_]backend[ =]['\"]?(?!static)\w|\bc10d\b")
 _NODE_RANK = re.compile(r"--node[-_]rank[ =]\S+")
 
 
@@ -53,16 +54,23 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 continue
             place = batch.place(number, rf"\$\{{?{name}\b")
             help_text = f"single quotes, or \\${name}"
-            severity = _severity(line)
+            severity = _severity(line, _rendezvous(batch, line))
             message = f"${name} is expanded once, on the first node, and is 0 for every task"
             yield Complaint(message, place, help=help_text, severity=severity)
 
 
-def _severity(line: str) -> Severity:
+def _rendezvous(batch: Batch, line: str) -> bool:
+    """Whether torchrun meets otherwise than by static ranks, as the command says or a variable in it."""
+    named = "|".join(re.findall(r"\$\{?(\w+)", line)) or "$"
+    assigned = batch.commands(rf"^\s*(?:export\s+|readonly\s+|local\s+)?(?:{named})\+?=")
+    return any(_MEETING.search(text) for text in (line, *(each for _, each in assigned)))
+
+
+def _severity(line: str, meets: bool) -> Severity:
     """By what the variable is for: torchrun reads --node-rank only of static rendezvous
     (torch 2.13 distributed/run.py:863)."""
     ranked = _RANKED.search(line)
-    if not re.search("c10d", line):
+    if not meets:
         return "error" if ranked else "warning"
     return "warning" if _OWN.search(_NODE_RANK.sub("", line)) else "info"
 

@@ -3,7 +3,7 @@ other names.
 
 Why:
 Every process believes that it is alone: DeepSpeed then finds a batch that does not multiply, or all ranks
-train the same data.
+train the same data. A program of one's own may read OpenMPI's variables itself: of such it is a hint.
 
 Bad:
 mpirun -np 16 python train.py --deepspeed --deepspeed_config ds_config.json
@@ -41,5 +41,6 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             place = Place(path, number, match.start() + 1, len(match[0].split()[0]))
             message = "mpirun's ranks have no RANK, LOCAL_RANK and WORLD_SIZE"
             help_text = "start with torchrun or deepspeed, or export them from OMPI_COMM_WORLD_RANK and _SIZE"
-            yield Complaint(message, place, help=help_text)
+            own = launch.kind in ("bash", "slurm")
+            yield Complaint(message, place, help=help_text, severity="info" if own else None)
             return

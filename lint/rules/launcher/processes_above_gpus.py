@@ -16,6 +16,7 @@ Good:
 srun torchrun --nproc-per-node 4 pretrain_gpt.py --num-layers 32
 """
 
+import re
 from collections.abc import Iterator
 
 from ....reading.facts import number_of, text_of
@@ -26,11 +27,12 @@ from ...finding import Complaint, Related
 CODE = "PAR603"
 TITLE = "more processes than GPUs on a node"
 SEVERITY = "error"
-SOURCE = "NVlabs/Sana#204"
+SOURCE = "NVlabs/Sana#204; huggingface/accelerate#3894"
 FILE = "job.sbatch"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    yield from _named_gpus(launch)
     counted = launch.setting("launcher", "--nproc-per-node", "--num-gpus")
     processes = number_of(counted)
     if counted is None or processes is None:
@@ -54,3 +56,22 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         yield Complaint(
             f"{processes} processes on a node of {gpus} GPUs ({launch.cluster.name})", counted
         )
+
+
+def _named_gpus(launch: LaunchedJob) -> Iterator[Complaint]:
+    """accelerate's share of a machine, and the GPUs that are named for it."""
+    processes, machines, named = (
+        launch.setting("launcher", f"--{name.replace('_', '-')}") or launch.setting("yaml", name)
+        for name in ("num_processes", "num_machines", "gpu_ids")
+    )
+    devices, count = text_of(named) or "", number_of(processes)
+    over = 1 if machines is None else number_of(machines)
+    if processes is None or named is None or not count or not over:
+        return
+    if not re.fullmatch(r"\d+(,\s*\d+)*,?", devices):
+        return
+    gpus = len(re.findall(r"\d+", devices))
+    if count // over > gpus:
+        related = (Related(f"{gpus} GPUs", named),)
+        message = f"{count // over} processes on a machine, and gpu_ids names {gpus} GPUs"
+        yield Complaint(message, processes, related)

@@ -7,6 +7,7 @@ from . import (
     layout_string,
     mesh_product,
     node_bound,
+    optimizer_instances,
     recompute_chunk,
     tp_crosses_node,
     virtual_stages,
@@ -26,4 +27,5 @@ MODULES = (
     layout_string,
     virtual_stages,
     node_bound,
+    optimizer_instances,
 )

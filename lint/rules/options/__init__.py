@@ -1,11 +1,13 @@
 """Options of Megatron-LM and Transformers and keys of torchtitan: unknown, removed, missing, or wrong."""
 
 from . import (
+    llamafactory_pairs,
     missing_option,
     option_value,
     removed_option,
     toml_value,
     trainer_option,
+    trainer_pairs,
     trainer_value,
     unknown_option,
     unknown_setting,
@@ -20,4 +22,6 @@ MODULES = (
     missing_option,
     trainer_option,
     trainer_value,
+    llamafactory_pairs,
+    trainer_pairs,
 )

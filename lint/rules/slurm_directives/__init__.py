@@ -5,6 +5,7 @@ from . import (
     late_directive,
     misspelt_directive,
     prose_in_directive,
+    repeated_directive,
     unknown_directive,
     variable_in_directive,
 )
@@ -16,4 +17,5 @@ MODULES = (
     prose_in_directive,
     container_directive,
     unknown_directive,
+    repeated_directive,
 )

@@ -63,6 +63,6 @@ def _almost(line: str) -> bool:
 
 
 def _switched_off(batch: Batch, almost: list[tuple[int, str]]) -> bool:
-    """Whether several directives are written alike, in capitals, and right ones stand among them."""
-    alike = len(almost) > 1 and all(line.startswith("# SBATCH") for _, line in almost)
+    """Whether they are written alike, in capitals behind a blank, and right ones stand among them."""
+    alike = bool(almost) and all(line.startswith("# SBATCH") for _, line in almost)
     return alike and any(line.startswith("#SBATCH") for line in batch.lines)

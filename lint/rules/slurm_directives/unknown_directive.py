@@ -43,6 +43,7 @@ NUMBERS = {
     "gpus": r"([A-Za-z][\w.-]*:)?\d+(,.*)?",
     "mem": r"\d+(\.\d+)?[kmgtKMGT]?[bB]?",
     "segment": r"\d+",
+    "gres": r"\S.*",
     "open-mode": r"append|truncate|[at]",
     "signal": r"([RB]+:)?(SIG)?[A-Za-z0-9]+(@\d+)?",
 }

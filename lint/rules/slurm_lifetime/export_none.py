@@ -1,4 +1,5 @@
-"""--export=NONE leaves the step without an environment, unless srun is told otherwise.
+"""--export=NONE leaves the step without an environment, unless srun is told otherwise; and a list of
+variables without ALL takes the others away, PATH among them.
 
 Why:
 The step fails with "execve(): bash: No such file or directory".
@@ -14,21 +15,28 @@ Good:
 srun --export=ALL python train.py
 """
 
+import re
 from collections.abc import Iterator
 
-from ...facts.batch import batches
+from ...facts.batch import Batch, batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
 CODE = "PAR654"
 TITLE = "--export=NONE and a step without an environment"
 SEVERITY = "error"
-SOURCE = "measured with SLURM 22.05.8"
+SOURCE = "measured with SLURM 22.05.8; srun(1), --export; Azure/az-hop#1119"
 FILE = "job.sbatch"
+
+_LIST = re.compile(
+    r"--export[= ][\"']?([A-Za-z_]\w*(?:=[^,\s\"']*)?(?:,[A-Za-z_]\w*(?:=[^,\s\"']*)?)*)[\"']?(?=\s)"
+)
+_FOUND = re.compile(r"\s(?:python[\d.]*|torchrun|accelerate|deepspeed|bash)\s")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
+        yield from _listed(batch)
         given = batch.get("export")
         if given is None or given.value != "NONE" or "SLURM_EXPORT_ENV" in batch.text:
             continue
@@ -39,3 +47,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 yield Complaint(
                     message, batch.place(number, r"\bsrun\b"), related, "srun --export=ALL"
                 )
+
+
+def _listed(batch: Batch) -> Iterator[Complaint]:
+    """A step that is handed a list without ALL, and starts a program that it must find by PATH."""
+    for number, line in batch.commands(r"\bsrun\b.*\s--export[= ]"):
+        match = _LIST.search(line)
+        names = [part.partition("=")[0] for part in match[1].split(",")] if match else []
+        if names and not {"ALL", "NONE", "NIL", "PATH"} & set(names) and _FOUND.search(line):
+            message = "the step has the variables of --export alone, and no PATH"
+            help_text = f"--export=ALL,{match[1] if match else ''}"
+            yield Complaint(message, batch.place(number, r"--export\S*"), help=help_text)

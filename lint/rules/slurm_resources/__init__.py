@@ -11,6 +11,7 @@ from . import (
     nodes_without_srun,
     segment,
     step_beyond_job,
+    tasks_without_srun,
     time_limit,
 )
 
@@ -26,4 +27,5 @@ MODULES = (
     gpus_variable,
     cpus_not_inherited,
     time_limit,
+    tasks_without_srun,
 )

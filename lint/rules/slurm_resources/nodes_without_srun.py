@@ -56,10 +56,13 @@ def _indirect(line: str) -> bool:
 
 
 def _through_script(launch: LaunchedJob, batch: Batch) -> list[tuple[int, str]]:
-    """The statement that starts a script of the job in which the launcher stands."""
+    """The statement that starts a script of the job with a launcher and nothing that reaches other nodes."""
+    scripts = [
+        Batch(path, text) for path, text in launch.config.texts.items() if path != batch.path
+    ]
     names = [
-        re.escape(PurePath(path).name)
-        for path, text in launch.config.texts.items()
-        if path != batch.path and re.search(LAUNCHERS, text)
+        re.escape(PurePath(each.path).name)
+        for each in scripts
+        if each.commands(LAUNCHERS) and not each.commands(REACHES_NODES)
     ]
     return batch.commands(rf"(?:\bbash\b|\bsh\b|\./).*(?:{'|'.join(names)})") if names else []

@@ -2,6 +2,7 @@
 
 Why:
 Hours and minutes are written with seconds, 24:00:00. A job that should run a day ends after 24 minutes.
+Where neither whole days nor a comment speaks of hours, minutes may be meant, and it is a hint.
 
 Bad:
 #!/bin/bash
@@ -20,7 +21,8 @@ import re
 from collections.abc import Iterator
 
 from ....backends.slurm.read import seconds_from
-from ...facts.batch import batches
+from ....dsl.diagnostics import Severity
+from ...facts.batch import Batch, Directive, batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint
 
@@ -45,4 +47,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(f"`{value}` is no time", given.place, help=help_text, severity="error")
         elif match := re.fullmatch(r"(\d+):00", value):
             message = f"--time={value} is {match[1]} minutes"
-            yield Complaint(message, given.place, help=f"{value}:00 is {match[1]} hours")
+            severity: Severity = "warning" if _meant_hours(batch, given, int(match[1])) else "info"
+            help_text = f"{value}:00 is {match[1]} hours"
+            yield Complaint(message, given.place, help=help_text, severity=severity)
+
+
+def _meant_hours(batch: Batch, given: Directive, minutes: int) -> bool:
+    """Whole days, or a comment of the line that speaks of hours; a test may well end after 10:00."""
+    comment = batch.lines[given.place.line - 1].partition(given.value or "")[2]
+    return minutes % 24 == 0 or bool(re.search(r"#.*\b(?:h|hrs?|hours?)\b", comment, re.IGNORECASE))

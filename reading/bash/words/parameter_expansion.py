@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from ...facts import Unknown
 from ..shell import Shell, Variable
@@ -109,7 +110,9 @@ def elements(shell: Shell, name: str) -> list[Text]:
     variable = shell.variables.get(name)
     if variable is None:
         missing = shell.missing(name)
-        return [] if missing.unset else [(Piece(missing, shell.path, 1, 1, True),)]
+        if missing.unset:
+            return []
+        return [(Piece(replace(missing, several=True), shell.path, 1, 1, True),)]
     return [variable.value] if variable.elements is None else list(variable.elements.values())
 
 

@@ -1,0 +1,13 @@
+CUDA_VISIBLE_DEVICES=0 python src/train_bash.py \
+    --stage ppo \
+    --model_name_or_path chatglm2-6b-32k --dataset trainset --template chatglm2 \
+    --do_train \
+    --finetuning_type lora --lora_target query_key_value \
+    --resume_lora_training False \
+    --checkpoint_dir result/medical-lora-v1 \
+    --reward_model result/medical-rm-v1 \
+    --quantization_bit 8 \
+    --output_dir result/medical-ppo-v1 \
+    --per_device_train_batch_size 2 \
+    --learning_rate 1e-5 \
+    --fp16

@@ -1,0 +1,11 @@
+CUDA_VISIBLE_DEVICES=0 python src/train_bash.py \
+    --stage rm \
+    --model_name_or_path Qwen/Qwen-7B --dataset comparison_gpt4_zh --template qwen \
+    --do_train \
+    --finetuning_type lora \
+    --output_dir saves/rm \
+    --per_device_train_batch_size 2 \
+    --learning_rate 1e-5 \
+    --evaluation_strategy steps --eval_steps 100 --save_steps 100 --val_size 0.1 \
+    --load_best_model_at_end \
+    --fp16

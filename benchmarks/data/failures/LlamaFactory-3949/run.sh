@@ -1,0 +1,11 @@
+deepspeed --num_gpus 4 src/train.py \
+    --deepspeed ds_z3_offload_config.json \
+    --stage sft \
+    --do_train \
+    --model_name_or_path Qwen1.5-72B-Chat \
+    --dataset mine --template qwen --finetuning_type lora --lora_target all \
+    --use_unsloth true \
+    --output_dir saves/Qwen/lora/sft \
+    --per_device_train_batch_size 1 \
+    --gradient_accumulation_steps 2 \
+    --fp16

@@ -1,0 +1,1 @@
+accelerate launch --config_file node2.yaml train.py --per_device_train_batch_size 4 --output_dir out

@@ -1,0 +1,94 @@
+"""GRPO compares the completions of a prompt with each other, and a step must hold whole groups of them.
+
+`per_device_train_batch_size` counts completions: those of all ranks, over the steps of accumulation, are a
+multiple of `num_generations` (8 unless it is given), which is 2 or more. TRL before 0.18 counts one step. A
+trainer of one's own may count prompts instead, as TRL 0.14 did: unless the program is TRL's or ms-swift's, or
+the files pin a TRL that checks, it is a hint.
+
+Why:
+GRPOConfig or GRPOTrainer stops: "The global train batch size (7 x 1) must be evenly divisible by the number
+of generations per prompt (8)".
+
+Bad:
+accelerate launch --num_processes 4 --num_machines 1 -m trl.scripts.grpo --output_dir out \\
+    --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/tldr --per_device_train_batch_size 1 \\
+    --num_generations 8
+
+Good:
+accelerate launch --num_processes 4 --num_machines 1 -m trl.scripts.grpo --output_dir out \\
+    --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/tldr --per_device_train_batch_size 2 \\
+    --num_generations 8
+"""
+
+import re
+from collections.abc import Iterator
+
+from ....dsl.diagnostics import Severity
+from ....reading.facts import number_of
+from ...facts.launched_job import LaunchedJob
+from ...facts.release import pinned
+from ...facts.trainer import trainer_argument
+from ...finding import Complaint, Related
+
+CODE = "PAR208"
+TITLE = "a step holds no whole groups of completions"
+SEVERITY = "error"
+SOURCE = (
+    "trl 0.23 trainer/grpo_config.py, __post_init__; huggingface/open-r1#217, huggingface/trl#3061"
+)
+SINCE = "2026-12"
+TRAINING = True
+FILE = "train.sh"
+
+#: num_generations of GRPOConfig.
+_GROUP = 8
+_PINNED = re.compile(r"\btrl(?:\[[\w,-]+\])?==(\d+\.\d+(?:\.\d+)?)")
+_OWN = re.compile(r"^trl\b|^swift\b|\btrl[./]scripts[./]grpo\b")
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    given = trainer_argument(launch, "num_generations")
+    each = trainer_argument(launch, "per_device_train_batch_size")
+    if each is None or (given is None and not re.search("grpo", launch.config.program or "")):
+        return
+    group = _GROUP if given is None else number_of(given)
+    release = pinned(_PINNED, launch.config.texts.values())
+    severity = _severity(launch, release)
+    if given is not None and group == 1:
+        yield Complaint("a group of one completion has no advantage", given, severity=severity)
+        return
+    completions = _completions(launch, one_step=_before(release, (0, 18)))
+    if not group or completions is None or completions[0] % group == 0:
+        return
+    message = f"{completions[1]} = {completions[0]} completions are no multiple of num_generations {group}"
+    related = (Related("completions of a rank", each),) if given is not None else ()
+    yield Complaint(message, given or each, related, severity=severity)
+
+
+def _completions(launch: LaunchedJob, one_step: bool) -> tuple[int, str] | None:
+    """Completions that are compared at once, and how they come about."""
+    whole = number_of(trainer_argument(launch, "generation_batch_size"))
+    if whole:
+        return whole, "generation_batch_size"
+    ranks = launch.number("gpus")
+    micro = number_of(trainer_argument(launch, "per_device_train_batch_size"))
+    accumulation = trainer_argument(launch, "steps_per_generation") or trainer_argument(
+        launch, "gradient_accumulation_steps"
+    )
+    steps = 1 if one_step or accumulation is None else number_of(accumulation)
+    if not ranks or not micro or not steps:
+        return None
+    return ranks * micro * steps, f"{ranks} ranks * {micro} * {steps} steps"
+
+
+def _severity(launch: LaunchedJob, release: str | None) -> Severity | None:
+    checks = release is not None and not _before(release, (0, 15))
+    own = _OWN.search(launch.config.program or "") or any(
+        re.search(r"\bswift\s+rlhf\b|\btrl\s+grpo\b|\btrl\.scripts\.grpo\b", line)
+        for _, _, line in launch.lines()
+    )
+    return None if own or checks else "info"
+
+
+def _before(release: str | None, bound: tuple[int, int]) -> bool:
+    return release is not None and tuple(map(int, release.split(".")[:2])) < bound

@@ -1,0 +1,71 @@
+"""Arguments of Transformers' Trainer that need or exclude each other.
+
+Why:
+TrainingArguments refuses them when they are read: on every rank, after the job has waited for its nodes.
+
+Bad:
+torchrun --nproc-per-node 8 train.py --output_dir out --per_device_train_batch_size 4 \\
+    --learning_rate 1e-5 --lr_scheduler_type reduce_lr_on_plateau
+
+Good:
+torchrun --nproc-per-node 8 train.py --output_dir out --per_device_train_batch_size 4 \\
+    --learning_rate 1e-5 --lr_scheduler_type reduce_lr_on_plateau --eval_strategy epoch
+"""
+
+from collections.abc import Iterator
+
+from ....reading.facts import Setting, number_of, text_of
+from ...facts.launched_job import LaunchedJob
+from ...facts.trainer import reads_training_arguments, trainer_argument
+from ...finding import Complaint, Related
+
+CODE = "PAR475"
+TITLE = "arguments of the Trainer that do not go together"
+SEVERITY = "error"
+SOURCE = "transformers 5.23 training_args.py, _validate_args, as 4.36 to 4.57 do"
+SINCE = "2026-12"
+TRAINING = True
+FILE = "train.sh"
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    if not reads_training_arguments(launch) and "trainer" not in launch.kind:
+        return
+    yield from _prefetch(launch)
+    yield from _plateau(launch)
+    yield from _logging(launch)
+
+
+def _prefetch(launch: LaunchedJob) -> Iterator[Complaint]:
+    factor = trainer_argument(launch, "dataloader_prefetch_factor")
+    workers = trainer_argument(launch, "dataloader_num_workers")
+    if number_of(factor) and factor is not None and (workers is None or number_of(workers) == 0):
+        related = (Related("no worker loads data", workers),) if workers is not None else ()
+        message = "dataloader_prefetch_factor without dataloader_num_workers above 0"
+        yield Complaint(message, factor, related)
+
+
+def _plateau(launch: LaunchedJob) -> Iterator[Complaint]:
+    """A schedule by the evaluation's loss."""
+    schedule = trainer_argument(launch, "lr_scheduler_type")
+    evaluating = trainer_argument(launch, "eval_strategy") or trainer_argument(
+        launch, "evaluation_strategy"
+    )
+    if schedule is None or text_of(schedule) != "reduce_lr_on_plateau":
+        return
+    if evaluating is None or text_of(evaluating) == "no":
+        related = (Related("nothing is evaluated", evaluating),) if evaluating is not None else ()
+        message = "lr_scheduler_type reduce_lr_on_plateau needs an eval_strategy"
+        yield Complaint(message, schedule, related)
+
+
+def _logging(launch: LaunchedJob) -> Iterator[Complaint]:
+    steps = trainer_argument(launch, "logging_steps")
+    if steps is not None and text_of(steps) == "0" and _by_steps(launch):
+        message = "logging_steps 0 while logging_strategy is steps"
+        yield Complaint(message, steps, help="--logging_strategy no")
+
+
+def _by_steps(launch: LaunchedJob) -> bool:
+    strategy: Setting | None = trainer_argument(launch, "logging_strategy")
+    return strategy is None or text_of(strategy) == "steps"
