@@ -96,6 +96,7 @@ def _read(
 ) -> tuple[Job | None, File]:
     report = loader.report
     changes = read_overrides(overrides, targets, report)
+    loader.named = {"slurm": "launch"} | dict.fromkeys(targets, "target")
     loader.let_changes = {name: setting.value for name, setting in changes.lets.items()}
     file, scope = loader.scope(source, data, source.name)
     checker = Checker(report, file, scope, changes, targets, frozenset(loader.misspelt))

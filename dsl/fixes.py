@@ -5,8 +5,6 @@ from collections.abc import Iterable
 
 from .diagnostics import Edit, Fix, Source, Span
 
-_GOAL = re.compile(r"^[ \t]*goal[ \t]*\{", re.MULTILINE)
-
 
 def removal(span: Span) -> Edit:
     """The edit that takes a setting out, with its line where it has one of its own, else with its `;`."""
@@ -22,14 +20,24 @@ def removal(span: Span) -> Edit:
 
 def required(condition: str, source: Source) -> Edit:
     """The edit that makes `require CONDITION` a line of the goal, which it adds where there is none."""
-    goal = _GOAL.search(source.text)
-    if goal is None:
-        end = Span(source, len(source.text), len(source.text))
-        begin = "" if source.text.endswith("\n") else "\n"
-        return Edit(end, f"{begin}goal {{ require {condition} }}\n")
-    place = Span(source, goal.end(), goal.end())
-    alone = source.text[goal.end() :].lstrip(" \t\r").startswith("\n")
-    return Edit(place, f"\n  require {condition}" if alone else f" require {condition};")
+    line = f"require {condition}"
+    if (edit := into("goal", line, source)) is not None:
+        return edit
+    end = Span(source, len(source.text), len(source.text))
+    begin = "" if source.text.endswith("\n") else "\n"
+    return Edit(end, f"{begin}goal {{ {line} }}\n")
+
+
+def into(kind: str, line: str, source: Source) -> Edit | None:
+    """The edit that makes a line the first of the only block of a kind; None without exactly one."""
+    heads = list(re.finditer(rf"^[ \t]*{kind}\b[^{{}}=#\n]*\{{", source.text, re.MULTILINE))
+    if len(heads) != 1:
+        return None
+    place = Span(source, heads[0].end(), heads[0].end())
+    after = source.text[place.end :].lstrip(" \t\r")
+    if after.startswith("\n"):
+        return Edit(place, f"\n  {line}")
+    return Edit(place, f" {line}" if after.startswith("}") else f" {line};")
 
 
 def applied(source: Source, fixes: Iterable[Fix]) -> tuple[str, int]:

@@ -19,6 +19,8 @@ from .syntax.tree import Block, Identifier, Let, Statement
 #: The head of a definition, at the start of a line.
 _HEAD = re.compile(r"^(model|gpu|cluster|let)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _ALSO = "also:"
+#: Who makes a card, before its name.
+_MAKER = re.compile(r"^(nvidia|amd|google|aws|geforce|instinct|tesla)[ _-]+", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 
@@ -55,7 +57,9 @@ class Library:
 
     def near(self, kind: str, name: str) -> list[str]:
         """The entries of a kind that a name may mean: that begin so, else the one spelt most alike."""
-        wanted, spellings = canonical(name), _aliases()
+        wanted, spellings = canonical(_MAKER.sub("", name)), _aliases()
+        if (exact := spellings.get((kind, wanted))) is not None:
+            return [exact.name]
         begun = [
             entry.name
             for (of, text), entry in spellings.items()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from . import codes
-from .diagnostics import Span, nearest, replaced
+from .diagnostics import Fix, Span, nearest, replaced
 from .report import wrong
 
 #: Base units, in the order in which a dimension spells them. Work is counted in FLOP, energy in joule.
@@ -142,9 +142,16 @@ _ALIASES = {
     "hour": "h", "hours": "h", "day": "d", "days": "d", "USD": "$", "FLOPS": "FLOP/s", "FLOPs": "FLOP/s",
     "GFLOPS": "GFLOP/s", "TFLOPS": "TFLOP/s", "TFLOPs": "TFLOP/s", "PFLOPS": "PFLOP/s", "MBps": "MB/s",
     "GBps": "GB/s", "GiBps": "GiB/s", "Gbps": "Gb/s", "gbps": "Gb/s", "Gbit": "Gb",
-    "tok": "tokens", "seqs": "sequences", "samples": "sequences", "watts": "W",
-    "percent": "%", "trillion": "T", "billion": "G", "million": "M", "bn": "G", "mi": "Mi", "ki": "Ki",
+    "gpuh": "h", "gpuhour": "h", "tok": "tokens", "seqs": "sequences", "samples": "sequences", "watts": "W",
+    "percent": "%", "trillion": "T", "billion": "G", "million": "M", "bn": "G", "tn": "T", "mi": "Mi",
+    "ki": "Ki",
 }  # fmt: skip
+
+#: What a price is of anyway.
+_OF_ONE = ("gpu", "gpus", "card", "device")
+
+#: What settings count, each without a unit.
+_NOUNS = ("step", "iteration", "iter", "node", "gpu", "layer", "head", "expert")
 
 _NUMBER = re.compile(r"([0-9_]+(?:\.[0-9_]+)?)(?:[eE]([+-]?[0-9]+))?(?![0-9_])")
 _WORD = re.compile(r"[^\s]+")
@@ -174,15 +181,22 @@ def measure(text: str, span: Span) -> Measure:
     rest = text[number.end() :]
     if rest.strip() == "%":
         return Measure(exact(value / 100), share=True)
+    if re.search(r"[A-Za-z]\d", rest) and (time := duration(text)):
+        message, fix = f"`{text}` is a time of several parts", replaced(span, time)
+        raise wrong(codes.UNKNOWN_UNIT, message, span, f"write `{time}`", fix=fix)
     measured = NUMBER
     for count, word in enumerate(_WORD.finditer(rest)):
         place = Span(span.source, *(span.start + number.end() + at for at in word.span()))
         factor, unit = _unit(word[0], place)
         if not measured.bare or (count and unit.bare):
             message = f"`{word[0]}` follows a unit or suffix"
-            help, fix = "a rate is written with `/`: `GB/s`", None
+            help = "a rate is written with `/`: `GB/s`"
+            fix: Fix | None = None
+            first = place.start - len(rest[: word.start()].lstrip())
+            if (prefix := rest.split()[0].removesuffix("B")) in _PREFIXES and word[0] in UNITS:
+                help = f"a count has no bytes: write `{prefix} {word[0]}`"
+                fix = replaced(Span(span.source, first, first + len(prefix) + 1), prefix)
             if rest.split()[0] == "B":
-                first = place.start - len(rest[: word.start()].lstrip())
                 help = f"B is bytes; 10^9 is G: write `G {word[0]}`"
                 fix = replaced(Span(span.source, first, first + 1), "G")
             raise wrong(codes.UNKNOWN_UNIT, message, place, help, fix=fix)
@@ -226,22 +240,35 @@ def _unknown(name: str, text: str, span: Span) -> Exception:
     same = [unit for unit in UNITS if unit.lower() == name.lower()]
     near = alias or (same[0] if same else nearest(name, _LONG))
     help = None if near is None else f"write `{near}`" if alias else f"did you mean `{near}`?"
+    if name.lower() in _OF_ONE and f"/{name}" in text:
+        help, place = "prices are of one GPU: `$/h`", Span(place.source, place.start - 1, place.end)
+        return wrong(
+            codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help, fix=replaced(place, "")
+        )
+    if name.lower().rstrip("s") in _NOUNS and name == text:
+        before = span.source.text[: span.start].rstrip(" \t")
+        help, gone = "a count has no unit", replaced(Span(span.source, len(before), span.end), "")
+        return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help, fix=gone)
     if not help and name != text:
         help = "to divide by a name, put spaces around `/`"
     fix = replaced(place, near, safe=bool(alias) or len(same) == 1) if near else None
     return wrong(codes.UNKNOWN_UNIT, f"unknown unit `{name}`", span, help, fix=fix)
 
 
+_PARTS = re.compile(
+    r"(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h(?:ours?|rs?)?)? ?(?:(\d+) ?m(?:in(?:utes?|s)?)?)? ?(?:(\d+) ?s)?"
+)
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
 
 
 def duration(text: str) -> str | None:
-    """A time as sbatch takes it, `D-HH:MM[:SS]`, `HH:MM:SS` or `MM:SS`, in a unit; None for other text."""
-    clock = _CLOCK.fullmatch(text)
-    if clock is None:
+    """A time as sbatch takes it, `D-HH:MM[:SS]`, `HH:MM:SS` or `MM:SS`, or as `1h 30m`, in a unit; None for
+    other text."""
+    clock, named = _CLOCK.fullmatch(text), _PARTS.fullmatch(text)
+    if clock is None and (named is None or sum(map(bool, named.groups())) < 2):
         return None
-    days, *parts = (int(part or 0) for part in clock.groups())
-    if clock[4] is None and clock[1] is None:
+    days, *parts = (int(part or 0) for part in (clock or named).groups())  # type: ignore[union-attr]
+    if clock is not None and clock[4] is None and clock[1] is None:
         parts = [0, parts[0], parts[1]]
     seconds = ((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2]
     unit, length = next((u, n) for u, n in (("h", 3600), ("min", 60), ("s", 1)) if seconds % n == 0)

@@ -19,11 +19,13 @@ from .condition import Context
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
 from .goal import CLAUSES, WITHIN_KEY, read_goal
+from .other_blocks import of_another
 from .overrides import Overrides, Targets
 from .parts import Parts
 from .scope import Definition, Scope
 from .spellings import DECISIONS
 from .stages import of_stage, title_of
+from .value_cures import out_of_quotes
 
 Path = tuple[str, ...]
 
@@ -60,6 +62,11 @@ class Checker:
         for key, located in block.settings.items():
             self.spans[*path, key] = located.setting.span
             self.given.add((*path, key))
+
+    def own_targets(self) -> Targets:
+        """The classes of the targets that the file has blocks for."""
+        named = {block.name.name for block in self.blocks.get("target", ()) if block.name}
+        return {name: self.targets[name] for name in self.targets if name in named}
 
     def span(self, *path: str) -> Span | None:
         while path:
@@ -120,7 +127,7 @@ def _model(checker: Checker) -> Model | None:
     block = _gathered(checker, "model")
     if block is None:
         return None
-    values = read_settings(block, Model, checker.report)
+    values = read_settings(block, Model, checker.report, targets=checker.own_targets())
     return build(block, Model, values, checker.report, name=block.name)
 
 
@@ -130,7 +137,8 @@ def _cluster(checker: Checker) -> Cluster | None:
 
 
 def cluster_of(block: Gathered, checker: Checker) -> Cluster | None:
-    values = read_settings(block, Cluster, checker.report, without=("gpu",))
+    targets = checker.own_targets()
+    values = read_settings(block, Cluster, checker.report, without=("gpu",), targets=targets)
     chosen = block.settings.get("gpu")
     if chosen is not None:
         values.failed.add("gpu")
@@ -193,7 +201,8 @@ def _train(checker: Checker) -> Train | None:
     if checker.stage is not None:
         block = of_stage(block, checker.stage, checker)
         checker.place(("train",), block)
-    values = read_settings(block, Train, checker.report, without=("global_batch",))
+    without, targets = ("global_batch",), checker.own_targets()
+    values = read_settings(block, Train, checker.report, without, targets)
     batch = block.settings.get("global_batch")
     if batch is not None:
         values.failed.add("global_batch")
@@ -209,7 +218,9 @@ def _batch(batch: Located, seq_len: object) -> int:
     value = evaluate(node, batch.names.lookup)
     if not isinstance(value, Measure):
         message = f"`global_batch` takes sequences or tokens, found `{node.span.text}`"
-        raise wrong(codes.WRONG_KIND, message, node.span)
+        text = out_of_quotes(value, node, expected)
+        help, fix = (f"write `{text}`", replaced(node.span, text)) if text else (None, None)
+        raise wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
     if str(value.dimension) != "token":
         return whole(fitting(value, node, expected), node, expected)
     if not isinstance(seq_len, int) or seq_len < 1:
@@ -219,7 +230,8 @@ def _batch(batch: Located, seq_len: object) -> int:
         near = max(1, round(value.value / seq_len))
         message = f"a batch of {tokens} tokens is no whole number of sequences of {seq_len}"
         help = f"{near} sequences are {plain(near * seq_len)} tokens"
-        raise wrong(codes.BATCH_TOKENS, message, node.span, help)
+        fix = replaced(node.span, str(near), safe=False)
+        raise wrong(codes.BATCH_TOKENS, message, node.span, help, fix=fix)
     return int(value.value // seq_len)
 
 
@@ -234,7 +246,7 @@ def launch_of(checker: Checker) -> Launch | None:
             message = f"unknown launcher `{block.name}`"
             checker.report.add(codes.UNKNOWN_NAME, message, block.head, "launchers are `slurm`")
         return None
-    values = read_settings(block, Launch, checker.report)
+    values = read_settings(block, Launch, checker.report, targets=checker.own_targets())
     return build(block, Launch, values, checker.report)
 
 
@@ -318,4 +330,6 @@ def _report_setting(item: Setting, report: Report) -> None:
     near = did_you_mean(key, (WITHIN_KEY,))
     help = near or (f"write `{text}`" if key in CLAUSES else f"a condition is `{text}`")
     fix = replaced(item.span, text) if (name or key in CLAUSES) and not near else None
+    if fix is None and not near:
+        help, fix = of_another(item) or (help, None)
     report.add(codes.MISPLACED, message, item.span, help, fix=fix)

@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from .. import codes
 from ..diagnostics import Fix, JobError, Note, Span, nearest, replaced
+from ..fixes import removal
 from ..library import STD, canonical
 from ..report import Report, wrong
 from ..schema import setting_types
@@ -70,7 +71,8 @@ def _unknown_definition(
     own = nearest(name, names.known(kind))
     near = alike or ([own] if own else [f"std.{known}" for known in STD.near(kind, name)])
     if len(near) == 1:
-        help, fix = f"did you mean `{near[0]}`?", replaced(span, near[0])
+        begun = canonical(near[0].removeprefix("std.")).startswith(canonical(name))
+        help, fix = f"did you mean `{near[0]}`?", replaced(span, near[0], safe=bool(alike) or begun)
         return wrong(codes.UNKNOWN_NAME, message, span, help, fix=fix)
     listed = (
         ", ".join(f"`{each}`" for each in near)
@@ -138,7 +140,8 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
         elif (first := found.get(item.key.name)) is not None:
             notes = (Note("first given here", first.setting.span),)
             message = f"`{item.key.name}` is given twice"
-            report.add(codes.DUPLICATE, message, item.span, None, notes)
+            help, fix = "keep one of them", Fix((removal(first.setting.span),), safe=False)
+            report.add(codes.DUPLICATE, message, item.span, help, notes, fix)
         else:
             found[item.key.name] = Located(item, names)
     return found
@@ -153,15 +156,20 @@ class Values:
 
 
 def read_settings(
-    block: Gathered, of: type[BaseModel], report: Report, without: Iterable[str] = ()
+    block: Gathered,
+    of: type[BaseModel],
+    report: Report,
+    without: Iterable[str] = (),
+    targets: Mapping[str, type[BaseModel]] | None = None,
 ) -> Values:
-    """Every setting as the type of its field; unknown ones are reported, those in `without` not read."""
+    """Every setting as the type of its field; those in `without` are not read. Unknown ones are reported,
+    with where they belong if that is one of the job's `targets`."""
     known = setting_types(of)
     values = Values({}, set(block.broken))
     for key, located in block.settings.items():
         if key not in known:
             beside = {each: given.setting for each, given in block.settings.items()}
-            report.extend([unknown(located.setting, block.title, known, beside)])
+            report.extend([unknown(located.setting, block.title, known, beside, targets)])
         elif key not in without:
             values.failed.add(key)
             with report.catching():

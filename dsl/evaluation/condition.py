@@ -48,7 +48,7 @@ from .evaluate import (
     kind_of,
 )
 from .scope import Names
-from .spellings import DECISIONS
+from .spellings import CHOSEN, DECISIONS
 from .spellings import QUANTITIES as SPELLINGS
 from .word_order import TURNED, numbers
 
@@ -257,7 +257,7 @@ def _word(node: Node, variable: str) -> Resolved:
         if value is not None:
             return Resolved(Const(value), NUMBER, constant=Measure(value))
     listed = ", ".join(f"`{word}`" for word in known)
-    help, fix = suggested(as_written(node.span), node.span, known)
+    help, fix = suggested(as_written(node.span), node.span, known, CHOSEN)
     message = f"`{variable}` does not know `{as_written(node.span)}`"
     raise wrong(codes.UNKNOWN_WORD, message, node.span, help or f"it is one of {listed}", fix=fix)
 

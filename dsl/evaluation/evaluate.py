@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from .. import codes
-from ..diagnostics import Note, Span, did_you_mean
+from ..diagnostics import Fix, Note, Span, did_you_mean, replaced
 from ..report import wrong
 from ..syntax.tree import (
     Binary,
@@ -153,8 +154,32 @@ def agree(op: str, left: Measured, right: Measured, left_span: Span, right_span:
         span = Span(left_span.source, left_span.start, max(left_span.end, right_span.end))
         bare = left.dimension.bare or right.dimension.bare
         help = example(left.dimension * right.dimension) if bare else None
-        raise wrong(codes.WRONG_DIMENSION, f"cannot {verb}", span, help, notes)
+        plain_span = left_span if left.dimension.bare else right_span
+        fix = None
+        if bare and op in _COMPARE:
+            other = right_span if plain_span is left_span else left_span
+            measured = str(left.dimension * right.dimension)
+            help, fix = _with_unit(plain_span, other, measured) or (help, None)
+        raise wrong(codes.WRONG_DIMENSION, f"cannot {verb}", span, help, notes, fix)
     return right.dimension if left.dimension.without_counts() == left.dimension else left.dimension
+
+
+def _with_unit(span: Span, other: Span, measured: str) -> tuple[str, Fix] | None:
+    """The cure of a bare number beside money, days, or bytes, which may be meant as a share of the memory."""
+    unit = "$" if measured == "$" else "d" if other.text == "days" else None
+    if unit and re.fullmatch(r"[\d._]+[KMG]?", span.text):
+        text = f"{span.text} {unit}" if span.text[-1].isdigit() or unit != "$" else f"{span.text}$"
+        return f"write `{text}`", replaced(span, text)
+    if measured != "B":
+        return None
+    found = re.fullmatch(r"(0?\.\d{1,2}|\d{1,3})", span.text)
+    if found is None or float(found[0]) > 100:
+        return None
+    percent = float(found[0]) if float(found[0]) > 1 else float(found[0]) * 100
+    text = f"{percent:g}%"
+    return f"write `{text}` for a share of it, `{span.text} GiB` for bytes", replaced(
+        span, text, safe=False
+    )
 
 
 def combined(op: str, left: Measured, right: Measured, node: Binary) -> Dimension:
@@ -274,7 +299,11 @@ def check_call(node: Function) -> None:
     name = node.name
     if name not in FUNCTIONS:
         help = did_you_mean(name, FUNCTIONS) or f"functions are {', '.join(FUNCTIONS)}"
-        raise wrong(codes.UNKNOWN_NAME, f"unknown function `{name}`", node.span, help)
+        ends = re.fullmatch(r"range\((?:(\d+), *)?(\d+)\)", node.span.text)
+        text = f"{ends[1] or 0}..{int(ends[2]) - 1}" if ends else ""
+        help = f"a range has both its ends: `{text}`" if ends else help
+        fix = replaced(node.span, text) if ends else None
+        raise wrong(codes.UNKNOWN_NAME, f"unknown function `{name}`", node.span, help, fix=fix)
     wanted = "at least 1 value" if name in ("min", "max") else "1 value"
     if not node.args or (len(node.args) > 1 and name not in ("min", "max")):
         message = f"`{name}` takes {wanted}, found {len(node.args)}"

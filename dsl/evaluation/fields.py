@@ -1,18 +1,28 @@
 """The expression of one setting -> a value of its field's type: number in base units, word, text, table."""
 
-import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from .. import codes
-from ..diagnostics import Fix, JobError, replaced, suggested
+from ..diagnostics import JobError, replaced, suggested
 from ..report import wrong
 from ..schema import SettingType
 from ..settings import Data
 from ..syntax.tree import Collection, Identifier, Map, Node, Number, Setting, Text
-from ..units import Measure, duration, example, fits, in_words
+from ..units import Measure, fits, in_words
 from .evaluate import Interval, Members, evaluate, kind_of, plain
 from .scope import Names
 from .spellings import TRUTHS, WORDS
+from .value_cures import (
+    as_range,
+    as_table,
+    as_weights,
+    as_written,
+    in_quotes,
+    nothing,
+    out_of_quotes,
+    with_unit,
+)
 
 #: The most choices of a range or set, and the largest one.
 MAX_CHOICES = 4096
@@ -28,14 +38,21 @@ def read(node: Node, field: SettingType, names: Names) -> object:
         and "none" not in field.words
     ):
         return None
-    return _READERS[field.kind](node, field, names)
+    try:
+        return _READERS[field.kind](node, field, names)
+    except JobError as error:
+        help, fix = nothing(node, field)
+        if help is None:
+            raise
+        said = [replace(each, help=help, fix=fix) for each in error.diagnostics]
+        raise JobError(said) from None
 
 
 def measured(node: Node, field: SettingType, names: Names) -> Measure:
     """A number of the dimension that a field takes. Raises `JobError` for another kind or dimension."""
     value = evaluate(node, names.lookup)
     if not isinstance(value, Measure):
-        text = duration(value) if isinstance(value, str) and str(field.dimension) == "s" else None
+        text = out_of_quotes(value, node, field)
         raise _wrong_kind(node, field, in_words(field.dimension), kind_of(value), text)
     return fitting(value, node, field)
 
@@ -44,49 +61,18 @@ def fitting(value: Measure, node: Node, field: SettingType) -> Measure:
     if fits(value.dimension, field.dimension) or value.zero:
         return value
     given = in_words(value.dimension)
-    message = f"`{field.key}` takes {in_words(field.dimension)}, but `{_text(node)}` is {given}"
-    text = _with_unit(value, node, field)
-    help = f"write `{text}`" if text else _dimension_help(value, node, field)
-    if text and text.endswith("G"):
-        help = f"B is bytes; for 10^9 write `{text}`"
-    raise wrong(
-        codes.WRONG_DIMENSION,
-        message,
-        node.span,
-        help,
-        fix=text and replaced(node.span, text) or None,
+    message = (
+        f"`{field.key}` takes {in_words(field.dimension)}, but `{as_written(node)}` is {given}"
     )
-
-
-def _with_unit(value: Measure, node: Node, field: SettingType) -> str | None:
-    """A number as it was meant: `G` for a B(illion), per second or not, in `$/h`; None where nobody knows."""
-    wanted, given, text = str(field.dimension), str(value.dimension), _text(node)
-    if field.dimension.without_counts().bare and re.fullmatch(r"[0-9._]+ ?B", text):
-        return f"{text[:-1].rstrip()}G"
-    if not isinstance(node, Number):
-        return None
-    if wanted == f"{given}/s":
-        return f"{text}/s"
-    if given == f"{wanted}/s" and text.endswith("/s"):
-        return text.removesuffix("/s")
-    return f"{text} $/h" if wanted == "$/s" and value.dimension.bare else None
-
-
-def _dimension_help(value: Measure, node: Node, field: SettingType) -> str | None:
-    if str(field.dimension) == "s" and isinstance(field.default, float) and field.default < 1:
-        return "write it like `5 us`"
-    return example(field.dimension)
-
-
-def _text(node: Node) -> str:
-    return " ".join(node.span.text.split())
+    help, fix = with_unit(value, node, field)
+    raise wrong(codes.WRONG_DIMENSION, message, node.span, help, fix=fix)
 
 
 def _wrong_kind(
     node: Node, field: SettingType, wanted: str, found: str, text: str | None = None
 ) -> JobError:
     """The complaint about a value; `text` is how it is written."""
-    message = f"`{field.key}` takes {wanted}, but `{_text(node)}` is {found}"
+    message = f"`{field.key}` takes {wanted}, but `{as_written(node)}` is {found}"
     help, fix = (f"write `{text}`", replaced(node.span, text)) if text else (None, None)
     return wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
 
@@ -106,7 +92,9 @@ def whole(value: Measure, node: Node, field: SettingType) -> int:
         and not value.value.is_integer()
         and str(field.dimension) != "B"
     ):
-        message = f"`{field.key}` takes a whole number, but `{_text(node)}` is {plain(value.value)}"
+        message = (
+            f"`{field.key}` takes a whole number, but `{as_written(node)}` is {plain(value.value)}"
+        )
         raise wrong(codes.WRONG_KIND, message, node.span)
     return round(value.value)
 
@@ -126,8 +114,8 @@ def _truth(node: Node, field: SettingType, names: Names) -> bool:
 
 
 def _word(node: Node, field: SettingType, names: Names) -> str:
-    if _text(node) in field.words:
-        return _text(node)
+    if as_written(node) in field.words:
+        return as_written(node)
     known = ", ".join(f"`{word}`" for word in field.words)
     try:
         value = evaluate(node, names.lookup)
@@ -136,6 +124,8 @@ def _word(node: Node, field: SettingType, names: Names) -> str:
             raise _unknown_word(node, field, known) from None
         raise
     if not isinstance(value, str):
+        if as_written(node) in WORDS:
+            raise _unknown_word(node, field, known)
         raise _wrong_kind(node, field, f"one of {known}", kind_of(value))
     if value not in field.words:
         raise _unknown_word(node, field, known)
@@ -143,9 +133,11 @@ def _word(node: Node, field: SettingType, names: Names) -> str:
 
 
 def _unknown_word(node: Node, field: SettingType, known: str) -> JobError:
-    text = _text(node)
+    text = as_written(node)
     message = f"`{field.key}` does not know `{text}`"
     word, words = text.strip('"'), [_spelt(each) for each in field.words]
+    if isinstance(node, Identifier):
+        word = word.rpartition(".")[2]
     shorter = {word: _spelt(each) for each in field.words if word.startswith(f"{each}.")}
     help, fix = suggested(word, node.span, words, WORDS | shorter)
     return wrong(codes.UNKNOWN_WORD, message, node.span, help or f"it is one of {known}", fix=fix)
@@ -160,10 +152,9 @@ def _string(node: Node, field: SettingType, names: Names) -> str:
     try:
         value = evaluate(node, names.lookup)
     except JobError as error:
-        if isinstance(node, Identifier) and error.diagnostics:
-            text = f'"{node.name}"'
+        if error.diagnostics and (text := in_quotes(node)):
             help, fix = f"text stands in double quotes: `{text}`", replaced(node.span, text)
-            message = f"unknown name `{node.name}`"
+            message = f"unknown name `{as_written(node)}`"
             raise wrong(codes.UNKNOWN_NAME, message, node.span, help, fix=fix) from None
         raise
     if not isinstance(value, str):
@@ -180,18 +171,9 @@ def _choices(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
     ):
         if wrongly:
             message = f"`{field.key}` is {plain(bound)}, must be {word}"
-            help, fix = _as_range(node)
+            help, fix = as_range(node)
             raise wrong(codes.OUT_OF_BOUNDS, message, node.span, help, fix=fix)
     return found
-
-
-def _as_range(node: Node) -> tuple[str | None, Fix | None]:
-    """The cure of `4-8`, a difference, where 4 to 8 was meant."""
-    ends = re.fullmatch(r"(\d+) ?- ?(\d+)", _text(node))
-    if not ends:
-        return None, None
-    text = f"{ends[1]}..{ends[2]}"
-    return f"a range is written `{text}`", replaced(node.span, text)
 
 
 def _chosen(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
@@ -204,13 +186,14 @@ def _chosen(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
             bounds = [whole(fitting(bound, node, field), node, field) for bound in (low, high)]
             if bounds[1] - bounds[0] >= MAX_CHOICES:
                 count = f"{bounds[1] - bounds[0] + 1:,} values"
-                message = f"`{_text(node)}` holds {count}, at most {MAX_CHOICES:,} fit"
+                message = f"`{as_written(node)}` holds {count}, at most {MAX_CHOICES:,} fit"
                 help = "name the values to choose from: `{16, 32, 64}`"
                 raise wrong(codes.BAD_RANGE, message, node.span, help)
             return tuple(range(bounds[0], bounds[1] + 1))
         case Members(items) if all(isinstance(item, Measure) for item in items):
             return _distinct([item for item in items if isinstance(item, Measure)], node, field)
-    raise _wrong_kind(node, field, "a number, a range or a set of numbers", kind_of(value))
+    text = out_of_quotes(value, node, field)
+    raise _wrong_kind(node, field, "a number, a range or a set of numbers", kind_of(value), text)
 
 
 def _distinct(items: list[Measure], node: Node, field: SettingType) -> tuple[int, ...]:
@@ -244,8 +227,12 @@ def _table(node: Node, field: SettingType, names: Names) -> dict[str, Entry]:
     if isinstance(node, Collection) and not node.items:
         return {}
     if not isinstance(node, Map):
-        help = f"write `{field.key} = {{ name = value; ... }}`"
-        raise wrong(codes.WRONG_KIND, f"`{field.key}` takes a table of settings", node.span, help)
+        text = as_table(node)
+        help = f"write `{field.key} = {text or '{ name = value; ... }'}`"
+        message, fix = f"`{field.key}` takes a table of settings", text and replaced(
+            node.span, text
+        )
+        raise wrong(codes.WRONG_KIND, message, node.span, help, fix=fix or None)
     found: dict[str, Entry] = {}
     for setting in node.settings:
         key = setting.key.name
@@ -256,7 +243,12 @@ def _table(node: Node, field: SettingType, names: Names) -> dict[str, Entry]:
 
 
 def _entry(setting: Setting, field: SettingType, names: Names) -> Entry:
-    value = evaluate(setting.value, names.lookup)
+    try:
+        value = evaluate(setting.value, names.lookup)
+    except JobError as error:
+        if not error.diagnostics or in_quotes(setting.value) is None:
+            raise
+        return _string(setting.value, field, names)
     match value:
         case bool() | str():
             return value
@@ -282,6 +274,8 @@ def _data(node: Node, field: SettingType, names: Names) -> Data:
         case Collection() if not node.items:
             message = f"`{field.key}` names no source"
             raise wrong(codes.WRONG_KIND, message, node.span, f"`{field.key} = {SYNTHETIC}`")
+        case Collection() if (text := as_weights(node)) is not None:
+            raise _wrong_kind(node, field, "weights in a table", "a list", text)
         case Collection():
             return Data(parts=tuple((text, 1.0) for text in _strings(node, field, names)))
     try:

@@ -9,6 +9,7 @@ from ..syntax.tree import Clause, Identifier, Setting
 from ..units import Measure
 from .condition import Context, as_written, condition
 from .evaluate import evaluate
+from .spellings import CLAUSES as SPELT_CLAUSES
 from .spellings import QUANTITIES as SPELLINGS
 
 #: The setting of a goal: a share of the first objective, at most MOST_WITHIN.
@@ -62,7 +63,7 @@ def _within(setting: Setting, context: Context) -> float:
 def _unknown_clause(clause: Clause) -> JobError:
     name = clause.keyword.name
     known = (*CLAUSES, WITHIN_KEY)
-    help, fix = suggested(name, clause.keyword.span, known)
+    help, fix = suggested(name, clause.keyword.span, known, SPELT_CLAUSES)
     help = help or f"a goal has {', '.join(known)}"
     return wrong(
         codes.UNKNOWN_BLOCK, f"unknown clause `{name}`", clause.keyword.span, help, fix=fix

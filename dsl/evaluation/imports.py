@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .. import codes
-from ..diagnostics import Diagnostic, Source, replaced, suggested
+from ..diagnostics import Diagnostic, Fix, Source, replaced, suggested
 from ..report import Report
 from ..syntax.parser import parse
 from ..syntax.sources import read
-from ..syntax.tree import Block, File, Identifier, Import, Let, Node, Setting, Text
+from ..syntax.tree import Block, Collection, File, Identifier, Import, Let, Node, Setting, Text
 from . import spellings
+from .other_blocks import moved, of_another
 from .refused_settings import adapter, is_adapter
 from .scope import Scope, resolve_lets
 
@@ -33,10 +34,29 @@ def outside(setting: Setting) -> Diagnostic:
     if key in _OF_NAMES and isinstance(value, Identifier | Text):
         name = value.span.text.strip('"') if key == "target" else value.span.text
         text = _OF_NAMES[key].format(name)
-        fix = replaced(span, text)
-        return Diagnostic(codes.MISPLACED, message, span, help=f"write `{text}`", fix=fix)
-    help = f"a constant is `let {key} = ...`"
-    return Diagnostic(codes.MISPLACED, message, span, help=help)
+        write = replaced(span, text)
+        return Diagnostic(codes.MISPLACED, message, span, help=f"write `{text}`", fix=write)
+    help, fix = _meant(setting)
+    return Diagnostic(codes.MISPLACED, message, span, help=help, fix=fix)
+
+
+def _meant(setting: Setting) -> tuple[str, Fix | None]:
+    """The cure of `targets = [a, b]`, of a setting of a block, as `train.seq_len = 1` or alone, and of a
+    constant without `let`."""
+    key, value, span = setting.key.name, setting.value, setting.span
+    if key == "targets" and isinstance(value, Collection) and value.items:
+        names = (item.span.text.strip('"') for item in value.items)
+        text = "\n".join(f"target {name} {{ }}" for name in names)
+        return "each target has a block: `target NAME { }`", replaced(span, text)
+    kind, dot, rest = key.rpartition(".")
+    if dot and kind.split(".")[0] in BLOCKS:
+        return moved(setting, rest, [kind.replace(".", " ")])
+    if key in BLOCKS:
+        return f"`{key}` is a block: `{key} {{ ... }}`", None
+    if dot:
+        return "the name of a constant has no dot", None
+    constant = f"let {key} = {value.span.text}"
+    return of_another(setting) or (f"a constant is `{constant}`", replaced(span, constant))
 
 
 @dataclass
@@ -44,11 +64,12 @@ class Loader:
     """Reads files; keeps their texts for the digest and the complaints for the report.
 
     `broken` is whether a text could not be read completely; `misspelt` holds kinds of blocks that one spells
-    wrong.
+    wrong, `named` the kinds of the blocks that bear certain names.
     """
 
     report: Report
     let_changes: Mapping[str, Node] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
     texts: list[bytes] = field(default_factory=list)
     broken: bool = False
     misspelt: set[str] = field(default_factory=set)
@@ -81,7 +102,9 @@ class Loader:
             case Block(kind) if is_adapter(kind.name):
                 self.report.add(codes.ADAPTERS, adapter(kind.name), kind.span)
             case Block(kind) if kind.name not in BLOCKS:
-                near, fix = suggested(kind.name, kind.span, BLOCKS, spellings.BLOCKS)
+                near, fix = self._named(kind) or suggested(
+                    kind.name, kind.span, BLOCKS, spellings.BLOCKS
+                )
                 self.misspelt |= {block for block in BLOCKS if near and f"`{block}`" in near}
                 help = near or f"blocks are {', '.join(BLOCKS)}"
                 message = f"unknown block `{kind.name}`"
@@ -90,6 +113,14 @@ class Loader:
                 self.report.extend([outside(statement)])
                 if statement.key.name in BLOCKS:
                     self.misspelt.add(statement.key.name)
+
+    def _named(self, kind: Identifier) -> tuple[str, Fix] | None:
+        """The cure of `slurm {` and `megatron {`, which are names of blocks of a kind."""
+        of = self.named.get(kind.name)
+        if of is None:
+            return None
+        self.misspelt.add(of)
+        return f"write `{of} {kind.name}`", replaced(kind.span, f"{of} {kind.name}")
 
     def _import(self, statement: Import, source: Source, path: str, scope: Scope) -> None:
         wanted = statement.path.value

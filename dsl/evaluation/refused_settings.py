@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from .. import codes
-from ..diagnostics import Diagnostic, Fix, Span
+from ..diagnostics import Diagnostic, Fix, Span, replaced
 from ..fixes import removal
 from ..syntax.tree import Setting
 
@@ -53,5 +53,7 @@ def refused(setting: Setting, title: str) -> Diagnostic | None:
 def moved(key: str, value: str, title: str, place: Span) -> Diagnostic:
     """The complaint about a former setting of a target, one of `MOVED`, with where its value goes now."""
     message = f"`{key}` is no setting of {title} any more"
-    help = f"moved: say `{MOVED[key].format(value)}`"
-    return Diagnostic(codes.UNKNOWN_NAME, message, place, help=help)
+    text = MOVED[key].format(value)
+    own = not text.startswith("model")
+    fix = replaced(place, text) if own and place.source.name != "--set" else None
+    return Diagnostic(codes.UNKNOWN_NAME, message, place, help=f"moved: say `{text}`", fix=fix)

@@ -33,6 +33,12 @@ SETTINGS = {
     "bandwidth": "network", "interconnect": "network",
     "walltime": "time", "time_limit": "time", "queue": "partition", "name": "job_name",
     "data_path": "data", "dataset": "data", "train_data_path": "data",
+    "ctx_len": "seq_len", "max_length": "seq_len", "n_ctx": "seq_len", "context_window": "seq_len",
+    "num_experts_per_token": "topk", "experts_per_token": "topk", "lr_decay": "schedule",
+    "save_every": "checkpoint_interval", "checkpoint_every": "checkpoint_interval",
+    "eval_every": "eval_interval", "eval_steps": "eval_interval", "log_every": "log_interval",
+    "logging_steps": "log_interval",
+    "infiniband": "network", "network_bandwidth": "network", "wandb_project": "wandb",
 }  # fmt: skip
 
 #: Numbers of GPUs, which a cluster has as nodes.
@@ -57,8 +63,16 @@ DECISIONS = {
 QUANTITIES = {
     "throughput": "tokens_per_second", "tokens_per_sec": "tokens_per_second", "tps": "tokens_per_second",
     "utilization": "mfu", "flops": "mfu", "price": "cost", "money": "cost", "dollars": "cost",
-    "time": "days", "duration": "days", "hours": "days", "iteration_time": "step_time", "mem": "memory",
-    "gpu_memory": "memory",
+    "time": "days", "duration": "days", "hours": "days", "training_time": "days", "wall_time": "days",
+    "time_to_train": "days", "runtime": "days", "speed": "tokens_per_second", "performance": "mfu",
+    "iteration_time": "step_time", "time_per_step": "step_time", "mem": "memory", "gpu_memory": "memory",
+}  # fmt: skip
+
+#: Clauses of a goal.
+CLAUSES = {
+    "max": "maximize", "min": "minimize", "optimize": "maximize", "optimise": "maximize",
+    "assert": "require", "must": "require", "ensure": "require", "constraint": "require",
+    "constrain": "require", "subject_to": "require", "avoid": "forbid", "never": "forbid", "want": "prefer",
 }  # fmt: skip
 
 #: Values of settings that take a word.
@@ -66,8 +80,19 @@ WORDS = {
     "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float8": "fp8",
     "adamw": "adam", "adam_8bit": "adam8bit", "rotary": "rope", "rope_embedding": "rope",
     "rms_norm": "rmsnorm", "layer_norm": "layernorm", "flash_attention": "flash", "flash_attn": "flash",
+    "use_flash_attention": "flash", "use_flash_attn": "flash",
     "swiglu": "silu", "swish": "silu", "geglu": "gelu", "cosine_annealing": "cosine",
+    "bf16_mixed": "bf16", "16_mixed": "fp16", "16": "fp16", "8": "fp8", "adamw_torch": "adam",
+    "adamw_torch_fused": "adam", "adamw_8bit": "adam8bit", "adamw_bnb_8bit": "adam8bit",
+    "paged_adamw_8bit": "adam8bit", "sdpa": "flash", "flash_attention_2": "flash", "eager": "unfused",
+    "cosine_with_min_lr": "cosine", "constant_with_warmup": "constant", "warmup_stable_decay": "wsd",
 }  # fmt: skip
+
+#: Values of decisions that take a word.
+CHOSEN = {"true": "full", "false": "none", "block": "full", "off": "none", "no": "none"}
+
+#: What other languages write for `none`.
+NOTHING = ("none", "null", "nil", "undefined")
 
 #: `true` and `false`, without regard to capitals.
 TRUTHS = {

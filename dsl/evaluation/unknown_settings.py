@@ -1,32 +1,48 @@
 """A setting that its block does not have -> the complaint, with the cure where what was meant is known."""
 
+import re
 from collections.abc import Callable, Mapping
 
+from pydantic import BaseModel
+
 from .. import codes
-from ..diagnostics import Diagnostic, Fix, replaced, suggested
+from ..diagnostics import Diagnostic, Edit, Fix, Span, replaced, suggested
 from ..expression import VARIABLES
 from ..fixes import removal, required
-from ..syntax.tree import Number, Setting
+from ..schema import SettingType
+from ..syntax.tree import Collection, Identifier, Map, Number, Setting
+from .other_blocks import of_another
 from .refused_settings import refused
-from .spellings import DECISIONS, GPUS, SETTINGS
+from .spellings import DECISIONS, GPUS, SETTINGS, TRUTHS, WORDS
 
 #: Help and cure; None from who does not know the setting.
 Cure = tuple[str | None, Fix | None] | None
 
+#: `64`, or `16 x H100`, which are read as a number and its units.
+_COUNT = re.compile(r"(\d+)(?:[ \t]*x[ \t]*([A-Za-z][\w.-]*))?")
 #: Decisions whose names are settings too: those of a cluster, and of the learning rate.
 _ELSEWHERE = ("nodes", "gpus", "schedule")
 
 
 def unknown(
-    setting: Setting, title: str, known: Mapping[str, object], beside: Mapping[str, Setting]
+    setting: Setting,
+    title: str,
+    known: Mapping[str, SettingType],
+    beside: Mapping[str, Setting],
+    targets: Mapping[str, type[BaseModel]] | None = None,
 ) -> Diagnostic:
-    """The complaint about a setting of the block `title`, which has `known`; `beside` are those it gives."""
+    """The complaint about a setting of the block `title`, which has `known`; `beside` are those it gives.
+    `targets` are those that the job has."""
     if (said := refused(setting, title)) is not None:
         return said
     key = setting.key.name
     help, fix = next(filter(None, (cure(setting, beside) for cure in _CURES)), (None, None))
     if help is None:
-        help, fix = suggested(key, setting.key.span, known, SETTINGS)
+        help, fix = _word(setting, known) or suggested(key, setting.key.span, known, SETTINGS)
+    if fix is None or not fix.safe:
+        help, fix = of_another(setting, title, targets) or (help, fix)
+    if help is None and "extra" in known:
+        help, fix = _extra(setting, title, beside)
     if help is None and len(known) <= 12:
         names = ", ".join(f"`{name}`" for name in known) or "no settings"
         help = f"{title} knows {names}"
@@ -59,14 +75,75 @@ def _gpus(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     if setting.key.name not in GPUS or "gpus_per_node" not in beside:
         return None
     counts = (setting.value, beside["gpus_per_node"].value)
-    total, per_node = (
-        int(n.text) if isinstance(n, Number) and n.text.isdigit() else 0 for n in counts
-    )
+    numbers = [_COUNT.fullmatch(n.text if isinstance(n, Number) else "") for n in counts]
+    total, per_node = (int(number[1]) if number else 0 for number in numbers)
+    kind = numbers[0][2] if numbers[0] else None
     own = "nodes" in beside and beside["nodes"].span.source is setting.span.source
     if not per_node or total % per_node or own:
         return "a cluster has `nodes`, each of `gpus_per_node`", None
-    text = f"nodes = {total // per_node}"
+    text = f"nodes = {total // per_node}" + (f"; gpu = {kind}" if kind else "")
     return f"a node has {per_node}: say `{text}`", replaced(setting.span, text)
 
 
-_CURES: tuple[Callable[[Setting, Mapping[str, Setting]], Cure], ...] = (_gpus, _decision, _epochs)
+def _betas(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
+    """Both decays of Adam at once."""
+    value = setting.value
+    if setting.key.name not in ("betas", "adam_betas") or not isinstance(value, Collection):
+        return None
+    if len(value.items) != 2:
+        return "they are `beta1` and `beta2`", None
+    first, second = (item.span.text for item in value.items)
+    text = f"beta1 = {first}; beta2 = {second}"
+    return f"write `{text}`", replaced(setting.span, text)
+
+
+def _share_of_steps(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
+    """A warmup as a share of the run, which is a number of steps here."""
+    if setting.key.name not in ("warmup_ratio", "warmup_fraction", "lr_warmup_fraction"):
+        return None
+    steps, share = (
+        beside[key].value if key in beside else None for key in ("steps", setting.key.name)
+    )
+    help = "`warmup` counts steps; a twentieth of a short run unless given"
+    if not isinstance(steps, Number) or not isinstance(share, Number) or not steps.text.isdigit():
+        return help, Fix((removal(setting.span),), safe=False)
+    text = f"warmup = {round(int(steps.text) * float(share.text))}"
+    return f"`warmup` counts steps: `{text}`", replaced(setting.span, text)
+
+
+def _word(setting: Setting, known: Mapping[str, SettingType]) -> Cure:
+    """`bf16 = true`, where a word of another setting bears the name of a switch."""
+    key, value = setting.key.name.lower(), setting.value
+    word = WORDS.get(key, key)
+    takers = [field.key for field in known.values() if word in field.words]
+    if len(takers) != 1 or not isinstance(value, Identifier):
+        return None
+    if TRUTHS.get(value.name.lower()) != "true":
+        return f"it is a word of `{takers[0]}`", Fix((removal(setting.span),), safe=False)
+    text = f"{takers[0]} = {word}"
+    return f"write `{text}`", replaced(setting.span, text)
+
+
+def _extra(setting: Setting, title: str, beside: Mapping[str, Setting]) -> tuple[str, Fix | None]:
+    """Any other option stands in `extra`: of sbatch by its long name."""
+    launch = title.startswith("`launch")
+    name = setting.key.name.replace("_", "-") if launch else setting.key.name
+    entry = (
+        f"{name if name.isidentifier() else chr(34) + name + chr(34)} = {setting.value.span.text}"
+    )
+    text, given = f"extra = {{ {entry} }}", beside.get("extra")
+    fix = replaced(setting.span, text, safe=False)
+    if given is not None and isinstance(given.value, Map):
+        place = given.value.span.start + 1
+        edit = Edit(Span(given.span.source, place, place), f" {entry};")
+        fix = Fix((removal(setting.span), edit), safe=False)
+    return f"any other option of {'sbatch' if launch else 'the framework'} stands in `{text}`", fix
+
+
+_CURES: tuple[Callable[[Setting, Mapping[str, Setting]], Cure], ...] = (
+    _gpus,
+    _decision,
+    _epochs,
+    _betas,
+    _share_of_steps,
+)

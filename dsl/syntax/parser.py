@@ -68,7 +68,8 @@ def _tree(source: Source, start: int, text: str, report: Report) -> Tree[Token] 
             return _lark().parse(text)
         except UnexpectedInput as error:
             complaint, position = explain(error, text, source, start)
-            report.diagnostics.append(complaint)
+            stray = text[position : position + 1] == "}" and bool(report.diagnostics)
+            report.diagnostics.append(replace(complaint, fix=None) if stray else complaint)
             remaining = without_statement(text, position)
         if remaining is None:
             return None

@@ -4,51 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from ..diagnostics import Edit, Fix, Source, Span
+from ..diagnostics import Fix
 from ..units import duration
-
-#: Help, and the cure.
-Cure = tuple[str, Fix] | None
-_BLOCK = r"(?:model|gpu|cluster|train|goal|target|launch)\b"
-_END = r"[ \t]*(?=\n|;|}|#|\Z)"
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Where the parser stopped in `text`, which begins at `offset` of the source, and what it found there."""
-
-    source: Source
-    offset: int
-    text: str
-    at: int
-    found: str
-
-    @property
-    def line(self) -> int:
-        """Where the line begins."""
-        return self.text.rfind("\n", 0, self.at) + 1
-
-    @property
-    def before(self) -> str:
-        """The line up to here, from the last boundary of settings on."""
-        return re.split(r"[{};]", self.text[self.line : self.at])[-1]
-
-    def around(self, pattern: str) -> re.Match[str] | None:
-        """The match on this line that holds the place, or that ends there."""
-        for match in re.compile(pattern, re.MULTILINE).finditer(self.text, self.line):
-            if match.start() > self.at:
-                return None
-            if self.at <= match.end():
-                return match
-        return None
-
-    def edit(self, start: int, end: int, text: str) -> Edit:
-        return Edit(Span(self.source, self.offset + start, self.offset + end), text)
-
-    def fix(self, start: int, end: int, text: str, safe: bool = True) -> Fix:
-        return Fix((self.edit(start, end, text),), safe)
+from .foreign_words import FOREIGN_WORDS
+from .stop import BLOCK, END, Cure, Stop
 
 
 def cure(stop: Stop) -> Cure:
@@ -90,7 +50,8 @@ def _dollars(stop: Stop) -> Cure:
 
 
 def _clock(stop: Stop) -> Cure:
-    time = stop.around(r"(?<=[=\s])(?:\d+-)?\d+:\d\d(?::\d\d)?(?![\w:])")
+    clock, parts = r"(?:\d+-)?\d+:\d\d(?::\d\d)?(?![\w:])", r"\d+ ?[a-z]+(?: \d+ ?[a-z]+)+"
+    time = stop.around(rf"(?<=[=\s])(?:{clock}|{parts})")
     text = duration(time[0]) if time and "=" in stop.text[stop.line : time.start()] else None
     if time is None or text is None:
         return None
@@ -115,7 +76,7 @@ def _point(stop: Stop) -> Cure:
 
 def _foreign_comment(stop: Stop) -> Cure:
     """`// words` and `/* words */`: a comment of C, on a line of its own or after a value."""
-    comment = stop.around(rf"/\*(.*?)\*/{_END}|//[ \t]*(?=[A-Za-z])(.*)$")
+    comment = stop.around(rf"/\*(.*?)\*/{END}|//[ \t]*(?=[A-Za-z])(.*)$")
     if comment is None or '"' in stop.text[comment.start() : comment.end()]:
         return None
     words = (comment[1] or comment[2] or "").strip()
@@ -124,7 +85,7 @@ def _foreign_comment(stop: Stop) -> Cure:
 
 def _section(stop: Stop) -> Cure:
     """`[train]` and the settings below it, as in TOML."""
-    head = re.compile(rf"\[({_BLOCK})([ \t.]+\w+)?\][ \t]*$", re.MULTILINE).match(
+    head = re.compile(rf"\[({BLOCK})([ \t.]+\w+)?\][ \t]*$", re.MULTILINE).match(
         stop.text, stop.line
     )
     if head is None:
@@ -137,7 +98,7 @@ def _section(stop: Stop) -> Cure:
 
 def _indented(stop: Stop) -> Cure:
     """A block whose settings are indented below its head, as in YAML or Python."""
-    pattern = rf"[ \t]*({_BLOCK}[^=:{{}}\n#]*?)[ \t]*:?[ \t]*(?=#|$)"
+    pattern = rf"[ \t]*({BLOCK}[^=:{{}}\n#]*?)[ \t]*:?[ \t]*(?=#|$)"
     head = re.compile(pattern, re.MULTILINE).match(stop.text, stop.line)
     if head is None:
         return None
@@ -157,7 +118,7 @@ def _braced(stop: Stop, start: int, head: int, opening: str, end: int) -> Cure:
 
 def _equals_block(stop: Stop) -> Cure:
     """`model = NAME {`, `train: {` and `train = {`."""
-    head = stop.around(rf"(?<![\w.])({_BLOCK})[ \t]*[:=][ \t]*([\w.\"/-]*)[ \t]*\{{")
+    head = stop.around(rf"(?<![\w.])({BLOCK})[ \t]*[:=][ \t]*([\w.\"/-]*)[ \t]*\{{")
     if head is None:
         return None
     kind, name = head[1], head[2]
@@ -196,7 +157,7 @@ def _name_in_quotes(stop: Stop) -> Cure:
 
 
 def _text_in_quotes(stop: Stop) -> Cure:
-    value = stop.around(r"(?<==)[ \t]*([^\s;{}\"'#,=()*+<>]*[/~.:\\@-][^\s;{}\"'#,]*)" + _END)
+    value = stop.around(r"(?<==)[ \t]*([^\s;{}\"'#,=()*+<>]*[/~.:\\@-][^\s;{}\"'#,]*)" + END)
     if value is None or not re.search(r"[A-Za-z]", value[1]):
         return None
     text = f'"{value[1]}"'
@@ -215,6 +176,7 @@ def _comparison(stop: Stop) -> Cure:
 
 #: In this order: what looks at more characters first.
 _CURES: tuple[Callable[[Stop], Cure], ...] = (
+    *FOREIGN_WORDS,
     _section,
     _equals_block,
     _indented,

@@ -8,7 +8,8 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from .. import codes
 from ..diagnostics import Diagnostic, Fix, Note, Source, Span, replaced
-from .syntax_cures import Stop, cure
+from .stop import Stop
+from .syntax_cures import cure
 
 #: Terminals of the grammar in words, in the order in which messages list them.
 _WORDS = {
@@ -52,6 +53,10 @@ def explain(
     span = Span(source, offset + position, offset + position + 1)
     help, fix = cure(Stop(source, offset, text, position, character)) or (None, None)
     help = help or _CHARACTER_HELP.get(character)
+    if character == '"' and fix is None:
+        end = _end_of_unclosed(text, position)
+        closed = len(text[:end].rstrip(" \t"))
+        fix = replaced(Span(source, offset + closed, offset + closed), '"', safe=False)
     return Diagnostic(codes.SYNTAX, message, span, help=help, fix=fix), position
 
 
@@ -66,7 +71,7 @@ def _unexpected_token(
     accepted = error.accepts or set()
     opened = _open_brackets(text, position)
     if token.type == "RBRACE" and not opened:
-        return Diagnostic(codes.SYNTAX, "this `}` closes nothing", span), position
+        return _stray_brace(span), position
     notes: tuple[Note, ...] = ()
     if at_end and opened or (opened and text[opened[-1]] in "(["):
         place = Span(source, offset + opened[-1], offset + opened[-1] + 1)
@@ -79,6 +84,11 @@ def _unexpected_token(
     if fix is None:
         fix = _missing(help, source, offset + len(before), bool(at_end and opened))
     return Diagnostic(codes.SYNTAX, message, span, notes=notes, help=help, fix=fix), position
+
+
+def _stray_brace(span: Span) -> Diagnostic:
+    help, fix = "take it out, or open its block above", replaced(span, "", safe=False)
+    return Diagnostic(codes.SYNTAX, "this `}` closes nothing", span, help=help, fix=fix)
 
 
 def _missing(help: str | None, source: Source, place: int, unclosed: bool) -> Fix | None:

@@ -7,6 +7,7 @@ import pytest
 from parc.backends import BACKENDS
 from parc.dsl import Job, JobError, Source, loads
 from parc.dsl.fixes import applied
+from tests.support.foreign_tries import FOREIGN_TRIES
 from tests.support.wrong_tries import RIGHT, TRIES, changed
 
 OPTIONS = {name: backend.target.options for name, backend in BACKENDS.items()}
@@ -31,7 +32,10 @@ def cured(text: str) -> str:
     raise AssertionError(text)
 
 
-@pytest.mark.parametrize(("right", "wrong", "cure"), TRIES.values(), ids=TRIES)
+ALL_TRIES = TRIES | FOREIGN_TRIES
+
+
+@pytest.mark.parametrize(("right", "wrong", "cure"), ALL_TRIES.values(), ids=ALL_TRIES)
 def test_a_wrong_try_is_cured(right: str, wrong: str, cure: str) -> None:
     text = changed(right, wrong)
     with pytest.raises(JobError):
@@ -44,5 +48,6 @@ def test_a_right_try(before: str, after: str) -> None:
     read(changed(before, after))
 
 
-def test_there_are_forty_wrong_tries() -> None:
-    assert len({wrong for _, wrong, _ in TRIES.values()}) >= 40
+def test_no_try_stands_twice() -> None:
+    assert not TRIES.keys() & FOREIGN_TRIES.keys()
+    assert len({wrong for _, wrong, _ in ALL_TRIES.values()}) == len(ALL_TRIES) > 150

@@ -13,6 +13,7 @@ from parc.lsp.positions import offset_of
 from parc.warnings import WARNINGS, name_of, parts
 from tests.support.language_server import edited, show
 from tests.support.paths import CASES
+from tests.support.foreign_tries import FOREIGN_TRIES
 from tests.support.wrong_tries import TRIES, changed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -28,9 +29,10 @@ def readable(path: Path) -> bool:
 
 #: Wrong jobs in files, which may import others beside them.
 FILES = [path for path in sorted(CASES.rglob("*.par")) if readable(path)]
-TEXTS = {f"try: {name}": changed(right, wrong) for name, (right, wrong, _) in TRIES.items()} | {
-    f"warning: {name_of(module)}": parts(module)["Bad"] for module in WARNINGS
-}
+TEXTS = {
+    f"try: {name}": changed(right, wrong)
+    for name, (right, wrong, _) in (TRIES | FOREIGN_TRIES).items()
+} | {f"warning: {name_of(module)}": parts(module)["Bad"] for module in WARNINGS}
 
 
 async def test_there_is_something_to_press() -> None:

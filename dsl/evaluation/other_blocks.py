@@ -1,0 +1,42 @@
+"""A setting in the wrong block, or in none -> the block that has it, and the edits that bring it there."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from ..diagnostics import Fix
+from ..fixes import into, removal
+from ..schema import CLASSES, setting_types
+from ..syntax.tree import Setting
+from .spellings import SETTINGS
+
+#: Help and cure; None where no other block has the setting.
+Cure = tuple[str, Fix | None] | None
+#: Blocks that a job has one of.
+_SINGLE = ("model", "cluster", "train", "launch")
+
+
+def of_another(
+    setting: Setting, title: str = "", targets: Mapping[str, type[BaseModel]] | None = None
+) -> Cure:
+    """The cure of a setting that the block `title` does not have; `targets` are those that the job has."""
+    word = setting.key.name
+    for key in dict.fromkeys((word, SETTINGS.get(word.lower(), word))):
+        homes = [
+            kind for kind in _SINGLE if title != f"`{kind}`" and key in setting_types(CLASSES[kind])
+        ]
+        takers = {} if title.startswith("target") else targets or {}
+        homes += [f"target {name}" for name in takers if key in setting_types(takers[name])]
+        if homes and (len(homes) == 1 or homes[0].startswith("target")):
+            return moved(setting, key, homes)
+    return None
+
+
+def moved(setting: Setting, key: str, homes: list[str]) -> tuple[str, Fix | None]:
+    """Help, and the edits that take a setting out and put it into each of the blocks that the text has."""
+    line = f"{key} = {setting.value.span.text}"
+    places = [into(home.replace(" ", "[ \\t]+"), line, setting.span.source) for home in homes]
+    edits = [place for place in places if place is not None]
+    listed = " and ".join(f"`{home}`" for home in homes)
+    fix = Fix((removal(setting.span), *edits)) if len(edits) == len(homes) else None
+    return f"it is a setting of {listed}: `{homes[0]} {{ {line} }}`", fix

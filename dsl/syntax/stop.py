@@ -1,0 +1,51 @@
+"""Where a parser stopped in a text, what is on the line around it, and edits of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..diagnostics import Edit, Fix, Source, Span
+
+#: Help, and the cure.
+Cure = tuple[str, Fix] | None
+#: The kinds of blocks.
+BLOCK = r"(?:model|gpu|cluster|train|goal|target|launch)\b"
+#: What ends a value, unread.
+END = r"[ \t]*(?=\n|;|}|#|\Z)"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where the parser stopped in `text`, which begins at `offset` of the source, and what it found there."""
+
+    source: Source
+    offset: int
+    text: str
+    at: int
+    found: str
+
+    @property
+    def line(self) -> int:
+        """Where the line begins."""
+        return self.text.rfind("\n", 0, self.at) + 1
+
+    @property
+    def before(self) -> str:
+        """The line up to here, from the last boundary of settings on."""
+        return re.split(r"[{};]", self.text[self.line : self.at])[-1]
+
+    def around(self, pattern: str) -> re.Match[str] | None:
+        """The match on this line that holds the place, or that ends there."""
+        for match in re.compile(pattern, re.MULTILINE).finditer(self.text, self.line):
+            if match.start() > self.at:
+                return None
+            if self.at <= match.end():
+                return match
+        return None
+
+    def edit(self, start: int, end: int, text: str) -> Edit:
+        return Edit(Span(self.source, self.offset + start, self.offset + end), text)
+
+    def fix(self, start: int, end: int, text: str, safe: bool = True) -> Fix:
+        return Fix((self.edit(start, end, text),), safe)
