@@ -103,6 +103,13 @@ class Options(Observation):
         ),
         Open(),
     ] = None
+    ep_overlap: Annotated[
+        bool,
+        Doc(
+            "tokens travel to experts and back beside another micro-batch's work; needs vpp with pp"
+        ),
+        Open(),
+    ] = False
     dp_overlap: Annotated[
         bool,
         Doc("gradients and updated weights travel beside the computation"),

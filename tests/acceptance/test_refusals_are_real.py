@@ -21,7 +21,7 @@ EACH = 2
 SELDOM_ALONE = {
     "megatron": {
         "PAR113", "PAR119", "PAR131", "PAR208", "PAR443", "PAR444", "PAR445", "PAR446", "PAR447",
-        "PAR449",
+        "PAR449", "PAR474", "PAR475",
     },
     "deepspeed": {"PAR111", "PAR437", "PAR438", "PAR450", "PAR451", "PAR452"},
     "torchtitan": {
