@@ -122,7 +122,7 @@ class Planned:
 
     def warnings(self) -> list[Diagnostic]:
         """What the targets with a plan train otherwise than a reader of the job may think."""
-        return [each for plan in self.plans for each in cautions(self.job, plan.target)]
+        return [each for plan in self.plans for each in cautions(plan.job, plan.target)]
 
 
 def cautions(job: Job, target: str) -> list[Diagnostic]:

@@ -8,6 +8,8 @@ from parc.backends import BACKENDS, OPTIONS
 from parc.dsl.check import read_job
 from parc.dsl.diagnostics import Diagnostic, JobError, Source
 from parc.dsl.fixes import applied
+from parc.dsl.job import Job
+from parc.dsl.open_settings import settled
 from parc.dsl.syntax.sources import read
 from parc.dsl.syntax.tree import File
 from parc.warnings import warnings
@@ -35,10 +37,16 @@ def checked(path: str, overrides: Sequence[str] = (), text: str | None = None) -
         said
         for each in job.stages or (job,)
         for spec in each.targets
-        for said in BACKENDS[spec.name].target.refuses(each)
+        for said in _refused(each, spec.name)
     )
     warned = _accepted(list(warnings(ReadJob(job, file))), file)
     return Checked(1 if refused else 0, (*refused, *warned))
+
+
+def _refused(job: Job, target: str) -> list[Diagnostic]:
+    """What a target says of every choice of the settings that the job leaves open: of the preferred one."""
+    found = [BACKENDS[target].target.refuses(each) for _, each in settled(job, target)]
+    return found[0] if all(found) else []
 
 
 def _accepted(found: list[Diagnostic], file: File) -> list[Diagnostic]:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..dsl.expression import VALUES
 from ..dsl.job import Job
+from ..dsl.open_settings import Word
 from .risk import band, out_of_memory
 
 RECOMPUTE = tuple(sorted(VALUES["recompute"], key=VALUES["recompute"].__getitem__))
@@ -203,6 +204,15 @@ class Doubt(Frozen):
     rivals: tuple[Rival, ...]
 
 
+class OtherSettings(Frozen):
+    """Another choice of the settings that the job leaves open: the price of the layout that the search takes
+    with it, or why there is none."""
+
+    settings: dict[str, Word]
+    estimate: Estimate | None = None
+    why: str = ""
+
+
 class Measured(Frozen):
     """What ran on the job's cluster (search/measured_layouts.py): how many of the job's layouts, and by what
     share the step of the chosen one, and of the one that is predicted best, exceeded the prediction; None for
@@ -215,7 +225,10 @@ class Measured(Frozen):
 
 class Plan(Frozen):
     """The answer for one target. `best` is the layout that is predicted best where another one is chosen: a
-    simpler one, as good within `goal.within`, or one that did better when layouts ran."""
+    simpler one, as good within `goal.within`, or one that did better when layouts ran. `settings` are the
+    chosen values of what the job leaves open, and `other_settings` all other choices, the best first; `job`
+    has the chosen ones, of which alone `best`, `runners_up` and `doubt` tell, and the proof covers all.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -228,6 +241,8 @@ class Plan(Frozen):
     runners_up: tuple[Estimate, ...] = ()
     binding: tuple[str, ...] = ()
     measured: Measured | None = None
+    settings: dict[str, Word] = {}
+    other_settings: tuple[OtherSettings, ...] = ()
 
     @property
     def layout(self) -> Layout:

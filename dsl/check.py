@@ -251,5 +251,6 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
         targets=targets,
         launch=launch,
         stage=stage,
+        open=checker.open,
     )
     return job.with_spans(checker.spans)

@@ -46,6 +46,7 @@ ADAPTERS = "PAR055"
 POWER_LIMIT = "PAR056"
 UNWRITABLE_TEXT = "PAR058"
 UNWRITABLE_NAME = "PAR059"
+OPEN_SETTINGS = "PAR071"
 UNFORMATTED = "PAR060"
 FORMATTING_CHANGES = "PAR062"
 
@@ -97,6 +98,10 @@ CODES: dict[str, tuple[str, str]] = {
     ADAPTERS: ("adapters", "adapters such as LoRA are asked for"),
     UNWRITABLE_TEXT: ("text-unwritable", "a text has a character that no emitted file can hold"),
     UNWRITABLE_NAME: ("name-unwritable", "the name of the job's file is no UTF-8 text"),
+    OPEN_SETTINGS: (
+        "open-settings",
+        "a setting that the search does not decide, or too many of them, is left to it",
+    ),
     UNFORMATTED: ("unformatted", "a job file is not in the form that `parc fmt` gives it"),
     FORMATTING_CHANGES: (
         "formatting-changes",

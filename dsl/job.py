@@ -11,7 +11,8 @@ from .diagnostics import Span
 from .expression import Expression
 from .hardware import Cluster
 from .model import Model
-from .settings import Count, Doc, Frozen, Seconds, Unit, Zero
+from .open_settings import Word
+from .settings import Count, Doc, Frozen, Open, Seconds, Unit, Zero
 
 
 class Train(Frozen):
@@ -38,7 +39,7 @@ class Train(Frozen):
     attention: Annotated[
         Literal["flash", "unfused"], Doc("fused kernel, or one that stores the scores")
     ] = "flash"
-    compile: Annotated[bool, Doc("torch.compile where the target has it")] = False
+    compile: Annotated[bool, Doc("torch.compile where the target has it"), Open()] = False
     dropout: Annotated[
         float, Unit("1"), Field(ge=0, lt=1), Doc("share of activations set to zero")
     ] = 0.0
@@ -222,7 +223,8 @@ class Job(Frozen):
     """Everything that a job file states; `span(path)` finds a setting in the text.
 
     A job that is trained in stages has a whole job for each in `stages`, whose `train` is the stage's and
-    whose `stage` is its name; its own `train` and `goal` are those of the first.
+    whose `stage` is its name; its own `train` and `goal` are those of the first. `open` has the settings that
+    are left to the search (`open_settings.py`), each of which has the first of its values.
     """
 
     model_config = ConfigDict(
@@ -240,6 +242,7 @@ class Job(Frozen):
     launch: Launch | None = None
     stage: str = ""
     stages: tuple["Job", ...] = ()
+    open: dict[tuple[str, ...], tuple[Word, ...]] = {}
 
     _spans: dict[tuple[str, ...], Span] = PrivateAttr(default_factory=dict)
 

@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 from .hardware import Cluster, Gpu
 from .job import Launch, Train
 from .model import Model
-from .settings import Data, Doc, Unit
+from .settings import Data, Doc, Open, Unit
 from .units import NUMBER, Dimension, dimension
 
 Kind = Literal[
@@ -36,7 +36,8 @@ _HEAD_FIELDS = {"name", "kind"}
 @dataclass(frozen=True)
 class SettingType:
     """What one setting takes. `limits` are pydantic's names of bounds (ge, gt, le, lt) with their values;
-    `fractions` tells whether the numbers of a table may be other than whole."""
+    `fractions` tells whether the numbers of a table may be other than whole, `open` whether a set of words
+    leaves the choice to the search."""
 
     key: str
     kind: Kind
@@ -48,6 +49,7 @@ class SettingType:
     limits: tuple[tuple[str, float], ...]
     doc: str
     fractions: bool = False
+    open: bool = False
 
 
 @functools.cache
@@ -80,6 +82,7 @@ def _setting_type(key: str, hint: object, info: FieldInfo) -> SettingType:
         limits=_limits(metadata),
         doc=docs[0] if docs else (info.description or ""),
         fractions=kind == "table" and float in get_args(get_args(core)[1]),
+        open=any(isinstance(item, Open) for item in metadata),
     )
 
 

@@ -20,6 +20,11 @@ class Doc:
     text: str
 
 
+@dataclass(frozen=True)
+class Open:
+    """Metadata of a field that has a price: a set of its words leaves the choice among them to the search."""
+
+
 Bytes = Annotated[int, Unit("B"), Field(ge=0, le=10**18)]
 Bandwidth = Annotated[float, Unit("B/s"), Field(gt=0, le=1e16)]
 Seconds = Annotated[float, Unit("s"), Field(ge=0, le=1e10)]

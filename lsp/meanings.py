@@ -79,7 +79,8 @@ def setting_text(field: SettingType) -> str:
     """The meaning of a setting, what it takes and its default, as Markdown."""
     takes = ", ".join(f"`{word}`" for word in field.words) or _takes(field)
     default = "required" if field.required else f"default `{_default(field.default)}`"
-    return f"**{field.key}**: {field.doc or 'no description'}\n\n{takes}; {default}"
+    open_ = ", or a set of them to choose from" if field.open else ""
+    return f"**{field.key}**: {field.doc or 'no description'}\n\n{takes}{open_}; {default}"
 
 
 def _takes(field: SettingType) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from parc.compiler.plan import Plan
+from parc.dsl.open_settings import words_of
 from parc.printing import choice_text
 from parc.printing.words.layouts import layout_text
 from parc.printing.words.numbers import mfu, risk
@@ -14,8 +15,11 @@ GIB = 2**30
 
 
 def choice(plan: Plan) -> str:
-    """Why this layout was chosen."""
-    return _sentence(choice_text.choice(plan))
+    """Why this layout was chosen, and which of the settings that the job leaves open."""
+    why = _sentence(choice_text.choice(plan))
+    if not plan.settings:
+        return why
+    return f"Of the settings that the job leaves open: {words_of(plan.settings)}. {why}"
 
 
 def doubt(plan: Plan) -> str:

@@ -50,7 +50,7 @@ def report_markdown(planned: Planned, *, timed: bool = True) -> str:
         f"**Proof.** {marked(proof(best, timed))}",
         *_bound(best),
         *_others(best),
-        *(f"> {marked(each.message)} ({each.code})" for each in cautions(planned.job, best.target)),
+        *(f"> {marked(each.message)} ({each.code})" for each in cautions(best.job, best.target)),
         f"<sub>parc {planned_json(planned)['parc']}, {marked(str(about['file']))} with sha256 "
         f"{planned.job.digest[:16]}; the numbers are predictions, those of plan.json.</sub>",
     ]

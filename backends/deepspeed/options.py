@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
-from ...dsl.settings import Data, Doc
+from ...dsl.settings import Data, Doc, Open
 from ..observation import Observation
 
 
@@ -35,6 +35,7 @@ class Options(Observation):
     accumulate: Annotated[
         Literal["fp32", "compute"],
         Doc("dtype that sums gradients over micro-batches: fp32, or that of the computation"),
+        Open(),
     ] = "fp32"
     adam: Annotated[
         Literal["fused", "torch"],
@@ -43,23 +44,32 @@ class Options(Observation):
     attention_kernel: Annotated[
         Literal["cudnn", "fa2"] | None,
         Doc("kernel of attention; PyTorch chooses among those that it has unless given"),
+        Open(),
     ] = None
     norm_kernel: Annotated[
         Literal["eager", "fused"] | None,
         Doc("norms in one kernel or several; fused in parc's own model, eager in hf unless given"),
+        Open(),
     ] = None
     loss_kernel: Annotated[
-        Literal["eager", "fused"], Doc("the loss in PyTorch's kernels or compiled")
+        Literal["eager", "fused"],
+        Doc("the loss in PyTorch's kernels or compiled"),
+        Open(),
     ] = "eager"
     grad_dtype: Annotated[
         Literal["fp32", "bf16"] | None,
         Doc("in which gradients are reduced; that of the computation unless given"),
+        Open(),
     ] = None
     tp_overlap: Annotated[
-        bool, Doc("hf: gradients that tensor parallelism adds up travel beside products")
+        bool,
+        Doc("hf: gradients that tensor parallelism adds up travel beside products"),
+        Open(),
     ] = False
     dp_overlap: Annotated[
-        bool, Doc("gradients of stages 2 and 3 and weights of stage 3 travel beside computation")
+        bool,
+        Doc("gradients of stages 2 and 3 and weights of stage 3 travel beside computation"),
+        Open(),
     ] = True
     extra: Annotated[
         dict[str, str | int | float | bool],

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
-from ...dsl.settings import Data, Doc
+from ...dsl.settings import Data, Doc, Open
 from ..observation import Observation
 
 
@@ -53,6 +53,7 @@ class Options(Observation):
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "fa3"],
         Doc("of fused attention: cuDNN's (on AMD's GPUs their own), or a FlashAttention"),
+        Open(),
     ] = "cudnn"
     loss_kernel: Annotated[
         Literal["eager", "fused"] | None,
@@ -63,26 +64,36 @@ class Options(Observation):
         Doc(
             "what carries tokens to experts: NCCL, a token once for each expert, or once for each rank"
         ),
+        Open(),
     ] = "alltoall"
     moment_dtype: Annotated[
-        Literal["fp32", "bf16"], Doc("ZeRO 1 with Adam: in which the optimizer keeps its moments")
+        Literal["fp32", "bf16"],
+        Doc("ZeRO 1 with Adam: in which the optimizer keeps its moments"),
+        Open(),
     ] = "fp32"
     fp8_recipe: Annotated[
         Literal["delayed", "tensorwise", "blockwise"],
         Doc("how products in fp8 are scaled: by past maxima, by each tensor's, by blocks of it"),
     ] = "delayed"
     fp8_params: Annotated[
-        bool, Doc("ZeRO 1 in fp8 or mxfp8: weights are kept as their products read them")
+        bool,
+        Doc("ZeRO 1 in fp8 or mxfp8: weights are kept as their products read them"),
+        Open(),
     ] = True
     cuda_graph: Annotated[
-        bool, Doc("forward and backward pass of a step are one CUDA graph; no checks for NaN then")
+        bool,
+        Doc("forward and backward pass of a step are one CUDA graph; no checks for NaN then"),
+        Open(),
     ] = False
     grad_dtype: Annotated[
-        Literal["fp32", "bf16"], Doc("in which gradients are added up and reduced")
+        Literal["fp32", "bf16"],
+        Doc("in which gradients are added up and reduced"),
+        Open(),
     ] = "fp32"
     sequence_parallel: Annotated[
         bool,
         Doc("norms and residuals are divided over tp as well, which experts need"),
+        Open(),
     ] = True
     tp_overlap: Annotated[
         bool | None,
@@ -90,9 +101,19 @@ class Options(Observation):
             "tensor-parallel traffic in pieces beside its products; dense models in bf16 and fp8 do behind "
             "NVLink switches that sum, unless given"
         ),
+        Open(),
     ] = None
+    ep_overlap: Annotated[
+        bool,
+        Doc(
+            "tokens travel to experts and back beside another micro-batch's work; needs vpp with pp"
+        ),
+        Open(),
+    ] = False
     dp_overlap: Annotated[
-        bool, Doc("gradients and updated weights travel beside the computation")
+        bool,
+        Doc("gradients and updated weights travel beside the computation"),
+        Open(),
     ] = True
     extra: Annotated[
         dict[str, str | int | float | bool],

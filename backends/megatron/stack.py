@@ -11,7 +11,7 @@ from ...dsl.job import Job
 from ..host import GRAPHED
 from ..stack_facts import Fixed, Said, Stack
 from ..stack_problems import contradiction, said_in_extra
-from . import dispatcher, recomputed_modules, tensor_overlap, transformer_engine
+from . import dispatcher, exchange_overlap, recomputed_modules, tensor_overlap, transformer_engine
 from .options import asked, option_name, options_of
 from .rules import sequence_parallel
 from .tensor_overlap import overlapped
@@ -64,6 +64,7 @@ SAID_AS = {
     "--exp-avg-dtype": "moment_dtype = bf16",
     "--exp-avg-sq-dtype": "moment_dtype = bf16",
     "--moe-enable-deepep": "dispatcher = deepep",
+    "--overlap-moe-expert-parallel-comm": "ep_overlap = true",
 }
 #: The graph that `cuda_graph` is; those of single layers are said in `extra`, and have no measured price.
 WHOLE_STEP = "full_iteration"
@@ -90,6 +91,8 @@ def traits(job: Job) -> Mapping[str, Any]:
         changed["sequence_parallel"] = False
     if not options.dp_overlap:
         changed |= {"gradient_reduction": False, "updated_weight_gather": False}
+    if options.ep_overlap:
+        changed["expert_exchange"] = True
     if options.dispatcher != "alltoall":
         changed["dispatch"] = "tokens"
     if options.cuda_graph:
@@ -162,6 +165,8 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     for message in dispatcher.problems(job):
         cure = "dispatcher = alltoall" + (", or hybridep" if "NVLink" in message else "")
         yield contradiction(job, "megatron", "dispatcher", message, cure)
+    for message in exchange_overlap.problems(job):
+        yield contradiction(job, "megatron", "ep_overlap", message, "leave ep_overlap out")
     for message in transformer_engine.recipe_problems(job):
         yield contradiction(job, "megatron", "fp8_recipe", message, "leave fp8_recipe out")
     for message in _graph_problems(job) if options.cuda_graph else ():

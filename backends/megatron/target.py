@@ -30,6 +30,7 @@ from ..extra import unpriced
 from ..host import HOST
 from . import (
     data,
+    exchange_overlap,
     extra,
     moments,
     offload,
@@ -176,6 +177,7 @@ TARGET = Target(
         *PREDICATES,
         *stack.PREDICATES,
         *offload.PREDICATES,
+        *exchange_overlap.PREDICATES,
         *moments.PREDICATES,
         *recomputed_modules.PREDICATES,
         *releases.PREDICATES,

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from ...dsl.job import Job
-from ...dsl.settings import Data, Doc
+from ...dsl.settings import Data, Doc, Open
 from ..observation import Observation
 
 
@@ -30,25 +30,32 @@ class Options(Observation):
         Doc(
             "the order of a pipeline's passes; 1F1B, interleaved where vpp is above 1, unless given"
         ),
+        Open(),
     ] = None
     attention_kernel: Annotated[
         Literal["cudnn", "fa2", "flex", "flex_flash", "varlen"] | None,
         Doc("kernel of attention; cudnn in 0.2 and flex in 0.3 unless given"),
+        Open(),
     ] = None
     loss_kernel: Annotated[
         Literal["eager", "fused"] | None,
         Doc("the loss compiled or in PyTorch's kernels; as `train.compile` unless given"),
+        Open(),
     ] = None
     tp_overlap: Annotated[
-        bool, Doc("tensor-parallel traffic in pieces beside its products; needs `train.compile`")
+        bool,
+        Doc("tensor-parallel traffic in pieces beside its products; needs `train.compile`"),
+        Open(),
     ] = False
     fp8_recipe: Annotated[
         Literal["tensorwise", "rowwise", "rowwise_with_gw_hp"],
         Doc("how fp8 products are scaled; the last has gradients of weights in bf16"),
+        Open(),
     ] = "tensorwise"
     cuda_graph: Annotated[
         bool | None,
         Doc("forward and backward pass as one CUDA graph; 0.3 does where it can unless given"),
+        Open(),
     ] = None
     extra: Annotated[
         dict[str, str | int | float | bool], Doc("any other setting, as section.key")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from parc.compiler.explain.difference import difference
-from parc.compiler.plan import Estimate, Measured, Plan
+from parc.compiler.plan import Estimate, Measured, OtherSettings, Plan
 from parc.dsl.expression import COUNTED
+from parc.dsl.open_settings import words_of
 
 from ..api import QUANTITY_FIELDS
 from .words.layouts import layout_text, splitting
@@ -14,7 +15,30 @@ from .words.paragraphs import BELOW, BETWEEN, words
 
 def choice_text(plan: Plan) -> list[str]:
     """All of it, a label before each part."""
-    return [*choice(plan), *_next(plan), *doubt_lines(plan), *_proof(plan)]
+    return [*settings_lines(plan), *choice(plan), *_next(plan), *doubt_lines(plan), *_proof(plan)]
+
+
+def settings_lines(plan: Plan) -> list[str]:
+    """What was chosen of the settings that the job leaves open, and what every other choice would bring."""
+    if not plan.settings:
+        return []
+    lines = words("  with    ", words_of(plan.settings))
+    for other in plan.other_settings:
+        changed = {
+            name: word for name, word in other.settings.items() if word != plan.settings[name]
+        }
+        lines += words(BELOW, f"{words_of(changed)}: {_other_choice(plan, other)}")
+    return lines
+
+
+def _other_choice(plan: Plan, other: OtherSettings) -> str:
+    if other.estimate is None:
+        return other.why
+    found = worse(plan, other.estimate)
+    if " better " in found:
+        found += f" (within {plan.job.goal.within:.0%} predictions tell nothing apart)"
+    changed = otherwise(plan, other.estimate)
+    return f"{found}: {changed}" if changed else found
 
 
 def choice(plan: Plan) -> list[str]:
@@ -78,7 +102,7 @@ def otherwise(plan: Plan, other: Estimate) -> str:
         if name != "microbatches"
     ]
     grown = [f"{each.name} +{seconds(each.change)}" for each in found.time if each.change > 0]
-    return ", ".join([BETWEEN.join(changed), *grown[:1]])
+    return ", ".join([*filter(None, [BETWEEN.join(changed)]), *grown[:1]])
 
 
 def _took(excess: float | None) -> str:

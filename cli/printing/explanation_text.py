@@ -15,6 +15,7 @@ from parc.compiler.search.layout_text import layout_text, quantity_text
 from parc.compiler.variables import ORDER
 from parc.dsl.expression import VALUES, VARIABLES
 
+from .choice_text import settings_lines
 from .words.numbers import seconds
 from .words.paragraphs import words
 
@@ -95,6 +96,8 @@ def _limit(step: Step) -> str:
 
 
 def _alternatives(explained: Explanation) -> Iterator[str]:
+    """The settings that the job leaves open, then the decisions."""
+    yield from settings_lines(explained.plan)
     names = [len(each.decision) for each in explained.alternatives]
     for decision, found in groupby(explained.alternatives, lambda each: each.decision):
         head = f"  {decision:<{max(names)}}  "

@@ -62,7 +62,22 @@ def plan_json(plan: Plan) -> JsonObject:
         "binding": list(plan.binding),
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),
+        **_settings(plan),
     }
+
+
+def _settings(plan: Plan) -> JsonObject:
+    """What was chosen of the settings that the job leaves open, and every other choice; else nothing."""
+    if not plan.settings:
+        return {}
+    others = [
+        {
+            "settings": each.settings,
+            **(_summary(each.estimate) if each.estimate else {"why": each.why}),
+        }
+        for each in plan.other_settings
+    ]
+    return {"settings": dict(plan.settings), "other_settings": others}
 
 
 def warnings_json(warnings: Iterable[Diagnostic]) -> list[JsonObject]:

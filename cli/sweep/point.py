@@ -82,5 +82,6 @@ def _numbers(plan: Plan) -> JsonObject:
             "out_of_memory": estimate.out_of_memory,
             "proof": plan.proof.status,
             "layout": changed(plan.layout),
+            **({"settings": plan.settings} if plan.settings else {}),
         }
     )

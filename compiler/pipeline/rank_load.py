@@ -75,6 +75,12 @@ def in_flight(pp: Any, vpp: Any, microbatches: Any, rank: Any) -> Any:
     return np.where(chunks == 0, plain, np.minimum(microbatches * vpp, chunks) / vpp)
 
 
+def begun_beside(case: Case, pp: Any) -> Any:
+    """Micro-batches that a rank holds beyond those in flight: a layer, whose forward pass has begun where it
+    runs beside a layer's backward pass (megatron-core, model_chunk_schedule_plan.py: run)."""
+    return pp / case.model.layers if case.traits.overlap.expert_exchange else 0.0 * pp
+
+
 @dataclass(frozen=True)
 class Share:
     """What the even placement gives ranks of a role, by layout and candidate for the fullest of them: the
@@ -191,7 +197,8 @@ def _flight(case: Case, share: Share, at: At) -> Column:
     pipeline = at["pp"], at["vpp"], at["microbatches"]
     if case.traits.pipeline.schedule is not None:
         return FLIGHT * schedule.flights(case, *pipeline, share.rank)
-    return FLIGHT * np.asarray(in_flight(*pipeline, share.rank))
+    held = np.asarray(in_flight(*pipeline, share.rank)) + begun_beside(case, at["pp"])
+    return FLIGHT * held
 
 
 #: The place of each kind of block in a pair (dense, MoE).
@@ -274,6 +281,7 @@ def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) 
     counts = rank_counts(case, placement, rank, at["tp"])
     paced, recomputing = placement.paced(rank), (at["recompute"], at["recompute_layers"])
     flight = in_flight(at["pp"], at["vpp"], at["microbatches"], rank)
+    flight += begun_beside(case, at["pp"])
     return Load(
         held=by_kind(placement.held(rank)),
         recomputed=by_kind(recomputed(placement.blocks[rank], *recomputing)),

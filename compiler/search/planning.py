@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ...dsl.diagnostics import Diagnostic, JobError, Note
 from ...dsl.job import Job
+from ...dsl.open_settings import settled
 from ..algebra import LIMIT
 from ..case import Case
 from ..codes import MODEL_TOO_LARGE, NO_CHECKPOINTS
@@ -24,6 +25,7 @@ from .cp_sat_search import Solution, solving
 from .doubt import doubt
 from .explain import binding, no_layout, too_large
 from .progress import Progress
+from .settled_plans import decided
 from .space import Space
 from .stage_placement import place
 from .sweep import PER_STEP, Swept, objectives, runnable
@@ -49,12 +51,23 @@ def plan(job: Job, target: Target) -> Plan:
 def plan_all(
     job: Job, targets: Iterable[Target], progress: Progress | None = None
 ) -> list[Plan | JobError]:
-    """The plan of each target, or why it has none. While the solver of one runs, the next is swept.
+    """The plan of each target, or why it has none. While the solver of one runs, the next is swept. Settings
+    that the job leaves open take the values of the best plan (settled_plans.py).
 
     Raises JobError for a job of several stages."""
     refuse_stages(job)
     watched = progress or Progress(job.name)
-    return side_by_side(_outcome(job, target, watched) for target in targets)
+    asked = [(target, settled(job, target.name)) for target in targets]
+    found = iter(
+        side_by_side(
+            _outcome(each, target, watched) for target, choices in asked for _, each in choices
+        )
+    )
+    outcomes = [
+        decided(target, [(said, next(found)) for said, _ in choices]) for target, choices in asked
+    ]
+    watched.keeps_only(outcome.job for outcome in outcomes if isinstance(outcome, Plan))
+    return outcomes
 
 
 def _outcome(job: Job, target: Target, progress: Progress) -> Steps[Plan | JobError]:

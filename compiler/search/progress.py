@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ...dsl.job import Job
     from .sweep import Swept
 
 #: Seconds before there is more to say than what is searched.
@@ -47,6 +49,15 @@ class Progress:
         """What the plan of a target was chosen from."""
         if self.keeps and swept.explored is None:
             self.whole[swept.space.case.target.name] = swept
+
+    def keeps_only(self, jobs: Iterable[Job]) -> None:
+        """Of jobs that were settled in several ways, what plans were not chosen from is forgotten."""
+        chosen = {id(job) for job in jobs}
+        self.whole = {
+            target: swept
+            for target, swept in self.whole.items()
+            if id(swept.space.case.job) in chosen
+        }
 
     def ends(self, target: str) -> None:
         """The search of a target is over."""

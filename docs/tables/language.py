@@ -43,10 +43,14 @@ def tables(targets: Mapping[str, type[BaseModel]]) -> dict[str, str]:
 
 def _block(of: type[BaseModel]) -> str:
     rows = [
-        (f"`{field.key}`", _value(field), _default(field), field.doc)
+        (f"`{field.key}`", _value(field), _default(field), field.doc + _open(field))
         for field in setting_types(of).values()
     ]
     return markdown(("setting", "value", "default", "meaning"), rows)
+
+
+def _open(field: SettingType) -> str:
+    return "; may be left [open](#settings-left-to-the-search)" if field.open else ""
 
 
 def _value(field: SettingType) -> str:

@@ -10,11 +10,12 @@ from ..hardware import Cluster, Gpu
 from ..job import Goal, Launch, TargetSpec, Train
 from ..library import STD
 from ..model import Model
+from ..open_settings import MOST, Word, combinations, of_target
 from ..report import Report, already_reported, wrong
 from ..schema import setting_types
 from ..syntax.tree import Block, Clause, File, Identifier, Setting, Text
 from ..units import Measure
-from .blocks import Gathered, Located, build, find_definition, gather, read_settings
+from .blocks import Gathered, Located, Values, build, find_definition, gather, read_settings
 from .condition import Context
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
@@ -46,11 +47,12 @@ class Checker:
     blocks: dict[str, list[Block]] = field(default_factory=dict)
     spans: dict[Path, Span] = field(default_factory=dict)
     given: set[Path] = field(default_factory=set)
+    open: dict[Path, tuple[Word, ...]] = field(default_factory=dict)
     stage: Block | None = None
 
     def at(self, stage: Block) -> "Checker":
         """The same job while one of its stages is checked, whose positions are kept apart."""
-        return replace(self, spans={}, given=set(), stage=stage)
+        return replace(self, spans={}, given=set(), open={}, stage=stage)
 
     def changes(self, *path: str) -> dict[str, Located]:
         settings = self.overrides.of(*path)
@@ -67,6 +69,10 @@ class Checker:
         """The classes of the targets that the file has blocks for."""
         named = {block.name.name for block in self.blocks.get("target", ()) if block.name}
         return {name: self.targets[name] for name in self.targets if name in named}
+
+    def leave_open(self, path: Path, values: Values) -> None:
+        """Remembers the settings of a block that are left to the search."""
+        self.open |= {(*path, key): words for key, words in values.open.items()}
 
     def span(self, *path: str) -> Span | None:
         while path:
@@ -209,6 +215,7 @@ def _train(checker: Checker) -> Train | None:
         with checker.report.catching():
             values.found["global_batch"] = _batch(batch, values.found.get("seq_len"))
             values.failed.discard("global_batch")
+    checker.leave_open(("train",), values)
     return build(block, Train, values, checker.report)
 
 
@@ -284,8 +291,18 @@ def _target(block: Block, identifier: Identifier, checker: Checker) -> list[Targ
     gathered = Gathered(f"target `{name}`", name, gathered.head, gathered.settings)
     checker.place(("target", name), gathered)
     values = read_settings(gathered, known[name], checker.report)
+    checker.leave_open(("target", name), values)
+    _refuse_many(checker, name)
     options = build(gathered, known[name], values, checker.report)
     return [TargetSpec(name=name, options=options)] if options is not None else []
+
+
+def _refuse_many(checker: Checker, target: str) -> None:
+    """Complains of more choices of open settings than a target's plan searches."""
+    if (count := combinations(checker.open, target)) > MOST:
+        *_, last = of_target(checker.open, target)
+        message = f"target `{target}` leaves {count} combinations open, at most {MOST} are searched"
+        checker.report.add(codes.OPEN_SETTINGS, message, checker.span(*last), "name some of them")
 
 
 def _refuse_changes(checker: Checker, path: Path, message: str) -> None:

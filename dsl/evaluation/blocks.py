@@ -1,7 +1,7 @@
 """Blocks -> pydantic objects: bases unrolled, changes applied, every setting read and checked."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -11,11 +11,12 @@ from .. import codes
 from ..diagnostics import Fix, JobError, Note, Span, nearest, replaced
 from ..fixes import removal
 from ..library import STD, canonical
+from ..open_settings import Word
 from ..report import Report, wrong
 from ..schema import setting_types
 from ..syntax.tree import Block, Clause, Collection, Identifier, Setting
 from .evaluate import plain
-from .fields import read
+from .open_values import Several, read_or_open
 from .scope import Definition, Names
 from .unknown_settings import unknown
 
@@ -149,10 +150,12 @@ def own_settings(block: Block, names: Names, report: Report) -> dict[str, Locate
 
 @dataclass
 class Values:
-    """What could be read of a block, and the keys that were given but could not."""
+    """What could be read of a block, the keys that were given but could not, and the values of settings that
+    are left to the search, whose first ones are `found`."""
 
     found: dict[str, object]
     failed: set[str]
+    open: dict[str, tuple[Word, ...]] = field(default_factory=dict)
 
 
 def read_settings(
@@ -173,7 +176,10 @@ def read_settings(
         elif key not in without:
             values.failed.add(key)
             with report.catching():
-                values.found[key] = read(located.setting.value, known[key], located.names)
+                value = read_or_open(located.setting.value, known[key], located.names)
+                if isinstance(value, Several):
+                    values.open[key] = value.words
+                values.found[key] = value.words[0] if isinstance(value, Several) else value
                 values.failed.discard(key)
     return values
 

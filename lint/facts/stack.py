@@ -38,8 +38,9 @@ def stack_drifts(launch: LaunchedJob, job: Job) -> Iterator[Drift]:
         if isinstance(said, Said) and _decided(said, launch, job) and _compared(said, job, backend):
             wanted = _asked(said, job, backend)
             path = ("train",) if said.of_train else ("target", backend.target.name)
+            allowed = job.open.get((*path, said.name), (wanted,))
             for found in _read(said, launch, backend):
-                if found != wanted:
+                if found not in allowed:
                     span = job.span(*path, said.name)
                     yield Drift(said.setting, found, wanted, _place(said, launch), span)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from parc import api
-from parc.compiler.plan import Doubt, Layout, Plan, Rival
+from parc.compiler.plan import Doubt, Layout, OtherSettings, Plan, Rival
+from parc.printing.choice_text import settings_lines
 from parc.printing.plan_json import plan_json
 from parc.printing.plan_text import plans_text
+from parc.report.choice import choice
 from tests.support.solver_and_sweep import job_of
 
 
@@ -51,3 +55,40 @@ def test_json_has_the_doubt_with_layouts_in_words() -> None:
     }
     _, certain = planned(None)
     assert plan_json(certain)["doubt"] is None
+
+
+def opened(**changes: object) -> Plan:
+    """The plan of a small job as if grad_dtype had been left open and two other choices been priced."""
+    _, plan = planned(None)
+    slower = plan.estimate.model_copy(update={"mfu": plan.estimate.mfu * 0.98})
+    others = (
+        OtherSettings(settings={"grad_dtype": "bf16", "cuda_graph": False}, estimate=slower),
+        OtherSettings(settings={"grad_dtype": "fp32", "cuda_graph": True}, why="no graph here"),
+    )
+    settings = {"grad_dtype": "fp32", "cuda_graph": False}
+    return plan.model_copy(update={"settings": settings, "other_settings": others, **changes})
+
+
+def test_the_settings_that_were_left_open_stand_with_what_others_bring() -> None:
+    plan = opened()
+    assert settings_lines(plan) == [
+        "  with    grad_dtype fp32, cuda_graph false",
+        "          grad_dtype bf16: 2.0% worse in mfu",
+        "          cuda_graph true: no graph here",
+    ]
+    assert choice(plan).startswith(
+        "Of the settings that the job leaves open: grad_dtype fp32, cuda"
+    )
+    assert settings_lines(opened(settings={}, other_settings=())) == []
+
+
+def test_json_has_the_settings_that_were_left_open() -> None:
+    found = plan_json(opened())
+    assert found["settings"] == {"grad_dtype": "fp32", "cuda_graph": False}
+    slower, refused = cast(list[dict[str, object]], found["other_settings"])
+    assert slower["settings"] == {"grad_dtype": "bf16", "cuda_graph": False} and "mfu" in slower
+    assert refused == {
+        "settings": {"grad_dtype": "fp32", "cuda_graph": True},
+        "why": "no graph here",
+    }
+    assert "settings" not in plan_json(planned(None)[1])

@@ -86,3 +86,12 @@ def test_a_layout_without_a_job_is_priced_with_what_its_files_run() -> None:
 
 def test_a_job_of_another_framework_says_nothing() -> None:
     assert drifts("", job=sample_job("torchtitan")) == {}
+
+
+def test_any_value_that_the_job_leaves_open_is_no_drift() -> None:
+    wanted = sample_job("megatron", Options(grad_dtype="fp32"))
+    path = ("target", "megatron", "grad_dtype")
+    opened = wanted.model_copy(update={"open": {path: ("fp32", "bf16")}})
+    bf16 = f"{OVERLAP} --grad-reduce-in-bf16"
+    assert drifts(bf16, job=wanted) == {"grad_dtype": ("bf16", "fp32")}
+    assert drifts(bf16, job=opened) == drifts(OVERLAP, job=opened) == {}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ....compiler.plan import Plan
 from ...capability import BLACKWELL, HOPPER, capability
 from ...environment import Variable
+from ..exchange_overlap import overlaps
 from ..options import asked
 
 #: megatron/core/transformer/moe/README.md recommends it; Megatron-LM reads it under this name alone
@@ -58,6 +59,13 @@ SEVERAL = Variable(
     "Megatron-FSDP overlaps its transfers only with several connections, and refuses one.",
     fixed=True,
 )
+#: core/transformer/moe/README.md: above 1; arguments.py:1435 names 32, and only warns with tp or cp then.
+MANY = Variable(
+    CONNECTIONS,
+    "32",
+    "Tokens travel to experts beside another micro-batch's work: that takes several connections.",
+    fixed=True,
+)
 ONE = Variable(
     CONNECTIONS,
     "1",
@@ -74,6 +82,8 @@ def _connections(plan: Plan) -> Iterator[Variable]:
     layout = plan.layout
     if layout.zero >= 2:
         yield SEVERAL
+    elif overlaps(plan.job, layout.ep):
+        yield MANY
     elif (layout.tp > 1 or layout.cp > 1) and capability(plan.job) < BLACKWELL:
         yield ONE
 

@@ -5,6 +5,7 @@ from ....dsl.job import Job
 from ....dsl.model import Model
 from ...capability import AMPERE, older_nvidia
 from ..dispatcher import flex
+from ..exchange_overlap import overlaps
 from ..releases import has
 from ..transformer_engine import SIDE_MULTIPLE
 from .flags import Flag, flag, switches
@@ -94,8 +95,15 @@ def _dispatcher(plan: Plan) -> list[Flag]:
     return [flag("--moe-token-dispatcher-type", "flex"), backend]
 
 
+def _overlap(plan: Plan) -> list[Flag]:
+    if not overlaps(plan.job, plan.layout.ep):
+        return []
+    why = "tokens travel beside the work of another micro-batch"
+    return [flag("--overlap-moe-expert-parallel-comm", why=why)]
+
+
 def _products(plan: Plan) -> list[Flag]:
-    found = _dispatcher(plan)
+    found = [*_dispatcher(plan), *_overlap(plan)]
     if grouped(plan.job):
         found += switches("--moe-grouped-gemm", "--moe-permute-fusion")
         if plan.job.model.bias:

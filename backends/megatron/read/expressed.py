@@ -59,7 +59,8 @@ _TARGET = """
     --flash-attention-version --cross-entropy-loss-fusion --cross-entropy-fusion-impl --cuda-graph-impl
     --te-rng-tracker --no-check-for-nan-in-loss-and-grad --overlap-grad-reduce --overlap-param-gather
     --moe-flex-dispatcher-backend --moe-enable-deepep --exp-avg-dtype --exp-avg-sq-dtype
-    --tp-comm-overlap --grad-reduce-in-bf16 --fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag
+    --overlap-moe-expert-parallel-comm --tp-comm-overlap --grad-reduce-in-bf16 --fp8-param-gather
+    --reuse-grad-buf-for-mxfp8-param-ag
 """
 #: Where things are written, loaded and shown, and how often.
 _WATCHED = """

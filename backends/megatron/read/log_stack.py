@@ -31,6 +31,7 @@ def _traffic(arguments: Arguments, layout: Mapping[str, int]) -> dict[str, Any]:
         found["dp_overlap"] = _switch(arguments, "overlap_grad_reduce")
     if _given(arguments, "num_experts"):
         found["dispatcher"] = _dispatcher(arguments)
+        found["ep_overlap"] = _switch(arguments, "overlap_moe_expert_parallel_comm")
     return found
 
 

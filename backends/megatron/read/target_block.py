@@ -99,6 +99,7 @@ def _stack(config: LaunchConfig) -> Values:
     if _both_moments(config) == "bf16":
         found["moment_dtype"] = "bf16"
     found |= {"loss_kernel": _loss(config), "dispatcher": _dispatcher(config)}
+    found["ep_overlap"] = config.given("--overlap-moe-expert-parallel-comm")
     ranks = config.number("dp")
     if (
         ranks is not None

@@ -35,6 +35,8 @@ SOURCE = (
 NAME_OF_VARIABLE = "CUDA_DEVICE_MAX_CONNECTIONS"
 #: Says that the devices are not NVIDIA's, or newer than Hopper.
 ELSEWHERE = re.compile(r"HPU|HABANA|habana|hpu|ROCM|ROCm|HIP_|MUSA|NPU|ASCEND|GB[23]00|B[23]00|XPU")
+#: With what Megatron-LM only warns (arguments.py:1466), since the overlap wants several connections.
+EXCHANGE = "--overlap-moe-expert-parallel-comm"
 FSDP = ("--use-megatron-fsdp", "--use-torch-fsdp2", "--use-custom-fsdp")
 
 
@@ -42,7 +44,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if (
         not launch.megatron
         or not launch.trains
-        or launch.given(*FSDP)
+        or launch.given(*FSDP, EXCHANGE)
         or launch.given("--use-cpu-initialization")
         or _otherwise_spelled(launch)
     ):

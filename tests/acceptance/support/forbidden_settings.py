@@ -66,6 +66,7 @@ MEGATRON = (
     Setting(DENSE, {"weights": "/weights"}),
     Setting(DENSE, {"seq_len": 3074}, {"tp_overlap": True}),
     Setting(EXPERTS, {}, {"sequence_parallel": False}),
+    Setting(EXPERTS, {}, {"ep_overlap": True}),
     Setting(DENSE, {}, {"dp_overlap": False}),
     Setting(DENSE, {}, {"moment_dtype": "bf16"}),
     Setting(DENSE, {"dropout": 0.1}, {"cuda_graph": True}),

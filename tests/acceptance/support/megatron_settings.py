@@ -114,6 +114,8 @@ def kernels(dice: Random, gpu: str, model: Settings, train: Settings, said: list
         found.append("moment_dtype = bf16")
     if "experts" in model and dice.random() < 0.4:
         found += [f"dispatcher = {each}" for each in (dice.choice(FLEX.get(gpu, ("",))),) if each]
+    if "experts" in model and model.get("mtp_layers", 0) < 2 and dice.random() < 0.3:
+        found.append("ep_overlap = true")
     grows = "ramp_from" in train or any("sft" in each for each in said)
     if "experts" not in model and not grows and dice.random() < 0.25:
         found.append("cuda_graph = true")

@@ -208,7 +208,10 @@ _NOT_FREE = {
 }  # fmt: skip
 #: What `megatron_settings.py` and `drawn_stack.py` draw.
 _DRAWN_ELSEWHERE = {
-    "megatron": {"data", "attention_kernel", "fp8_recipe", "cuda_graph", "dispatcher", "moment_dtype"},
+    "megatron": {
+        "data", "attention_kernel", "fp8_recipe", "cuda_graph", "dispatcher", "moment_dtype",
+        "ep_overlap",
+    },
     "deepspeed": {
         "attention_kernel", "norm_kernel", "loss_kernel", "grad_dtype", "tp_overlap", "dp_overlap",
     },

@@ -88,6 +88,21 @@ RULES = {
         {"tp": 2},
     ),
     "fsdp-overlap": (job_of(options=Options(dp_overlap=False)), {"zero": 1}, {"zero": 2}),
+    "ep-overlap-stages": (
+        job_of(MOE, options=Options(ep_overlap=True)),
+        {"ep": 4, "pp": 2, "vpp": 2},
+        {"ep": 4, "pp": 2, "vpp": 1},
+    ),
+    "ep-overlap-recompute": (
+        job_of(MOE, options=Options(ep_overlap=True)),
+        {"ep": 2, "recompute": 1},
+        {"ep": 2, "recompute": 2},
+    ),
+    "ep-overlap-batches": (
+        job_of(MOE, options=Options(ep_overlap=True)),
+        {"ep": 2, "microbatches": 2, "zero": 1},
+        {"ep": 2, "microbatches": 4, "zero": 3},
+    ),
     "graph-dropout": (
         job_of(options=Options(cuda_graph=True), dropout=0.1),
         {"recompute": 2},
