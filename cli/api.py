@@ -86,19 +86,11 @@ def explain_plan(plan: Plan, known: Swept | None = None) -> Explanation:
     return explain(plan, BACKENDS[plan.target].target, known)
 
 
-def step_schedule(job: Job, target: str) -> str:
-    """The order of passes that a job's pipelines have on a target, by its name in `schedule/orders.py`."""
-    from parc.compiler.case import Case
-    from parc.compiler.schedule.timeline import schedule_of
-
-    return schedule_of(Case(job, BACKENDS[target].target))
-
-
 def step_timeline(
     job: Job, target: str, estimate: Estimate, schedule: str | None = None, shown: int | None = None
 ) -> Timeline:
     """What each pipeline rank does in a step of an estimate, or in its `shown` first micro-batches; in the
-    order of the target's settings, or of another schedule of `compiler/schedule/orders.py`."""
+    order of the layout, or of another schedule of `compiler/schedule/orders.py`."""
     from parc.compiler.case import Case
     from parc.compiler.schedule.timeline import timeline
 

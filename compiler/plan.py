@@ -11,6 +11,8 @@ from .risk import band, out_of_memory
 
 RECOMPUTE = tuple(sorted(VALUES["recompute"], key=VALUES["recompute"].__getitem__))
 OFFLOAD = tuple(VALUES["offload"])
+PASSES = tuple(VALUES["order"])
+SCHEDULES = tuple(VALUES["schedule"])
 
 
 class Frozen(BaseModel):
@@ -21,7 +23,7 @@ class Layout(Frozen):
     """Every degree of freedom of a run. gpus = tp * pp * cp * dp_replicate * dp_shard.
 
     `zero` is the ZeRO stage: what is divided over the shard group (dp_shard * cp). `recompute` and
-    `offload` index RECOMPUTE and OFFLOAD; `recompute_layers` counts the fully recomputed layers of each
+    `offload` index RECOMPUTE and OFFLOAD, `order` PASSES; `recompute_layers` counts the fully recomputed layers of each
     virtual chunk (0 unless full). `hpz` is DeepSpeed's secondary partition size.
     For DeepSpeed `cp` is the Ulysses degree.
     """
@@ -41,6 +43,7 @@ class Layout(Frozen):
     recompute_layers: int = 0
     offload: int = 0
     hpz: int = 1
+    order: int = 0
     nodes: int = 1
 
     @property
@@ -60,6 +63,10 @@ class Layout(Frozen):
         return OFFLOAD[self.offload]
 
     @property
+    def order_name(self) -> str:
+        return PASSES[self.order]
+
+    @property
     def in_words(self) -> dict[str, str | int]:
         """Variables by name; those that have words in the language (`VALUES`) by their word."""
         shown: dict[str, str | int] = dict(self.model_dump())
@@ -70,7 +77,8 @@ class Layout(Frozen):
 
     @property
     def schedule(self) -> str:
-        return "interleaved" if self.vpp > 1 else "1f1b"
+        """The name of the schedule, in which 1F1B is told apart by vpp."""
+        return SCHEDULES[self.order + 1 if self.order else self.vpp > 1]
 
 
 class Stage(Frozen):

@@ -229,9 +229,8 @@ class HostTraits:
 class PipelineTraits:
     """How a pipeline's ranks order their passes."""
 
-    schedule: str | None = None
-    """A name in `compiler/schedule/orders.py:ORDERS` that every pipeline has; None for 1F1B, interleaved
-    where vpp is above 1."""
+    few_microbatches: bool = False
+    """Interleaved pipelines run fewer micro-batches than they have ranks."""
 
 
 @dataclass(frozen=True, kw_only=True)

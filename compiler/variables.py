@@ -22,8 +22,8 @@ class Decision:
 
     `neutral` is its value on targets that do not decide it; None where every target does. `branch` is its
     rank in the solver's branching order, lowest first; None where no branching strategy names it. Where a
-    user's layout omits them, `free` variables take the best value and the others their neutral one. `most` is
-    the largest value that a user's layout may give it.
+    user's layout omits them, `free` variables take the best value and the others their neutral one, if the
+    job's domain on the target has it. `most` is the largest value that a user's layout may give it.
     """
 
     name: str
@@ -76,6 +76,8 @@ DECISIONS = (
     Decision("offload", "states kept in host memory", neutral=0,
              most=_last("offload")),
     Decision("hpz", "ranks of DeepSpeed's secondary weight partition"),
+    Decision("order", "order of a pipeline's passes; 1f1b is interleaved where vpp is above 1", neutral=0,
+             most=_last("order")),
 )  # fmt: skip
 
 DERIVATIONS = (
@@ -94,8 +96,8 @@ DERIVATIONS = (
             lambda job, micro_batch, cp: micro_batch * job.train.seq_len // cp),
     Derived("shard", "ranks that ZeRO divides over", ("dp_shard", "cp"),
             lambda job, dp_shard, cp: dp_shard * cp),
-    Derived("schedule", "pipeline schedule: 1F1B, or interleaved where vpp is above 1", ("vpp",),
-            lambda job, vpp: (vpp > 1).astype(np.int64)),
+    Derived("schedule", "pipeline schedule: the order, with 1F1B told apart by vpp", ("vpp", "order"),
+            lambda job, vpp, order: np.where(order > 0, order + 1, vpp > 1)),
     Derived("expert_ways", "parts that routed experts are divided into", ("ep", "etp"),
             lambda job, ep, etp: ep * etp),
     Derived("expert_group", "ranks that hold the same routed experts", ("gpus", "pp", "expert_ways"),

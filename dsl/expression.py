@@ -19,7 +19,7 @@ from .arrays import np
 VARIABLES = (
     "tp", "pp", "vpp", "cp", "ep", "etp", "dp", "dp_replicate", "dp_shard", "zero",
     "micro_batch", "microbatches", "recompute", "recompute_layers", "offload", "hpz",
-    "schedule", "nodes", "gpus",
+    "order", "schedule", "nodes", "gpus",
 )  # fmt: skip
 
 #: What a goal may measure, with the dimension a bound on it must have (`units.py` spells dimensions so).
@@ -50,7 +50,8 @@ COUNTED = ("gpus", "nodes")
 VALUES: dict[str, dict[str, int]] = {
     "recompute": {"none": 0, "selective": 1, "fine": 3, "full": 2},
     "offload": {"none": 0, "optimizer": 1, "all": 2},
-    "schedule": {"1f1b": 0, "interleaved": 1},
+    "order": {"1f1b": 0, "gpipe": 1, "interleaved_zb": 2},
+    "schedule": {"1f1b": 0, "interleaved": 1, "gpipe": 2, "interleaved_zb": 3},
 }
 
 

@@ -86,6 +86,8 @@ def layout_of(launch: LaunchedJob, job: Job) -> Layout:
     offload = str(launch.value("offload") or "none")
     layout["offload"] = OFFLOAD.index(offload) if offload in OFFLOAD else 0
     layout["hpz"] = launch.number("hpz") or 1
+    if "order" in launch.facts:
+        layout["order"] = VALUES["order"][str(known.fact("order"))]
     return {name: value for name, value in layout.items() if name != "dp_replicate"}
 
 

@@ -40,6 +40,7 @@ def _filled(layout: Layout, degrees: tuple[int, ...]) -> Iterator[Layout]:
     kept |= {
         "nodes": 1,
         "vpp": min(layout.vpp, 2) if pipelined else 1,
+        "order": layout.order if pipelined else 0,
         # Context parallelism makes sequences long, so one at a time.
         "micro_batch": min(layout.micro_batch, 2 if world["cp"] == 1 else 1),
         "microbatches": min(layout.microbatches, least) if not pipelined else least,

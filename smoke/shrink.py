@@ -25,7 +25,7 @@ from .model import (
 #: Decisions that the shrunken job requires, so that the solver returns exactly the reduced layout.
 REQUIRED = (
     "tp", "pp", "vpp", "cp", "ep", "etp", "dp_replicate", "dp_shard", "zero", "micro_batch",
-    "microbatches", "recompute", "recompute_layers", "offload", "hpz",
+    "microbatches", "recompute", "recompute_layers", "offload", "hpz", "order",
 )  # fmt: skip
 #: Degrees of a layout that the report compares.
 COMPARED = ("pp", "vpp", "tp", "cp", "ep", "etp", "dp_replicate", "dp_shard", "hpz")

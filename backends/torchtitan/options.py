@@ -26,9 +26,10 @@ class Options(Observation):
     checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoint"
     save: Annotated[bool, Doc("write checkpoints at all")] = True
     schedule: Annotated[
-        Literal["gpipe", "interleaved_zb"] | None,
+        Literal["1f1b", "gpipe", "interleaved_zb"] | None,
         Doc(
-            "the order of a pipeline's passes; 1F1B, interleaved where vpp is above 1, unless given"
+            "the order of a pipeline's passes; 1f1b, interleaved where vpp is above 1, or interleaved_zb, "
+            "as the search finds, unless given"
         ),
         Open(),
     ] = None

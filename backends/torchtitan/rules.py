@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ...compiler.pipeline.schedule import DIVIDED, GPIPE
+from ...compiler.plan import PASSES
 from ...compiler.rules.divisibility import (
     expert_width_over_etp,
     experts_over_ep,
@@ -77,18 +79,20 @@ def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
     return (vpp == 1) | (microbatches % rounds == 0)
 
 
-#: Stages per rank that a schedule of the target's block wants, in words.
-SCHEDULE_STAGES: dict[str | None, str] = {
+#: Stages per rank that an order of passes wants, in words.
+ORDER_STAGES = {
     "gpipe": "one stage per rank",
     "interleaved_zb": "two or more stages per rank",
 }
 
 
-def stages_for_schedule(job: Job, pp: Any, vpp: Any) -> Any:
-    chosen = options_of(job).schedule
-    if chosen is None:
-        return np.ones(np.broadcast(pp, vpp).shape, bool)
-    return (pp > 1) & ((vpp == 1) if chosen == "gpipe" else (vpp > 1))
+def stages_for_order(job: Job, pp: Any, vpp: Any, order: Any) -> Any:
+    return (order == 0) | ((pp > 1) & np.where(order == GPIPE, vpp == 1, vpp > 1))
+
+
+def enough_microbatches(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
+    fewer = np.where(order == 0, vpp > 1, order == GPIPE)
+    return fewer | (microbatches >= pp)
 
 
 def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
@@ -243,21 +247,22 @@ PIPELINE = (
         "PAR204",
         "few-microbatches",
         "fewer micro-batches than pipeline stages",
-        ("pp", "vpp", "microbatches"),
-        lambda job, pp, vpp, microbatches: (
-            (vpp > 1) | (microbatches >= pp) | (options_of(job).schedule == "gpipe")
+        ("pp", "vpp", "microbatches", "order"),
+        enough_microbatches,
+        lambda job, pp, vpp, microbatches, order: (
+            f"{PASSES[order]} over pp {pp} needs {pp} micro-batches, not {microbatches}"
         ),
-        lambda job, pp, vpp, microbatches: f"1F1B over pp {pp} needs {pp} micro-batches, not {microbatches}",
         f"{TORCH} distributed/pipelining/schedules.py:1022",
+        stricter="interleaved_zb runs with fewer, and nothing fills its bubble",
     ),
     Predicate(
         "PAR182",
         "schedule-stages",
         "a schedule for another number of stages per rank",
-        ("pp", "vpp"),
-        stages_for_schedule,
-        lambda job, pp, vpp: (
-            f"schedule {options_of(job).schedule} wants {SCHEDULE_STAGES[options_of(job).schedule]} "
+        ("pp", "vpp", "order"),
+        stages_for_order,
+        lambda job, pp, vpp, order: (
+            f"order {PASSES[order]} wants {ORDER_STAGES[PASSES[order]]} "
             f"in a pipeline, not pp {pp} with vpp {vpp}"
         ),
         f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
@@ -269,10 +274,10 @@ PIPELINE = (
         "PAR183",
         "schedule-selective",
         "selective recomputation under a schedule that divides backward passes",
-        ("recompute",),
-        lambda job, recompute: (recompute != 1) | (options_of(job).schedule != "interleaved_zb"),
-        lambda job, recompute: (
-            f"schedule {options_of(job).schedule} goes back twice through each block, and selective "
+        ("recompute", "order"),
+        lambda job, recompute, order: (recompute != 1) | (order != DIVIDED),
+        lambda job, recompute, order: (
+            f"order {PASSES[order]} goes back twice through each block, and selective "
             f"recomputation (recompute {recompute}) may once"
         ),
         f"{TORCH} utils/checkpoint.py:1458, `Trying to backward an extra time`",

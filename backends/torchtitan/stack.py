@@ -8,6 +8,7 @@ from ...compiler.target import Predicate
 from ...compiler.time.attention_kernels import ROWWISE, runs_on
 from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic
+from ...dsl.expression import VALUES
 from ...dsl.job import Job
 from ..capability import BLACKWELL, HOPPER, capability
 from ..pytorch_kernels import COMPILED_LOSS
@@ -74,6 +75,16 @@ def graphed(job: Job) -> bool:
     return release(job).graphs if chosen is None else chosen
 
 
+def orders(job: Job) -> tuple[int, ...]:
+    """Values of `order` that a plan may have: the block's schedule, else all but GPipe, which waits as long as
+    1F1B and holds more. PyTorch divides no backward pass of compiled modules."""
+    known = VALUES["order"]
+    if (chosen := options_of(job).schedule) is not None:
+        return (known[chosen],)
+    whole = known["1f1b"]
+    return (whole,) if job.train.compile else (whole, known["interleaved_zb"])
+
+
 def capturable(pp: Any, ep: Any) -> Any:
     """Layouts whose forward and backward pass one CUDA graph holds (0.3.0 trainer.py:179)."""
     return (np.asarray(pp) == 1) & (np.asarray(ep) == 1)
@@ -95,8 +106,6 @@ def traits(job: Job) -> Mapping[str, Any]:
         found["fp8_pace"] = ROWWISE
     if graphed(job):
         found["graphed"] = capturable
-    if options.schedule is not None:
-        found["schedule"] = options.schedule
     return found
 
 

@@ -15,6 +15,7 @@ from ...compiler.target import Target
 from ...compiler.traits import (
     KernelTraits,
     MemoryTraits,
+    PipelineTraits,
     StateBytes,
     Traits,
     WireTraits,
@@ -54,6 +55,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "zero": (0, 1, 2, 3),
         "micro_batch": micro_batches(job),
         "recompute": (0, 1, 2),
+        "order": stack.orders(job),
     }
 
 
@@ -135,6 +137,8 @@ TRAITS = Traits(
         compiles=True,
     ),
     host=HOST,
+    # torch 2.13.0, distributed/pipelining/schedules.py:ScheduleInterleaved1F1B, microbatches_per_round.
+    pipeline=PipelineTraits(few_microbatches=True),
 )
 
 

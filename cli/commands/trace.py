@@ -49,7 +49,7 @@ def _count(text: str) -> int:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..api import step_schedule, step_timeline
+    from ..api import step_timeline
     from ..printing.terminal import print_json, print_text
     from ..printing.trace_json import OURS, timeline_json, trace_text
     from ..printing.trace_text import timeline_text
@@ -60,7 +60,7 @@ def run(arguments: Namespace) -> int:
     if priced is None:
         return 1
     target, estimate = priced
-    schedule = arguments.schedule or step_schedule(job, target)
+    schedule = arguments.schedule or estimate.layout.order_name
     _refuse_long(estimate.layout, arguments.microbatches, schedule)
     found = step_timeline(job, target, estimate, schedule, arguments.microbatches)
     about = {"job": job.name, "target": target, **timeline_json(found)}

@@ -16,9 +16,9 @@ from ..algebra import KIB, Algebra, Column, Integers, Mask, Term, Value, term
 from ..case import Case
 from ..model import parameters
 from ..model.parameters import Counts
-from . import schedule
 from .even_chunks import ROLES, Groups
 from .even_split import Split, fills_stages, recomputed, summed
+from .schedule import DIVIDED, in_flight
 
 #: Denominator of micro-batches in flight, kept as an integer.
 FLIGHT = 64
@@ -65,14 +65,6 @@ def _common(counts: Counts, tp: Any) -> Any:
 
 def _routed(counts: Counts, expert_ways: Any) -> Any:
     return -(-counts.experts // expert_ways)
-
-
-def in_flight(pp: Any, vpp: Any, microbatches: Any, rank: Any) -> Any:
-    """Micro-batches whose activations a rank holds at once, of one rank or columns of them; one counts whole
-    when all its chunks hold it."""
-    chunks = np.where(np.asarray(vpp) == 1, 0, (vpp + 1) * pp - 2 * rank - 1)
-    plain = np.minimum(microbatches, pp - rank)
-    return np.where(chunks == 0, plain, np.minimum(microbatches * vpp, chunks) / vpp)
 
 
 def begun_beside(case: Case, pp: Any) -> Any:
@@ -129,7 +121,8 @@ def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dic
 
 
 def _share(case: Case, role: str, at: At) -> Share:
-    """What ranks of a role have. Of those between the ends the first has most micro-batches in flight."""
+    """What ranks of a role have. Of those between the ends the first has most micro-batches in flight, or
+    where backward passes are divided the last."""
     pp = at["pp"]
     rank = {"first": 0 * pp, "middle": np.where(pp > 2, 1, pp - 1), "last": pp - 1}[role]
     return Share(
@@ -194,21 +187,22 @@ def _experts_ki(case: Case, share: Share, at: At) -> Column:
 
 
 def _flight(case: Case, share: Share, at: At) -> Column:
-    pipeline = at["pp"], at["vpp"], at["microbatches"]
-    if case.traits.pipeline.schedule is not None:
-        return FLIGHT * schedule.flights(case, *pipeline, share.rank)
-    held = np.asarray(in_flight(*pipeline, share.rank)) + begun_beside(case, at["pp"])
-    return FLIGHT * held
+    first, last = share.ends
+    later = np.equal(at["order"], DIVIDED) & ~(first | last)
+    rank = np.where(later, share.pp - 2, share.rank)
+    held = in_flight(*(at[name] for name in PASSING), rank)
+    return FLIGHT * (np.asarray(held) + begun_beside(case, at["pp"]))
 
 
 #: The place of each kind of block in a pair (dense, MoE).
 KINDS = {"dense": 0, "moe": 1}
 STAGES = ("pp", "vpp")
 RECOMPUTING = (*STAGES, "recompute", "recompute_layers")
+PASSING = (*STAGES, "microbatches", "order")
 
 COMMON = _by_role("Ki", ("tp", *STAGES), "common_parameters", _common_ki)
 EXPERTS = _by_role("Ki", ("expert_ways", *STAGES), "expert_parameters", _experts_ki)
-IN_FLIGHT = _by_role("1/64", (*STAGES, "microbatches"), "in_flight", _flight)
+IN_FLIGHT = _by_role("1/64", PASSING, "in_flight", _flight)
 HELD = _by_kind(STAGES, "held", _held)
 PACED = _by_kind(STAGES, "paced", _paced)
 HELD_RECOMPUTED = _by_kind(RECOMPUTING, "held_recomputed", _held_recomputed)
@@ -280,8 +274,7 @@ def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) 
 
     counts = rank_counts(case, placement, rank, at["tp"])
     paced, recomputing = placement.paced(rank), (at["recompute"], at["recompute_layers"])
-    flight = in_flight(at["pp"], at["vpp"], at["microbatches"], rank)
-    flight += begun_beside(case, at["pp"])
+    flight = in_flight(*(at[name] for name in PASSING), rank) + begun_beside(case, at["pp"])
     return Load(
         held=by_kind(placement.held(rank)),
         recomputed=by_kind(recomputed(placement.blocks[rank], *recomputing)),

@@ -12,7 +12,7 @@ from ...dsl.job import Job
 from ..algebra import Column
 from ..codes import UNDECIDED
 from ..pipeline.even_split import fills_stages
-from ..plan import Layout
+from ..plan import SCHEDULES, Layout
 from ..target import Columns, Predicate, Target, holds
 from ..variables import NEUTRAL
 
@@ -119,11 +119,11 @@ def undecided(job: Job, target: Target, columns: Mapping[str, int]) -> list[Diag
         for name, neutral in NEUTRAL.items()
         if name not in decided and columns.get(name, neutral) != neutral
     ]
-    recompute = columns.get("recompute", 0)
-    if recompute not in decided.get("recompute", (recompute,)):
-        word = _word("recompute", recompute)
-        message = f"`recompute` is never {word} on {target.name} for this job"
-        found.append(Diagnostic(UNDECIDED, message))
+    for name in ("recompute", "order"):
+        value = columns.get(name, NEUTRAL[name])
+        if name in decided and value not in (NEUTRAL[name], *decided[name]):
+            message = f"`{name}` is never {_word(name, value)} on {target.name} for this job"
+            found.append(Diagnostic(UNDECIDED, message))
     return found
 
 
@@ -135,7 +135,7 @@ def _word(name: str, value: int) -> str:
 def variables_of(job: Job, layout: Layout) -> dict[str, int]:
     """The variables of one layout by name, derived ones included."""
     named = layout.model_dump()
-    return {**named, "dp": layout.dp, "gpus": layout.gpus, "schedule": int(layout.vpp > 1)}
+    return {**named, "dp": layout.dp, "gpus": layout.gpus, "schedule": SCHEDULES.index(layout.schedule)}
 
 
 def broken(job: Job, target: Target, columns: Columns) -> list[Predicate]:

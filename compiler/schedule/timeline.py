@@ -113,17 +113,13 @@ class Timeline:
         return None if self.pipeline_ns is None else self.pipeline_ns + sum(self.after.values())
 
 
-def schedule_of(case: Case) -> str:
-    """The order, by its name in ORDERS, that the target's settings ask for."""
-    return case.traits.pipeline.schedule or "1f1b"
-
-
 def timeline(
     case: Case, estimate: Estimate, schedule: str | None = None, shown: int | None = None
 ) -> Timeline:
     """The step of an estimate, or its `shown` first micro-batches; `schedule` is a name in ORDERS, the plan's
     unless given."""
-    schedule, layout = schedule or schedule_of(case), estimate.layout
+    layout = estimate.layout
+    schedule = schedule or layout.order_name
     ranks = Ranks(case, one_row(case, {name: getattr(layout, name) for name in ORDER}))
     placement = ranks_of(case.model, estimate.split, layout.pp)
     passes = tuple(tuple(rank_passes(ranks, placement, rank)) for rank in range(layout.pp))

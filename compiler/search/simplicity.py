@@ -49,6 +49,7 @@ PARTS: tuple[tuple[tuple[str, ...], Callable[[Columns], Integers]], ...] = (
     (("dp_replicate", "shard", "zero"), _hybrid),
     (("offload",), _above("offload", 0)),
     (("hpz",), _above("hpz", 1)),
+    (("order",), _above("order", 0)),
 )
 
 

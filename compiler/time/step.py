@@ -17,7 +17,7 @@ from ..algebra import NANO, Algebra, Column, Value, added, term, whole
 from ..case import Case
 from ..pipeline.even_chunks import ROLES
 from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
-from ..pipeline.schedule import bubble_share
+from ..pipeline.schedule import bubble_of
 from . import layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
@@ -317,8 +317,8 @@ def step_parts(x: Algebra[Value], work: Parts[Value], others: Value) -> Parts[Va
 
 def bubble(x: Algebra[Value], one: Value, others: Value) -> Value:
     """Nanoseconds of the bubble: the vpp-th part of `others`, in a step that contains the slot `one` of the
-    slowest rank; as much of it as another schedule waits for."""
-    return x.over_beside(bubble_share(x, others), x.variable("vpp"), one)
+    slowest rank; as much of it as the order of passes waits for."""
+    return x.over_beside(bubble_of(x, others), x.variable("vpp"), one)
 
 
 def step_time(x: Algebra[Value]) -> tuple[Value, Value]:

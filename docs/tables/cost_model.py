@@ -249,10 +249,7 @@ def _in_fp8(value: Callable[[Job, int], float]) -> str:
 SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
     "reduces_each": ("gradients reduced after every micro-batch at ZeRO 0, 1, 2, 3", _stages),
-    "schedule": (
-        "order of passes; 1F1B, interleaved above vpp 1, unless a block says another",
-        lambda name: _word(name or "1f1b"),
-    ),
+    "few_microbatches": ("interleaved pipelines run fewer micro-batches than they have ranks", _plain),
     "selective": ("`recompute = selective`", _word),
     "discarded": ("`recompute = fine`, of latent attention and of experts", _words),
     "context": ("exchange of context parallelism", _word),

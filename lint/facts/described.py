@@ -5,6 +5,7 @@ from typing import Any
 from ...backends import BACKENDS
 from ...backends.described import known
 from ...backends.reader import Values
+from ...compiler.plan import PASSES
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job, TargetSpec, Train
 from ...dsl.model import Model
@@ -56,6 +57,8 @@ def described_layout(launch: LaunchedJob) -> dict[str, int | str]:
         found["cp"] = launch.number("ulysses") or 1
     found |= known(**{name: launch.number(name) for name in ("micro_batch", "zero")})
     recompute, offload = launch.value("recompute"), launch.value("offload")
+    order = launch.value("order")
+    found |= {"order": order} if order in PASSES and found.get("pp", 1) != 1 else {}
     found |= {"offload": offload} if offload in ("optimizer", "all") else {}
     return found | ({"recompute": str(recompute)} if recompute in RECOMPUTED else {})
 

@@ -13,7 +13,12 @@ from .section import Section, Setting
 from .stages import counted, module_names
 
 #: How torchtitan calls a schedule of the target's block.
-SCHEDULES: dict[str | None, str] = {"gpipe": "GPipe", "interleaved_zb": "InterleavedZeroBubble"}
+SCHEDULES = {
+    "1f1b": "1F1B",
+    "interleaved": "Interleaved1F1B",
+    "gpipe": "GPipe",
+    "interleaved_zb": "InterleavedZeroBubble",
+}
 
 
 def sections(plan: Plan) -> list[Section]:
@@ -136,9 +141,7 @@ def overlaps(plan: Plan) -> bool:
 def _pipeline(plan: Plan) -> dict[str, Setting]:
     layout, split = plan.layout, plan.estimate.split
     settings: dict[str, Setting] = {
-        "pipeline_parallel_schedule": SCHEDULES.get(
-            options_of(plan.job).schedule, "1F1B" if layout.vpp == 1 else "Interleaved1F1B"
-        ),
+        "pipeline_parallel_schedule": SCHEDULES[layout.schedule],
         "pipeline_parallel_microbatch_size": layout.micro_batch,
     }
     output = "lm_head" if release(plan.job).python else "output"

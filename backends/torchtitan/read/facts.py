@@ -8,7 +8,7 @@ from typing import Any
 
 from ....reading.facts import Unknown, Value
 from .sources import Launch, Place, Registered, Settings
-from .spelling import FLAVORS, FLOAT8
+from .spelling import FLAVORS, FLOAT8, ORDERS
 
 Found = tuple[str, Value | Unknown, Place]
 Number = int | Unknown
@@ -38,6 +38,7 @@ class Reader:
         yield from self._mesh()
         yield from self._batch()
         yield "vpp", self._virtual(), self.settings.place("parallelism.pipeline_parallel_schedule")
+        yield "order", *self._order()
         place = self.settings.place("parallelism.fsdp_reshard_after_forward")
         yield "zero", self._zero(), place
         yield from self._model()
@@ -98,6 +99,17 @@ class Reader:
 
     def _pipelined(self) -> bool:
         return self.settings.number("parallelism.pipeline_parallel_degree") != 1
+
+    def _order(self) -> tuple[Value, Place]:
+        """The order of a pipeline's passes in the compiler's words, where it has them."""
+        key = "parallelism.pipeline_parallel_schedule"
+        name, place = self.settings.text(key), self.settings.place(key)
+        if not self._pipelined():
+            return "1f1b", place
+        if isinstance(name, Unknown):
+            return name, place
+        known = ORDERS.get(name.lower())
+        return known or Unknown(f"the price of schedule {name} is not known"), place
 
     def _virtual(self) -> Number:
         """Stages per rank, as distributed/pipeline_parallel.py:67 counts them."""

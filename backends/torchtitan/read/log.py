@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ....compiler.plan import OFFLOAD, RECOMPUTE
+from ....compiler.plan import OFFLOAD, PASSES, RECOMPUTE
 from ...log import Pace, RunLog, agreed, json_after, merged, number, plain
+from .spelling import ORDERS
 
 #: components/metrics.py:461 (torchtitan 0.2.2); tps is of one GPU.
 LINE = re.compile(r"step:\s*(\d{1,15})\s+loss:.{0,400}?\btps:\s*(\d[\d,]*)")
@@ -85,6 +86,7 @@ def _batches(local: int, pp: int, text: str) -> dict[str, int]:
     return {
         "micro_batch": max(local // max(int(pipeline[2]), 1), 1),
         "vpp": max(int(pipeline[3]) // max(pp, 1), 1),
+        **({"order": PASSES.index(ORDERS[name])} if (name := pipeline[1].lower()) in ORDERS else {}),
     }
 
 

@@ -1,4 +1,4 @@
-"""Keys of torchtitan's TOML before 0.2, and flavors -> 0.2.2's keys, and models of the standard library.
+"""Keys of torchtitan's TOML before 0.2, flavors and schedules -> 0.2.2's keys, models and the compiler's words.
 
 Read in torchtitan's config_manager.py between May 2024 and September 2025, which named things three times:
 degrees in [training] and [experimental], then in [parallelism]; `batch_size`, then `local_batch_size`.
@@ -25,6 +25,13 @@ KEYS = {
 }
 #: Switches that turned on float8 in linear layers before `model.converters` did.
 FLOAT8 = ("float8.enable_float8_linear", "training.enable_fp8_linear", "training.fp8_linear")
+#: Schedules by torch's name, which it reads in any case -> the order of passes in the compiler's words.
+ORDERS = {
+    "1f1b": "1f1b",
+    "interleaved1f1b": "1f1b",
+    "gpipe": "gpipe",
+    "interleavedzerobubble": "interleaved_zb",
+}
 #: Model and flavor -> definition of the standard library with the same sizes.
 FLAVORS = {
     ("llama2", "7B"): "llama2_7b",

@@ -9,14 +9,15 @@ from ....reading.facts import LaunchConfig, Setting, text_of, texts_of
 from ...described import known
 from . import python_sources
 from .sources import registered
+from .spelling import ORDERS
 
 #: Where each release has the switch.
 OVERLAPS = tuple(
     f"{section}.enable_async_tensor_parallel"
     for section in ("parallelism", "compile", "experimental", "training")
 )
-#: A schedule of the block by torchtitan's name for it, which torch reads in any case.
-SCHEDULES = {"gpipe": "gpipe", "interleavedzerobubble": "interleaved_zb"}
+#: Schedules that a block has to ask for. 1F1B is what it has where backward passes are not divided.
+SAID = {name: order for name, order in ORDERS.items() if order != "1f1b"}
 #: What torch.compile takes unless told (config/job_config.py, config/configs.py).
 COMPONENTS = ("model", "loss")
 
@@ -28,7 +29,7 @@ def stack(config: LaunchConfig) -> dict[str, Any]:
     recipe = _text(_setting(config, "quantize.linear.float8.recipe_name"))
     schedule = _text(_setting(config, "parallelism.pipeline_parallel_schedule")) or ""
     return known(
-        schedule=SCHEDULES.get(schedule.lower()),
+        schedule=SAID.get(schedule.lower()),
         attention_kernel=_attention(config),
         loss_kernel=_loss("model" in compiled, "loss" in compiled),
         tp_overlap=True if overlapped else None,

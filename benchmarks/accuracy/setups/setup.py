@@ -223,6 +223,7 @@ def _layout(
         "recompute_layers": layers,
         "offload": row.offload or 0,
         "hpz": 1,
+        "order": 0,
     }
     if row.zero_stage is not None or single:
         stated["dp_shard"] = _shards(row, mesh)

@@ -18,6 +18,8 @@ def layout_parts(layout: Layout) -> list[str]:
         _degree(name, getattr(layout, name)) for name in ("tp", "pp", "vpp", "cp", "ep", "etp")
     ]
     found += _data_parallel(layout)
+    if layout.order:
+        found.append(layout.schedule)
     found.append(f"micro-batch {layout.micro_batch} × {layout.microbatches}")
     layers = f" in {layout.recompute_layers} layers" if layout.recompute_layers else ""
     found.append(f"recompute {layout.recompute_name}{layers}")

@@ -77,8 +77,8 @@ RULES = {
     "context-angles": (job_of(QWEN3_8B, Options(version="0.2.1")), {"cp": 1}, {"cp": 2}),
     "few-microbatches": (
         job_of(),
-        {"pp": 4, "vpp": 1, "microbatches": 4},
-        {"pp": 4, "vpp": 1, "microbatches": 3},
+        {"pp": 4, "vpp": 1, "microbatches": 4, "order": 0},
+        {"pp": 4, "vpp": 1, "microbatches": 3, "order": 0},
     ),
     "vpp-microbatches": (
         job_of(),
@@ -86,14 +86,14 @@ RULES = {
         {"pp": 4, "vpp": 2, "microbatches": 9},
     ),
     "schedule-stages": (
-        job_of(options=Options(schedule="interleaved_zb")),
-        {"pp": 4, "vpp": 2},
-        {"pp": 4, "vpp": 1},
+        job_of(),
+        {"pp": 4, "vpp": 2, "order": 2},
+        {"pp": 4, "vpp": 1, "order": 2},
     ),
     "schedule-selective": (
-        job_of(options=Options(schedule="interleaved_zb")),
-        {"recompute": 2},
-        {"recompute": 1},
+        job_of(),
+        {"recompute": 2, "order": 2},
+        {"recompute": 1, "order": 2},
     ),
     "precision-needs-fsdp": (
         job_of(),

@@ -12,6 +12,7 @@ from parc.compiler.algebra import Column
 from parc.compiler.case import Case
 from parc.compiler.memory import activations, model_states
 from parc.compiler.pipeline import rank_load
+from parc.compiler.pipeline.schedule import in_flight
 from parc.compiler.pipeline.even_split import Split, ranks_of
 from parc.compiler.plan import Layout
 from parc.compiler.traits import StateBytes
@@ -159,16 +160,16 @@ def test_micro_batches_in_flight(pp: int, vpp: int, rounds: int) -> None:
     microbatches = pp * rounds
     for rank in range(pp):
         expected = warmed_up(pp, vpp, microbatches, rank) / vpp
-        assert rank_load.in_flight(pp, vpp, microbatches, rank) == pytest.approx(expected)
+        assert in_flight(pp, vpp, microbatches, 0, rank) == pytest.approx(expected)
 
 
 def test_few_micro_batches_fill_no_pipeline() -> None:
-    assert [rank_load.in_flight(8, 1, 3, rank) for rank in range(8)] == [3, 3, 3, 3, 3, 3, 2, 1]
+    assert [in_flight(8, 1, 3, 0, rank) for rank in range(8)] == [3, 3, 3, 3, 3, 3, 2, 1]
 
 
 def test_interleaving_holds_its_known_share_more() -> None:
     """L (1 + (pp - 1) / (pp vpp)) layers on the first rank (arXiv 2104.04473, 2.2)."""
-    assert rank_load.in_flight(8, 4, 64, 0) / 8 == pytest.approx(1 + 7 / (8 * 4))
+    assert in_flight(8, 4, 64, 0, 0) / 8 == pytest.approx(1 + 7 / (8 * 4))
 
 
 def placed(case: Case, layout: Layout) -> tuple[Split, dict[str, int]]:

@@ -8,13 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from parc.compiler.pipeline import rank_load
 from parc.compiler.schedule.orders import (
     ORDERS,
     V_SHAPED,
     enough_microbatches,
     gpipe,
-    in_flight,
     interleaved_zero_bubble,
     one_forward_one_backward,
 )
@@ -186,13 +184,6 @@ def test_zbv_has_no_bubble_where_all_passes_are_equal(pp: int, microbatches: int
     for rank, each in enumerate(runs):
         assert each[0].begin == 10 * rank
         assert each[-1].end - each[0].begin == 2 * 3 * 10 * count
-
-
-@pytest.mark.parametrize(("pp", "vpp", "microbatches"), DRAWN)
-def test_in_flight_is_the_closed_form_of_1f1b(pp: int, vpp: int, microbatches: int) -> None:
-    for rank in range(pp):
-        counted = in_flight(one_forward_one_backward, pp, vpp, microbatches, rank)
-        assert counted == rank_load.in_flight(pp, vpp, microbatches, rank)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""Closed forms of orders of passes are what simulating and counting them gives, in all numbers that torch runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from parc.backends import BACKENDS
+from parc.compiler.case import Case
+from parc.compiler.pipeline.schedule import SHARES, bubble_slots, in_flight, weight_share
+from parc.compiler.plan import PASSES
+from parc.compiler.schedule.orders import ORDERS
+from parc.compiler.schedule.orders import in_flight as counted
+from parc.compiler.schedule.simulator import Pipeline, length, simulate
+from tests.support.solver_and_sweep import example
+
+
+def drawn(order: str) -> Iterator[tuple[int, int, int]]:
+    """pp, vpp and micro-batches, rounds of another size than pp and fewer micro-batches than pp among them."""
+    for pp in (1, 2, 3, 4, 5, 8, 12):
+        for vpp in {"1f1b": (1, 2, 3, 4), "gpipe": (1,), "interleaved_zb": (2, 3, 4)}[order]:
+            for microbatches in range(1, 3 * pp + 2):
+                rounds = max(microbatches // pp, 1)
+                fewer = order == "gpipe" or (order == "1f1b" and vpp > 1)
+                if (vpp == 1 or microbatches % rounds == 0) and (fewer or microbatches >= pp):
+                    yield pp, vpp, microbatches
+
+
+@pytest.mark.parametrize("order", PASSES)
+def test_micro_batches_in_flight_are_those_of_the_order(order: str) -> None:
+    index = PASSES.index(order)
+    for pp, vpp, microbatches in drawn(order):
+        for rank in range(pp):
+            expected = counted(ORDERS[order], pp, vpp, microbatches, rank)
+            found = in_flight(pp, vpp, microbatches, index, rank)
+            assert found == expected, (pp, vpp, microbatches, rank)
+
+
+@pytest.mark.parametrize("name", ["llama3_70b", "llama3_405b_131k", "mixtral_8x7b"])
+@pytest.mark.parametrize("order", PASSES)
+@pytest.mark.parametrize("recompute", [0, 2])
+def test_the_bubble_is_the_simulated_one(name: str, order: str, recompute: int) -> None:
+    """Of equal stages whose messages take no time, to a part in a thousand of itself."""
+    case = Case(example(name), BACKENDS["torchtitan"].target)
+    weight = round(2 * 10_000 * weight_share(case))
+    forward, backward = 10_000, 20_000 + 10_000 * (recompute == 2)
+    for pp, vpp, microbatches in drawn(order):
+        pipeline = Pipeline(
+            forward=[[forward] * vpp] * pp,
+            backward=[[backward] * vpp] * pp,
+            weight=[[weight] * vpp] * pp,
+        )
+        slot = forward + backward
+        simulated = length(simulate(pipeline, ORDERS[order], microbatches))
+        waited = simulated - microbatches * vpp * slot
+        values = (pp, vpp, microbatches, recompute, PASSES.index(order))
+        (slots,) = bubble_slots.function(case, *(np.array([each]) for each in values))
+        assert (pp - 1) * slot * slots / SHARES == pytest.approx(waited, rel=1e-3), values
