@@ -73,6 +73,8 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
         decided = complete(case, {k: v for k, v in layout.items() if k not in ("gpus", "nodes")})
     except JobError as error:
         raise JobError([_of(path, found) for found in error.diagnostics]) from None
+    steps = _steady_state(path, log, ran)
+    _raise(_impossible(path, steps, case))
     even = split(ran.model, decided["pp"], decided["vpp"])
     return MeasuredRun(
         path=path,
@@ -80,7 +82,7 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
         target=log.target,
         layout=decided,
         placement=place(case, decided) if log.uneven else even,
-        steps=_steady_state(path, log, ran),
+        steps=steps,
         filled=tuple(name for name in _open(layout) if len(case.domains.get(name, ())) > 1),
         facts=facts,
     )
@@ -136,6 +138,16 @@ def _clashes(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> Iter
         if value != expected and not (job.model.moe and name in DENSE_ONLY):
             message = f"`{path}` is of a model with {name} {value}, the job's has {expected}"
             yield Diagnostic(OTHER_JOB, message, job.span("model", name))
+
+
+def _impossible(path: str, steps: SteadyState, case: Case) -> Iterable[Diagnostic]:
+    """A step that takes more of the GPUs than their peak."""
+    least = case.model_flops / (case.job.peak_flops * _gpus(case.job))
+    if steps.seconds < least:
+        took = f"`{path}` took {steps.seconds:.3g} s a step"
+        message = f"{took}, this job takes {least:.3g} s at least at the peak of {_gpus(case.job)} GPUs"
+        help = "give it with the job, the batch and the number of GPUs that it ran with"
+        yield Diagnostic(OTHER_JOB, message, help=help)
 
 
 def _size(model: Model, name: str) -> int:

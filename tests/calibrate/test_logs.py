@@ -221,3 +221,24 @@ def test_a_restart_and_a_log_that_was_cut_still_give_the_time(calibrate: Calibra
     Path("head.log").write_text(whole[: whole.index("iteration")])
     refused = calibrate("again.log", "head.log")
     assert refused.code == 2 and "PAR791" in refused.err and "`head.log`" in refused.err
+
+
+@pytest.mark.parametrize("lost", ["start", "end"])
+def test_what_a_cut_block_of_arguments_lacks_is_left_open(calibrate: Calibrate, lost: str) -> None:
+    """Arguments are printed by name: without its end a block lacks use_distributed_optimizer."""
+    text = log_text(RUNS["tp2"], noisy(true_seconds(RUNS["tp2"], Path(), TRUE), 0.001, 3))
+    begin, end, first = (text.index(word) for word in ("-----", "use_distributed", " [2026"))
+    middle = text.index("micro_batch_size")
+    kept = text[:begin] + text[middle:] if lost == "start" else text[:end] + text[first:]
+    Path("cut.log").write_text(kept)
+    found = calibrate("cut.log")
+    assert found.code == 0, found.err
+    assert re.search("cut.log does not say .*zero, .*recompute", found.out)
+    assert "cut.log does not show its settings" in found.out
+
+
+def test_a_run_above_the_peak_of_its_gpus_is_of_another_job(calibrate: Calibrate) -> None:
+    Path("fast.log").write_text(log_text(RUNS["tp2"], noisy(0.01, 0.001, 3)))
+    found = calibrate("fast.log")
+    assert found.code == 2 and "PAR792" in found.err and "at the peak of" in found.err
+    assert not Path("site.par").exists()

@@ -16,6 +16,8 @@ LINE = re.compile(
 )
 #: training/arguments.py:1909 pads a name with dots to 48 characters.
 ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*?)[^\S\n]*$", re.MULTILINE)
+#: Lines before and after the block: without one of them the log was cut, and what it lacks is not known.
+BEGIN, END = re.compile(r"-{5,} arguments -{5,}"), re.compile(r"-{5,} end of arguments -{5,}")
 
 #: Step, unit, elapsed time, batch size.
 Line = tuple[str, str, str, str]
@@ -63,16 +65,17 @@ def read_log(text: str) -> RunLog | None:
     if not lines:
         return None
     arguments, clashes = agreed(ARGUMENT.findall(text))
+    whole_block = bool(BEGIN.search(text) and END.search(text))
     batch = _batch(lines)
-    layout = _layout(arguments) if arguments else {}
+    layout = _layout(arguments) if whole_block else _numbers(arguments, LAYOUT)
     return RunLog(
         target="megatron",
         unit="seconds",
         paces=_paces(lines, batch),
         layout=layout,
-        train=_train(arguments, batch),
+        train=_train(arguments, batch) if whole_block else _sizes(arguments, batch),
         model=_numbers(arguments, MODEL),
-        stack=log_stack.stack(arguments, layout) if arguments else None,
+        stack=log_stack.stack(arguments, layout) if whole_block else None,
         clashes=tuple(clash for clash in clashes if clash.split()[0] in READ),
         uneven=any(arguments.get(name, "None") != "None" for name in PLACING),
     )
@@ -145,10 +148,13 @@ def _sharding(arguments: Mapping[str, str], dp: int) -> dict[str, int]:
     return offload | {"zero": zero, "dp_shard": max(dp // max(copies, 1), 1) if zero else 1}
 
 
+def _sizes(arguments: Mapping[str, str], batch: str) -> dict[str, int]:
+    stepped = {"global_batch": int(batch)} if batch else {}
+    return _numbers(arguments, TRAIN) | stepped
+
+
 def _train(arguments: Mapping[str, str], batch: str) -> dict[str, int | str]:
-    train: dict[str, int | str] = {**_numbers(arguments, TRAIN)}
-    if batch:
-        train["global_batch"] = int(batch)
+    train: dict[str, int | str] = {**_sizes(arguments, batch)}
     if (unfused := log_stack.unfused(arguments)) is not None:
         train["attention"] = "unfused" if unfused else "flash"
     if arguments.get("fp4", "None") != "None":
