@@ -12,7 +12,7 @@ from parc.backends import BACKENDS
 from parc.compiler.plan import Layout
 from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
 from tests.acceptance.support.forbidden_layouts import Forbidden, forbidden, forced
-from tests.acceptance.support.forbidden_settings import DENSE
+from tests.acceptance.support.forbidden_settings import DENSE, EXPERTS
 from tests.acceptance.support.probe_runs import probe
 
 #: Rules that no layout of a target's settings can break alone, and why. Every other one is met for each seed.
@@ -121,6 +121,29 @@ def test_every_batch_of_a_ramp_divides(tmp_path: Path) -> None:
     cases = [{**case, "walk": True} for case in _megatron(found, tmp_path)]
     (answer,) = probe("megatron", "megatron_probe", cases, tmp_path)
     assert answer["stage"] == "walk" and "not divisible" in answer["error"]
+
+
+def test_the_exchange_of_experts_runs_beside_work_where_its_schedule_can(tmp_path: Path) -> None:
+    refused = {
+        "PAR474": (
+            Layout(ep=2, dp_shard=2, pp=2, zero=1, microbatches=4),
+            "virtual_pipeline_model_parallel_size",
+        ),
+        "PAR475": (
+            Layout(ep=2, dp_shard=2, zero=1, microbatches=4, recompute=2),
+            "full recomputation",
+        ),
+    }
+    found = {
+        code: forced("megatron", code, EXPERTS, layout, {"ep_overlap": True})
+        for code, (layout, _) in refused.items()
+    }
+    assert {code: each.predicate.code for code, each in found.items()} == {c: c for c in refused}
+    cases = [case for each in found.values() for case in _megatron(each, tmp_path)]
+    answers = probe("megatron", "megatron_probe", cases, tmp_path)
+    assert [answer["stage"] for answer in answers] == ["configurations"] * len(refused)
+    for answer, (_, words) in zip(answers, refused.values(), strict=True):
+        assert words in answer["error"]
 
 
 def test_muon_starts_at_zero_1_alone(tmp_path: Path) -> None:

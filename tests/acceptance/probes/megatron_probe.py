@@ -206,7 +206,7 @@ def _begin_schedule(args: Any, config: Any, count: int) -> None:
     if chunks is None:
         return
 
-    def forward_step(*arguments: Any) -> None:
+    def forward_step(*arguments: Any, **how: Any) -> None:
         raise _Begun
 
     config.pipeline_dtype = config.params_dtype
@@ -214,6 +214,7 @@ def _begin_schedule(args: Any, config: Any, count: int) -> None:
     for part in parts:
         part.config, part.model_type = config, None
         part.set_input_tensor = lambda tensor: None
+        part.build_schedule_plan = forward_step
     try:
         with stand_ins.WithoutGpu("cpu"):
             schedules.forward_backward_pipelining_with_interleaving(
