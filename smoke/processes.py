@@ -1,6 +1,8 @@
 """A command -> its lines, each with its time in seconds, and its exit status; no process of it is left."""
 
+import errno
 import os
+import random
 import selectors
 import signal
 import socket
@@ -20,6 +22,9 @@ from . import guard
 from .guard import MARK
 
 POLL_SECONDS = 0.2
+#: Below those that Linux gives to connections by itself (net.ipv4.ip_local_port_range), which might take one
+#: before the run listens there, and above those of emitted scripts: 29500 and, in SLURM, 20000 to 29999.
+PORTS = range(30_000, 32_768)
 
 
 @dataclass(frozen=True)
@@ -87,10 +92,12 @@ def new_mark() -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """A port of this host that nothing holds."""
+    for port in random.sample(PORTS, 100):
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise OSError(errno.EADDRINUSE, f"ports from {PORTS[0]} to {PORTS[-1]} are in use")
 
 
 def _followed(process: subprocess.Popen[bytes], limit_seconds: float) -> Ended:

@@ -7,6 +7,13 @@ import signal
 import sysconfig
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Examples are the same each time, and no clock judges how they are drawn, which a loaded machine slows down.
+settings.register_profile(
+    "parc", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("parc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

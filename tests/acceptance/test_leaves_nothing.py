@@ -13,8 +13,8 @@ import pytest
 from tests.acceptance.support import slurm_tools
 from tests.acceptance.support.environments import TREE
 from tests.acceptance.support.host_names import HOSTS
-from tests.acceptance.support.processes import wait_until
 from tests.acceptance.support.session_guard import holders
+from tests.support.waiting import wait_until
 
 #: A session with a cluster, a job on it and a framework's probe, each of which outlives what it does.
 SESSION = """
@@ -28,7 +28,7 @@ def test_session(tmp_path):
         script = tmp_path / "job.sh"
         script.write_text("#!/usr/bin/env bash\\n#SBATCH --nodes=2\\nsrun sleep 600\\n")
         run = made.submit(script, tmp_path)
-        run.wait_for({"RUNNING"}, 60)
+        run.wait_for({"RUNNING"}, 240)
         case = {"name": "x", "arguments": [], "environment": {}, "world": 1, "capability": [9, 0], "build": 0}
         Path(MARK).write_text(str(made.slurm.configuration))
         probe("megatron", "megatron_probe", [case] * 40, tmp_path)

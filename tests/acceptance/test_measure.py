@@ -28,8 +28,8 @@ cluster here from site { nodes = 2 }
 train { seq_len = 256; global_batch = 16; steps = 100; attention = unfused }
 target deepspeed { data = synthetic }
 """
-#: For a machine several times slower than the one that needs a tenth of it.
-LIMIT_SECONDS = 600
+#: For a machine many times slower than the one that needs a twentieth of it, and above the minutes given.
+LIMIT_SECONDS = 1200
 
 
 def python() -> str:
@@ -66,7 +66,7 @@ def planned_on(folder: Path) -> None:
 
 
 def test_measured_here_and_planned_on(tmp_path: Path) -> None:
-    words = ("measure", "--cpu", "--procs", "2", "--minutes", "3", "--python", python())
+    words = ("measure", "--cpu", "--procs", "2", "--minutes", "9", "--python", python())
     ran = parc(tmp_path, *words, "-o", "site.par", "--json")
     assert ran.returncode in (0, 1), ran.stderr
     found = json.loads(ran.stdout)
@@ -84,7 +84,7 @@ def test_it_goes_on_and_repeats_nothing(tmp_path: Path) -> None:
     begun = len(timed(rows))
     with rows.open("a") as file:
         file.write('{"kind": "stre')
-    assert parc(tmp_path, *words, "--minutes", "3").returncode in (0, 1)
+    assert parc(tmp_path, *words, "--minutes", "9").returncode in (0, 1)
     keys = [key(row) for row in timed(rows)]
     assert begun < len(keys) == len(set(keys)) == lines(rows)[0]["cases"]
     other = parc(tmp_path, *words[:2], "--procs", "2", *words[4:])

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.support.environments import environment
-from tests.acceptance.support.processes import wait_until
 from tests.acceptance.support.smoke_runs import LIMIT_SECONDS, Wanted, extensions, job_text
+from tests.support.waiting import wait_until
 
 #: A run that does not end before it is ended.
 ENDLESS = ("--steps", "1000000")

@@ -41,8 +41,6 @@ NAMES = HOSTILE.map(lambda text: text.replace("/", "%").encode()[:80].decode(err
 SETTINGS = settings(
     max_examples=JOBS,
     phases=(Phase.generate,),  # bash runs for seconds in each step of shrinking
-    deadline=None,
-    derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

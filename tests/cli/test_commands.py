@@ -10,7 +10,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import parc
 from parc.dsl.diagnostics import JobError
 from tests.support.command_line import JOB, Parc, tree
 from tests.support.paths import ROOT
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_ctrl_c_leaves_the_output_whole(run: Parc, monkeypatch: pytest.MonkeyPat
 
 
 def test_ctrl_c_while_solving_ends_at_once(run: Parc) -> None:
-    """A real SIGINT to a real process, sent as soon as it is under way."""
+    """A real SIGINT to a real process, sent as soon as it has loaded its solver."""
     command = [
         sys.executable,
         "-m",
@@ -204,7 +204,10 @@ def test_ctrl_c_while_solving_ends_at_once(run: Parc) -> None:
         "out",
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    time.sleep(0.7)
+    mapped = Path(f"/proc/{process.pid}/maps")
+    wait_until(
+        lambda: process.poll() is not None or "ortools" in mapped.read_text(), 120, "a solver"
+    )
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -23,9 +23,7 @@ from tests.support.unformatted_jobs import job_texts
 FOLDER = CASES / "formatting"
 JOBS = [path for room in ("examples", "dsl/std") for path in sorted((ROOT / room).rglob("*.par"))]
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-QUICK = settings(
-    derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck)
-)
+QUICK = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
 
 def form(text: str) -> str:

@@ -65,8 +65,6 @@ def test_any_text_gets_an_answer(
 
     @settings(
         max_examples=INPUTS,
-        deadline=None,
-        derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),
     )

@@ -24,7 +24,7 @@ from parc.lsp.places import place_at
 from parc.lsp.positions import offset_of, position_of
 from tests.support.paths import ROOT
 
-QUICK = settings(derandomize=True, deadline=None, max_examples=100)
+QUICK = settings(max_examples=100)
 EXAMPLE = (ROOT / "examples" / "llama3_70b.par").read_text()
 
 

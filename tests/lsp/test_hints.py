@@ -74,8 +74,9 @@ async def test_a_lens_solves_and_a_change_takes_its_answer_back(client: Language
     assert await lens(client) == dict(answer or {})["megatron"]
     assert re.search(r"^dp \d+ .* — \d+% MFU, \d+ GiB$", await lens(client))
     running = asyncio.ensure_future(client.workspace_execute_command_async(ask))
-    await asyncio.sleep(0.3)
-    assert await lens(client) == "solving ..."
+    while await lens(client) != "solving ...":
+        assert not running.done()
+        await asyncio.sleep(0.01)
     change = types.TextDocumentContentChangeWholeDocument(JOB + "# more\n")
     client.text_document_did_change(
         types.DidChangeTextDocumentParams(types.VersionedTextDocumentIdentifier(2, URI), [change])

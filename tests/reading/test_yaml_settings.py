@@ -59,7 +59,7 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ids=["open", "two", "alias", "lists", "tables", "laughs", "itself", "long"],
 )
 def test_hostile_texts_end(text: str, message: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     try:
         found = yaml_scalars("a.yaml", text)
     except ValueError as error:
@@ -67,4 +67,4 @@ def test_hostile_texts_end(text: str, message: str) -> None:
         assert not isinstance(error, yaml.YAMLError)
     else:
         assert not message and len(found) <= 1
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

@@ -17,8 +17,19 @@ from pathlib import Path
 import pytest
 
 from parc.__main__ import main
+from parc.serve.limits import Limits
 from tests.support.paths import ROOT
-from tests.support.served_page import Served, alive, serving, started
+from tests.support.served_page import (
+    PATIENCE,
+    Served,
+    alive,
+    ended,
+    serving,
+    started,
+    wait_for_work,
+    work,
+)
+from tests.support.waiting import wait_until
 
 JOB = (ROOT / "examples" / "gpt_125m.par").read_text()
 #: More layouts than any machine prices in a second.
@@ -208,18 +219,15 @@ def test_a_slow_request_is_cut_off(served: Served) -> None:
     slow_head = connected(served, head.encode())
     slow_body = connected(served, f"{head}{token}Content-Length: 100\r\n\r\n{{".encode())
     began = time.monotonic()
-    for _ in range(8):
-        time.sleep(0.5)
-        slow_head.sendall(b"X: y\r\n")
-    with slow_head, pytest.raises((ConnectionError, StopIteration)):
-        while True:
+    with slow_head, pytest.raises(ConnectionError):
+        while time.monotonic() - began < 60:
             time.sleep(0.5)
             slow_head.sendall(b"X: y\r\n")
-            if time.monotonic() - began > 20:
-                raise AssertionError("it may go on")
+    # A head that is sent piece by piece has its time, as far as this process had it.
+    assert time.monotonic() - began > 4
     with slow_body:
         assert slow_body.recv(1000).startswith(b"HTTP/1.1 408 ")
-    assert time.monotonic() - began < 20 and asked(served, {}) == 200
+    assert time.monotonic() - began < 60 and asked(served, {}) == 200
 
 
 def test_a_thousand_bad_requests_and_the_next_good_one_is_answered(served: Served) -> None:
@@ -273,14 +281,6 @@ def posted(served: Served, kind: str, **fields: object) -> bytes:
     return sent.encode()
 
 
-def ended(numbers: set[int], seconds: float = 5) -> set[int]:
-    """Those of some processes that have ended within a time, once any has."""
-    deadline = time.monotonic() + seconds
-    while all(map(alive, numbers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return {number for number in numbers if not alive(number)}
-
-
 def test_a_solve_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     (tmp_path / "job.par").write_text(LONG)
     with serving("job.par", "--seconds", 1, folder=tmp_path) as served:
@@ -288,14 +288,15 @@ def test_a_solve_that_takes_too_long_is_killed(tmp_path: Path) -> None:
         code, _, said = served.request("/api/plan", json.dumps({"text": LONG}).encode())
         assert code == 504 and "1 s" in json.loads(said)["error"]
         assert len(before - set(served.processes())) == 1
-        assert asked(served, {}) == 200
+        # Its own second may not do for a check on a machine that others load.
+        wait_until(lambda: asked(served, {}) == 200, PATIENCE, "the next answer")
 
 
 def test_a_solve_that_its_client_leaves_is_killed_and_the_next_is_answered(served: Served) -> None:
     served.ask("plan", text=JOB)
-    before = set(served.processes())
+    before = work(served)
     with connected(served, posted(served, "plan", text=LONG)):
-        time.sleep(1.0)
+        wait_for_work(served, 1, before)
         assert all(map(alive, before))
     assert len(ended(before)) == 1
     assert served.ask("plan", text=JOB)["plans"] and asked(served, {}) == 200
@@ -303,8 +304,9 @@ def test_a_solve_that_its_client_leaves_is_killed_and_the_next_is_answered(serve
 
 def test_clients_that_leave_while_they_wait_leave_room(served: Served) -> None:
     """Two solve and four wait, which is all that may; once they have gone, none of the next is refused."""
+    idle = work(served)
     others = [connected(served, posted(served, "plan", text=LONG)) for _ in range(6)]
-    time.sleep(0.5)
+    wait_for_work(served, 2, idle)
     body = json.dumps({"text": JOB}).encode()
     assert served.request("/api/plan", body)[0] == 503
     before = set(served.processes())
@@ -352,19 +354,18 @@ def test_a_job_that_is_not_there_and_a_broken_link_are_refused(
 def test_an_interruption_ends_every_process_at_once(tmp_path: Path, busy: bool) -> None:
     (tmp_path / "job.par").write_text(LONG)
     served = started("job.par", folder=tmp_path)
+    wait_until(lambda: len(served.processes()) >= 5, PATIENCE, "all processes")
+    idle = work(served)
     connection = connected(served, posted(served, "plan", text=LONG)) if busy else None
-    time.sleep(1.0)
+    if busy:
+        wait_for_work(served, 1, idle)
     running = served.processes()
-    assert len(running) >= 5
-    began = time.monotonic()
     os.killpg(served.process.pid, signal.SIGINT)
-    assert served.process.wait(10) == 130 and time.monotonic() - began < 5
+    # Sooner than a solve ends by itself.
+    assert served.process.wait(Limits().solve_seconds - 5) == 130
     assert served.process.stdout and "Traceback" not in served.process.stdout.read()
     served.process.stdout.close()
-    deadline = time.monotonic() + 5
-    while any(map(alive, running)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not [number for number in running if alive(number)]
+    wait_until(lambda: not any(map(alive, running)), PATIENCE, "the end of all processes")
     if connection:
         connection.close()
 

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,14 @@ from parc.__main__ import main
 from parc.backends import BACKENDS
 from parc.compiler.plan import Layout
 from parc.smoke import Interpreter, Outcome, Request, smoke, steps_of
-from parc.smoke.guard import GONE_SECONDS, MARK, marked
-from parc.smoke.processes import Line, guarded, new_mark, run
+from parc.smoke.guard import MARK, marked
+from parc.smoke.processes import PORTS, Line, free_port, guarded, new_mark, run
 from tests.support.paths import ROOT
-from tests.support.sample_plans import (
-    sample_plan,
-)
+from tests.support.sample_plans import sample_plan
+from tests.support.waiting import wait_until
 
+#: Seconds that a run has which hangs; a loaded machine may not have begun it within the first.
+LIMITS = (2.0, 8.0, 32.0)
 HERE = Interpreter(sys.executable, {"torch": "2", "torchtitan": "0.2.2", "deepspeed": "0"}, 0)
 
 
@@ -147,11 +147,13 @@ def test_a_kept_folder_holds_the_log(traced: Path) -> None:
 
 
 def test_a_hanging_run_ends_at_its_limit(traced: Path) -> None:
-    began = time.monotonic()
-    outcome = trained(traced, end="time.sleep(600)", limit=2.0)
-    assert outcome.status is None and len(outcome.steps) == 4 and not outcome.good
-    assert time.monotonic() - began < 30
-    assert_nothing_left(traced)
+    for limit in LIMITS:
+        outcome = trained(traced, end="time.sleep(600)", limit=limit)
+        assert outcome.status is None and not outcome.good
+        assert_nothing_left(traced)
+        if outcome.steps:
+            break
+    assert len(outcome.steps) == 4
 
 
 PROGRAM = """
@@ -167,12 +169,11 @@ trained(Path({folder!r}), end="time.sleep(600)")
 def test_a_signal_leaves_nothing(number: int, traced: Path) -> None:
     program = PROGRAM.format(tests=str(ROOT), folder=str(traced))
     process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while len(left(traced)) < 4:
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.1)
+    wait_until(
+        lambda: process.poll() is not None or len(left(traced)) >= 4, 300, "a run's processes"
+    )
     process.send_signal(number)
-    assert process.wait(30) != 0
+    assert process.wait(60) != 0
     if number == signal.SIGKILL:
         wait_for_the_guard(traced)
     assert_nothing_left(traced)
@@ -180,9 +181,8 @@ def test_a_signal_leaves_nothing(number: int, traced: Path) -> None:
 
 def wait_for_the_guard(folder: Path) -> None:
     """It ends the processes first, then removes the folders."""
-    until = time.monotonic() + GONE_SECONDS
-    while (left(folder) or any((folder / "scratch").iterdir())) and time.monotonic() < until:
-        time.sleep(0.1)
+    scratch = folder / "scratch"
+    wait_until(lambda: not left(folder) and not any(scratch.iterdir()), 60, "the guard's end")
 
 
 def test_a_guard_leaves_other_marks_alone() -> None:
@@ -200,31 +200,33 @@ def test_the_lock_of_a_build_goes_with_its_process(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     hold = f"import os, time; os.open({str(lock)!r}, os.O_CREAT | os.O_EXCL); print('held', flush=True)"
     hold += "; time.sleep(600)"
-    ended = run([sys.executable, "-c", hold], dict(os.environ), 2.0)
-    assert [line.text for line in ended.lines] == ["held"] and ended.status is None
-    assert not lock.exists()
+    for limit in LIMITS:
+        ended = run([sys.executable, "-c", hold], dict(os.environ), limit)
+        assert ended.status is None and not lock.exists()
+        if ended.lines:
+            break
+    assert [line.text for line in ended.lines] == ["held"]
 
 
 def test_marks_are_found_in_other_sessions() -> None:
     environment = {**os.environ, MARK: "one-of-its-own"}
     process = subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True)
     try:
-        until = time.monotonic() + 1.0
         # The environment is empty in the moment in which the process becomes `sleep`.
-        while not marked("one-of-its-own") and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_until(lambda: bool(marked("one-of-its-own")), 60, "a marked process")
         assert marked("one-of-its-own") == [process.pid] and marked("another") == []
     finally:
         process.kill()
         process.wait()
 
 
-def test_ports_differ_while_they_are_held() -> None:
-    from parc.smoke.processes import free_port
-
+def test_a_port_that_is_held_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = free_port()
+    assert first in PORTS
+    monkeypatch.setattr("random.sample", lambda ports, count: [first, first + 1, first + 2])
     with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        assert free_port() != held.getsockname()[1]
+        held.bind(("127.0.0.1", first))
+        assert free_port() in (first + 1, first + 2)
 
 
 JOB = "examples/gpt_125m.par"

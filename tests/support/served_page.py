@@ -9,11 +9,16 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.waiting import wait_until
+
+#: Seconds for what comes at once where nothing else runs.
+PATIENCE = 60
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,15 @@ def serving(*arguments: object, folder: Path | None = None) -> Iterator[Served]:
                 served.process.stdout.close()
 
 
+def processor_seconds(number: int) -> float:
+    """Seconds that a process has had of all processors; 0 of one that has ended."""
+    try:
+        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def alive(number: int) -> bool:
     """Whether a process runs; one that has ended and is not yet collected does not."""
     try:
@@ -111,3 +125,24 @@ def alive(number: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z" and os.path.exists(f"/proc/{number}")
+
+
+def ended(numbers: Iterable[int]) -> set[int]:
+    """Those of some processes that have ended, once any has."""
+    wait_until(lambda: not all(map(alive, numbers)), PATIENCE, "the end of a process")
+    return {number for number in numbers if not alive(number)}
+
+
+def wait_for_work(served: Served, count: int, idle: Mapping[int, float]) -> None:
+    """Until so many of the server's processes solve; `idle` is the work that each had done before."""
+
+    def busy() -> bool:
+        worked = {number: processor_seconds(number) for number in served.processes()[1:]}
+        return sum(worked[each] > idle.get(each, 0.0) + 0.1 for each in worked) >= count
+
+    wait_until(busy, PATIENCE, f"{count} processes that solve")
+
+
+def work(served: Served) -> dict[int, float]:
+    """Seconds that each of the server's processes has had of all processors."""
+    return {number: processor_seconds(number) for number in served.processes()}

@@ -6,8 +6,7 @@ import ctypes
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,15 +38,6 @@ def stop(process: subprocess.Popen[bytes], seconds: float = 10.0) -> None:
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=seconds)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    """Raises TimeoutError naming `what` when the condition does not hold in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(f"{what}: not within {seconds:g} s")
-        time.sleep(0.1)
 
 
 def end_with_parent() -> None:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.acceptance.support.host_names import named
-from tests.acceptance.support.processes import start, stop, wait_until
+from tests.acceptance.support.processes import start, stop
 from tests.acceptance.support.session_guard import session_mark
 from tests.acceptance.support.slurm_tools import Slurm, free_ports
+from tests.support.waiting import wait_until
 
 #: What `scontrol show job` says of a job that has ended.
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"}

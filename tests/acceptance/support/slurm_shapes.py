@@ -14,8 +14,9 @@ from pathlib import Path
 
 from parc.compiler.plan import Plan
 from parc.dsl.job import Launch
-from tests.acceptance.support.processes import start, stop, wait_until
+from tests.acceptance.support.processes import start, stop
 from tests.acceptance.support.slurm_tools import Slurm, free_ports
+from tests.support.waiting import wait_until
 
 #: Nodes with a GPU fewer, for a shape of one node.
 FEWER = "fewer1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
+from parc.smoke.processes import free_port
 
 COMMANDS = ("slurmctld", "slurmd", "sbatch", "scontrol", "squeue", "munged", "munge")
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
@@ -55,14 +56,10 @@ def knows(option: str) -> bool:
 
 def free_ports(count: int) -> list[int]:
     """Ports that nothing listens on, all different."""
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for each in held:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in held]
-    finally:
-        for each in held:
-            each.close()
+    found: set[int] = set()
+    while len(found) < count:
+        found.add(free_port())
+    return list(found)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ MIXED = st.lists(st.sampled_from((*PIECES, *LINES)) | ANY, max_size=6).map("".jo
 MANY = st.lists(MIXED, min_size=60, max_size=60)
 #: Texts for each writer; `make fuzz` takes more.
 INPUTS = int(os.environ.get("PARC_FUZZ_INPUTS", "120"))
-QUICK = settings(derandomize=True, deadline=None, max_examples=INPUTS, database=None)
+QUICK = settings(max_examples=INPUTS, database=None)
 #: Real bash is started for each example.
 BASH = settings(QUICK, max_examples=INPUTS // 60, phases=(Phase.generate,))
 

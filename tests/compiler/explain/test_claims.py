@@ -162,9 +162,7 @@ def test_statements_about_examples(name: str, target: str) -> None:
     check(example(name), BACKENDS[target].target)
 
 
-@settings(
-    max_examples=DRAWN, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=DRAWN, suppress_health_check=list(HealthCheck))
 @given(jobs())
 def test_statements_about_drawn_jobs(text: str) -> None:
     job = read(text)

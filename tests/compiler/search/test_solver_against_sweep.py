@@ -73,9 +73,7 @@ def check_risky(found: Answers) -> None:
     assert mask.any() and found.swept.values["risk"][mask].min() > DEFAULT_RISK
 
 
-@settings(
-    max_examples=120, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(jobs())
 def test_solver_and_sweep_agree_on_random_jobs(text: str) -> None:
     job = read(text)

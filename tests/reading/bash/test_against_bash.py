@@ -217,8 +217,6 @@ def agree(read: list[str | Unknown], words: list[str]) -> bool:
 
 
 @settings(
-    derandomize=True,
-    deadline=None,
     max_examples=100,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

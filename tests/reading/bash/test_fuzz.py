@@ -55,9 +55,7 @@ def check(path: str, text: str) -> list[LaunchConfig]:
     return jobs
 
 
-COMMON = settings(
-    derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150
-)
+COMMON = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=150)
 
 
 @COMMON
