@@ -44,8 +44,9 @@ def _attention(row: Attention, cluster: Cluster) -> Any:
     known = kernel in attention_kernels.PACE and attention_kernels.runs_on(kernel, arch)
     shape = (row.seq_len, row.heads, row.head_dim)
     case = _case(cluster, _half(cluster), kernel if known else None, *shape)
-    core = {"forward": layers.attention_core, "backward": layers.attention_core_backward}
-    return core[row.direction](case, 1, 1, row.batch)
+    passes = {"forward": layers.attention_core, "backward": layers.attention_core_backward}
+    timed = passes if row.direction == "both" else (row.direction,)
+    return sum(passes[each](case, 1, 1, row.batch) for each in timed)
 
 
 def kernel_of(row: Attention) -> str:

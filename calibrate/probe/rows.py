@@ -88,7 +88,7 @@ class Attention(Timed):
 
     kind: Literal["attention"]
     kernel: str
-    direction: Literal["forward", "backward"]
+    direction: Literal["forward", "backward", "both"]
     batch: Positive
     heads: Positive
     seq_len: Positive

@@ -32,7 +32,7 @@ def timed(case: Case, kernels: Kernels) -> Case:
             if run:
                 run()
             ranks.wait()
-    except (RuntimeError, ValueError, TypeError, KeyError, ImportError) as error:
+    except Exception as error:  # libraries assert, and compile kernels, each in its own way
         if "CUDA error" in str(error) or "NCCL error" in str(error):
             raise
         failure = (str(error).strip() or type(error).__name__).splitlines()[0][:200]

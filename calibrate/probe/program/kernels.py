@@ -50,8 +50,10 @@ class Kernels:
         if case["direction"] == "forward":
             return lambda: forward(*operands)
         out = forward(*operands)
-        back = self.torch.randn_like(out)
-        return lambda: self.torch.autograd.grad(out, operands, back, retain_graph=True)
+        back, gradients = self.torch.randn_like(out), self.torch.autograd.grad
+        if case["direction"] == "both":
+            return lambda: gradients(forward(*operands), operands, back)
+        return lambda: gradients(out, operands, back, retain_graph=True)
 
     def _attention_kernel(self, kernel: str, heads: int, head_dim: int) -> Callable[..., Any]:
         if kernel == "flash_attn:fa2":
@@ -66,7 +68,11 @@ class Kernels:
             from transformer_engine.pytorch import DotProductAttention
 
             module = DotProductAttention(
-                heads, head_dim, qkv_format="bshd", attn_mask_type="causal"
+                heads,
+                head_dim,
+                attention_dropout=0.0,
+                qkv_format="bshd",
+                attn_mask_type="causal",
             )
             return lambda *operands: module(*operands)
         return self._torch_attention(kernel)
@@ -77,10 +83,8 @@ class Kernels:
             return lambda *operands: attend(*operands, is_causal=True)
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        backend = {
-            "torch:fa2": SDPBackend.FLASH_ATTENTION,
-            "torch:cudnn": SDPBackend.CUDNN_ATTENTION,
-        }[kernel]
+        names = {"torch:fa2": "FLASH_ATTENTION", "torch:cudnn": "CUDNN_ATTENTION"}
+        backend = getattr(SDPBackend, names[kernel])  # PyTorch 2.3 has none of cuDNN
 
         def run(*operands: Any) -> Any:
             with sdpa_kernel(backend):
