@@ -83,10 +83,10 @@ def default(text: str) -> Bash:
     """A text as it stands inside `"${NAME:-...}"`; `$NAME` and `${NAME}` in it stay variables.
 
     There apostrophes, braces and what means something between commands are read as more than text unless
-    quoted once more, and bash looks for `<(` in those quotes too.
+    quoted once more, and bash looks for `<(` in those quotes too. A `#` begins a comment for tree-sitter.
     """
     quoted = Bash(_with_variables(text))
-    if not re.search(r"['<>()}|&;]", _VARIABLE.sub("", text)):
+    if not re.search(r"['<>()}|&;#]", _VARIABLE.sub("", text)):
         return quoted
     return Bash('"' + re.sub(r"(?<=[<>])\(", '""(', quoted) + '"')
 

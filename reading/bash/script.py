@@ -55,7 +55,7 @@ def read_script(
     """Follow a script from its first line to its last; `texts` are files given with it, by path."""
     if reason := unreadable(text):
         return Script((), {}, (Unread(reason, path, 1),), {}, ())
-    text = text.replace("\r\n", "\n")
+    text = unix_lines(text)
     given: dict[str, str | Unknown] = dict(environment or {})
     find = _finder(texts or {}, folder)
     script = _followed(path, text, given, arguments, World(find, HANDLERS, pieces))
@@ -161,8 +161,14 @@ def locate(
         found = texts.get(candidate)
         found = folder(candidate) if found is None else found
         if found is not None and "\0" not in found and len(found) <= LONGEST_CHARACTERS:
-            return candidate, found.replace("\r\n", "\n")
+            return candidate, unix_lines(found)
     return _by_tail(texts, name if name.startswith("/") else "")
+
+
+def unix_lines(text: str) -> str:
+    """A script with Windows' line ends as it was meant. Where most lines end as bash wants, a carriage return
+    is a character, as in a quoted value."""
+    return text.replace("\r\n", "\n") if 2 * text.count("\r\n") > text.count("\n") else text
 
 
 def _by_tail(texts: Mapping[str, str], tail: str) -> tuple[str, str] | None:
@@ -171,7 +177,7 @@ def _by_tail(texts: Mapping[str, str], tail: str) -> tuple[str, str] | None:
         return None
     tail = tail if tail.startswith("/") else tail[tail.index("/") :]
     found = [path for path in texts if f"/{path}".endswith(tail)]
-    return (found[0], texts[found[0]].replace("\r\n", "\n")) if len(found) == 1 else None
+    return (found[0], unix_lines(texts[found[0]])) if len(found) == 1 else None
 
 
 def _candidates(name: str, script: str, cwd: str) -> Iterator[str]:

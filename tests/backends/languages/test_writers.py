@@ -23,7 +23,7 @@ from tests.support.hostile_texts import LINES, PIECES
 from tests.support.inverses import directive_values, words_of_bash
 
 TEXTS = (
-    "/d/it's", "/d/<(x", "/d/>(x)", "a<(b'c", "$1/x", "$é", "${é}", "a\\N{x}", "/d/a\nb", "a#b", "~/x", "*?[",
+    "/d/it's", "/d/<(x", "/d/>(x)", "a<(b'c", "$1/x", "$é", "${é}", "a\\N{x}", "/d/a\nb", "a#b", "# \"", "a#\"", "\r\n", "~/x", "*?[",
     "ü", "a`b`", "}", "$", "$$", "${", "!x", "$'x'", '$"x"', '"""', "end\\", "$(x)", "a b", "", "-n", "\r",
     "\x7f", "a\x01b\x7fc", "\u2028", "coding: latin-1", "\u202e", "{{ 7 }}",
 )  # fmt: skip
@@ -78,7 +78,16 @@ def test_a_lone_dollar_stays_a_dollar(way: str) -> None:
 @given(MIXED)
 def test_the_reader_of_bash_agrees(way: str, text: str) -> None:
     text = kept(way, text)
-    script = IN_BASH[way](text).replace("say ", "torchrun train.py ")
+    # Of a file most of whose lines end with `\r\n` the reader takes off the `\r`.
+    script = "\n" * 99 + IN_BASH[way](text).replace("say ", "torchrun train.py ")
+    assert said(command(script))[-1] == text
+
+
+@pytest.mark.parametrize("way", [way for way in IN_BASH if way != "comment"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_reader_of_bash_agrees_on_what_it_once_misread(way: str, text: str) -> None:
+    text = kept(way, text)
+    script = "\n" * 9 + IN_BASH[way](text).replace("say ", "torchrun train.py ")
     assert said(command(script))[-1] == text
 
 
