@@ -170,6 +170,7 @@ class _Reading:
             texts={self.path: self.texts[self.path], **self.script.read, **job.texts},
             program=launch.program,
             stops=self.script.stops,
+            hidden=launch.options().hidden,
         )
 
     def _header(self) -> LaunchConfig:

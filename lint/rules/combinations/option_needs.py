@@ -83,5 +83,5 @@ def _has(wanted: str, launch: LaunchedJob) -> bool:
     name, _, value = wanted.partition(" ")
     setting = launch.option(name)
     if setting is None:
-        return False
+        return launch.may_be_given(name)
     return not value or text_of(setting) in (None, value)
