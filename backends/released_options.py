@@ -36,13 +36,24 @@ class ReleasedOption:
 
 @dataclass(frozen=True)
 class OptionTable:
-    """Releases in their order, and every form of an option with the releases that have it so.
+    """Releases in their order, and every form of an option with the releases that have it so, which are read
+    when they are first asked for.
 
-    `versions`: release -> the version whose code was listed, as 0.15 -> 0.15.3.
+    `versions`: release -> the version whose code was listed, as 0.15 -> 0.15.3. `rows`: lines of the table.
     """
 
     versions: Mapping[str, str]
-    forms: tuple[tuple[ReleasedOption, frozenset[str]], ...]
+    rows: tuple[str, ...]
+
+    @cached_property
+    def forms(self) -> tuple[tuple[ReleasedOption, frozenset[str]], ...]:
+        order = list(self.versions)
+        spanned = cache(lambda spans: frozenset(_spanned(order, spans)))
+        forms = []
+        for row in csv.DictReader(self.rows):
+            having, choices = spanned(row.pop("releases")), tuple(row.pop("choices").split("|"))
+            forms.append((ReleasedOption(**row, choices=choices if any(choices) else ()), having))
+        return tuple(forms)
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[tuple[ReleasedOption, frozenset[str]], ...]]:
@@ -66,13 +77,7 @@ def option_table(text: str) -> OptionTable:
     """The table in a file: its first line has the releases, `# 0.14=0.14.0 0.15=0.15.3 # how it was made`."""
     first, *lines = text.splitlines()
     versions = dict(word.split("=") for word in first.removeprefix("#").partition("#")[0].split())
-    order = list(versions)
-    spanned = cache(lambda spans: frozenset(_spanned(order, spans)))
-    forms = []
-    for row in csv.DictReader(lines):
-        having, choices = spanned(row.pop("releases")), tuple(row.pop("choices").split("|"))
-        forms.append((ReleasedOption(**row, choices=choices if any(choices) else ()), having))
-    return OptionTable(MappingProxyType(versions), tuple(forms))
+    return OptionTable(MappingProxyType(versions), tuple(lines))
 
 
 @cache

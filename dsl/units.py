@@ -182,8 +182,8 @@ def measure(text: str, span: Span) -> Measure:
     if rest.strip() == "%":
         return Measure(exact(value / 100), share=True)
     if re.search(r"[A-Za-z]\d", rest) and (time := duration(text)):
-        message, fix = f"`{text}` is a time of several parts", replaced(span, time)
-        raise wrong(codes.UNKNOWN_UNIT, message, span, f"write `{time}`", fix=fix)
+        message, whole = f"`{text}` is a time of several parts", replaced(span, time)
+        raise wrong(codes.UNKNOWN_UNIT, message, span, f"write `{time}`", fix=whole)
     measured = NUMBER
     for count, word in enumerate(_WORD.finditer(rest)):
         place = Span(span.source, *(span.start + number.end() + at for at in word.span()))

@@ -18,7 +18,6 @@ from ..syntax.tree import Block, Clause, Collection, Identifier, Setting
 from .evaluate import plain
 from .open_values import Several, read_or_open
 from .scope import Definition, Names
-from .unknown_settings import unknown
 
 Built = TypeVar("Built", bound=BaseModel)
 
@@ -171,6 +170,8 @@ def read_settings(
     values = Values({}, set(block.broken))
     for key, located in block.settings.items():
         if key not in known:
+            from .unknown_settings import unknown
+
             beside = {each: given.setting for each, given in block.settings.items()}
             report.extend([unknown(located.setting, block.title, known, beside, targets)])
         elif key not in without:

@@ -8,8 +8,6 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from .. import codes
 from ..diagnostics import Diagnostic, Fix, Note, Source, Span, replaced
-from .stop import Stop
-from .syntax_cures import cure
 
 #: Terminals of the grammar in words, in the order in which messages list them.
 _WORDS = {
@@ -51,7 +49,7 @@ def explain(
     if character == '"':
         message = "text is not closed at the end of the line"
     span = Span(source, offset + position, offset + position + 1)
-    help, fix = cure(Stop(source, offset, text, position, character)) or (None, None)
+    help, fix = _cure(source, offset, text, position, character)
     help = help or _CHARACTER_HELP.get(character)
     if character == '"' and fix is None:
         end = _end_of_unclosed(text, position)
@@ -79,11 +77,21 @@ def _unexpected_token(
     message = f"expected {_expected(accepted, token.type)}, found {_found(token)}"
     before = text[:position].rstrip()
     found = "" if token.type in ("$END", "_SEP") else str(token)
-    help, fix = cure(Stop(source, offset, text, position, found)) or (None, None)
+    help, fix = _cure(source, offset, text, position, found)
     help = help or _hint(token, accepted, before)
     if fix is None:
         fix = _missing(help, source, offset + len(before), bool(at_end and opened))
     return Diagnostic(codes.SYNTAX, message, span, notes=notes, help=help, fix=fix), position
+
+
+def _cure(
+    source: Source, offset: int, text: str, position: int, found: str
+) -> tuple[str | None, Fix | None]:
+    """Help and cure of what is known as a habit, which only a file with an error has to load."""
+    from .stop import Stop
+    from .syntax_cures import cure
+
+    return cure(Stop(source, offset, text, position, found)) or (None, None)
 
 
 def _stray_brace(span: Span) -> Diagnostic:

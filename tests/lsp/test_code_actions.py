@@ -11,9 +11,9 @@ from pytest_lsp import LanguageClient
 from parc.checking import ROUNDS, checked, mended
 from parc.lsp.positions import offset_of
 from parc.warnings import WARNINGS, name_of, parts
+from tests.support.foreign_tries import FOREIGN_TRIES
 from tests.support.language_server import edited, show
 from tests.support.paths import CASES
-from tests.support.foreign_tries import FOREIGN_TRIES
 from tests.support.wrong_tries import TRIES, changed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -29,7 +29,7 @@ NOT_RUN = {
     "sbatch ": "needs SLURM",
     "trials/run.sh": "needs the framework and GPUs",
     "python -m tests.": "needs checkouts of the framework's releases",
-    "parc": "its options are read by the parser, below; its files are the reader's",
+    "parc": "tests/project/test_typed_commands.py runs those that need no framework, GPU or cluster",
 }
 
 
