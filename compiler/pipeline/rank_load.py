@@ -197,7 +197,7 @@ def _flight(case: Case, share: Share, at: At) -> Column:
     pipeline = at["pp"], at["vpp"], at["microbatches"]
     if case.traits.pipeline.schedule is not None:
         return FLIGHT * schedule.flights(case, *pipeline, share.rank)
-    held = np.asarray(in_flight(*pipeline, share.rank)) + begun_beside(case, at["pp"])
+    held: Column = np.asarray(in_flight(*pipeline, share.rank)) + begun_beside(case, at["pp"])
     return FLIGHT * held
 
 
