@@ -145,7 +145,9 @@ def _impossible(path: str, steps: SteadyState, case: Case) -> Iterable[Diagnosti
     least = case.model_flops / (case.job.peak_flops * _gpus(case.job))
     if steps.seconds < least:
         took = f"`{path}` took {steps.seconds:.3g} s a step"
-        message = f"{took}, this job takes {least:.3g} s at least at the peak of {_gpus(case.job)} GPUs"
+        message = (
+            f"{took}, this job takes {least:.3g} s at least at the peak of {_gpus(case.job)} GPUs"
+        )
         help = "give it with the job, the batch and the number of GPUs that it ran with"
         yield Diagnostic(OTHER_JOB, message, help=help)
 
