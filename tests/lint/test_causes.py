@@ -76,6 +76,11 @@ CASES = {
         "PAR303", {"a.sh": "MORE=()\n" + MODEL + EXPERTS + '"${MORE[@]}"\n'},
         {"a.sh": "source /models/8x7b.sh\n" + MODEL + EXPERTS + '"${MORE[@]}"\n'},
     ),
+    "an array that is read from a program": (
+        "PAR303",
+        {"a.sh": "read -ra MORE <<< '--bf16'\n" + MODEL + EXPERTS + '"${MORE[@]}"\n'},
+        {"a.sh": 'read -ra MORE <<< "$(python args.py)"\n' + MODEL + EXPERTS + "${MORE[@]}\n"},
+    ),
     "what two directives list": (
         "PAR665", {"a.sh": HEADER + "#SBATCH --export=ALL,A=1\n#SBATCH --export=ALL,B=2\nsrun python t.py\n"},
         {"a.sh": HEADER + "#SBATCH --export=ALL,A=1,B=2\n#SBATCH --time=1:00:00\n#SBATCH --time=2:00:00\n"

@@ -3,13 +3,12 @@
 Why:
 SLURM wants `#SBATCH` at the start of the line, in capitals. Anything else is a comment, and the option is
 not set. `##SBATCH` is how people switch a directive off; it is not reported, nor is a call of sbatch in a
-comment that says how the script is used. Several lines of `# SBATCH` between right ones are hints: most are
-switched off so.
+comment that says how the script is used. `# SBATCH` among right ones is a hint: most are switched off so.
 
 Bad:
 #!/bin/bash
 #SBATCH --job-name=train
-# SBATCH --nodes=2
+#Sbatch --nodes=2
 srun hostname
 
 Good:

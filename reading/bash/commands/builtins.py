@@ -137,15 +137,17 @@ def _read(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     place = (words[0].path, words[0].line, words[0].column)
     separator = shell.get("IFS")
     marks = str(lenient(separator)) if separator else " \t\n"
+    array = any("a" in text for text in texts if text.startswith("-") and text[1:2] != "-")
     if not isinstance(given, str):
+        value = (Piece(Unknown("it is read when the script runs", several=array), *place, array),)
         for name in names:
-            shell.set(name, (Piece(Unknown("it is read when the script runs"), *place),))
+            shell.set_elements(name, {"0": value}) if array else shell.set(name, value)
         return None
     line = given.split("\n")[0]
     for mark in marks:
         line = line.replace(mark, "\0")
     fields = [field for field in line.split("\0") if field] if marks else [line]
-    if any("a" in text for text in texts if text.startswith("-") and not text.startswith("--")):
+    if array:
         elements = {str(n): (Piece(field, *place),) for n, field in enumerate(fields)}
         if names:
             shell.set_elements(names[-1], elements)
@@ -162,7 +164,7 @@ def _mapfile(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     place = (words[0].path, words[0].line, words[0].column)
     given = plain(shell.stdin) if shell.stdin else None
     if name.isidentifier():
-        unknown = Unknown("it is read when the script runs")
+        unknown = Unknown("it is read when the script runs", several=True)
         lines: list[str | Unknown] = [unknown]
         if isinstance(given, str):
             lines = [*given.splitlines()]

@@ -126,15 +126,23 @@ def _started(
         or wrappers
         and _hidden_program(words)
     ):
-        return _record(inner, words)
+        return _recorded(shell, inner, words)
     else:
         if isinstance(words[0].text, Unknown) and any(p.lead.startswith("--") for p in words[1:]):
-            return _record(inner, words)
+            return _recorded(shell, inner, words)
         return False
     shell.files.update(inner.files)
     if shell.output is not None and inner.output is not None:
         shell.output[:] = inner.output
     return followed or _record(inner, words)
+
+
+def _recorded(shell: Shell, inner: Shell, words: list[Word]) -> bool:
+    """Note a launched program of a forked shell; what it prints is part of the shell's own output."""
+    noted = _record(inner, words)
+    if shell.output is not None and inner.output is not None:
+        shell.output[:] = inner.output
+    return noted
 
 
 def _in_shell(words: Sequence[Word]) -> int:
