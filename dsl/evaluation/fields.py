@@ -146,8 +146,9 @@ def _unknown_word(node: Node, field: SettingType, known: str) -> JobError:
     text = _text(node)
     message = f"`{field.key}` does not know `{text}`"
     word, words = text.strip('"'), [_spelt(each) for each in field.words]
-    shorter = {word: _spelt(each) for each in field.words if word.startswith(f"{each}.")}
-    help, fix = suggested(word, node.span, words, WORDS | shorter)
+    whole = next((each for each in field.words if word.startswith(f"{each}.")), None)
+    spellings = WORDS if whole is None else {word: _spelt(whole)}
+    help, fix = suggested(word, node.span, words, spellings)
     return wrong(codes.UNKNOWN_WORD, message, node.span, help or f"it is one of {known}", fix=fix)
 
 
