@@ -66,9 +66,7 @@ def _query_norm(job: Job) -> str | None:
     input, which is normalised already, where the query is not compressed."""
     if not job.model.mla or job.model.q_lora_rank:
         return None
-    return (
-        "megatron normalises the input of an uncompressed query twice (`q_lora_rank = 0`)"
-    )
+    return "megatron normalises the input of an uncompressed query twice (`q_lora_rank = 0`)"
 
 
 def _router(job: Job) -> str | None:

@@ -90,7 +90,9 @@ def _fewest_broken(space: Space) -> dict[str, Integers]:
         least["dp_shard"] = (*least["dp_shard"], every)
     grid = np.meshgrid(*(np.array(each, dtype=np.int64) for each in least.values()), indexing="ij")
     job = space.case.job
-    columns = with_derived(job, {name: each.ravel() for name, each in zip(least, grid, strict=True)})
+    columns = with_derived(
+        job, {name: each.ravel() for name, each in zip(least, grid, strict=True)}
+    )
     count = np.zeros(columns["tp"].shape, dtype=np.int64)
     if space.replicas is not None:
         count += ~np.isin(columns["dp_replicate"], space.replicas)

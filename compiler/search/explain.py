@@ -242,7 +242,7 @@ def _own_span(job: Job, block: str, setting: str) -> Span | None:
 
 
 def _more_gpus(case: Case, needed: float) -> str:
-    """What would hold a layout that needs so many GiB, as likely as the job wants it where it says nothing."""
+    """What would hold a layout that needs so many GiB, with the risk that the job takes."""
     likely = LIKELY_TO_FIT in case.hard
     capacity = case.gpu.memory / GIB
     allowed = bytes_at(DEFAULT_RISK, capacity, case.target.memory_spread) if likely else capacity

@@ -20,7 +20,8 @@ NEAR = 0.1
 
 def more_nodes(case: Case, ratio: float) -> int | None:
     """The fewest nodes on which a layout fits and meets the goal: of `ratio` times the job's own, what memory
-    that is divided over all GPUs would need, and of its doublings; None where none of these does."""
+    that is divided over all GPUs would need, and of its doublings; None where none of these does.
+    """
     most = max(case.cluster.nodes)
     counts = {ceil(most * max(ratio, 1)), *(most << step for step in range(1, DOUBLINGS + 1))}
     return next((nodes for nodes in sorted(counts - {most}) if _holds(case, nodes)), None)
@@ -37,7 +38,8 @@ def _holds(case: Case, nodes: int) -> bool:
 
 def nearest_batch(case: Case) -> int | None:
     """A global batch within `NEAR` of the job's for which the rules leave a layout: the closest multiple of
-    the largest divisor of its GPUs that has one, so that most degrees divide it; None where none has."""
+    the largest divisor of its GPUs that has one, so that most degrees divide it; None where none has.
+    """
     batch = case.job.train.global_batch
     for size in _divisors(case.job):
         other = max(1, round(batch / size)) * size

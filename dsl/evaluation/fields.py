@@ -138,8 +138,8 @@ def _unknown_word(node: Node, field: SettingType, known: str) -> JobError:
     word, words = text.strip('"'), [_spelt(each) for each in field.words]
     if isinstance(node, Identifier):
         word = word.rpartition(".")[2]
-    whole = [_spelt(each) for each in field.words if word.startswith(f"{each}.")]
-    spellings = WORDS | {word: whole[0]} if whole else WORDS
+    whole = next((each for each in field.words if word.startswith(f"{each}.")), None)
+    spellings = WORDS if whole is None else {word: _spelt(whole)}
     help, fix = suggested(word, node.span, words, spellings)
     return wrong(codes.UNKNOWN_WORD, message, node.span, help or f"it is one of {known}", fix=fix)
 

@@ -179,7 +179,9 @@ def test_files_of_each_stage_do_not_drift_from_the_job(
     assert main(["lint", str(out), "--spec", str(job)]) == 0
     assert capsys.readouterr().out.startswith("no findings: ")
     script = out / "long" / "megatron" / "pretrain.sh"
-    script.write_text(script.read_text().replace("--global-batch-size 64", "--global-batch-size 128"))
+    script.write_text(
+        script.read_text().replace("--global-batch-size 64", "--global-batch-size 128")
+    )
     assert main(["lint", str(script), "--spec", str(job), "--format", "concise"]) == 1
     found = [line for line in capsys.readouterr().out.splitlines() if "PAR161" in line]
     assert len(found) == 1 and "global_batch 128, and the job says 64" in found[0]

@@ -220,7 +220,10 @@ WRONG = {
     "batch": ({"micro_batch": 3}, [("PAR201", "micro-batch 3 * dp 16 = 48")]),
     "dp": ({"tp": 2, "dp": 4}, [("PAR101", "`dp` is 4")]),
     "gpus": ({"gpus": 8}, [("PAR101", "`gpus` is 8")]),
-    "shards that are left open": ({"zero": 3, "micro_batch": 3}, [("PAR201", "micro-batch 3 * dp 16")]),
+    "shards that are left open": (
+        {"zero": 3, "micro_batch": 3},
+        [("PAR201", "micro-batch 3 * dp 16")],
+    ),
 }
 
 

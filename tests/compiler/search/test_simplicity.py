@@ -115,7 +115,7 @@ def test_risk_may_be_minimised() -> None:
 
 
 def test_what_is_forgone_is_better_with_its_layers_placed_too() -> None:
-    """96 layers over 31 stages: placed unevenly, the chosen layout is faster than what was best in even stages."""
+    """96 layers over 31 stages: placed, the chosen layout is faster than the best of even stages."""
     job = read(
         "model m from std.gpt3_175b {}\ncluster c from std.dgx_a100 { nodes = 124 }\n"
         "train { seq_len = 2048; global_batch = 1024; steps = 10; precision = fp16 }\ntarget megatron {}\n"
