@@ -36,6 +36,7 @@ VALUES = {
     "recompute_layers": (0, 0, 1, 9),
     "offload": (0, 0, 1, 2),
     "hpz": (1, 1, 2, 3),
+    "order": (0, 0, 0, 0, 1, 2),
 }
 MOST_GPUS = 64
 DENSE = Model(name="dense", layers=8, hidden=768, heads=12, kv_heads=4, ffn=1544, vocab=32000)
@@ -96,10 +97,6 @@ def _settings(name: str) -> list[Setting]:
             Setting(EXPERTS, common, {"sequence_parallel": False}),
             Setting(DENSE, common, {"dp_overlap": False}),
             Setting(DENSE, common | {"dropout": 0.1}, {"cuda_graph": True}),
-        ]
-    if target == "torchtitan":
-        found += [
-            Setting(DENSE, common, {"schedule": name}) for name in ("gpipe", "interleaved_zb")
         ]
     if version:
         dense = [each for each in found if not each.model.mla]
