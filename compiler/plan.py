@@ -23,8 +23,8 @@ class Layout(Frozen):
     """Every degree of freedom of a run. gpus = tp * pp * cp * dp_replicate * dp_shard.
 
     `zero` is the ZeRO stage: what is divided over the shard group (dp_shard * cp). `recompute` and
-    `offload` index RECOMPUTE and OFFLOAD, `order` PASSES; `recompute_layers` counts the fully recomputed layers of each
-    virtual chunk (0 unless full). `hpz` is DeepSpeed's secondary partition size.
+    `offload` index RECOMPUTE and OFFLOAD, `order` PASSES; `recompute_layers` counts the fully recomputed
+    layers of each virtual chunk (0 unless full). `hpz` is DeepSpeed's secondary partition size.
     For DeepSpeed `cp` is the Ulysses degree.
     """
 

@@ -135,7 +135,7 @@ def _simulated(plan: Plan) -> Timeline:
 
 def _timeline_text(estimate: Estimate, simulated: Timeline) -> str:
     found = "The step as it is simulated"
-    if simulated.shown < estimate.layout.microbatches:
+    if simulated.step_ns is None or horizon(simulated) < simulated.step_ns:
         found = f"The first {seconds(horizon(simulated) / 1e9)} of the step as it is simulated"
     if estimate.layout.pp == 1:
         return f"{found}."

@@ -79,20 +79,16 @@ def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
     return (vpp == 1) | (microbatches % rounds == 0)
 
 
-#: Stages per rank that an order of passes wants, in words.
-ORDER_STAGES = {
+#: What an order of passes wants, in words.
+ORDER_WANTS = {
     "gpipe": "one stage per rank",
-    "interleaved_zb": "two or more stages per rank",
+    "interleaved_zb": "two or more stages per rank, and a micro-batch for each rank,",
 }
 
 
-def stages_for_order(job: Job, pp: Any, vpp: Any, order: Any) -> Any:
-    return (order == 0) | ((pp > 1) & np.where(order == GPIPE, vpp == 1, vpp > 1))
-
-
-def enough_microbatches(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
-    fewer = np.where(order == 0, vpp > 1, order == GPIPE)
-    return fewer | (microbatches >= pp)
+def suits_order(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
+    divided = (vpp > 1) & (microbatches >= pp)
+    return (order == 0) | ((pp > 1) & np.where(order == GPIPE, vpp == 1, divided))
 
 
 def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
@@ -248,26 +244,26 @@ PIPELINE = (
         "few-microbatches",
         "fewer micro-batches than pipeline stages",
         ("pp", "vpp", "microbatches", "order"),
-        enough_microbatches,
+        lambda job, pp, vpp, microbatches, order: (vpp > 1) | (microbatches >= pp) | (order != 0),
         lambda job, pp, vpp, microbatches, order: (
-            f"{PASSES[order]} over pp {pp} needs {pp} micro-batches, not {microbatches}"
+            f"1F1B over pp {pp} needs {pp} micro-batches, not {microbatches}"
         ),
         f"{TORCH} distributed/pipelining/schedules.py:1022",
-        stricter="interleaved_zb runs with fewer, and nothing fills its bubble",
     ),
     Predicate(
         "PAR182",
         "schedule-stages",
-        "a schedule for another number of stages per rank",
-        ("pp", "vpp", "order"),
-        stages_for_order,
-        lambda job, pp, vpp, order: (
-            f"order {PASSES[order]} wants {ORDER_STAGES[PASSES[order]]} "
-            f"in a pipeline, not pp {pp} with vpp {vpp}"
+        "an order of passes for another number of stages per rank or of micro-batches",
+        ("pp", "vpp", "microbatches", "order"),
+        suits_order,
+        lambda job, pp, vpp, microbatches, order: (
+            f"order {PASSES[order]} wants {ORDER_WANTS[PASSES[order]]} "
+            f"in a pipeline, not pp {pp} with vpp {vpp} and {microbatches} micro-batches"
         ),
         f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
         "ScheduleGPipe, ScheduleInterleavedZeroBubble",
-        stricter="without a pipeline a schedule has no effect",
+        stricter="without a pipeline a schedule has no effect; with fewer micro-batches than ranks the "
+        "backward passes that are divided fill no bubble",
         cure="leave `schedule` out of the target",
     ),
     Predicate(

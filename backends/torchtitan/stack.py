@@ -76,8 +76,8 @@ def graphed(job: Job) -> bool:
 
 
 def orders(job: Job) -> tuple[int, ...]:
-    """Values of `order` that a plan may have: the block's schedule, else all but GPipe, which waits as long as
-    1F1B and holds more. PyTorch divides no backward pass of compiled modules."""
+    """Values of `order` that a plan may have: the block's schedule, else all but GPipe, which waits as long
+    as 1F1B and holds more. PyTorch divides no backward pass of compiled modules."""
     known = VALUES["order"]
     if (chosen := options_of(job).schedule) is not None:
         return (known[chosen],)

@@ -190,8 +190,13 @@ def _flight(case: Case, share: Share, at: At) -> Column:
     first, last = share.ends
     later = np.equal(at["order"], DIVIDED) & ~(first | last)
     rank = np.where(later, share.pp - 2, share.rank)
-    held = in_flight(*(at[name] for name in PASSING), rank)
+    held = in_flight(*_passing(at), rank)
     return FLIGHT * (np.asarray(held) + begun_beside(case, at["pp"]))
+
+
+def _passing(at: At | Mapping[str, int]) -> tuple[Any, Any, Any, Any]:
+    """The values of PASSING."""
+    return at["pp"], at["vpp"], at["microbatches"], at["order"]
 
 
 #: The place of each kind of block in a pair (dense, MoE).
@@ -274,7 +279,7 @@ def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) 
 
     counts = rank_counts(case, placement, rank, at["tp"])
     paced, recomputing = placement.paced(rank), (at["recompute"], at["recompute_layers"])
-    flight = in_flight(*(at[name] for name in PASSING), rank) + begun_beside(case, at["pp"])
+    flight = in_flight(*_passing(at), rank) + begun_beside(case, at["pp"])
     return Load(
         held=by_kind(placement.held(rank)),
         recomputed=by_kind(recomputed(placement.blocks[rank], *recomputing)),

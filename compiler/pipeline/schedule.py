@@ -1,4 +1,4 @@
-"""What the order of a pipeline's passes changes in a price: micro-batches in flight and the length of the bubble.
+"""The order of a pipeline's passes -> what it changes in a price: micro-batches in flight and the bubble.
 
 Closed forms of the orders in `schedule/orders.py`, with equal stages and free sends; the simulator gives the
 same (tests/compiler/pipeline/test_schedule.py).
@@ -22,9 +22,7 @@ def group(pp: Column, microbatches: Column) -> Column:
     return microbatches // np.maximum(microbatches // pp, 1)
 
 
-def in_flight(
-    pp: Column, vpp: Column, microbatches: Column, order: Column, rank: Column
-) -> Column:
+def in_flight(pp: Column, vpp: Column, microbatches: Column, order: Column, rank: Column) -> Column:
     """Micro-batches whose activations a rank holds at once, of one rank or columns of them; one counts whole
     when all its chunks hold it.
 
@@ -50,7 +48,7 @@ def bubble_of(x: Algebra[Value], others: Value) -> Value:
 def bubble_slots(
     case: Case, pp: Column, vpp: Column, microbatches: Column, recompute: Column, order: Column
 ) -> Column:
-    """The bubble over (pp - 1) / vpp slots, its length in 1F1B (Narayanan et al. 2021, arXiv 2104.04473, 2.2).
+    """The bubble over (pp - 1) / vpp slots, which it is in 1F1B (Narayanan et al. 2021, arXiv 2104.04473).
 
     Fewer micro-batches than ranks do not reach a rank's next chunk before the first of them is through all
     ranks: vpp * (pp - m) + m - 1 passes there and back. Gradients of weights fill the bubble of divided

@@ -135,7 +135,12 @@ def _word(name: str, value: int) -> str:
 def variables_of(job: Job, layout: Layout) -> dict[str, int]:
     """The variables of one layout by name, derived ones included."""
     named = layout.model_dump()
-    return {**named, "dp": layout.dp, "gpus": layout.gpus, "schedule": SCHEDULES.index(layout.schedule)}
+    return {
+        **named,
+        "dp": layout.dp,
+        "gpus": layout.gpus,
+        "schedule": SCHEDULES.index(layout.schedule),
+    }
 
 
 def broken(job: Job, target: Target, columns: Columns) -> list[Predicate]:

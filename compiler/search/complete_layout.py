@@ -23,14 +23,16 @@ NAMED = tuple(derived.name for derived in DERIVATIONS if derived.named)
 
 def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     """All decision variables of a layout: of those that it omits, `free` ones and those whose neutral value
-    the job excludes take the best feasible value; if nothing is feasible, those of the fastest layout that fits into memory, or of the smallest.
+    the job excludes take the best feasible value; if nothing is feasible, those of the fastest layout that
+    fits into memory, or of the smallest.
 
     Raises JobError for unknown names, values out of bounds and broken rules."""
     _check_names(case, layout)
     closed = {
         each.name: NEUTRAL[each.name]
         for each in DECISIONS
-        if not each.free and NEUTRAL[each.name] in case.domains.get(each.name, (NEUTRAL[each.name],))
+        if not each.free
+        and NEUTRAL[each.name] in case.domains.get(each.name, (NEUTRAL[each.name],))
     }
     space = Space(case, {**closed, **layout})
     swept = with_reasons(explored(space))

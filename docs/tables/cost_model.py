@@ -249,7 +249,10 @@ def _in_fp8(value: Callable[[Job, int], float]) -> str:
 SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gathers": ("gathers of divided weights per micro-batch at ZeRO 0, 1, 2, 3", _stages),
     "reduces_each": ("gradients reduced after every micro-batch at ZeRO 0, 1, 2, 3", _stages),
-    "few_microbatches": ("interleaved pipelines run fewer micro-batches than they have ranks", _plain),
+    "few_microbatches": (
+        "interleaved pipelines run fewer micro-batches than they have ranks",
+        _plain,
+    ),
     "selective": ("`recompute = selective`", _word),
     "discarded": ("`recompute = fine`, of latent attention and of experts", _words),
     "context": ("exchange of context parallelism", _word),

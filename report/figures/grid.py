@@ -6,60 +6,51 @@ replicate), pp from the inside out; experts lie over consecutive ranks of a stag
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-import numpy as np
-
-from parc.compiler.algebra import Integers
 from parc.compiler.plan import Layout
 
 from .common import Json, axis, figure
 
-#: Nodes side by side, before the next ones begin a new row.
-WIDE = 64
+#: Nodes side by side, before the next ones begin a new row: as many, or twice as many until the lines of all
+#: rows fit into the pixels of a figure.
+WIDE, HIGH = 64, 900
 #: Colours that repeat.
 PALETTE = 8
-#: Rows of a number per GPU, None where there is no GPU.
-Cells = list[list[int | None]]
 
 
 @dataclass(frozen=True)
 class Colouring:
-    """A way to colour GPUs: its name, how many colours mean something, what they mean, and one per rank."""
+    """A way to colour GPUs: its name, how many groups of how many GPUs there are, and what a group means. The
+    group of a rank is rank // block * stride + rank % stride."""
 
     name: str
     groups: int
     size: int
     meaning: str
-    of_rank: Integers
+    block: int
+    stride: int = 1
 
 
 def colourings(layout: Layout) -> list[Colouring]:
     """The stages of the pipeline, then the groups of every degree above 1."""
-    ranks = np.arange(layout.gpus)
+    inner = layout.tp * layout.cp
     stage = layout.gpus // layout.pp
+    copies = "hold copies or shards of the same layers"
     found = [
-        Colouring("pp", layout.pp, stage, "hold the same layers", ranks // stage),
-        _group("tp", ranks, 1, layout.tp, "split each layer between them"),
-        _group("cp", ranks, layout.tp, layout.cp, "split each sequence between them"),
-        _group("ep", ranks, layout.etp, layout.ep, "hold different experts, and exchange tokens"),
-        _group(
-            "dp",
-            ranks,
-            layout.tp * layout.cp,
-            layout.dp,
-            "hold copies or shards of the same layers",
-        ),
+        Colouring("pp", layout.pp, stage, "hold the same layers", stage),
+        _group("tp", layout, 1, layout.tp, "split each layer between them"),
+        _group("cp", layout, layout.tp, layout.cp, "split each sequence between them"),
+        _group("ep", layout, layout.etp, layout.ep, "hold different experts, and exchange tokens"),
+        _group("dp", layout, inner, layout.dp, copies),
     ]
     kept = [each for each in found if each.size > 1 and (each.name != "pp" or layout.pp > 1)]
-    return kept or [Colouring("dp", 1, 1, "train alone", ranks * 0)]
+    return kept or [Colouring("dp", 1, 1, "train alone", layout.gpus)]
 
 
-def _group(name: str, ranks: Integers, stride: int, size: int, meaning: str) -> Colouring:
+def _group(name: str, layout: Layout, stride: int, size: int, meaning: str) -> Colouring:
     """Groups of `size` ranks that lie `stride` apart."""
-    block = stride * size
-    number = ranks // block * stride + ranks % stride
-    return Colouring(name, len(ranks) // max(size, 1), size, meaning, number)
+    return Colouring(name, layout.gpus // max(size, 1), size, meaning, stride * size, stride)
 
 
 @dataclass(frozen=True)
@@ -72,27 +63,33 @@ class Shape:
 
     @property
     def height(self) -> int:
-        """Of the figure, in pixels: cells of 22 at most in one row, of 12 in several, about 900 in all."""
-        lines = self.rows * (self.per_node + 1)
-        return max(170, min(22 if self.rows == 1 else 12, 900 // lines) * lines + 70)
+        """Of the figure, in pixels: cells of 22 at most in one row, of 12 in several, about HIGH in all."""
+        cell = min(22 if self.rows == 1 else 12, max(1, HIGH // self.lines))
+        return max(170, cell * self.lines + 70)
+
+    @property
+    def lines(self) -> int:
+        """Of cells, with an empty one after each row."""
+        return self.rows * (self.per_node + 1)
 
 
 def _shape(gpus: int, gpus_per_node: int) -> Shape:
     per_node = min(gpus_per_node, gpus)
     nodes = -(-gpus // per_node)
-    wide = min(nodes, WIDE)
+    wide = WIDE
+    while -(-nodes // wide) * (per_node + 1) > HIGH:
+        wide *= 2
+    wide = min(nodes, wide)
     return Shape(per_node, wide, -(-nodes // wide))
 
 
 def grid(layout: Layout, gpus_per_node: int) -> Json:
-    """A cell a GPU: nodes from left to right and in rows of WIDE, GPUs of a node from top to bottom. The
-    page's script chooses among `meta.colourings`."""
+    """A cell a GPU: nodes from left to right and in rows of WIDE, with an empty row between them, GPUs of a
+    node from top to bottom. The page's script fills the cells by one of `meta.colourings`: a page does not
+    grow with the cluster."""
     shape = _shape(layout.gpus, gpus_per_node)
-    found = colourings(layout)
-    cells = [_cells(each.of_rank % PALETTE, shape) for each in found]
-    groups = [_cells(each.of_rank, shape) for each in found]
     made = figure(
-        [_heatmap(cells[0], groups[0], shape)],
+        [_heatmap(shape)],
         shape.height,
         xaxis=axis(
             "node" if shape.rows == 1 else f"node, in rows of {shape.wide}",
@@ -102,24 +99,15 @@ def grid(layout: Layout, gpus_per_node: int) -> Json:
         yaxis=_downwards(shape),
     )
     made["meta"] = {
-        "per_node": shape.per_node,
-        "wide": shape.wide,
-        "colourings": [
-            {
-                "name": each.name,
-                "meaning": each.meaning,
-                "groups": each.groups,
-                "size": each.size,
-                "z": z,
-                "group": group,
-            }
-            for each, z, group in zip(found, cells, groups, strict=True)
-        ],
+        "gpus": layout.gpus,
+        "palette": PALETTE,
+        **asdict(shape),
+        "colourings": [asdict(each) for each in colourings(layout)],
     }
     return made
 
 
-def _heatmap(colours: Cells, groups: Cells, shape: Shape) -> Json:
+def _heatmap(shape: Shape) -> Json:
     steps = [
         [edge / PALETTE, f"$g{number}"]
         for number in range(PALETTE)
@@ -127,14 +115,13 @@ def _heatmap(colours: Cells, groups: Cells, shape: Shape) -> Json:
     ]
     return {
         "type": "heatmap",
-        "z": colours,
-        "customdata": groups,
+        "z": [],
         "zmin": -0.5,
         "zmax": PALETTE - 0.5,
         "colorscale": steps,
         "showscale": False,
-        "xgap": 1.5 if shape.wide <= 32 else 0.5,
-        "ygap": 1.5 if shape.rows <= 4 else 0.5,
+        "xgap": 1.5 if shape.wide <= 32 else 0.5 if shape.wide <= WIDE else 0,
+        "ygap": 1.5 if shape.rows <= 4 else 0.5 if shape.lines <= HIGH // 3 else 0,
         "hovertemplate": "",
     }
 
@@ -156,15 +143,3 @@ def _downwards(shape: Shape) -> Json:
         tickvals=list(ticks),
         ticktext=list(ticks.values()),
     )
-
-
-def _cells(values: Integers, shape: Shape) -> Cells:
-    """One value per rank as rows of cells; an empty row between two rows of nodes."""
-    lines: Cells = []
-    for row in range(shape.rows):
-        if row:
-            lines.append([None] * shape.wide)
-        for gpu in range(shape.per_node):
-            ranks = [(row * shape.wide + node) * shape.per_node + gpu for node in range(shape.wide)]
-            lines.append([int(values[each]) if each < len(values) else None for each in ranks])
-    return lines

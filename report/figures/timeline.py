@@ -10,8 +10,10 @@ from parc.compiler.schedule.timeline import Timeline
 
 from .common import Json, axis, figure
 
-#: Passes that are drawn at most: more would make the page slow.
-MOST_PASSES = 1_000
+#: Passes that are simulated, about.
+SIMULATED = 16_000
+#: Passes that are drawn: until the pipeline is full; the fewest, and the most that keep a page quick.
+FEWEST_DRAWN, MOST_DRAWN = 1_000, 4_000
 #: Micro-batches for each stage that are seen before anything is zoomed; the others lie to the right.
 SEEN = 3
 #: What is drawn, with its colour.
@@ -35,19 +37,24 @@ class Bar(NamedTuple):
 
 
 def shown_microbatches(pp: int, vpp: int, microbatches: int) -> int:
-    """The first micro-batches of a step whose passes can be drawn: one at least."""
-    return max(1, min(microbatches, MOST_PASSES // (2 * pp * vpp)))
+    """The first micro-batches of a step whose passes are simulated: one for each rank at least, which shows
+    the pipeline fill."""
+    return min(microbatches, max(pp, SIMULATED // (2 * pp * vpp)))
 
 
 def horizon(found: Timeline) -> int:
-    """Nanoseconds until which all that runs is known: the step's end, or the first pass of a micro-batch that
-    is not shown."""
-    if found.step_ns is not None:
+    """Nanoseconds until which all that runs is known and can be drawn: the step's end, the first pass of a
+    micro-batch that is not shown, or the first of too many passes."""
+    begins = sorted(run.begin for runs in found.runs for run in runs)
+    pp, vpp = len(found.runs), len(found.passes[0])
+    drawn = min(max(FEWEST_DRAWN, pp * pp * (vpp + 1)), MOST_DRAWN)
+    if found.step_ns is not None and len(begins) <= drawn:
         return found.step_ns
-    return min(
-        (run.begin for runs in found.runs for run in runs if run.work.microbatch >= found.shown),
-        default=max(runs[-1].sent for runs in found.runs),
+    unknown = (
+        run.begin for runs in found.runs for run in runs if run.work.microbatch >= found.shown
     )
+    last = max(runs[-1].sent for runs in found.runs)
+    return min([*unknown, last, *begins[drawn : drawn + 1]])
 
 
 def timeline(found: Timeline) -> Json:

@@ -91,8 +91,10 @@ def test_passes_of_a_rank_follow_each_other() -> None:
 def test_gpus_of_a_group_are_as_many_as_its_degree(name: str) -> None:
     data = read(page(name)).data
     layout = data["planned"]["plans"][0]["layout"]
-    for each in data["figures"]["grid-0"]["meta"]["colourings"]:
-        ranks = [group for row in each["group"] for group in row if group is not None]
+    meta = data["figures"]["grid-0"]["meta"]
+    for each in meta["colourings"]:
+        block, stride = each["block"], each["stride"]
+        ranks = [rank // block * stride + rank % stride for rank in range(meta["gpus"])]
         assert len(ranks) == data["planned"]["plans"][0]["gpus"]
         counts = (
             {ranks.count(group) for group in set(ranks)} if len(ranks) < 3000 else {each["size"]}

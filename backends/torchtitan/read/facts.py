@@ -100,7 +100,7 @@ class Reader:
     def _pipelined(self) -> bool:
         return self.settings.number("parallelism.pipeline_parallel_degree") != 1
 
-    def _order(self) -> tuple[Value, Place]:
+    def _order(self) -> tuple[Value | Unknown, Place]:
         """The order of a pipeline's passes in the compiler's words, where it has them."""
         key = "parallelism.pipeline_parallel_schedule"
         name, place = self.settings.text(key), self.settings.place(key)

@@ -86,7 +86,9 @@ def _batches(local: int, pp: int, text: str) -> dict[str, int]:
     return {
         "micro_batch": max(local // max(int(pipeline[2]), 1), 1),
         "vpp": max(int(pipeline[3]) // max(pp, 1), 1),
-        **({"order": PASSES.index(ORDERS[name])} if (name := pipeline[1].lower()) in ORDERS else {}),
+        **(
+            {"order": PASSES.index(ORDERS[name])} if (name := pipeline[1].lower()) in ORDERS else {}
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""Keys of torchtitan's TOML before 0.2, flavors and schedules -> 0.2.2's keys, models and the compiler's words.
+"""Keys of torchtitan's TOML before 0.2, flavors, schedules -> 0.2.2's keys, models, the compiler's words.
 
 Read in torchtitan's config_manager.py between May 2024 and September 2025, which named things three times:
 degrees in [training] and [experimental], then in [parallelism]; `batch_size`, then `local_batch_size`.

@@ -41,6 +41,7 @@ VALUES = {
     "recompute_layers": (0, 0, 1, 9),
     "offload": (0, 0, 1, 2),
     "hpz": (1, 1, 2, 3),
+    "order": (0, 0, 0, 0, 1, 2),
 }
 FULL = 2
 MOST_GPUS = 64
@@ -122,7 +123,7 @@ def _alone(
     number = sum(broken.astype(int) for broken in breaks.values())
     for rule in own.predicates:
         rows = np.flatnonzero(breaks[rule] & (number == 1))
-        yield rule, (Layout(**{name: int(drawn[name][row]) for name in VALUES}) for row in rows)
+        yield rule, (Layout(**{name: int(np.asarray(drawn[name])[row]) for name in VALUES}) for row in rows)
 
 
 def _of_all(target: str, setting: Setting) -> Plan:

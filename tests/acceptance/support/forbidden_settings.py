@@ -90,8 +90,6 @@ TORCHTITAN = (
     Setting(KEYS),
     Setting(WIDTHS),
     Setting(DENSE, {"seq_len": 3074}),
-    Setting(DENSE, {}, {"schedule": "gpipe"}),
-    Setting(DENSE, {}, {"schedule": "interleaved_zb"}),
     Setting(DENSE, {"compile": True}, {"tp_overlap": True}),
 )
 TORCHTITAN_TOML = (

@@ -87,8 +87,8 @@ RULES = {
     ),
     "schedule-stages": (
         job_of(),
-        {"pp": 4, "vpp": 2, "order": 2},
-        {"pp": 4, "vpp": 1, "order": 2},
+        {"pp": 4, "vpp": 2, "microbatches": 4, "order": 2},
+        {"pp": 4, "vpp": 2, "microbatches": 3, "order": 2},
     ),
     "schedule-selective": (
         job_of(),

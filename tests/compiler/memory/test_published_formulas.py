@@ -12,8 +12,8 @@ from parc.compiler.algebra import Column
 from parc.compiler.case import Case
 from parc.compiler.memory import activations, model_states
 from parc.compiler.pipeline import rank_load
-from parc.compiler.pipeline.schedule import in_flight
 from parc.compiler.pipeline.even_split import Split, ranks_of
+from parc.compiler.pipeline.schedule import in_flight
 from parc.compiler.plan import Layout
 from parc.compiler.traits import StateBytes
 from parc.dsl.model import Model

@@ -1,4 +1,4 @@
-"""Closed forms of orders of passes are what simulating and counting them gives, in all numbers that torch runs."""
+"""Closed forms of orders of passes are what simulating them gives, in all numbers that torch runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.solver_and_sweep import example
 
 
 def drawn(order: str) -> Iterator[tuple[int, int, int]]:
-    """pp, vpp and micro-batches, rounds of another size than pp and fewer micro-batches than pp among them."""
+    """pp, vpp and micro-batches; rounds of another size than pp and fewer micro-batches are among them."""
     for pp in (1, 2, 3, 4, 5, 8, 12):
         for vpp in {"1f1b": (1, 2, 3, 4), "gpipe": (1,), "interleaved_zb": (2, 3, 4)}[order]:
             for microbatches in range(1, 3 * pp + 2):
@@ -56,5 +56,5 @@ def test_the_bubble_is_the_simulated_one(name: str, order: str, recompute: int) 
         simulated = length(simulate(pipeline, ORDERS[order], microbatches))
         waited = simulated - microbatches * vpp * slot
         values = (pp, vpp, microbatches, recompute, PASSES.index(order))
-        (slots,) = bubble_slots.function(case, *(np.array([each]) for each in values))
+        slots = np.ravel(bubble_slots.function(case, *(np.array([each]) for each in values)))[0]
         assert (pp - 1) * slot * slots / SHARES == pytest.approx(waited, rel=1e-3), values
