@@ -190,8 +190,8 @@ def _flight(case: Case, share: Share, at: At) -> Column:
     first, last = share.ends
     later = np.equal(at["order"], DIVIDED) & ~(first | last)
     rank = np.where(later, share.pp - 2, share.rank)
-    held = in_flight(*_passing(at), rank)
-    return FLIGHT * (np.asarray(held) + begun_beside(case, at["pp"]))
+    held: Column = in_flight(*_passing(at), rank) + begun_beside(case, at["pp"])
+    return FLIGHT * held
 
 
 def _passing(at: At | Mapping[str, int]) -> tuple[Any, Any, Any, Any]:

@@ -123,7 +123,9 @@ def _alone(
     number = sum(broken.astype(int) for broken in breaks.values())
     for rule in own.predicates:
         rows = np.flatnonzero(breaks[rule] & (number == 1))
-        yield rule, (Layout(**{name: int(np.asarray(drawn[name])[row]) for name in VALUES}) for row in rows)
+        yield rule, (
+            Layout(**{name: int(np.asarray(drawn[name])[row]) for name in VALUES}) for row in rows
+        )
 
 
 def _of_all(target: str, setting: Setting) -> Plan:

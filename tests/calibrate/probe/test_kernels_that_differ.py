@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, cast
 
 import pytest
 
 from parc.calibrate.probe.prices import predicted_seconds
 from parc.calibrate.probe.program.cases import cases
 from parc.calibrate.probe.program.clock import timed
+from parc.calibrate.probe.program.kernels import Kernels
 from parc.calibrate.probe.rows import Attention
 from parc.dsl import std_cluster
 
 
-def attention(direction: str) -> Attention:
+def attention(direction: Literal["forward", "backward", "both"]) -> Attention:
     return Attention(
         kind="attention",
         kernel="transformer_engine:te",
@@ -41,8 +43,16 @@ def test_transformer_engine_is_timed_with_both_passes_and_priced_so() -> None:
         ("transformer_engine:te", "both"),
     }
     cluster = std_cluster("dgx_h100")
-    apart = [predicted_seconds(attention(each), cluster) for each in ("forward", "backward")]
+    apart = [
+        predicted_seconds(attention("forward"), cluster),
+        predicted_seconds(attention("backward"), cluster),
+    ]
     assert predicted_seconds(attention("both"), cluster) == pytest.approx(sum(apart))
+
+
+def kernels(ranks: SimpleNamespace, run_of: Callable[[dict[str, Any]], None]) -> Kernels:
+    """What the clock asks of kernels."""
+    return cast("Kernels", SimpleNamespace(ranks=ranks, run_of=run_of))
 
 
 @pytest.mark.parametrize("error", [AssertionError("head_dim"), AttributeError("x"), Exception("y")])
@@ -51,7 +61,7 @@ def test_a_library_that_fails_in_its_own_way_fails_one_case(error: Exception) ->
         raise error
 
     ranks = SimpleNamespace(device="cpu", agree=lambda value: [value], wait=lambda: None)
-    found = timed({"kind": "attention"}, SimpleNamespace(ranks=ranks, run_of=run_of))
+    found = timed({"kind": "attention"}, kernels(ranks, run_of))
     assert found["failed"] == f"rank 0: {error}"
 
 
@@ -62,4 +72,4 @@ def test_a_gpu_that_fails_ends_the_probe(words: str) -> None:
 
     ranks = SimpleNamespace(device="cuda", agree=lambda value: [value], wait=lambda: None)
     with pytest.raises(RuntimeError, match=words[:10]):
-        timed({"kind": "product"}, SimpleNamespace(ranks=ranks, run_of=run_of))
+        timed({"kind": "product"}, kernels(ranks, run_of))
