@@ -1,4 +1,4 @@
-"""Files that differ in the cause of a finding: said of the first, and not, or as a hint, of the second."""
+"""Files that differ in a finding's cause: it is said of the first, and not, or as a hint, of the second."""
 
 from __future__ import annotations
 
