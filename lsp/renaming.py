@@ -148,6 +148,8 @@ def imported(document: Document) -> Iterator[Document]:
 
 def document_at(path: str, unsaved: Mapping[str, str]) -> Document | None:
     """A file as the editor holds it, or else as it is on the disk; None where it cannot be read."""
+    if "\0" in path:
+        return None
     text = unsaved.get(os.path.realpath(path))
     if text is None:
         try:

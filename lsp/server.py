@@ -14,7 +14,7 @@ from pygls import uris
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from ..dsl.diagnostics import Diagnostic, Severity, Span
+from ..dsl.diagnostics import Diagnostic, Severity, Span, one_line
 from ..dsl.syntax.sources import reading_once
 from ..dsl.syntax.tree import Block, Let
 from .completions import completions
@@ -295,8 +295,15 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
 
 
 def _document(server: LanguageServer, uri: str) -> Document:
-    text = server.workspace.get_text_document(uri).source
-    return Document(_path_of(uri), text, _unsaved(server))
+    """An open document, or a file as any command reads one, not as pygls does: it waits at a pipe."""
+    if uri in server.workspace.text_documents:
+        text = server.workspace.text_documents[uri].source
+        return Document(_path_of(uri), text, _unsaved(server))
+    found = document_at(_path_of(uri), _unsaved(server))
+    if found is None:
+        message = f"parc cannot read `{one_line(uri)}`"
+        raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed)
+    return found
 
 
 def _path_of(uri: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parc.dsl.diagnostics import Diagnostic, Note
+from parc.dsl.diagnostics import Diagnostic, Note, one_line
 
 from .. import codes
 from ..launched import one_launch
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
     for name in found.unknown:
         print(f"not in the files: {name}", file=sys.stderr)
     for line in lines(found.lost):
-        print(f"not in the job: {line}", file=sys.stderr)
+        print(one_line(f"not in the job: {line}"), file=sys.stderr)
     return 0
 
 
@@ -85,7 +85,7 @@ def _import_model(arguments: Namespace, path: str) -> int:
     for name in ("cluster", "train", "target")[1 if gpus else 0 :]:
         print(f"not in the files: {name}", file=sys.stderr)
     for each in model.unsaid:
-        print(f"not in the job: {each}", file=sys.stderr)
+        print(one_line(f"not in the job: {each}"), file=sys.stderr)
     return 0
 
 

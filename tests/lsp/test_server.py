@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pytest_lsp import LanguageClient
 
 from tests.support import language_server
@@ -41,6 +45,22 @@ def written(text: str, area: types.Range) -> str:
 
 
 DOCUMENT = types.TextDocumentIdentifier(URI)
+
+
+@pytest.mark.parametrize("name", ["pipe", "nowhere.par", "folder", "/proc/self/mem", "a\0b"])
+async def test_what_is_not_open_is_read_as_any_command_reads(
+    client: LanguageClient, name: str, tmp_path: Path
+) -> None:
+    """A pipe that nobody writes to would be waited for, and other requests with it."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    uri = f"file://{quote(os.path.join(tmp_path, name))}"
+    place = types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(2, 22))
+    with pytest.raises(JsonRpcException, match="parc cannot read"):
+        await asyncio.wait_for(client.text_document_hover_async(place), 20)
+    (tmp_path / "job.par").write_text(JOB)
+    place.text_document = types.TextDocumentIdentifier((tmp_path / "job.par").as_uri())
+    assert await client.text_document_hover_async(place) is not None
 
 
 async def test_complaints_come_as_a_job_is_typed(client: LanguageClient) -> None:

@@ -23,9 +23,10 @@ from tests.support.hostile_texts import LINES, PIECES
 from tests.support.inverses import directive_values, words_of_bash
 
 TEXTS = (
-    "/d/it's", "/d/<(x", "/d/>(x)", "a<(b'c", "$1/x", "$é", "${é}", "a\\N{x}", "/d/a\nb", "a#b", "# \"", "a#\"", "\r\n",
-    "~/x", "*?[", "ü", "a`b`", "}", "$", "$$", "${", "!x", "$'x'", '$"x"', '"""', "end\\", "$(x)", "a b", "", "-n", "\r",
-    "\x7f", "a\x01b\x7fc", "\u2028", "coding: latin-1", "\u202e", "{{ 7 }}",
+    "/d/it's", "/d/<(x", "/d/>(x)", "a<(b'c", "$1/x", "$é", "${é}", "a\\N{x}", "/d/a\nb", "a#b",
+    "# \"", "~/x", "a#\"", "*?[", "\r\n", "ü", "a`b`", "}", "$", "$$", "${", "!x", "$'x'", '$"x"',
+    '"""', "end\\", "$(x)", "a b", "", "-n", "\r", "\x7f", "a\x01b\x7fc", "\u2028", "coding: latin-1",
+    "\u202e", "{{ 7 }}",
 )  # fmt: skip
 ANY = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 MIXED = st.lists(st.sampled_from((*PIECES, *LINES)) | ANY, max_size=6).map("".join)
