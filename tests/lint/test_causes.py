@@ -64,10 +64,6 @@ CASES = {
         "PAR660", {"a.sh": "#!/bin/bash\n#SBATCH --nodes=\nsrun python train.py\n"},
         {"a.sh": "#!/bin/bash\n#SBATCH --nodes=#NODES#\nsrun python train.py\n"},
     ),
-    "a directive that is switched off among right ones": (
-        "PAR632", {"a.sh": HEADER + "#SBatch --exclusive\nsrun python train.py\n"},
-        {"a.sh": HEADER + "# SBATCH --exclusive\nsrun python train.py\n"},
-    ),
     "a dollar that begins no name": (
         "PAR373", {"a.sh": MODEL + "--tensorboard-dir logs more\n"},
         {"a.sh": MODEL + "--tensorboard-dir $/logs\n"},

@@ -425,7 +425,7 @@ HINTS = {
     ),
     "directives that are switched off": (
         "PAR632",
-        HEADER + "#sbatch --mem=24G\nsrun hostname\n",
+        HEADER + "# SBATCH --mem=24G\nsrun hostname\n",
         HEADER + "# SBATCH --mem=24G\n#SBATCH --mem-per-cpu=10G\n# SBATCH --exclusive\nsrun hostname\n",
     ),
     "a folder of the cluster": (

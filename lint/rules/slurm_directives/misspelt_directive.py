@@ -3,12 +3,13 @@
 Why:
 SLURM wants `#SBATCH` at the start of the line, in capitals. Anything else is a comment, and the option is
 not set. `##SBATCH` is how people switch a directive off; it is not reported, nor is a call of sbatch in a
-comment that says how the script is used. `# SBATCH` among right ones is a hint: most are switched off so.
+comment that says how the script is used. Several lines of `# SBATCH` between right ones are hints: most are
+switched off so.
 
 Bad:
 #!/bin/bash
 #SBATCH --job-name=train
-#Sbatch --nodes=2
+# SBATCH --nodes=2
 srun hostname
 
 Good:
@@ -62,6 +63,6 @@ def _almost(line: str) -> bool:
 
 
 def _switched_off(batch: Batch, almost: list[tuple[int, str]]) -> bool:
-    """Whether they are written alike, in capitals behind a blank, and right ones stand among them."""
-    alike = bool(almost) and all(line.startswith("# SBATCH") for _, line in almost)
+    """Whether several directives are written alike, in capitals, and right ones stand among them."""
+    alike = len(almost) > 1 and all(line.startswith("# SBATCH") for _, line in almost)
     return alike and any(line.startswith("#SBATCH") for line in batch.lines)

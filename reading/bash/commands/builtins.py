@@ -139,9 +139,12 @@ def _read(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     marks = str(lenient(separator)) if separator else " \t\n"
     array = any("a" in text for text in texts if text.startswith("-") and text[1:2] != "-")
     if not isinstance(given, str):
-        later = (Piece(Unknown("it is read when the script runs", several=array), *place, array),)
+        unread = (Piece(Unknown("it is read when the script runs", several=array), *place, array),)
         for name in names:
-            shell.set_elements(name, {"0": later}) if array else shell.set(name, later)
+            if array:
+                shell.set_elements(name, {"0": unread})
+            else:
+                shell.set(name, unread)
         return None
     line = given.split("\n")[0]
     for mark in marks:
