@@ -43,7 +43,8 @@ def with_nodes(job: Job, nodes: int) -> Job:
 
 @pytest.mark.parametrize("batch", [64, 24])
 def test_the_nodes_that_are_offered_hold_the_job(batch: int) -> None:
-    job = job_of(**LARGE, train={"seq_len": 2048, "global_batch": batch, "steps": 10})
+    train = {"seq_len": 2048, "global_batch": batch, "steps": 10}
+    job = job_of(**(LARGE | {"train": train}))
     offered = re.match(r"([\d,]+) nodes would hold it", helped(job))
     assert offered
     nodes = int(offered[1])
