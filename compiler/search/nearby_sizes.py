@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from math import ceil
 
 from ...dsl.job import Job
@@ -14,8 +16,8 @@ from .space import Space
 
 #: How often the nodes of a job are doubled.
 DOUBLINGS = 6
-#: Largest share of the global batch by which another one differs.
-NEAR = 0.1
+#: Largest share of the global batch by which another one differs, and how many are tried.
+NEAR, TRIED = 0.1, 8
 
 
 def more_nodes(case: Case, ratio: float) -> int | None:
@@ -37,21 +39,22 @@ def _holds(case: Case, nodes: int) -> bool:
 
 
 def nearest_batch(case: Case) -> int | None:
-    """A global batch within `NEAR` of the job's for which the rules leave a layout: the closest multiple of
-    the largest divisor of its GPUs that has one, so that most degrees divide it; None where none has.
-    """
-    batch = case.job.train.global_batch
-    for size in _divisors(case.job):
-        other = max(1, round(batch / size)) * size
-        if other != batch and abs(other - batch) <= NEAR * batch:
-            train = case.job.train.model_copy(update={"global_batch": other})
-            if not empty(Space(Case(case.job.model_copy(update={"train": train}), case.target))):
-                return other
+    """A global batch within `NEAR` of the job's for which the rules leave a layout on its most nodes: the
+    closest multiple of the largest divisor of their GPUs that has one, so that most degrees divide it; None
+    where none has, of the first `TRIED`."""
+    job, nodes = case.job, max(case.cluster.nodes)
+    cluster = job.cluster.model_copy(update={"nodes": (nodes,)})
+    for batch in islice(_multiples(job, nodes), TRIED):
+        train = job.train.model_copy(update={"global_batch": batch})
+        other = job.model_copy(update={"train": train, "cluster": cluster})
+        if not empty(Space(Case(other, case.target))):
+            return batch
     return None
 
 
-def _divisors(job: Job) -> list[int]:
-    """What divides the GPUs that the job may use, the largest first."""
-    size = job.cluster.gpus_per_node
-    found = {each for nodes in job.cluster.nodes for each in divisors_of_gpus(nodes, size).tolist()}
-    return sorted(found, reverse=True)
+def _multiples(job: Job, nodes: int) -> Iterator[int]:
+    """The nearest multiple of each divisor of the GPUs of so many nodes, near the job's batch, each once."""
+    batch = job.train.global_batch
+    sizes = divisors_of_gpus(nodes, job.cluster.gpus_per_node).tolist()
+    near = dict.fromkeys(max(1, round(batch / size)) * size for size in reversed(sizes))
+    return (each for each in near if each != batch and abs(each - batch) <= NEAR * batch)

@@ -44,7 +44,7 @@ def with_nodes(job: Job, nodes: int) -> Job:
 @pytest.mark.parametrize("batch", [64, 24])
 def test_the_nodes_that_are_offered_hold_the_job(batch: int) -> None:
     train = {"seq_len": 2048, "global_batch": batch, "steps": 10}
-    job = job_of(**LARGE | Parts(train=train))
+    job = job_of(**(LARGE | {"train": train}))
     offered = re.match(r"([\d,]+) nodes would hold it", helped(job))
     assert offered
     nodes = int(offered[1])
