@@ -46,7 +46,7 @@ def _predicted(model: Model) -> int:
 
 PREDICATES = (
     Predicate(
-        "PAR474",
+        "PAR477",
         "ep-overlap-stages",
         "ep_overlap in a pipeline without virtual stages",
         ("ep", "pp", "vpp"),
@@ -55,7 +55,7 @@ PREDICATES = (
         f"{CONFIG}:2675",
     ),
     Predicate(
-        "PAR475",
+        "PAR478",
         "ep-overlap-recompute",
         "ep_overlap with full recomputation",
         ("ep", "recompute"),
@@ -64,7 +64,7 @@ PREDICATES = (
         f"{CONFIG}:2690",
     ),
     Predicate(
-        "PAR476",
+        "PAR479",
         "ep-overlap-batches",
         "ep_overlap with a single micro-batch, or with Megatron-FSDP",
         ("ep", "microbatches", "zero"),

@@ -126,11 +126,11 @@ def test_every_batch_of_a_ramp_divides(tmp_path: Path) -> None:
 
 def test_the_exchange_of_experts_runs_beside_work_where_its_schedule_can(tmp_path: Path) -> None:
     refused = {
-        "PAR474": (
+        "PAR477": (
             Layout(ep=2, dp_shard=2, pp=2, zero=1, microbatches=4),
             "virtual_pipeline_model_parallel_size",
         ),
-        "PAR475": (
+        "PAR478": (
             Layout(ep=2, dp_shard=2, zero=1, microbatches=4, recompute=2),
             "full recomputation",
         ),

@@ -92,14 +92,14 @@ CASES = {
         {"a.yaml": "distributed_type: MULTI_GPU\ngpu_ids: all\nnum_machines: 2\nnum_processes: 10\n"},
     ),
     "completions of a group": (
-        "PAR208",
+        "PAR209",
         {"a.sh": "accelerate launch --num_processes 4 --num_machines 1 -m trl.scripts.grpo --output_dir o "
          "--per_device_train_batch_size 1 --num_generations 8\n"},
         {"a.sh": "accelerate launch --num_processes 4 --num_machines 1 -m trl.scripts.grpo --output_dir o "
          "--per_device_train_batch_size 1 --num_generations 8 --gradient_accumulation_steps 2\n"},
     ),
     "completions of a trainer of one's own": (
-        "PAR208",
+        "PAR209",
         {"a.sh": "pip install trl==0.15.2\naccelerate launch --num_processes 4 --num_machines 1 src/grpo.py "
          "--output_dir o --per_device_train_batch_size 1 --num_generations 8\n"},
         {"a.sh": "accelerate launch --num_processes 4 --num_machines 1 src/grpo.py "

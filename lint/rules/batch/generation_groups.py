@@ -30,7 +30,7 @@ from ...facts.release import pinned
 from ...facts.trainer import trainer_argument
 from ...finding import Complaint, Related
 
-CODE = "PAR208"
+CODE = "PAR209"
 TITLE = "a step holds no whole groups of completions"
 SEVERITY = "error"
 SOURCE = (

@@ -55,10 +55,10 @@ def test_a_part_of_the_exchange_is_hidden_and_a_layer_more_is_held() -> None:
 @pytest.mark.parametrize(
     ("layout", "code"),
     [
-        ({"pp": 2}, "PAR474"),
-        ({"recompute": 2}, "PAR475"),
-        ({"dp_shard": 8, "micro_batch": 0}, "PAR476"),
-        ({"zero": 3}, "PAR476"),
+        ({"pp": 2}, "PAR477"),
+        ({"recompute": 2}, "PAR478"),
+        ({"dp_shard": 8, "micro_batch": 0}, "PAR479"),
+        ({"zero": 3}, "PAR479"),
     ],
 )
 def test_what_its_schedule_cannot_run_is_refused(layout: dict[str, int], code: str) -> None:
@@ -69,7 +69,7 @@ def test_what_its_schedule_cannot_run_is_refused(layout: dict[str, int], code: s
         priced(ON, **layout)
     assert code in {each.code for each in caught.value.diagnostics}
     free = {**layout, "ep": 1}
-    assert not {"PAR474", "PAR475", "PAR476"} & _codes(free)
+    assert not {"PAR477", "PAR478", "PAR479"} & _codes(free)
 
 
 def _codes(layout: dict[str, int]) -> set[str]:
