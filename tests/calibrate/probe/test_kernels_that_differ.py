@@ -29,7 +29,7 @@ def attention(direction: Literal["forward", "backward", "both"]) -> Attention:
 
 
 def test_transformer_engine_is_timed_with_both_passes_and_priced_so() -> None:
-    """Its second backward pass on one forward pass fails."""
+    """Modules of it free what they saved in the backward pass, so that a second one would have nothing."""
     kernels = ["torch:fa2", "transformer_engine:te"]
     directions = {
         (case["kernel"], case["direction"])
