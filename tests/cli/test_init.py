@@ -40,6 +40,16 @@ def folder(name: str = "tiny", **more: Any) -> Path:
     return Path(name)
 
 
+@pytest.mark.parametrize("command", [("init", "--gpus", "8xH100", "--hf"), ("import",)])
+def test_a_key_that_is_named_says_nothing_to_a_terminal(
+    command: tuple[str, ...], run: Parc
+) -> None:
+    folder(**{"\x1b[31m\nnot in the files": 1})
+    ran = run(*command, "tiny", "-o", "new.par")
+    assert ran.code == 0 and "not in the job: \N{REPLACEMENT CHARACTER}[31m" in ran.err
+    assert all(line.isprintable() for line in ran.err.split("\n"))
+
+
 def test_one_command_from_a_config_to_a_plan(run: Parc) -> None:
     folder()
     ran = run("init", "--hf", "tiny", "--gpus", "8xH100", "-o", "new.par", "--plan")
