@@ -85,7 +85,7 @@ def _import_model(arguments: Namespace, path: str) -> int:
     for name in ("cluster", "train", "target")[1 if gpus else 0 :]:
         print(f"not in the files: {name}", file=sys.stderr)
     for each in model.unsaid:
-        print(one_line(f"not in the job: {each}"), file=sys.stderr)
+        print(f"not in the job: {each}", file=sys.stderr)
     return 0
 
 

@@ -7,8 +7,6 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parc.dsl.diagnostics import one_line
-
 from .job_arguments import add_json, output_path
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ def _tell(arguments: Namespace, job: FirstJob) -> None:
     if job.counted.warning:
         print_diagnostics([job.counted.warning])
     for each in job.model.unsaid:
-        print(one_line(f"not in the job: {each}"), file=sys.stderr)
+        print(f"not in the job: {each}", file=sys.stderr)
     if not arguments.json:
         print_text(first_job_text(job, arguments.output))
 

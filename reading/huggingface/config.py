@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...dsl.diagnostics import Diagnostic, Source, Span
+from ...dsl.diagnostics import Diagnostic, Source, Span, one_line
 from .codes import BAD_VALUE
 
 #: Layers that the language takes at most; lists are made of so many entries.
@@ -30,7 +30,7 @@ class Unsaid:
 
     def __str__(self) -> str:
         place = "" if self.line is None else f" (line {self.line})"
-        return f"{self.setting}{place}: {self.why}"
+        return one_line(f"{self.setting}{place}: {self.why}")
 
 
 @dataclass
