@@ -38,7 +38,7 @@ def page() -> str:
     del found["codes"]  # has pages of its own
     if found:
         raise KeyError(f"no section for {sorted(found)}")
-    return "\n".join(parts)
+    return "\n".join(parts).replace("](#", "](../language.md#")
 
 
 def _section(title: str, text: str, table: str) -> str:

@@ -33,7 +33,7 @@ def seconds(case: Case, **layout: int) -> float:
 def decided(**layout: int) -> dict[str, int]:
     usual = {"nodes": 2, "tp": 1, "pp": 1, "vpp": 1, "cp": 1, "ep": 1, "etp": 1, "zero": 1}
     rest = {"dp_shard": 16, "micro_batch": 1, "recompute": 1, "recompute_layers": 0, "offload": 0}
-    return {**usual, **rest, "hpz": 1, **layout}
+    return {**usual, **rest, "hpz": 1, "order": 0, **layout}
 
 
 @pytest.mark.parametrize("pp", [1, 2])

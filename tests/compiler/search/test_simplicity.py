@@ -26,6 +26,7 @@ PLAIN = {
     "zero": 1,
     "offload": 0,
     "hpz": 1,
+    "order": 0,
 }
 
 
