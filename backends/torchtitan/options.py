@@ -28,8 +28,7 @@ class Options(Observation):
     schedule: Annotated[
         Literal["1f1b", "gpipe", "interleaved_zb"] | None,
         Doc(
-            "the order of a pipeline's passes; 1f1b, interleaved where vpp is above 1, or interleaved_zb, "
-            "as the search finds, unless given"
+            "the order of a pipeline's passes; 1f1b, interleaved where vpp is above 1, unless given"
         ),
         Open(),
     ] = None

@@ -76,13 +76,10 @@ def graphed(job: Job) -> bool:
 
 
 def orders(job: Job) -> tuple[int, ...]:
-    """Values of `order` that a plan may have: the block's schedule, else all but GPipe, which waits as long
-    as 1F1B and holds more. PyTorch divides no backward pass of compiled modules."""
-    known = VALUES["order"]
-    if (chosen := options_of(job).schedule) is not None:
-        return (known[chosen],)
-    whole = known["1f1b"]
-    return (whole,) if job.train.compile else (whole, known["interleaved_zb"])
+    """Values of `order` that a plan may have: the block's schedule, else 1F1B. No run backs the price of
+    divided backward passes, so a plan has them only where a job asks for them or leaves `schedule` open.
+    """
+    return (VALUES["order"][options_of(job).schedule or "1f1b"],)
 
 
 def capturable(pp: Any, ep: Any) -> Any:
