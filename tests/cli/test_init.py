@@ -44,7 +44,8 @@ def folder(name: str = "tiny", **more: Any) -> Path:
 def test_a_key_that_is_named_says_nothing_to_a_terminal(
     command: tuple[str, ...], run: Parc
 ) -> None:
-    folder(**{"\x1b[31m\nnot in the files": 1})
+    hostile: dict[str, Any] = {"\x1b[31m\nnot in the files": 1}
+    folder(**hostile)
     ran = run(*command, "tiny", "-o", "new.par")
     assert ran.code == 0 and "not in the job: \N{REPLACEMENT CHARACTER}[31m" in ran.err
     assert all(line.isprintable() for line in ran.err.split("\n"))
