@@ -264,10 +264,11 @@ _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
 def duration(text: str) -> str | None:
     """A time as sbatch takes it, `D-HH:MM[:SS]`, `HH:MM:SS` or `MM:SS`, or as `1h 30m`, in a unit; None for
     other text."""
-    clock, named = _CLOCK.fullmatch(text), _PARTS.fullmatch(text)
-    if clock is None and (named is None or sum(map(bool, named.groups())) < 2):
+    clock = _CLOCK.fullmatch(text)
+    found = clock or _PARTS.fullmatch(text)
+    if found is None or (clock is None and sum(map(bool, found.groups())) < 2):
         return None
-    days, *parts = (int(part or 0) for part in (clock or named).groups())  # type: ignore[union-attr]
+    days, *parts = (int(part or 0) for part in found.groups())
     if clock is not None and clock[4] is None and clock[1] is None:
         parts = [0, parts[0], parts[1]]
     seconds = ((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2]
