@@ -18,9 +18,9 @@ from tests.acceptance.support.slurm_cluster import ENDED, Cluster, cluster
 
 JOB = """
 import "{site}.par"
-model tiny {{ layers = 4; hidden = 256; heads = 4; ffn = 1024; vocab = 2_048 }}
+model tiny {{ layers = 4; hidden = 128; heads = 4; ffn = 256; vocab = 1_024 }}
 cluster here from {site} {{ nodes = 1 }}
-train {{ seq_len = 256; global_batch = 16; steps = 1000 }}
+train {{ seq_len = 128; global_batch = 8; steps = 1000 }}
 goal {{ require pp == 1 and offload == none }}
 target deepspeed {{ data = synthetic; adam = "torch" }}
 {launch}

@@ -38,6 +38,8 @@ ENVIRONMENTS: dict[Version, str] = {
 STEPS, BATCH, SEQUENCE, SEED = 20, 8, 64, 77
 #: torchtitan prints five digits of a loss and four of a norm. Sums are in another order in other layouts.
 LOSS, NORM = 2e-4, 2e-3
+#: Before 0.3 experts multiply in bf16 whatever was asked (0.2.2's models/moe/moe.py:123); 2e-4 was seen.
+EXPERTS_LOSS = 1e-3
 LIMIT_SECONDS = 600
 STEP = re.compile(r"step: +(\d+) +loss: +([\d.]+) +grad_norm: +([\d.]+)")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -136,7 +138,10 @@ def test_it_starts_from_hugging_faces_weights_and_a_pipeline_changes_nothing(
     }
     (expected,) = probe("deepspeed", "hugging_face_loss_probe", [case], tmp_path)
     assert len(alone.steps) == STEPS
-    assert alone.steps[0][0] == pytest.approx(expected["loss"], rel=LOSS)
+    rounded = version != "0.3" and tiny(family).moe
+    assert alone.steps[0][0] == pytest.approx(
+        expected["loss"], rel=EXPERTS_LOSS if rounded else LOSS
+    )
     assert alone.steps[-1][0] < alone.steps[0][0]
     if version != "0.3" and family.startswith("qwen3"):
         return
@@ -166,8 +171,7 @@ def test_an_order_trains_as_no_pipeline_does(
     decided = {"vpp": vpp, "recompute": recompute, "order": PASSES.index(order)}
     layout = PIPELINE.model_copy(update=decided)
     alone = trained(plan_of(version, family, ALONE, start_at), version, tmp_path / "alone")
-    asked = "gpipe" if order == "gpipe" else None  # the search takes it where it is asked for alone
-    plan = plan_of(version, family, layout, start_at, schedule=asked)
+    plan = plan_of(version, family, layout, start_at, schedule=order)
     piped = trained(plan, version, tmp_path / "piped")
     assert SCHEDULE_NAMES[order] in piped.log
     assert len(piped.steps) == len(alone.steps) == STEPS
