@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from parc.calibrate.codes import UNSTEADY
 from parc.calibrate.trials import STEPS
 from tests.acceptance.support import slurm_tools
 from tests.acceptance.support.environments import environment
@@ -18,15 +19,17 @@ from tests.acceptance.support.slurm_cluster import ENDED, Cluster, cluster
 
 JOB = """
 import "{site}.par"
-model tiny {{ layers = 4; hidden = 128; heads = 4; ffn = 256; vocab = 1_024 }}
+model tiny {{ layers = 2; hidden = 128; heads = 4; ffn = 256; vocab = 512 }}
 cluster here from {site} {{ nodes = 1 }}
-train {{ seq_len = 128; global_batch = 8; steps = 1000 }}
+train {{ seq_len = 64; global_batch = 8; steps = 1000 }}
 goal {{ require pp == 1 and offload == none }}
 target deepspeed {{ data = synthetic; adam = "torch" }}
 {launch}
 """
 #: For a machine several times slower than the one that needs a tenth of it.
 LIMIT_SECONDS = 900
+ATTEMPTS = 4
+CALIBRATE = ("calibrate", "trials", "--job", "job.par", "-o")
 #: Nodes as SLURM emulates them have two GPUs.
 NODE = """
 gpu cpu {
@@ -39,14 +42,18 @@ cluster site {
 """
 
 
-def parc(folder: Path, *words: str) -> dict[str, Any]:
-    ran = subprocess.run(
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-m", "parc", *words, "--json"],
         cwd=folder,
         text=True,
         capture_output=True,
         timeout=LIMIT_SECONDS,
     )
+
+
+def parc(folder: Path, *words: str) -> dict[str, Any]:
+    ran = command(folder, *words)
     assert ran.returncode in (0, 1) and ran.stdout, ran.stderr
     assert "Traceback" not in ran.stderr
     document: dict[str, Any] = json.loads(ran.stdout)
@@ -55,6 +62,27 @@ def parc(folder: Path, *words: str) -> dict[str, Any]:
 
 def write_job(folder: Path, site: str, launch: str = "") -> None:
     (folder / "job.par").write_text(JOB.format(site=site, launch=launch))
+
+
+def run_and_calibrate(folder: Path) -> dict[str, Any]:
+    """Trials are run again while other work on the machine leaves steps no steady time, as the error asks."""
+    variables = environment("deepspeed").variables(DS_ACCELERATOR="cpu", ANY_RELEASE="1")
+    for _ in range(ATTEMPTS):
+        ran = subprocess.run(
+            ["trials/run.sh"],
+            cwd=folder,
+            env=variables,
+            text=True,
+            capture_output=True,
+            timeout=LIMIT_SECONDS,
+        )
+        logs = [(folder / f"trials/trial-{number}/run.log").read_text() for number in (1, 2, 3)]
+        assert ran.returncode == 0, "\n".join([ran.stderr, *(log[-2000:] for log in logs)])
+        assert all(f"step {STEPS}/{STEPS} " in log for log in logs)
+        if UNSTEADY not in command(folder, *CALIBRATE, "tried.par").stderr:
+            break
+    assert not list(folder.rglob("checkpoints"))
+    return parc(folder, *CALIBRATE, "mine.par")
 
 
 def test_measure_plan_trials_calibrate_plan(tmp_path: Path) -> None:
@@ -68,20 +96,7 @@ def test_measure_plan_trials_calibrate_plan(tmp_path: Path) -> None:
     assert len(found["trials"]) == 3 and found["steps"] == STEPS
     assert found["trials"][0]["layout"] == first["layout"]
 
-    ran = subprocess.run(
-        ["trials/run.sh"],
-        cwd=tmp_path,
-        env=made.variables(DS_ACCELERATOR="cpu", ANY_RELEASE="1"),
-        text=True,
-        capture_output=True,
-        timeout=LIMIT_SECONDS,
-    )
-    logs = [(tmp_path / f"trials/trial-{number}/run.log").read_text() for number in (1, 2, 3)]
-    assert ran.returncode == 0, "\n".join([ran.stderr, *(log[-2000:] for log in logs)])
-    assert all(f"step {STEPS}/{STEPS} " in log for log in logs)
-    assert not list(tmp_path.rglob("checkpoints"))
-
-    calibrated = parc(tmp_path, "calibrate", "trials", "--job", "job.par", "-o", "mine.par")
+    calibrated = run_and_calibrate(tmp_path)
     assert calibrated["written"] and len(calibrated["runs"]) == 3
     before = [abs(run["error_before"]) for run in calibrated["runs"]]
     after = [abs(run["error_after"]) for run in calibrated["runs"]]
@@ -89,10 +104,7 @@ def test_measure_plan_trials_calibrate_plan(tmp_path: Path) -> None:
     write_job(tmp_path, "mine")
     (last,) = parc(tmp_path, "plan", "job.par")["plans"]
     assert last["measured"]["layouts"] == 3
-    assert (
-        parc(tmp_path, "calibrate", "trials", "--job", "job.par", "-o", "mine.par")["written"]
-        is False
-    )
+    assert parc(tmp_path, *CALIBRATE, "mine.par")["written"] is False
 
 
 @pytest.fixture(scope="module")
