@@ -28,6 +28,7 @@ target deepspeed {{ data = synthetic; adam = "torch" }}
 """
 #: For a machine several times slower than the one that needs a tenth of it.
 LIMIT_SECONDS = 900
+#: Of the trials, on a machine that does other work.
 ATTEMPTS = 4
 CALIBRATE = ("calibrate", "trials", "--job", "job.par", "-o")
 #: Nodes as SLURM emulates them have two GPUs.
