@@ -7,7 +7,6 @@ from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.rules.validity import GENERAL
 from ..compiler.target import Predicate
-from ..dsl.arrays import np
 from ..dsl.diagnostics import Span
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
@@ -86,9 +85,7 @@ def _columns(predicate: Predicate, known: Known, adjust: Adjust) -> dict[str, in
 
 
 def _holds(predicate: Predicate, known: Known, columns: Mapping[str, Any]) -> bool:
-    with np.errstate(all="raise"):
-        values = {name: np.asarray(value) for name, value in columns.items()}
-        return bool(np.all(predicate.holds(known, **values)))
+    return bool(predicate.holds(known, **columns))
 
 
 def places(known: Known) -> tuple[At, tuple[Related, ...]]:

@@ -4,7 +4,6 @@ Which keys a release reads is the table of its own configuration (`released_opti
 """
 
 from ...compiler.target import Predicate
-from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..released_options import released_options, releases, releases_with
 from .options import options_of
@@ -34,7 +33,7 @@ PREDICATES = (
         "autotp-release",
         "tp above 1 before DeepSpeed trains with AutoTP",
         ("tp",),
-        lambda job, tp: np.asarray(tp == 1) | reads(job, AUTOTP),
+        lambda job, tp: (tp == 1) | reads(job, AUTOTP),
         lambda job, tp: (
             f"tp {tp} is not trained by DeepSpeed {options_of(job).version}; "
             f"{_since(AUTOTP)} is the first that does"
@@ -47,7 +46,7 @@ PREDICATES = (
         "ulysses-release",
         "cp above 1 before DeepSpeed makes the groups of Ulysses",
         ("cp",),
-        lambda job, cp: np.asarray(cp == 1) | reads(job, ULYSSES),
+        lambda job, cp: (cp == 1) | reads(job, ULYSSES),
         lambda job, cp: (
             f"cp {cp} (Ulysses) has no groups in DeepSpeed {options_of(job).version}; "
             f"{_since(ULYSSES)} is the first that has"

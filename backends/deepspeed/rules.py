@@ -5,7 +5,7 @@ from typing import Any
 from ...compiler.plan import OFFLOAD
 from ...compiler.rules.divisibility import heads_over_tp, widths_over_tp
 from ...compiler.target import Predicate
-from ...dsl.arrays import np
+from ...dsl.arrays import at_least, choose
 from ...dsl.job import Job
 from . import releases
 from .options import options_of, sums_in_fp32
@@ -19,15 +19,15 @@ def pipeline_stage(job: Job, pp: Any, zero: Any) -> Any:
 
 
 def offload_stage(job: Job, zero: Any, offload: Any) -> Any:
-    return zero >= np.asarray(OFFLOAD_STAGE)[offload]
+    return zero >= choose(offload < 1, OFFLOAD_STAGE[0], choose(offload < 2, *OFFLOAD_STAGE[1:]))
 
 
 def shard_group(job: Job, zero: Any, dp_replicate: Any, dp_shard: Any) -> Any:
-    return np.where(zero == 0, dp_shard, dp_replicate) == 1
+    return choose(zero == 0, dp_shard, dp_replicate) == 1
 
 
 def secondary_partition(job: Job, zero: Any, hpz: Any, gpus: Any, offload: Any) -> Any:
-    useful = (zero == 3) & (gpus > hpz) & (gpus % np.maximum(hpz, 1) == 0) & (offload < 2)
+    useful = (zero == 3) & (gpus > hpz) & (gpus % at_least(hpz, 1) == 0) & (offload < 2)
     return (hpz == 1) | useful
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...compiler.target import Predicate
-from ...dsl.arrays import np
 from ...dsl.job import Job
 from ...dsl.model import Model
 from .options import options_of
@@ -24,7 +23,7 @@ def overlaps(job: Job, ep: int) -> bool:
 
 def _apart(job: Job, ep: Any) -> Any:
     """Where nothing is overlapped."""
-    return (np.asarray(ep) == 1) | (not options_of(job).ep_overlap)
+    return (ep == 1) | (not options_of(job).ep_overlap)
 
 
 def problems(job: Job) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...compiler.model import parameters
 from ...compiler.target import Predicate
-from ...dsl.arrays import np
 from ...dsl.expression import names
 from ...dsl.job import Job
 from .options import options_of
@@ -37,7 +36,7 @@ def levels(job: Job) -> Sequence[int]:
 def _takes_the_weights(job: Job, offload: Any) -> Any:
     quantized = job.train.precision in KEPT and options_of(job).fp8_params
     delayed = job.train.precision == "fp8" and options_of(job).fp8_recipe == "delayed"
-    return (np.asarray(offload) == 0) | delayed | (not quantized)
+    return (offload == 0) | delayed | (not quantized)
 
 
 PREDICATES = (
@@ -46,7 +45,7 @@ PREDICATES = (
         "offload-zero",
         "the optimizer on the host without the distributed optimizer",
         ("zero", "offload"),
-        lambda job, zero, offload: (np.asarray(offload) == 0) | (np.asarray(zero) == 1),
+        lambda job, zero, offload: (offload == 0) | (zero == 1),
         lambda job, zero, offload: f"offload needs the distributed optimizer, zero 1, not zero {zero}",
         "megatron-core 0.19.2 core/optimizer/optimizer_config.py:434",
         stricter="Megatron-FSDP starts with it, and parc prices no such run",

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from ...compiler.target import Predicate, Refusal
-from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..languages import bash
 from ..release_check import ReleaseCheck, variable_of
@@ -210,12 +209,12 @@ REFUSALS = tuple(
 
 def _asynchronous(job: Job, zero: Any) -> Any:
     late = has(job, "--async-strategy") or not job.train.async_checkpoints
-    return np.asarray(zero < 2) | late
+    return (zero < 2) | late
 
 
 def _copies(job: Job, tp: Any) -> Any:
     late = from_release(job, "0.16") or job.model.mla
-    return np.asarray(job.model.groups % tp == 0) | late
+    return (job.model.groups % tp == 0) | late
 
 
 PREDICATES = (

@@ -10,7 +10,7 @@ from ...compiler.rules.divisibility import (
     widths_over_tp,
 )
 from ...compiler.target import Predicate
-from ...dsl.arrays import np
+from ...dsl.arrays import choose
 from ...dsl.job import Job
 from ..capability import BLACKWELL, capability
 from .options import options_of
@@ -42,8 +42,8 @@ def sequence_parallel(job: Job, tp: Any) -> Any:
 
 def sequence_parts(job: Job, tp: Any, cp: Any) -> Any:
     """Equal parts of a sequence: two per context rank, and one per tensor rank (sequence parallelism)."""
-    ways = np.where(sequence_parallel(job, tp), tp, 1)
-    return cp * np.lcm(np.where(cp > 1, 2, 1), ways)
+    ways = choose(sequence_parallel(job, tp), tp, 1)
+    return cp * ways * choose((cp > 1) & (ways % 2 == 1), 2, 1)
 
 
 def sequence_needs(job: Job, tp: int, cp: int) -> str:
@@ -82,7 +82,7 @@ def fsdp_alone(job: Job, zero: Any, tp: Any, cp: Any) -> Any:
 def fp8_shapes(job: Job, tp: Any) -> Any:
     multiple = SIDE_MULTIPLE.get(job.train.precision)
     if multiple is None:
-        return np.ones(np.shape(tp), bool)
+        return True
     width = job.model.heads * (job.model.v_head_dim or job.model.head_size)
     even = (width % (multiple * tp) == 0) & (job.model.hidden % multiple == 0)
     for ffn in feed_forward_widths(job):

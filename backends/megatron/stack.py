@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...compiler.target import Predicate
-from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.job import Job
 from ..host import GRAPHED
@@ -133,7 +132,7 @@ PREDICATES = (
         "cuda_graph with dropout in attention that is recomputed",
         ("recompute",),
         lambda job, recompute: (
-            np.asarray(recompute != 1) | (not options_of(job).cuda_graph) | (job.train.dropout == 0)
+            (recompute != 1) | (not options_of(job).cuda_graph) | (job.train.dropout == 0)
         ),
         lambda job, recompute: (
             f"cuda_graph cannot repeat attention (recompute selective) with dropout {job.train.dropout:g}"

@@ -11,7 +11,7 @@ from ...compiler.rules.divisibility import (
     widths_over_tp,
 )
 from ...compiler.target import Predicate
-from ...dsl.arrays import np
+from ...dsl.arrays import at_least, choose
 from ...dsl.job import Job
 from .data import evaluates
 from .models import family
@@ -48,7 +48,7 @@ def etp_follows(job: Job, tp: Any, ep: Any, etp: Any) -> Any:
     """Without ep experts are divided like dense layers; with it they stay whole, as in 0.2.2's presets."""
     if not job.model.moe:
         return etp == 1
-    return np.where(ep == 1, etp == tp, etp == 1)
+    return choose(ep == 1, etp == tp, etp == 1)
 
 
 def expert_shards_even(
@@ -60,22 +60,22 @@ def expert_shards_even(
     """
     model = job.model
     if not model.moe:
-        return np.ones(np.broadcast(tp, cp, ep, dp_replicate, dp_shard).shape, bool)
-    shards = np.maximum(expert_shards(tp, cp, ep, dp_shard), 1)
+        return True
+    shards = at_least(expert_shards(tp, cp, ep, dp_shard), 1)
     ranks = dp_replicate * dp_shard * cp * tp
     whole = ranks if release(job).experts_by_width else 0
     by_number = (model.experts // ep) % shards == 0
-    inner = np.where(ep > 1, model.expert_width, model.expert_width // tp)
+    inner = choose(ep > 1, model.expert_width, model.expert_width // tp)
     by_width = (model.hidden % shards == 0) & (inner % shards == 0)
-    return np.where(np.where(ep > 1, shards * ep, whole) > model.experts, by_width, by_number)
+    return choose(choose(ep > 1, shards * ep, whole) > model.experts, by_width, by_number)
 
 
 def expert_shards(tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
-    return np.where(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
+    return choose(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
 
 
 def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
-    rounds = np.maximum(microbatches // pp, 1)
+    rounds = at_least(microbatches // pp, 1)
     return (vpp == 1) | (microbatches % rounds == 0)
 
 
@@ -88,13 +88,13 @@ ORDER_WANTS = {
 
 def suits_order(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
     divided = (vpp > 1) & (microbatches >= pp)
-    return (order == 0) | ((pp > 1) & np.where(order == GPIPE, vpp == 1, divided))
+    return (order == 0) | ((pp > 1) & choose(order == GPIPE, vpp == 1, divided))
 
 
 def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
     """0 is no FSDP, 1 FSDP2 in a pipeline, 2 and 3 FSDP2 that never or always frees gathered weights."""
-    without = np.where(pp > 1, zero == 1, (zero == 2) | (zero == 3))
-    return np.where(dp_shard * cp == 1, zero == 0, without)
+    without = choose(pp > 1, zero == 1, (zero == 2) | (zero == 3))
+    return choose(dp_shard * cp == 1, zero == 0, without)
 
 
 HEADS = (

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...compiler.target import Predicate
 from ...compiler.time.attention_kernels import ROWWISE, runs_on
-from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic
 from ...dsl.expression import VALUES
 from ...dsl.job import Job
@@ -84,7 +83,7 @@ def orders(job: Job) -> tuple[int, ...]:
 
 def capturable(pp: Any, ep: Any) -> Any:
     """Layouts whose forward and backward pass one CUDA graph holds (0.3.0 trainer.py:179)."""
-    return (np.asarray(pp) == 1) & (np.asarray(ep) == 1)
+    return (pp == 1) & (ep == 1)
 
 
 def traits(job: Job) -> Mapping[str, Any]:

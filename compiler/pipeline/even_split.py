@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from ...dsl.arrays import np
+from ...dsl.arrays import choose, np
 from ...dsl.model import Model
 from ..algebra import Column
 from ..model import parameters
@@ -134,7 +134,8 @@ def _kinds(counts: tuple[int, ...], leading: int) -> list[tuple[int, int]]:
 def fills_stages(model: Model, pp: Column, vpp: Column) -> Column:
     """Whether the model fills pp * vpp virtual stages: each holds a layer, but the first may hold the
     embedding alone and the last the head alone. Without a pipeline there is one stage."""
-    return pp * vpp <= np.where(np.asarray(pp) > 1, model.layers + 2, 1)
+    most: Column = choose(pp > 1, model.layers + 2, 1)
+    return pp * vpp <= most
 
 
 @lru_cache(maxsize=64)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...dsl.arrays import np
+from typing import Any
+
 from ...dsl.job import Job
-from ..algebra import Column
 from ..target import Predicate
 
 
@@ -42,8 +42,8 @@ def widths_over_tp(source: str, stricter: str = "") -> Predicate:
     )
 
 
-def _widths_divide(job: Job, tp: Column) -> Column:
-    even = np.ones(np.shape(tp), bool)
+def _widths_divide(job: Job, tp: Any) -> Any:
+    even: Any = True
     for width in feed_forward_widths(job):
         even = even & (width % tp == 0)
     return even

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ...dsl.arrays import np
+from ...dsl.arrays import at_least, np
 from ...dsl.diagnostics import Diagnostic, Note
 from ...dsl.expression import VALUES
 from ...dsl.job import Job
@@ -26,9 +26,9 @@ def _replicas(job: Job, dp: Column, dp_shard: Column) -> Column:
 
 
 def _batch(job: Job, micro_batch: Column, dp: Column) -> Column:
-    step = np.maximum(micro_batch * dp, 1)
+    step: Column = at_least(micro_batch * dp, 1)
     divides = (job.train.global_batch % step == 0) & (step <= job.train.global_batch)
-    return np.asarray((dp >= 1) & divides)
+    return (dp >= 1) & divides
 
 
 def _sequence(job: Job, cp: Column) -> Column:
@@ -94,7 +94,7 @@ IMPLIED = {
         _implied(WORLD, ("gpus", "tp", "pp"), lambda job, gpus, tp, pp: gpus % (tp * pp) == 0),
     ),
     BATCH: (
-        _implied(BATCH, ("dp",), lambda job, dp: job.train.global_batch % np.maximum(dp, 1) == 0),
+        _implied(BATCH, ("dp",), lambda job, dp: job.train.global_batch % at_least(dp, 1) == 0),
     ),
 }
 

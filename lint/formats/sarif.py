@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
@@ -35,6 +34,8 @@ def sarif(judged: Sequence[Judged]) -> str:
 
 
 def _driver(codes: Sequence[str]) -> dict[str, Any]:
+    from importlib.metadata import version
+
     release = version("parc-compiler")
     return {
         "name": "parc",

@@ -127,6 +127,10 @@ def loaded(code: str) -> set[str]:
             "from parc.__main__ import main; main(['fmt', '--check', 'examples/gpt_125m.par'])",
             {"ortools", "black", "numpy", "pydantic"},
         ),
+        (
+            "from parc.__main__ import main; main(['lint', 'tests/golden/gpt_125m/megatron/pretrain.sh'])",
+            {"ortools", "black", "numpy", "jinja2", "rich", "lark", "argcomplete"},
+        ),
         ("from parc.__main__ import main; main(['std'])", {"ortools", "black"}),
         ("from parc.__main__ import main; main(['rules'])", {"ortools", "black"}),
     ],

@@ -2,28 +2,27 @@
 
 import re
 
+from ...backend import when_called
 from ...dated import Dated, installed
 from ...reader import ConfigFile, Reader
-from .described import model, train
-from .discovered import is_config
-from .expressed import unexpressed
-from .jobs import alone, alone_in_python, job
-from .log import read_log
-from .target_block import options
 
 #: What the emitted scripts set.
 VARIABLES = frozenset({"PYTORCH_ALLOC_CONF", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"})
 READER = Reader(
-    recognise=job,
-    log=read_log,
+    recognise=when_called(f"{__name__}.jobs", "job"),
+    log=when_called(f"{__name__}.log", "read_log"),
     configs=(
-        ConfigFile("toml", alone, is_config),
-        ConfigFile("py", alone_in_python),
+        ConfigFile(
+            "toml",
+            when_called(f"{__name__}.jobs", "alone"),
+            when_called(f"{__name__}.discovered", "is_config"),
+        ),
+        ConfigFile("py", when_called(f"{__name__}.jobs", "alone_in_python")),
     ),
-    model=model,
-    train=train,
-    options=options,
-    unexpressed=unexpressed,
+    model=when_called(f"{__name__}.described", "model"),
+    train=when_called(f"{__name__}.described", "train"),
+    options=when_called(f"{__name__}.target_block", "options"),
+    unexpressed=when_called(f"{__name__}.expressed", "unexpressed"),
     variables=VARIABLES,
     dated=Dated("torchtitan", "toml", re.compile(installed("torchtitan"))),
 )
