@@ -1,9 +1,9 @@
 """A space -> its blocks that may hold a layout as good as a known one; bounds rule out the others.
 
-A block decides the degrees, then ZeRO, which most often decides whether anything fits, then those of experts
-and recomputation, and leaves the rest open. Its bounds are those of
-`ranges.py` on the very sums that price a layout, so that no layout of a block is better than its bound. What
-memory rules out needs no bound on its time.
+A block decides the degrees, then ZeRO, which most often decides whether anything fits, then those of experts,
+the order of a pipeline's passes with its virtual stages, which weighs the bubble against even ranks, and
+recomputation, and leaves the rest open. Its bounds are those of `ranges.py` on the very sums that price a
+layout, so that no layout of a block is better than its bound. What memory rules out needs no bound on its time.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ LEVELS = (
     ("nodes", "tp", "pp", "cp", "micro_batch"),
     ("zero", "offload"),
     ("ep", "etp"),
+    ("vpp", "order"),
     ("recompute",),
 )
 #: Blocks whose terms are tabulated at once.
@@ -83,6 +84,7 @@ class Bounds:
         """Bounds the time and the first objective of more blocks."""
         objective = objectives(self.space.case)[0]
         for rows, x in self._parts(mask, self._timed):
+            x.apart = objective.quantity == "bubble"
             step_ns, bubble_ns = (interval(value) for value in step_time(x))
             sized = objective.quantity in ("memory", "risk")
             memory_kib = interval(peak_memory(x) if sized else 0)
