@@ -26,8 +26,8 @@ SHARED_COMBINATIONS = 2**16
 #: Most keys at which a term's bounds are kept from one batch of blocks to the next.
 MOST_KEPT = 2**15
 #: Decided variables that narrow open ones by the rules between them, though no term is of both: shards are
-#: parts of the replicas, stages of ZeRO are for some degrees alone, and layers fill few virtual stages of deep
-#: pipelines.
+#: parts of the replicas, stages of ZeRO are for some degrees alone, and layers fill few virtual stages of a
+#: deep pipeline.
 RELATED = {"dp_shard": ("dp",), "zero": ("pp",), "vpp": ("pp",)}
 #: Most combinations of a term with those.
 MOST_RELATED = 2**18
@@ -118,7 +118,7 @@ class Ranges:
         # None, not itself: a cycle would keep the tables until the next garbage collection.
         self._whole = whole
         #: Whether bounds on parts of a sum are asked for, which by themselves are wider than in the sum.
-        self.apart = whole is not None and whole.apart
+        self.apart: bool = whole is not None and whole.apart
         self._decided = Arrays(space.case, blocks)
         self._tables: dict[str, tuple[Integers | None, Integers, Integers]] = {}
         self._combinations: dict[tuple[Names, Names, bytes], Combined] = {}
