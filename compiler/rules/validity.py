@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import reduce
 
 from ...dsl.arrays import np
 from ...dsl.diagnostics import Diagnostic, Note
@@ -99,17 +97,6 @@ IMPLIED = {
         _implied(BATCH, ("dp",), lambda job, dp: job.train.global_batch % np.maximum(dp, 1) == 0),
     ),
 }
-
-
-def few_replicas(degrees: Sequence[str], most: int) -> Predicate:
-    """What the batch implies of some degrees, where all others together are at most `most`: even then there
-    are no more replicas than sequences."""
-
-    def allows(job: Job, gpus: Column, **columns: Column) -> Column:
-        return reduce(operator.floordiv, columns.values(), gpus) // most <= job.train.global_batch
-
-    return _implied(BATCH, ("gpus", *degrees), allows)
-
 
 GENERAL = (WORLD, REPLICAS, BATCH, SEQUENCE, PLACEMENT)
 

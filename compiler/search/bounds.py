@@ -1,10 +1,9 @@
 """A space -> its blocks that may hold a layout as good as a known one; bounds rule out the others.
 
-A block decides the degrees, then ZeRO, which most often decides whether anything fits, then those of experts,
-the order of a pipeline's passes with its virtual stages, which weighs the bubble against even ranks, and
-recomputation, and leaves the rest open. Its bounds are those of `ranges.py` on the very sums that price a
-layout, so that no layout of a block is better than its bound. What memory rules out needs no bound on its
-time.
+A block decides the degrees, then ZeRO, which most often decides whether anything fits, then those of experts
+and recomputation, and leaves the rest open. Its bounds are those of
+`ranges.py` on the very sums that price a layout, so that no layout of a block is better than its bound. What
+memory rules out needs no bound on its time.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ LEVELS = (
     ("nodes", "tp", "pp", "cp", "micro_batch"),
     ("zero", "offload"),
     ("ep", "etp"),
-    ("vpp", "order"),
     ("recompute",),
 )
 #: Blocks whose terms are tabulated at once.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...dsl.job import Job
-from ..algebra import LIMIT, Integers, Mask
+from ..algebra import Integers, Mask
 from ..case import Case
 from ..rules.candidate_degrees import all_values, divisors_of_gpus
-from ..rules.validity import BATCH, IMPLIED, WORLD, few_replicas, predicates
+from ..rules.validity import IMPLIED, WORLD, predicates
 from ..target import Predicate, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
 
@@ -56,19 +55,7 @@ class Space:
     @cached_property
     def _joining(self) -> tuple[Predicate, ...]:
         """The rules, and what they imply of fewer variables, so that joins drop rows early."""
-        return (*(part for rule in self.rules for part in self.implied(rule)), *self.rules)
-
-    def implied(self, rule: Predicate) -> tuple[Predicate, ...]:
-        """What a rule implies of fewer variables, in any job or by the domains of this one."""
-        return (*IMPLIED.get(rule, ()), *(self._few_replicas if rule is BATCH else ()))
-
-    @cached_property
-    def _few_replicas(self) -> tuple[Predicate, ...]:
-        """What the batch implies of the first degrees: were all others as large as their domains have them,
-        there would be no more replicas than sequences."""
-        most = [max(self.domains[name], default=1) for name in DEGREES]
-        rest = [min(math.prod(most[count:]), LIMIT) for count in range(len(DEGREES))]
-        return tuple(few_replicas(DEGREES[:count], most) for count, most in enumerate(rest))
+        return (*(part for rule in self.rules for part in IMPLIED.get(rule, ())), *self.rules)
 
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:

@@ -16,7 +16,7 @@ from parc.compiler.search.bounds import LEVELS
 from parc.compiler.search.explain import clashing
 from parc.compiler.search.space import Space, distinct
 from parc.compiler.target import divisors, holds
-from parc.compiler.variables import ORDER, with_derived
+from parc.compiler.variables import with_derived
 from tests.support.solver_and_sweep import MOE, TARGETS, Parts, job_of, target_of
 
 SHORT = {"seq_len": 1024, "global_batch": 24, "steps": 9}
@@ -35,27 +35,6 @@ def space_of(name: str, target: str, wide: bool = False) -> Space:
 
 def rows(columns: dict[str, np.ndarray], names: tuple[str, ...]) -> list[tuple[int, ...]]:
     return list(zip(*(columns[name].tolist() for name in names), strict=True))
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", JOBS)
-def test_more_gpus_than_the_batch_fills_are_ruled_out_with_the_nodes(
-    name: str, target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the batch implies of the first degrees leaves the layouts, and the rules to blame, as they are."""
-
-    def found(nodes: str) -> tuple[list[tuple[int, ...]], int, list[str]]:
-        parts: Parts = {**JOBS[name], "target": target, "cluster": {"nodes": nodes}}
-        space = Space(Case(job_of("maximize mfu", **parts), target_of(job_of(**parts))))
-        codes = [] if space.size else [rule.code for rule in clashing(space)]
-        return rows(space.layouts, ORDER), len(space.join(["nodes"])["nodes"]), codes
-
-    spaces = {nodes: found(nodes) for nodes in ("1..3", "2000..2040", "1..1500")}
-    monkeypatch.setattr(Space, "_few_replicas", ())
-    for nodes, (layouts, counts, codes) in spaces.items():
-        all_layouts, all_counts, all_codes = found(nodes)
-        assert (layouts, codes) == (all_layouts, all_codes)
-        assert (counts < all_counts) == (nodes != "1..3")
 
 
 @pytest.mark.parametrize("wide", [False, True])
