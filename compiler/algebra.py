@@ -136,6 +136,9 @@ class Algebra(Protocol[Value]):
     def excess(self, value: Value | int, limit: Value | int) -> Value:
         """max(value - limit, 0)."""
 
+    def excess_beside(self, value: Value, limit: Value) -> Value:
+        """`excess`, in a sum that contains `limit` and of which no other part falls as `limit` rises."""
+
     def replaced(self, count: Value, part: Value, each: Value, other: Value) -> Value:
         """`each` of `count` things, none negative, but `other` of `part` of them."""
 
@@ -215,6 +218,9 @@ class Arrays:
 
     def excess(self, value: Integers | int, limit: Integers | int) -> Integers:
         return np.asarray(np.maximum(value - limit, 0))
+
+    def excess_beside(self, value: Integers, limit: Integers) -> Integers:
+        return self.excess(value, limit)
 
     def replaced(
         self, count: Integers, part: Integers, each: Integers, other: Integers
@@ -369,6 +375,9 @@ class Numbers:
 
     def excess(self, value: int, limit: int) -> int:
         return max(value - limit, 0)
+
+    def excess_beside(self, value: int, limit: int) -> int:
+        return self.excess(value, limit)
 
     def replaced(self, count: int, part: int, each: int, other: int) -> int:
         return replaced(self, count, part, each, other)

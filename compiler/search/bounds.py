@@ -83,6 +83,7 @@ class Bounds:
         """Bounds the time and the first objective of more blocks."""
         objective = objectives(self.space.case)[0]
         for rows, x in self._parts(mask, self._timed):
+            x.apart = objective.quantity == "bubble"
             step_ns, bubble_ns = (interval(value) for value in step_time(x))
             sized = objective.quantity in ("memory", "risk")
             memory_kib = interval(peak_memory(x) if sized else 0)

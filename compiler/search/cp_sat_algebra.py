@@ -118,6 +118,9 @@ class CpSatAlgebra:
         low, high = max(0, value.low - limit.high), max(0, value.high - limit.low)
         return Bounded(larger.expression - limit.expression, low, high)
 
+    def excess_beside(self, value: Bounded, limit: Bounded) -> Bounded:
+        return self.excess(value, limit)
+
     def combinations(self, names: tuple[str, ...]) -> dict[str, Integers]:
         """The combinations of the named variables' values that layouts of the space have, as columns."""
         if not names:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from ..algebra import BLOCK, LIMIT, Arrays, Integers, Mask, Term, product, replaced
-from ..interval import Range, interval
+from ..interval import Later, Range, interval, known
 from ..target import holds
 from ..variables import DERIVED, ORDER
 from .space import Space, distinct
@@ -25,8 +26,9 @@ SHARED_COMBINATIONS = 2**16
 #: Most keys at which a term's bounds are kept from one batch of blocks to the next.
 MOST_KEPT = 2**15
 #: Decided variables that narrow open ones by the rules between them, though no term is of both: shards are
-#: parts of the replicas, and stages of ZeRO are for some degrees alone.
-RELATED = {"dp_shard": ("dp",), "zero": ("pp",)}
+#: parts of the replicas, stages of ZeRO are for some degrees alone, and layers fill few virtual stages of a
+#: deep pipeline.
+RELATED = {"dp_shard": ("dp",), "zero": ("pp",), "vpp": ("pp",)}
 #: Most combinations of a term with those.
 MOST_RELATED = 2**18
 Names = tuple[str, ...]
@@ -115,6 +117,8 @@ class Ranges:
         self._rows = rows
         # None, not itself: a cycle would keep the tables until the next garbage collection.
         self._whole = whole
+        #: Whether bounds on parts of a sum are asked for, which by themselves are wider than in the sum.
+        self.apart: bool = whole is not None and whole.apart
         self._decided = Arrays(space.case, blocks)
         self._tables: dict[str, tuple[Integers | None, Integers, Integers]] = {}
         self._combinations: dict[tuple[Names, Names, bytes], Combined] = {}
@@ -134,8 +138,7 @@ class Ranges:
         if name in self._blocks:
             column = self._blocks[name][self._rows]
             return Range(column, column)
-        domain = self.space.domains[name]
-        return Range(np.asarray(domain[0]), np.asarray(domain[-1]))
+        return self.term(_itself(name))
 
     def term(self, term: Term) -> Range:
         if term.name not in self._terms:
@@ -148,15 +151,19 @@ class Ranges:
             one = product(left.low, right.low)
             return Range(one, one)
         if left.low.min(initial=0) >= 0 and right.low.min(initial=0) >= 0:
-            return Range(product(left.low, right.low), product(left.high, right.high))
-        ends = [product(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
-        return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
+            ends = left.end, right.end
+            high = Later(lambda: product(known(ends[0]), known(ends[1])))
+            return Range(product(left.low, right.low), high)
+        corners = [product(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+        return Range(np.minimum.reduce(corners), np.maximum.reduce(corners))
 
     def over(self, value: Range | int, divisor: Range | int) -> Range:
         value, divisor = interval(value), interval(divisor)
         low = np.asarray(np.maximum(value.low, 0) // divisor.high)
-        both = value.exact and divisor.exact
-        return Range(low, low if both else np.asarray(np.maximum(value.high, 0) // divisor.low))
+        if value.exact and divisor.exact:
+            return Range(low, low)
+        end, least = value.end, divisor.low
+        return Range(low, Later(lambda: np.maximum(known(end), 0) // least))
 
     def over_beside(self, value: Range, divisor: Range, beside: Range) -> Range:
         return self.over(value, divisor)
@@ -168,11 +175,23 @@ class Ranges:
     def largest(self, *values: Range | int) -> Range:
         ranges = [interval(value) for value in values]
         low = np.asarray(_maximum([each.low for each in ranges]))
-        both = all(each.exact for each in ranges)
-        return Range(low, low if both else _maximum([each.high for each in ranges]))
+        if all(each.exact for each in ranges):
+            return Range(low, low)
+        ends = [each.end for each in ranges]
+        return Range(low, Later(lambda: _maximum([known(end) for end in ends])))
 
     def excess(self, value: Range | int, limit: Range | int) -> Range:
-        return self.largest(interval(value) - limit, 0)
+        value, limit = interval(value), interval(limit)
+        if value.exact and limit.exact or np.any(value.low > limit.low):
+            return self.largest(value - limit, 0)
+        return Range(np.asarray(0), _above(value, limit))
+
+    def excess_beside(self, value: Range, limit: Range) -> Range:
+        """The sum of both is the larger one: `low` is of the sum, less the least of `limit`."""
+        if self.apart:
+            return self.excess(value, limit)
+        low = np.asarray(np.maximum(value.low - limit.low, 0))
+        return Range(low, low if value.exact and limit.exact else _above(value, limit))
 
     def replaced(self, count: Range, part: Range, each: Range, other: Range) -> Range:
         """No less than the lesser of both for each one: where `part` is open, the ends of the sum's two
@@ -180,7 +199,7 @@ class Ranges:
         found = replaced(self, count, part, each, other)
         least = product(count.low, np.minimum(each.low, other.low))
         low = np.asarray(np.maximum(found.low, least))
-        return Range(low, low if found.exact else found.high)
+        return Range(low, low if found.exact else found.end)
 
     def _gathered(self, term: Term, rows: slice) -> Range:
         """A term's bounds in some blocks."""
@@ -192,7 +211,7 @@ class Ranges:
         code, low, high = self._tables[term.name]
         if code is None:
             return Range(low, high)
-        return Range(low[code[rows]], high[code[rows]])
+        return Range(low[code[rows]], Later(lambda: high[code[rows]]))
 
     def _tabulated(self, term: Term) -> tuple[Integers | None, Integers, Integers]:
         """Each block's code of what decides a term, and the bounds by code; each combination is evaluated
@@ -270,6 +289,12 @@ class Ranges:
         return columns, rows
 
 
+@cache
+def _itself(name: str) -> Term:
+    """A variable as a term, so that rules narrow it where it is open."""
+    return Term(f"{name} itself", "1", (name,), lambda case, value: value)
+
+
 def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Names, Names]:
     """What decides the named variables: those that the blocks decide, and open decisions."""
     known: dict[str, None] = {}
@@ -284,6 +309,12 @@ def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Nam
             known |= dict.fromkeys(below)
             free |= dict.fromkeys(above)
     return tuple(known), tuple(free)
+
+
+def _above(value: Range, limit: Range) -> Later:
+    """The most by which a value exceeds a limit."""
+    end, least = value.end, limit.low
+    return Later(lambda: np.maximum(known(end) - least, 0))
 
 
 def _maximum(columns: Sequence[Integers]) -> Integers:

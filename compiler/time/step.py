@@ -325,7 +325,8 @@ def step_time(x: Algebra[Value]) -> tuple[Value, Value]:
     """Nanoseconds of a step, and of its bubble."""
     slots = {role: added(x, slot(x, role_load(x, role)).values()) for role in ROLES}
     slowest = x.largest(*slots.values())
-    parts = step_parts(x, {"work": slowest}, x.excess(all_ranks(x, slots), slowest))
+    others = x.excess_beside(all_ranks(x, slots), slowest)
+    parts = step_parts(x, {"work": slowest}, others)
     return added(x, parts.values()), parts["bubble"]
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from parc.compiler.algebra import Arrays
 from parc.compiler.case import Case
+from parc.compiler.interval import Range
 from parc.compiler.plan import Plan
 from parc.compiler.search import bounds, planning
 from parc.compiler.search.bounds import LEVELS, Bounds, Least, least, narrowed
+from parc.compiler.search.ranges import Ranges
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, objectives, score, sweep
+from parc.compiler.time.step import step_time
 from parc.dsl.diagnostics import JobError
 from tests.support.solver_and_sweep import DENSE, LATENT, MOE, TARGETS, Parts, job_of, target_of
 
@@ -69,6 +73,43 @@ def test_what_is_left_holds_every_layout_within_the_bound(name: str, target: str
     within = {decided(swept, int(row)) for row in np.flatnonzero(wanted)}
     kept = sweep(left)
     assert within <= {decided(kept, row) for row in range(left.size)}
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_exceeds_an_open_variable_is_bounded_in_its_sum_and_apart(apart: bool) -> None:
+    """In a sum that contains the limit, where `low` by itself may be above a layout's excess, and apart."""
+    space = swept_of("dense", "megatron", "maximize mfu").space
+    blocks = space.join(LEVELS[0])
+    x, exact = Ranges(space, blocks), Arrays(space.case, space.layouts)
+    x.apart = apart
+    beside = x.excess_beside(x.number(3), x.variable("vpp"))
+    total = (beside + x.variable("vpp")).low
+    rows = zip(*(space.layouts[name].tolist() for name in LEVELS[0]), strict=True)
+    keys = zip(*(blocks[name].tolist() for name in LEVELS[0]), strict=True)
+    place = {row: index for index, row in enumerate(keys)}
+    block = np.array([place[row] for row in rows])
+    excess = exact.excess_beside(exact.number(3), exact.variable("vpp"))
+    assert (excess + exact.variable("vpp") >= total[block]).all()
+    assert (excess >= beside.low[block]).all() == apart
+
+
+def bubble_asked_apart(goal: str, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the bounds of a goal's first objective are worked out for parts of a sum by themselves."""
+    swept = swept_of("dense", "megatron", goal)
+    found = []
+
+    def timed(x: Ranges) -> tuple[Range, Range]:
+        found.append(x.apart)
+        return step_time(x)
+
+    monkeypatch.setattr(bounds, "step_time", timed)
+    least(swept.space, swept.space.join(LEVELS[0]))
+    return all(found) and bool(found)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_the_bubble_by_itself_is_bounded_apart(goal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bubble_asked_apart(goal, monkeypatch) == (goal == "minimize bubble")
 
 
 def test_bounds_rule_out_most_of_a_large_space() -> None:
