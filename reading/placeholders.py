@@ -1,10 +1,10 @@
-"""What stands where a user is to write a value: `<PATH>`, `PATH TO DATA`, `{ name }`, `{A_NAME}`, `your_x`.
+"""What stands where a user is to write a value: `<PATH>`, `PATH TO DATA`, `{ name }`, `your_x`, `[[NODES]]`.
 
 Templates are published with them. They are no values: a reader takes them for unknown, and a rule says so.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .bash.values import Piece, Text, Word
 from .facts import Unknown
@@ -14,6 +14,9 @@ _INSIDE = r"[A-Za-z](?:[^<>\n|&;$`]{0,70}[^<>\n|&;$`\s])?"
 ANGLES = rf"<{_INSIDE}>"
 #: `#NAME#`, as JUBE fills it in; in a directive it would begin a comment.
 MARKED = r"#[A-Z][A-Z0-9_]*#"
+#: `[[NODES]]` and `{{ nodes }}`, as programs that write scripts fill them in, anywhere in a word.
+TEMPLATE = r"\[\[[A-Za-z][\w.-]*\]\]|\{\{ ?[A-Za-z][^{}\n]{0,70}\}\}"
+_TEMPLATE = re.compile(TEMPLATE)
 #: Words that tell that a run of capitals asks for something.
 _ASKED = r"(?:PATH|DIR|DIRECTORY|FOLDER|FILE|NAME|YOUR)"
 _CAPITALS = rf"(?:[A-Z][A-Z_]*[ ])*{_ASKED}(?:[ ][A-Z][A-Z_]*)+|(?:[A-Z][A-Z_]*[ ])+{_ASKED}"
@@ -21,7 +24,7 @@ _BRACES = r"\{(?:[ ][A-Za-z][\w -]{0,40}[ ]|[A-Z]+_[A-Z_]+|[Yy]our[ ][\w -]{0,40
 _NAMES = r"YOUR_[A-Z_]+|your[-_]\w[\w-]*|(?:CHANGE|FIX)_?(?:THIS|ME)|PATH_TO_[A-Z_]+"
 _YOUR = r"[Yy]our(?: [\w./-]+)+"
 _WHOLE = re.compile(
-    rf"{ANGLES}|{MARKED}|{_CAPITALS}|{_BRACES}|{_YOUR}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*"
+    rf"{ANGLES}|{MARKED}|{TEMPLATE}|{_CAPITALS}|{_BRACES}|{_YOUR}|(?:{_NAMES})|\.{{0,2}}/?path[_/]to/\S*"
 )
 #: Where one stands in a line; a blank, a quote, `=` or a part of a path is before it.
 IN_LINE = re.compile(
@@ -49,7 +52,7 @@ def filled(words: Sequence[Word]) -> list[Word]:
     index = 0
     while index < len(words):
         stop = _end(words, index)
-        found.append(_unfilled(words[index:stop]) if stop > index else words[index])
+        found.append(_unfilled(words[index:stop]) if stop > index else _templated(words[index]))
         index = max(stop, index + 1)
     return found
 
@@ -69,6 +72,27 @@ def _end(words: Sequence[Word], start: int) -> int:
         if is_placeholder(" ".join(texts[:count])):
             return start + count
     return start
+
+
+def _templated(word: Word) -> Word:
+    """A word with each name of a template in it as an unknown piece."""
+    if not any(isinstance(piece.text, str) and _TEMPLATE.search(piece.text) for piece in word.pieces):
+        return word
+    return Word(tuple(cut for piece in word.pieces for cut in _cut(piece)))
+
+
+def _cut(piece: Piece) -> Iterator[Piece]:
+    """A piece as runs of characters and names of a template, in turn."""
+    if isinstance(piece.text, Unknown):
+        yield piece
+        return
+    end = 0
+    for found in _TEMPLATE.finditer(piece.text):
+        before, name = piece.text[end : found.start()], unfilled(found[0])
+        yield piece._replace(text=before, column=piece.column + end)
+        yield piece._replace(text=name, column=piece.column + found.start())
+        end = found.end()
+    yield piece._replace(text=piece.text[end:], column=piece.column + end)
 
 
 def _before(word: Word) -> int:

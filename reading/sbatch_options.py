@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .bash.source import PlacedText
 from .bash.values import Piece, Text, Word, plain, whole
 from .facts import Unknown
-from .placeholders import filled
+from .placeholders import TEMPLATE, filled
 from .sbatch_names import long_name
 
 
@@ -57,7 +57,8 @@ SRUN = Syntax({**_LETTERS, **_STEP_LETTERS}, frozenset(f"{_ALONE} {_STEP_ALONE}"
 _MAGIC = "#SBATCH"
 #: A word with its quotes; an unquoted `#` ends the line, and a quote without its pair is a character.
 _WORD = re.compile(
-    r"""(?:\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#[A-Z][A-Z0-9_]*\#|[^\s#"'\\]|["'\\])+|\#"""
+    rf"(?:{TEMPLATE}|"
+    r"""\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#[A-Z][A-Z0-9_]*\#|[^\s#"'\\]|["'\\])+|\#"""
 )
 #: Characters that quoting may take away: quotes, and the backslash of an escaped character.
 _MARKS = re.compile(r"""\\(.)|["']""")

@@ -48,8 +48,23 @@ def _with_fp16(options: str) -> str:
 
 DEGREES = "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
 
+WHOLE = "torchrun --master-port 6000 --nproc-per-node {} train.py --num-layers 32\n"
+
 #: Code, a file that has it, and one that has not.
 CASES = {
+    "a directive that a template fills in": (
+        "PAR660",
+        HEADER + "#SBATCH --signal=B:USR1@\n",
+        HEADER + "#SBATCH --signal=B:USR1@[[TIME]] --ntasks={{ tasks }}\n#SBATCH --mem=[[MEM]]G\n",
+    ),
+    "a time that a template fills in": (
+        "PAR656", HEADER + "#SBATCH --time=[DAY]\n", HEADER + "#SBATCH --time=[[DAY]]\n",
+    ),
+    "a port of a job that starts eight processes on its node": (
+        "PAR605",
+        "#!/bin/bash\n#SBATCH --nodes=1\n" + WHOLE.format(2),
+        "#!/bin/bash\n#SBATCH --nodes=1\n" + WHOLE.format(8),
+    ),
     "a start of a name that is one option's": (
         "PAR660", HEADER + "#SBATCH --nod=2\n", HEADER + "#SBATCH --err=x.err\n",
     ),
@@ -380,111 +395,3 @@ def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
     assert not folders.has_folder("logs", "../job.sh")
     assert not folders.has_folder(str(tmp_path / "logs"), "job.sh")
     assert NamedFolders(tmp_path).has_folder("logs", "inner/job.sh")
-
-
-GUARDED = """EP=8; N=4
-{}
-WORLD=$((N * 1))
-if (( WORLD < EP )); then
-  exit 1
-fi
-torchrun --nproc_per_node $N train.py
-"""
-
-
-@pytest.mark.parametrize(
-    "parsed, arguments, severity",
-    [
-        ("", (), "error"),
-        ("TAG=$(date)", (), "error"),
-        ("N=${1:-4}", (), "error"),
-        ('EP="$1"', ("9",), "error"),
-        ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), "info"),
-        ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), None),
-    ],
-)
-def test_a_guard_of_what_the_arguments_set_is_a_hint(
-    parsed: str, arguments: tuple[str, ...], severity: str | None
-) -> None:
-    """Or nothing at all, where the reading leaves open what the arguments set."""
-    text = "#!/bin/bash\n" + GUARDED.format(parsed)
-    jobs = read_jobs({"job.sh": text}, arguments=arguments)
-    judged = judge(jobs, LintOptions(select=("PAR809",), arguments=arguments))
-    said = [found.severity for job in judged for found in job.findings]
-    assert said == ([severity] if severity else [])
-
-
-ARMS = 'case "$KIND" in\nsft)\n  if [[ "$M" == "base" ]]; then exit 1; fi ;;\n*) exit 2 ;;\nesac\n'
-#: Code, a script that is warned of, and one of which it is only a hint.
-HINTS = {
-    "a variable that a comment keeps": (
-        "PAR808",
-        "# seen last week\nexport CUDA_LAUNCH_BLOCKING=1\ntorchrun --nproc_per_node 8 train.py\n",
-        "# do not remove or the training will hang\nexport CUDA_LAUNCH_BLOCKING=1\n"
-        "torchrun --nproc_per_node 8 train.py\n",
-    ),
-    "directives that are switched off": (
-        "PAR632",
-        HEADER + "# SBATCH --mem=24G\nsrun hostname\n",
-        HEADER + "# SBATCH --mem=24G\n#SBATCH --mem-per-cpu=10G\n# SBATCH --exclusive\nsrun hostname\n",
-    ),
-    "a folder of the cluster": (
-        "PAR647",
-        HEADER + "#SBATCH --output=logs/%j\nmkdir -p logs\nsrun hostname\n",
-        HEADER + "#SBATCH --output=/fsx/logs/%j\nmkdir -p /fsx/logs\nsrun hostname\n",
-    ),
-    "a folder that the usage says to make": (
-        "PAR647",
-        HEADER + "#SBATCH --output=logs/%j\n# mkdir -p out\nmkdir -p logs\nsrun hostname\n",
-        HEADER + "#SBATCH --output=logs/%j\n#   mkdir -p logs  # before sbatch\nmkdir -p logs\nsrun true\n",
-    ),
-    "a requeue that a person asks for": (
-        "PAR649",
-        HEADER + "#SBATCH --signal=B:USR1@60\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\nsrun hostname\n",
-        HEADER + "trap 'scontrol requeue $SLURM_JOB_ID' USR1\nsrun hostname\n",
-    ),
-    "a guard in an arm that an argument chooses": (
-        "PAR809",
-        "KIND=sft\nM=base\n" + ARMS + f"torchrun pretrain_gpt.py {MODEL}\n",
-        "KIND=${1:?usage}\nM=base\n" + ARMS + f"torchrun pretrain_gpt.py {MODEL}\n",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("code, warned, hinted", HINTS.values(), ids=HINTS)
-def test_what_is_only_a_hint(code: str, warned: str, hinted: str) -> None:
-    options = LintOptions(select=(code,))
-    said = [
-        [
-            found.severity
-            for job in judge(read_jobs({"job.sh": text}), options)
-            for found in job.findings
-        ]
-        for text in (warned, hinted)
-    ]
-    assert said[0] and "info" not in said[0]
-    assert said[1] and set(said[1]) == {"info"}
-
-
-OWN_KEYS = """[model]
-name = "llama3"
-
-[training]
-local_batch_size = 8
-{keys}
-[parallelism]
-tensor_parallel_degree = 2
-"""
-
-
-@pytest.mark.parametrize(
-    "keys, severity",
-    [
-        ("seq_lens = 4096\n", "warning"),
-        ('dataset_type = "nanoset"\ndataset_folder = "data"\n', "info"),
-    ],
-)
-def test_several_keys_of_nobody_are_a_forks_own(keys: str, severity: str) -> None:
-    configs = read_jobs({"train.toml": OWN_KEYS.format(keys=keys)})
-    judged = judge(configs, LintOptions(select=("PAR365",)))
-    assert {found.severity for job in judged for found in job.findings} == {severity}

@@ -2,7 +2,8 @@
 
 Why:
 DeepSpeed trains with the config's value or stops; the framework above it counts with the other one, so
-schedules and logs are wrong.
+schedules and logs are wrong. Of a program of somebody's own it is a hint where both give a learning rate,
+since its own optimizer would set that of the config aside.
 
 Bad:
 --- ds_config.json
@@ -20,6 +21,7 @@ deepspeed --num_nodes 1 --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_con
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
@@ -62,7 +64,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
             given = launch.setting(scope, *names)
             if config is not None and given is not None and _differ(config, given):
-                yield _complaint(given, config)
+                own = key == _LR and not compares_deepspeed(launch)
+                yield replace(_complaint(given, config), severity="info" if own else None)
     yield from _default_stage(launch)
     yield from _accelerate(launch)
     yield from _hugging_face(launch)

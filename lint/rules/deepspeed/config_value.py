@@ -78,8 +78,16 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(message, setting, help=said[1], severity=severity)
 
 
+#: Sections that releases before this one read key by key, and check no value of (0.16's runtime/config.py).
+CHECKED = {"fp16": "0.17", "bf16": "0.17"}
+
+
 def _once(launch: LaunchedJob, name: str, value: Value) -> bool:
-    """Whether a release that checks the key took the value."""
+    """Whether a release that the job may be for takes the value: one that does not check the key, or any that
+    checks it and took it."""
+    release, first = launch.release("deepspeed"), CHECKED.get(split(name)[0])
+    if first and any(release.history.earlier(each, first) for each in release.possible):
+        return True
     forms = launch.release("deepspeed").history.forms_of(name)
     checked = (form for form in forms if form.choices or form.kind in ("bool", "float", "str"))
     return any(_no_choice(form, value) is None is _of_kind(form.kind, value) for form in checked)

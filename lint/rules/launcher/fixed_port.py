@@ -36,6 +36,8 @@ SOURCE = "pytorch/pytorch#116974, #126510; deepspeedai/DeepSpeed#191"
 FILE = "job.sbatch"
 
 
+#: GPUs that are all of a node, whatever the cluster.
+_WHOLE_NODE = 8
 PORTS = ("--master-port", "--main-process-port")
 ENDPOINTS = ("--rdzv-endpoint",)
 
@@ -46,7 +48,8 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting, port in _ports(launch):
         if not port.isdecimal() or port == "0" or _default(launch, port):
             continue
-        alone = any(_alone(batch) for batch in batches(launch))
+        whole = (launch.number("gpus_per_node") or 0) >= _WHOLE_NODE
+        alone = whole or any(_alone(batch) for batch in batches(launch))
         on_slurm = any(True for _ in batches(launch))
         if alone:
             return
@@ -81,8 +84,8 @@ def _alone(batch: Batch) -> bool:
     return (
         bool(batch.get("exclusive"))
         or batch.value("mem") == "0"
-        or (gpus is not None and gpus[0] >= (8 if batch.get("mem") else 4))
-        or together >= 8
+        or (gpus is not None and gpus[0] >= (_WHOLE_NODE if batch.get("mem") else 4))
+        or together >= _WHOLE_NODE
     )
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
-from ...finding import Complaint
+from ...finding import Complaint, Related
 
 CODE = "PAR657"
 TITLE = "container options as directives"
@@ -30,7 +30,10 @@ FILE = "job.sbatch"
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
-        for name, directive in batch.directives.items():
-            if name.startswith("container-"):
-                message = f"--{name} puts the batch script itself into the container"
-                yield Complaint(message, directive.place, help=f"srun --{name}")
+        given = [each for each in batch.directives.values() if each.name.startswith("container-")]
+        if given:
+            first, *others = given
+            message = f"--{first.name} puts the batch script itself into the container"
+            related = tuple(Related(f"--{each.name}", each.place) for each in others)
+            options = " ".join(f"--{each.name}" for each in given)
+            yield Complaint(message, first.place, related, help=f"srun {options}")

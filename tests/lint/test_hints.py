@@ -1,0 +1,143 @@
+"""What is an error or a warning in one file, and only a hint in another that differs in one thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from parc.backends.launch_files import read_jobs
+from parc.lint.judging import LintOptions, judge
+
+HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n"
+MODEL = (
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --lr 1e-4 "
+    "--max-position-embeddings 1024 --micro-batch-size 4 --train-iters 10 --bf16"
+)
+
+GUARDED = """EP=8; N=4
+{}
+WORLD=$((N * 1))
+if (( WORLD < EP )); then
+  exit 1
+fi
+torchrun --nproc_per_node $N train.py
+"""
+
+
+@pytest.mark.parametrize(
+    "parsed, arguments, severity",
+    [
+        ("", (), "error"),
+        ("TAG=$(date)", (), "error"),
+        ("N=${1:-4}", (), "error"),
+        ('EP="$1"', ("9",), "error"),
+        ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), "info"),
+        ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), None),
+    ],
+)
+def test_a_guard_of_what_the_arguments_set_is_a_hint(
+    parsed: str, arguments: tuple[str, ...], severity: str | None
+) -> None:
+    """Or nothing at all, where the reading leaves open what the arguments set."""
+    text = "#!/bin/bash\n" + GUARDED.format(parsed)
+    jobs = read_jobs({"job.sh": text}, arguments=arguments)
+    judged = judge(jobs, LintOptions(select=("PAR809",), arguments=arguments))
+    said = [found.severity for job in judged for found in job.findings]
+    assert said == ([severity] if severity else [])
+
+
+ARMS = 'case "$KIND" in\nsft)\n  if [[ "$M" == "base" ]]; then exit 1; fi ;;\n*) exit 2 ;;\nesac\n'
+#: Code, a script that is warned of, and one of which it is only a hint.
+AGAIN = "again() {\n  scontrol requeue $SLURM_JOB_ID\n}\n"
+DS = "cat > ds.json <<EOF\n{{{}}}\nEOF\ndeepspeed train.py --deepspeed_config ds.json\n"
+RATE = (
+    'cat > ds.json <<EOF\n{{"optimizer": {{"type": "Adam", "params": {{"lr": 2e-4}}}}}}\nEOF\n'
+    "torchrun --nproc_per_node 1 train.py {}\n"
+)
+#: Code, a file of which it is said, and one in which it is a hint.
+HINTS = {
+    "a variable that a comment keeps": (
+        "PAR808",
+        "# seen last week\nexport CUDA_LAUNCH_BLOCKING=1\ntorchrun --nproc_per_node 8 train.py\n",
+        "# do not remove or the training will hang\nexport CUDA_LAUNCH_BLOCKING=1\n"
+        "torchrun --nproc_per_node 8 train.py\n",
+    ),
+    "directives that are switched off": (
+        "PAR632",
+        HEADER + "# SBATCH --mem=24G\nsrun hostname\n",
+        HEADER + "# SBATCH --mem=24G\n#SBATCH --mem-per-cpu=10G\n# SBATCH --exclusive\nsrun hostname\n",
+    ),
+    "a folder of the cluster": (
+        "PAR647",
+        HEADER + "#SBATCH --output=logs/%j\nmkdir -p logs\nsrun hostname\n",
+        HEADER + "#SBATCH --output=/fsx/logs/%j\nmkdir -p /fsx/logs\nsrun hostname\n",
+    ),
+    "a folder that the usage says to make": (
+        "PAR647",
+        HEADER + "#SBATCH --output=logs/%j\n# mkdir -p out\nmkdir -p logs\nsrun hostname\n",
+        HEADER + "#SBATCH --output=logs/%j\n#   mkdir -p logs  # before sbatch\nmkdir -p logs\nsrun true\n",
+    ),
+    "a requeue that a signal asks for": (
+        "PAR649",
+        HEADER + "srun hostname || scontrol requeue $SLURM_JOB_ID\n",
+        HEADER + "#SBATCH --signal=B:USR1@60\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\nsrun hostname\n",
+    ),
+    "a requeue of a function that a signal may start": (
+        "PAR649",
+        HEADER + AGAIN + "trap again EXIT\nsrun hostname & wait\n",
+        HEADER + AGAIN + "trap again SIGUSR1\nsrun hostname & wait\n",
+    ),
+    "a learning rate of a program of somebody's own": (
+        "PAR207",
+        RATE.format("--deepspeed ds.json --output_dir o --learning_rate 1e-4 --per_device_train_batch_size 1"),
+        RATE.format("--deepspeed --deepspeed_config ds.json --lr 1e-4"),
+    ),
+    "a value of a section that older releases do not check": (
+        "PAR416",
+        DS.format('"zero_optimization": {"stage": 5}'),
+        DS.format('"fp16": {"enabled": true, "min_loss_scale": 1e-10}'),
+    ),
+    "a guard in an arm that an argument chooses": (
+        "PAR809",
+        "KIND=sft\nM=base\n" + ARMS + f"torchrun pretrain_gpt.py {MODEL}\n",
+        "KIND=${1:?usage}\nM=base\n" + ARMS + f"torchrun pretrain_gpt.py {MODEL}\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code, warned, hinted", HINTS.values(), ids=HINTS)
+def test_what_is_only_a_hint(code: str, warned: str, hinted: str) -> None:
+    options = LintOptions(select=(code,))
+    said = [
+        [
+            found.severity
+            for job in judge(read_jobs({"job.sh": text}), options)
+            for found in job.findings
+        ]
+        for text in (warned, hinted)
+    ]
+    assert said[0] and "info" not in said[0]
+    assert said[1] and set(said[1]) == {"info"}
+
+
+OWN_KEYS = """[model]
+name = "llama3"
+
+[training]
+local_batch_size = 8
+{keys}
+[parallelism]
+tensor_parallel_degree = 2
+"""
+
+
+@pytest.mark.parametrize(
+    "keys, severity",
+    [
+        ("seq_lens = 4096\n", "warning"),
+        ('dataset_type = "nanoset"\ndataset_folder = "data"\n', "info"),
+    ],
+)
+def test_several_keys_of_nobody_are_a_forks_own(keys: str, severity: str) -> None:
+    configs = read_jobs({"train.toml": OWN_KEYS.format(keys=keys)})
+    judged = judge(configs, LintOptions(select=("PAR365",)))
+    assert {found.severity for job in judged for found in job.findings} == {severity}
