@@ -59,7 +59,7 @@ CODES: dict[str, tuple[str, str]] = {
     LOST: ("import-lost", "a job cannot say what launch files say"),
     NO_PORT: ("serve-port", "the address at which a page is to be served cannot be had"),
     NO_LINK: ("serve-link", "a link that is to be opened carries no job"),
-    OWN_FILES: ("own-files", "`extra` would make files that the framework refuses"),
+    OWN_FILES: ("own-files", "what `extra` or parc itself puts into files is refused by lint"),
     AGAINST_TARGET: (
         "against-target",
         "launch files are of a framework that the job does not have",

@@ -1,5 +1,5 @@
 """What lint says of files that parc is about to write: settings that each are legal in `extra` may be wrong
-together, or beside what the layout makes parc write."""
+together, or beside what the layout makes parc write; and parc itself may err."""
 
 from __future__ import annotations
 
@@ -15,20 +15,40 @@ def refused(plan: Plan, files: Mapping[str, str]) -> list[Diagnostic]:
     """The errors in a target's files, each as a complaint about its `extra`; none for a job without one."""
     if not getattr(plan.options, "extra", None):
         return []
+    span = plan.job.span("target", plan.target, "extra")
+    message = f"with this `extra` {plan.target} would not start"
+    return [
+        Diagnostic(
+            codes.OWN_FILES, f"{message}: {each.message}", span, notes=_notes(each), help=each.help
+        )
+        for each in _errors(files)
+    ]
+
+
+def doubtful(files: Mapping[str, str]) -> list[Diagnostic]:
+    """The errors in all files of a job, each as a warning: nobody asked for them."""
+    cure = "where the job does not ask for it, it is a fault of parc: report it with the job"
+    return [
+        Diagnostic(
+            codes.OWN_FILES,
+            f"lint refuses what is written: {each.message}",
+            notes=_notes(each),
+            help=cure,
+            severity="warning",
+        )
+        for each in _errors(files)
+    ]
+
+
+def _errors(files: Mapping[str, str]) -> list[Diagnostic]:
     from parc.lint.judging import LintOptions
     from parc.lint.run import lint_texts
 
     judged = lint_texts(files, LintOptions(), {})
     found = (finding.diagnostic for each in judged for finding in each.findings)
-    return [_complaint(plan, each) for each in found if each.severity == "error"]
+    return [each for each in found if each.severity == "error"]
 
 
-def _complaint(plan: Plan, found: Diagnostic) -> Diagnostic:
+def _notes(found: Diagnostic) -> tuple[Note, ...]:
     place = f" at {found.span.source.name}:{found.span.line}" if found.span else ""
-    return Diagnostic(
-        codes.OWN_FILES,
-        f"with this `extra` {plan.target} would not start: {found.message}",
-        plan.job.span("target", plan.target, "extra"),
-        notes=(Note(f"{found.code}{place} of what would be written"),),
-        help=found.help,
-    )
+    return (Note(f"{found.code}{place} of what would be written"),)

@@ -76,7 +76,9 @@ def _end(words: Sequence[Word], start: int) -> int:
 
 def _templated(word: Word) -> Word:
     """A word with each name of a template in it as an unknown piece."""
-    if not any(isinstance(piece.text, str) and _TEMPLATE.search(piece.text) for piece in word.pieces):
+    if not any(
+        isinstance(piece.text, str) and _TEMPLATE.search(piece.text) for piece in word.pieces
+    ):
         return word
     return Word(tuple(cut for piece in word.pieces for cut in _cut(piece)))
 

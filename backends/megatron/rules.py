@@ -22,6 +22,8 @@ ARGUMENTS = f"{COMMIT} megatron/training/arguments.py"
 CONFIG = f"{COMMIT} megatron/core/transformer/transformer_config.py"
 STATE = f"{COMMIT} megatron/core/parallel_state.py"
 SCHEDULES = f"{COMMIT} megatron/core/pipeline_parallel/schedules.py"
+#: Optimizers whose state Megatron-LM keeps whole on every rank.
+WHOLE_OPTIMIZERS = ("muon", "sgd")
 
 
 def kv_heads_divide(job: Job, tp: Any) -> Any:
@@ -297,13 +299,14 @@ SHARDING = (
     ),
     Predicate(
         "PAR309",
-        "muon-zero",
-        "zero above 0 with the muon optimizer",
+        "optimizer-zero",
+        "zero above 0 with an optimizer other than adam",
         ("zero",),
-        lambda job, zero: (zero == 0) | (job.train.optimizer != "muon"),
-        lambda job, zero: f"optimizer = muon cannot be combined with zero {zero}",
-        "megatron-core 0.19.2 megatron/training/arguments.py:1685; below 2 it deals out whole layers",
-        stricter="at zero 1 Megatron-LM starts and deals out whole layers, which parc does not price",
+        lambda job, zero: (zero == 0) | (job.train.optimizer not in WHOLE_OPTIMIZERS),
+        lambda job, zero: f"optimizer = {job.train.optimizer} cannot be combined with zero {zero}",
+        "megatron-core 0.19.2 megatron/core/optimizer/distrib_optimizer.py:689 (sgd, in 0.14.0 :494), "
+        "megatron/training/arguments.py:1685 (muon; below 2 it deals out whole layers)",
+        stricter="muon starts at zero 1, where Megatron-LM deals out whole layers, which parc does not price",
     ),
 )
 

@@ -42,7 +42,7 @@ from . import (
 from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
-from .rules import PREDICATES
+from .rules import PREDICATES, WHOLE_OPTIMIZERS
 from .tensor_overlap import tensor_degrees
 
 VIRTUAL_STAGES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
@@ -55,7 +55,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
     model, degrees = job.model, gpu_divisors(job)
     tp = tensor_degrees(job)
     pp, dp = pipeline_degrees(job), replica_degrees(job)
-    zero = (0,) if job.train.optimizer == "muon" else (0, 1, 2, 3)
+    zero = (0,) if job.train.optimizer in WHOLE_OPTIMIZERS else (0, 1, 2, 3)
     return {
         "tp": tp,
         "pp": pp,

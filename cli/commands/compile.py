@@ -97,12 +97,14 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
     from parc.backends.render import load
 
     from ..api import emit, plan_targets, stages_of
+    from ..own_files import doubtful
 
     Thread(target=load, daemon=True).start()
     result = _Result()
     for job in (stage for each in jobs for stage in stages_of(each)):
         planned, emitted = emit(plan_targets(job, targets, progress, keep=report))
-        print_diagnostics([complaint for _, complaint in planned.complaints] + planned.warnings())
+        complaints = [complaint for _, complaint in planned.complaints]
+        print_diagnostics(complaints + planned.warnings() + doubtful(emitted.files))
         result.planned.append(planned)
         if not planned.plans:
             continue

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import parc
+from parc.__main__ import main
 from parc.api import emit, plan_targets
+from parc.backends import BACKENDS
+from parc.compiler.plan import Plan
 from parc.dsl.diagnostics import Diagnostic
 
 JOB = """
@@ -57,3 +61,21 @@ def test_options_that_are_wrong_together(tmp_path: Path, extra: str, code: str, 
 
 def test_an_option_that_is_right_is_written(tmp_path: Path) -> None:
     assert complaints(tmp_path, "num_workers = 4") == []
+
+
+def test_what_nobody_asked_for_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "job.par"
+    path.write_text(JOB.format(extra=""))
+    backend = BACKENDS["megatron"]
+
+    def spoilt(plan: Plan) -> dict[str, str]:
+        files = backend.emit(plan)
+        return {name: text.replace("--seq-length", "--seq-len-gth") for name, text in files.items()}
+
+    monkeypatch.setitem(BACKENDS, "megatron", replace(backend, emit=spoilt))
+    assert main(["compile", str(path), "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().err
+    assert "warning[PAR098]: lint refuses what is written" in said
+    assert "--seq-len-gth" in said and "a fault of parc" in said

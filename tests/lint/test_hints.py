@@ -88,7 +88,7 @@ HINTS = {
     ),
     "a learning rate of a program of somebody's own": (
         "PAR207",
-        RATE.format("--deepspeed ds.json --output_dir o --learning_rate 1e-4 --per_device_train_batch_size 1"),
+        RATE.format("--deepspeed ds.json --output_dir o --learning_rate 1e-4 --num_train_epochs 1"),
         RATE.format("--deepspeed --deepspeed_config ds.json --lr 1e-4"),
     ),
     "a value of a section that older releases do not check": (

@@ -267,8 +267,8 @@ CASES = {
     ),
     "a template that a program fills in": (
         "PAR660",
-        HEADER + "#SBATCH --ntasks=many\nsrun hostname\n",
-        HEADER + "#SBATCH --ntasks={tasks}\nsrun hostname\n",
+        HEADER + "#SBATCH --ntasks=many --gpus=6000_ada:8 --gpus-per-node=2080ti:4\nsrun hostname\n",
+        HEADER + "#SBATCH --ntasks={tasks} --gpus=6000_ada:8 --gpus-per-node=2080ti:4\nsrun hostname\n",
     ),
     "a time that a program fills in": (
         "PAR656",

@@ -125,7 +125,7 @@ RULES = {
         {"zero": 2},
     ),
     "kv-heads-copied": (job_of(options=Options(version="0.15")), {"tp": 8}, {"tp": 16}),
-    "muon-zero": (job_of(optimizer="muon"), {"zero": 0}, {"zero": 1}),
+    "optimizer-zero": (job_of(optimizer="sgd"), {"zero": 0}, {"zero": 1}),
 }
 
 
@@ -216,6 +216,7 @@ def test_domains_of_other_jobs() -> None:
     deepseek = domains(job_of(sample_plans.DEEPSEEK_V3))
     assert deepseek["ep"] == (1, 2, 4, 8, 16, 32, 64) and deepseek["etp"] == deepseek["tp"]
     assert domains(job_of(optimizer="muon"))["zero"] == (0,)
+    assert domains(job_of(optimizer="sgd"))["zero"] == (0,)
     assert max(domains(job_of(seq_len=131_072))["cp"]) == 64
     single = job_of().model_copy(
         update={"cluster": sample_plans.sample_job("x", gpus_per_node=1).cluster}
