@@ -23,8 +23,8 @@ PARAMETERS = 8_000_000
 #: Length before YaRN's scaling at most, where its bounds are not rounded: torchtitan's gpt_oss wants them
 #: between the waves of a head, of which a narrow one has few.
 ORIGINAL = 4096
-#: Learning rate at which the loss of so small a model falls within a few steps.
-RATE = 1e-3
+#: Rates at which the loss of so small a model falls within a few steps, with moments and without.
+RATE, PLAIN_RATE = 1e-3, 0.1
 #: The most experts.
 EXPERTS = 16
 #: The most layers, and those of a job that keeps states in host memory: each waits for its weights.
@@ -152,6 +152,7 @@ def small_train(train: Train, steps: int, length: int, batch: int, gpus: bool) -
     Its weights are drawn and its batch does not grow. Without `gpus` in bf16 and uncompiled, which is what
     CPUs train, and with checkpoints written at once.
     """
+    rate = PLAIN_RATE if train.optimizer == "sgd" else RATE
     warmup = min(train.warmup_steps, 2, steps - 1)
     changed: dict[str, object] = {
         "seq_len": length,
@@ -163,8 +164,8 @@ def small_train(train: Train, steps: int, length: int, batch: int, gpus: bool) -
         "ramp_from": None,
         "ramp_tokens": None,
         "weights": None,
-        "learning_rate": RATE,
-        "min_learning_rate": RATE * min(1.0, train.min_learning_rate / train.learning_rate),
+        "learning_rate": rate,
+        "min_learning_rate": rate * min(1.0, train.min_learning_rate / train.learning_rate),
         "checkpoint_interval": steps,
     }
     if not gpus:

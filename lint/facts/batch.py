@@ -103,7 +103,7 @@ class Batch:
         return [
             (number, line)
             for number, line in self.body
-            if compiled.search(line) and not _PRINTS.match(line)
+            if compiled.search(line) and not prints(line)
         ]
 
     def place(self, number: int, pattern: str | None = None) -> Place:
@@ -154,7 +154,11 @@ def gpu_count(directive: Directive) -> int | None:
     return 1 if directive.name == "gres" and last.isalnum() else None
 
 
-#: A statement that does nothing but print.
+def prints(line: str) -> bool:
+    """Whether a statement does nothing but print."""
+    return _PRINTS.match(line) is not None
+
+
 _PRINTS = re.compile(r"\s*(?:echo|printf)\b(?:(?!\$\()[^|;&`])*$")
 #: Lines after which an open quote is taken for a slip, or for text of another language.
 LONGEST_QUOTE = 60

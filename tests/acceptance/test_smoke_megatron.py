@@ -32,6 +32,13 @@ CASES = {
         {"dp_shard": 2, "zero": 1, "offload": "none"},
         DENSE,
     ),
+    "sgd": Wanted(
+        "tp == 1, pp == 1, cp == 1",
+        2,
+        {"dp_replicate": 2, "zero": 0},
+        "model decoder from std.llama3_8b { layers = 1; hidden = 2048; heads = 16 }",
+        train="optimizer = sgd",
+    ),
     "zero_2": Wanted("zero == 2, tp == 1, cp == 1", 2, {"dp_shard": 2, "zero": 2}, DENSE),
     "zero_3": Wanted("zero == 3, tp == 1, cp == 1", 2, {"dp_shard": 2, "zero": 3}, DENSE),
     "tensor_pipeline": Wanted("tp == 2, pp == 2, vpp == 1", 4, {"tp": 2, "pp": 2}, DENSE),

@@ -53,6 +53,7 @@ RATE = (
     'cat > ds.json <<EOF\n{{"optimizer": {{"type": "Adam", "params": {{"lr": 2e-4}}}}}}\nEOF\n'
     "torchrun --nproc_per_node 1 train.py {}\n"
 )
+RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_addr a train.py"\n'
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
     "a variable that a comment keeps": (
@@ -85,6 +86,16 @@ HINTS = {
         "PAR649",
         HEADER + AGAIN + "trap again EXIT\nsrun hostname & wait\n",
         HEADER + AGAIN + "trap again SIGUSR1\nsrun hostname & wait\n",
+    ),
+    "a variable that is only printed": (
+        "PAR606",
+        HEADER + "srun echo --nodes=$SLURM_NUM_NODES\nsrun train.sh $SLURM_JOB_NODES\n",
+        HEADER + "echo nodes: $SLURM_NUM_NODES\nsrun hostname\n",
+    ),
+    "the number of the only node": (
+        "PAR607",
+        HEADER + RANK,
+        "#!/bin/bash\n#SBATCH --nodes=1 --ntasks-per-node=1\n" + RANK,
     ),
     "a learning rate of a program of somebody's own": (
         "PAR207",

@@ -3,7 +3,7 @@
 Why:
 `$SLURM_PROCID`, `$SLURM_NODEID` and `$SLURM_LOCALID` become 0 for every task: all nodes call themselves the
 first, and the rendezvous hangs or fails with EADDRINUSE. With c10d or etcd torchrun does not read
---node-rank, so that there it only misleads and is a hint.
+--node-rank, so that there it only misleads and is a hint; so is the number of the only node.
 
 Bad:
 #!/bin/bash
@@ -54,9 +54,15 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 continue
             place = batch.place(number, rf"\$\{{?{name}\b")
             help_text = f"single quotes, or \\${name}"
-            severity = _severity(line, _rendezvous(batch, line))
+            alone = (batch.nodes == 1 and name == "SLURM_NODEID") or _only_task(batch)
+            severity = "info" if alone else _severity(line, _rendezvous(batch, line))
             message = f"${name} is expanded once, on the first node, and is 0 for every task"
             yield Complaint(message, place, help=help_text, severity=severity)
+
+
+def _only_task(batch: Batch) -> bool:
+    """Whether the job asks for one node and no more than one task there."""
+    return batch.nodes == 1 and batch.number("ntasks", "ntasks-per-node") in (None, 1)
 
 
 def _rendezvous(batch: Batch, line: str) -> bool:

@@ -3,7 +3,7 @@ does not exist.
 
 Why:
 The number of the node is empty or wrong, so every node calls itself the first. LLaMA-Factory reads
-NODE_RANK; torchrun sets RANK for each process itself.
+NODE_RANK; torchrun sets RANK for each process itself. What is only printed is a hint.
 
 Bad:
 NNODES=2 RANK=0 MASTER_ADDR=host1 MASTER_PORT=29500 llamafactory-cli train config.yaml
@@ -16,6 +16,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
+from ...facts.batch import prints
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place
 
@@ -42,7 +44,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             name = match[1]
             if name not in KNOWN and name not in own and (near := _near(name)) is not None:
                 place = Place(path, number, match.start(1) + 1, len(name))
-                yield Complaint(f"SLURM sets no {name}", place, help=f"did you mean {near}?")
+                severity: Severity | None = "info" if prints(line) else None
+                help_text = f"did you mean {near}?"
+                yield Complaint(f"SLURM sets no {name}", place, help=help_text, severity=severity)
     if _LLAMA.search(texts) and "NODE_RANK" not in texts and "NNODES" in texts:
         yield from _llama(launch)
 

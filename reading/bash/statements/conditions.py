@@ -203,7 +203,7 @@ def _empty(shell: Shell, operand: _Operand) -> Verdict:
 
 def _is_set(shell: Shell, operand: _Operand) -> Verdict:
     name = operand.known
-    if isinstance(name, Unknown):
+    if isinstance(name, Unknown) or "[" in name:
         return None
     value = shell.get(name)
     if value is None:

@@ -27,7 +27,7 @@ EXPERTS = "model experts from std.mixtral_8x7b { layers = 4; aux_loss = 0 }"
 JOB = """\
 {model}
 cluster pair from std.dgx_h100 {{ nodes = {nodes} }}
-train {{ seq_len = 8192; global_batch = 64; steps = 100 }}
+train {{ seq_len = 8192; global_batch = 64; steps = 100; {train} }}
 goal {{
 {conditions}
 }}
@@ -49,6 +49,7 @@ class Wanted:
     model: str = DENSE
     options: str = ""
     nodes: int = 1
+    train: str = ""
 
 
 def job_text(target: str, wanted: Wanted) -> str:
@@ -59,6 +60,7 @@ def job_text(target: str, wanted: Wanted) -> str:
         conditions="\n".join(rules),
         target=target,
         options=wanted.options,
+        train=wanted.train,
     )
 
 
