@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from ...compiler.pipeline.schedule import DIVIDED, GPIPE
-from ...compiler.plan import PASSES
 from ...compiler.rules.divisibility import (
     expert_width_over_etp,
     experts_over_ep,
@@ -16,10 +14,9 @@ from ...dsl.job import Job
 from .data import evaluates
 from .models import family
 from .options import options_of
-from .releases import RELEASES, release, since
+from .pipeline_rules import PACKAGE, PIPELINE, TORCH
+from .releases import release
 
-PACKAGE = "torchtitan 0.2.2"
-TORCH = "torch 2.13.0"
 FSDP = f"{TORCH} distributed/fsdp/_fully_shard"
 UNCHECKED = "the trainer is made, and its first forward pass fails"
 
@@ -32,11 +29,6 @@ def expert_mesh_fits(job: Job, tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
     """With etp 1, ep takes all of tp, in 0.2.0 of cp too, and a part of dp_shard * cp."""
     taken = expert_unit(job, tp, cp)
     return (ep == 1) | ((ep % taken == 0) & ((dp_shard * cp * tp) % ep == 0))
-
-
-def divided_in_some(job: Job) -> bool:
-    """Whether any release divides the job's model along sequences."""
-    return any(family(job) in each.divided for each in RELEASES.values())
 
 
 def expert_unit(job: Job, tp: Any, cp: Any) -> Any:
@@ -72,23 +64,6 @@ def expert_shards_even(
 
 def expert_shards(tp: Any, cp: Any, ep: Any, dp_shard: Any) -> Any:
     return choose(ep > 1, dp_shard * cp * tp // ep, dp_shard * cp)
-
-
-def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
-    rounds = at_least(microbatches // pp, 1)
-    return (vpp == 1) | (microbatches % rounds == 0)
-
-
-#: What an order of passes wants, in words.
-ORDER_WANTS = {
-    "gpipe": "one stage per rank",
-    "interleaved_zb": "two or more stages per rank, and a micro-batch for each rank,",
-}
-
-
-def suits_order(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
-    divided = (vpp > 1) & (microbatches >= pp)
-    return (order == 0) | ((pp > 1) & choose(order == GPIPE, vpp == 1, divided))
 
 
 def zero_fits(job: Job, zero: Any, pp: Any, cp: Any, dp_shard: Any) -> Any:
@@ -192,107 +167,6 @@ EXPERTS = (
     ),
 )
 
-
-PIPELINE = (
-    Predicate(
-        "PAR342",
-        "pipeline-model",
-        "pp above 1 for a model that torchtitan does not pipeline",
-        ("pp",),
-        lambda job, pp: (pp == 1) | (family(job) in release(job).pipelined),
-        lambda job, pp: f"pp {pp} is not possible: torchtitan's {family(job)} has no pipelining",
-        f"{PACKAGE} models/qwen3/__init__.py:199, train.py:222",
-    ),
-    Predicate(
-        "PAR388",
-        "context-model",
-        "cp above 1 for a model that torchtitan does not divide along sequences",
-        ("cp",),
-        lambda job, cp: (cp == 1) | divided_in_some(job),
-        lambda job, cp: (
-            f"cp {cp} is not possible: torchtitan's {family(job)} has no context parallelism"
-        ),
-        f"{PACKAGE} models/gpt_oss/model/args.py:89",
-    ),
-    Predicate(
-        "PAR458",
-        "context-angles",
-        "cp above 1 for a model whose angles the release does not divide",
-        ("cp",),
-        lambda job, cp: (
-            (cp == 1) | (family(job) in release(job).divided) | (not divided_in_some(job))
-        ),
-        lambda job, cp: (
-            f"cp {cp} is not possible: torchtitan {release(job).name} does not divide the angles of "
-            f"{family(job)}; {since(lambda each: family(job) in each.divided, 'does')}"
-        ),
-        "torchtitan 0.2.0 train.py:440; 0.2.1 train.py:488",
-        stricter="0.2.0 fails in its first step; 0.2.1 trains, and each rank counts positions from 0",
-        cure='version = "0.2.2" in the target',
-    ),
-    Predicate(
-        "PAR349",
-        "tied-pipeline",
-        "tied embeddings with pp above 1",
-        ("pp",),
-        lambda job, pp: (pp == 1) | (not job.model.tied) | release(job).tied_stages,
-        lambda job, pp: f"tied embeddings with pp {pp}: the first and the last stage would share them",
-        "torchtitan 0.3.0 models/common/decoder.py:141, `Weight tying is not supported`",
-    ),
-    Predicate(
-        "PAR204",
-        "few-microbatches",
-        "fewer micro-batches than pipeline stages",
-        ("pp", "vpp", "microbatches", "order"),
-        lambda job, pp, vpp, microbatches, order: (vpp > 1) | (microbatches >= pp) | (order != 0),
-        lambda job, pp, vpp, microbatches, order: (
-            f"1F1B over pp {pp} needs {pp} micro-batches, not {microbatches}"
-        ),
-        f"{TORCH} distributed/pipelining/schedules.py:1022",
-    ),
-    Predicate(
-        "PAR182",
-        "schedule-stages",
-        "an order of passes for another number of stages per rank or of micro-batches",
-        ("pp", "vpp", "microbatches", "order"),
-        suits_order,
-        lambda job, pp, vpp, microbatches, order: (
-            f"order {PASSES[order]} wants {ORDER_WANTS[PASSES[order]]} "
-            f"in a pipeline, not pp {pp} with vpp {vpp} and {microbatches} micro-batches"
-        ),
-        f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
-        "ScheduleGPipe, ScheduleInterleavedZeroBubble",
-        stricter="without a pipeline a schedule has no effect; with fewer micro-batches than ranks the "
-        "backward passes that are divided fill no bubble",
-        cure="leave `schedule` out of the target",
-    ),
-    Predicate(
-        "PAR183",
-        "schedule-selective",
-        "selective recomputation under a schedule that divides backward passes",
-        ("recompute", "order"),
-        lambda job, recompute, order: (recompute != 1) | (order != DIVIDED),
-        lambda job, recompute, order: (
-            f"order {PASSES[order]} goes back twice through each block, and selective "
-            f"recomputation (recompute {recompute}) may once"
-        ),
-        f"{TORCH} utils/checkpoint.py:1458, `Trying to backward an extra time`",
-        stricter="the trainer is made, and its first backward pass fails",
-        cure="leave `schedule` out of the target",
-    ),
-    Predicate(
-        "PAR203",
-        "vpp-microbatches",
-        "interleaving has too few or uneven micro-batches",
-        ("pp", "vpp", "microbatches"),
-        rounds_even,
-        lambda job, pp, vpp, microbatches: (
-            f"interleaving (vpp {vpp}) deals {microbatches} micro-batches in {microbatches // pp} rounds "
-            f"over pp {pp}, which do not divide them"
-        ),
-        f"{TORCH} distributed/pipelining/schedules.py:2937",
-    ),
-)
 
 SHARDING = (
     Predicate(
