@@ -1,6 +1,7 @@
 """Files that a script names -> text, below the folders that the user named."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,8 @@ class NamedFolders:
         return self._found[path]
 
     def has_folder(self, folder: str, script: str) -> bool:
-        """Whether a relative folder is there, seen from the start or from a script's folder or one above it.
+        """Whether a relative folder is there, seen from the start or from a script's folder or one above it,
+        or a README.md there says to make it.
 
         Where a job is submitted is not written in its script: mostly at the root of its repository.
         """
@@ -35,7 +37,14 @@ class NamedFolders:
             return False
         places = [Path(self.start), *Path(self.start, script).parents]
         here = [place for place in places if _inside(place, (self.start, *self.roots))]
-        return any(os.path.isdir(os.path.join(place, folder)) for place in here)
+        makes = re.compile(
+            rf"\bmkdir\b.*(?<![\w.-]){re.escape(folder.removeprefix('./'))}(?![\w.-])"
+        )
+        return any(
+            os.path.isdir(os.path.join(place, folder))
+            or makes.search(self(os.path.join(place, "README.md")) or "")
+            for place in here
+        )
 
     def _read(self, path: str) -> str | None:
         try:

@@ -95,3 +95,20 @@ def test_named_pipes_are_refused(
     for command in (["lint", "pipe.sh"], ["import", "pipe.sh"], ["check", "job.par"]):
         assert main(command) in (1, 2)
         assert "`pipe.sh` is no regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("readme", "there"),
+    [
+        ("First:\n\n```bash\nmkdir -p data logs/train\n```\n", True),
+        ("mkdir -p logs/trainer\n", False),
+        ("Logs are in logs/train.\n", False),
+    ],
+)
+def test_a_folder_that_a_readme_says_to_make_counts_as_there(
+    tmp_path: Path, readme: str, there: bool
+) -> None:
+    (tmp_path / "slurm").mkdir()
+    (tmp_path / "README.md").write_text(readme)
+    folders = NamedFolders(tmp_path)
+    assert folders.has_folder("logs/train", "slurm/job.sh") is there
