@@ -78,15 +78,21 @@ def _alone(batch: Batch) -> bool:
 
     Four GPUs are a node on many clusters; where a part of its memory is asked for as well, the node has more.
     """
-    gpus = batch.gpus_per_node
+    gpus = batch.gpus_per_node[0] if batch.gpus_per_node else _of_one_node(batch)
     of_task = batch.get("gpus-per-task")
     together = (gpu_count(of_task) or 0) * (batch.number("ntasks-per-node") or 1) if of_task else 0
     return (
         bool(batch.get("exclusive"))
         or batch.value("mem") == "0"
-        or (gpus is not None and gpus[0] >= (_WHOLE_NODE if batch.get("mem") else 4))
+        or (gpus is not None and gpus >= (_WHOLE_NODE if batch.get("mem") else 4))
         or together >= _WHOLE_NODE
     )
+
+
+def _of_one_node(batch: Batch) -> int | None:
+    """The GPUs of a job of one node, where only all of the job's are given."""
+    given = batch.get("gpus")
+    return gpu_count(given) if given and batch.nodes == 1 else None
 
 
 def _default(launch: LaunchedJob, port: str) -> bool:

@@ -37,9 +37,9 @@ FILE = "job.sbatch"
 _ALMOST = re.compile(r"\s*#\s*(?i:sbatch)\s+--?[a-zA-Z]")
 
 
-#: Usage text: small letters, and a file behind the options, a placeholder among them or another line.
+#: Usage text: small letters, and a file behind the options, a placeholder among them, dots or another line.
 _CALL = re.compile(
-    r"\s*#\s*sbatch\s.*?(?:\s[\w./${}-]+\.\w+\b|\s\$0\b|<\w|\s[\w-]+=[A-Z]\b|\\\s*$)"
+    r"\s*#\s*sbatch\s.*?(?:\s[\w./${}-]+\.\w+\b|\s\$0\b|<\w|\s[\w-]+=[A-Z]\b|(?:\\|\.{3}|…)\s*$)"
 )
 
 
