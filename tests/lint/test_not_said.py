@@ -71,8 +71,8 @@ CASES = {
     "usage of sbatch in a comment": (
         "PAR632",
         HEADER + "# SBATCH --time=1:00:00\n",
-        HEADER + "#   sbatch --nodes=4 run.sh\n# sbatch -N 2 $0\n# sbatch --nodes=N <script>\n# sbatch -N 2 ...\n"
-        "#   sbatch --export=A=1 \\\n#     run.sh\n",
+        HEADER + "#   sbatch --nodes=4 run.sh\n# sbatch -N 2 $0\n# sbatch --nodes=N <script>\n"
+        "# sbatch -N 2 ...\n#   sbatch --export=A=1 \\\n#     run.sh\n",
     ),
     "a time to be filled in": (
         "PAR656",
