@@ -11,6 +11,8 @@ from ..diagnostics import Edit, Fix, Source, Span
 Cure = tuple[str, Fix] | None
 #: The kinds of blocks.
 BLOCK = r"(?:model|gpu|cluster|train|goal|target|launch)\b"
+#: Characters of the longest line that a person may have slipped in, and how far behind it a slip may end.
+LONGEST, REACH = 1_000, 2_000
 #: What ends a value, unread.
 END = r"[ \t]*(?=\n|;|}|#|\Z)"
 
@@ -36,8 +38,13 @@ class Stop:
         return re.split(r"[{};]", self.text[self.line : self.at])[-1]
 
     def around(self, pattern: str) -> re.Match[str] | None:
-        """The match on this line that holds the place, or that ends there."""
-        for match in re.compile(pattern, re.MULTILINE).finditer(self.text, self.line):
+        """The match on this line that holds the place, or that ends there; none on a line of `LONGEST`
+        characters, in which a search takes the square of them."""
+        line, end = self.line, self.text.find("\n", self.at)
+        if (len(self.text) if end < 0 else end) - line > LONGEST:
+            return None
+        stop = len(self.text) if end < 0 else self.text.rfind("\n", end, end + REACH)
+        for match in re.compile(pattern, re.MULTILINE).finditer(self.text, line, stop):
             if match.start() > self.at:
                 return None
             if self.at <= match.end():
