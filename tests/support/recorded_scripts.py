@@ -41,7 +41,7 @@ SLURM = {
 
 @dataclass(frozen=True)
 class Ran:
-    """The exit status, what was said, the words that each program got, every variable, and files that appeared."""
+    """The exit status, what was said, the words of each program, every variable, and files that appeared."""
 
     status: int
     said: str
