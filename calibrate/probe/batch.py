@@ -62,7 +62,9 @@ def batch_files(
         "options": [directive(name, value) for name, value in options.items()],
         "script": names.script.name,
         "submit": bash.word(bash.operand(names.script.name)),
-        "measure": _command("parc", "measure", "--rows", rows, "-o", bash.operand(names.output.name)),
+        "measure": _command(
+            "parc", "measure", "--rows", rows, "-o", bash.operand(names.output.name)
+        ),
         "program": bash.operand(names.program.name),
         "rows": rows,
         "python": bash.operand(python),
