@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from lsprotocol import types
 from pygls import uris
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from ..dsl.diagnostics import Diagnostic, Severity, Span, one_line
@@ -34,6 +34,7 @@ from .renaming import (
     uses,
 )
 from .solving import Solver
+from .stdio import Fault, run
 
 #: A path and a text -> what is wrong with it.
 Judge: TypeAlias = Callable[[str, str], Sequence[Diagnostic]]
@@ -73,13 +74,16 @@ class JobServer(LanguageServer):
         self.judge, self.solver = judge, solver
 
 
-def serve(version: str, judge: Judge, solving: Sequence[str]) -> None:
-    """Answers over standard input and output until the editor goes; `solving` is the command of `Solver`."""
+def serve(version: str, judge: Judge, solving: Sequence[str], fault: Fault) -> int:
+    """Answers over standard input and output until the editor goes; `solving` is the command of `Solver`.
+
+    Returns the exit status; `fault` reports what nothing expects.
+    """
     with (
         os.fdopen(os.dup(sys.stdin.fileno()), "rb") as requests,
         os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers,
     ):
-        server_of(version, judge, Solver(solving)).start_io(requests, answers)
+        return run(server_of(version, judge, Solver(solving)), requests, answers, fault)
 
 
 def server_of(version: str, judge: Judge, solver: Solver) -> JobServer:
@@ -260,8 +264,10 @@ def lenses(server: JobServer, params: types.CodeLensParams) -> list[types.CodeLe
     ]
 
 
-async def solve(server: JobServer, uri: str) -> dict[str, str]:
+async def solve(server: JobServer, uri: str | None = None) -> dict[str, str]:
     """Solves an open document; a line for each target, which its lens shows from then on."""
+    if uri is None:
+        raise JsonRpcInvalidParams(f"{SOLVE} takes the URI of an open document")
     document = _document(server, uri)
     solving = asyncio.ensure_future(server.solver.solve(uri, document.path, document.text))
     await asyncio.sleep(0)
@@ -307,7 +313,10 @@ def _document(server: LanguageServer, uri: str) -> Document:
 
 
 def _path_of(uri: str) -> str:
-    return uris.to_fs_path(uri) or "job.par"
+    try:
+        return uris.to_fs_path(uri) or "job.par"
+    except ValueError:
+        raise JsonRpcInvalidParams(f"`{one_line(uri)}` is no URI") from None
 
 
 def _unsaved(server: LanguageServer) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import gzip
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -19,7 +19,7 @@ HELP = "install parc with its extra `report`, as in pip install './parc[report]'
 
 @dataclass(frozen=True)
 class Script:
-    """A script's text, and the same text as base64 of gzip."""
+    """A script's text, and the same text as base64 of a zlib stream."""
 
     text: str
     packed: str
@@ -33,5 +33,5 @@ def plotly_packed() -> Script:
     except (ModuleNotFoundError, FileNotFoundError):
         message = "a report is drawn with `plotly`, which is not installed"
         raise JobError([Diagnostic(NO_PLOTLY, message, help=HELP)]) from None
-    packed = gzip.compress(content, LEVEL, mtime=0)
+    packed = zlib.compress(content, LEVEL)
     return Script(content.decode(), base64.b64encode(packed).decode())

@@ -36,6 +36,16 @@ def path(text: str) -> Bash:
     return Bash(text if _PLAIN.fullmatch(text) else f'"{inside(text)}"')
 
 
+def operand(path: str) -> str:
+    """The path of the same file that no program takes for an option: `./` stands before a dash."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def option(name: str, value: Bash) -> Bash:
+    """One word that gives an option its value, whatever that begins with."""
+    return Bash(f"{word(name)}={value}")
+
+
 def name(text: str) -> Bash:
     """The name of a variable. Raises `ValueError` for what is none."""
     if _NAME.fullmatch(text):

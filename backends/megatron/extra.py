@@ -169,6 +169,6 @@ def _wanted(option: ReleasedOption, value: Value) -> str | None:
     if option.count == "+" and not words:
         return "a value or more"
     dashes = [word for word in words if word.startswith("-") and not re.fullmatch(r"-\d+", word)]
-    if dashes:
-        return "nothing that begins with a dash, which is an option to its parser"
+    if dashes and len(words) > 1:
+        return "no list in which one begins with a dash, which is an option to its parser"
     return next((said for word in words if (said := extra.wanted(option, word, KINDS))), None)

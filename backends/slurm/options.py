@@ -22,7 +22,7 @@ CODES = {
     SEGMENT: ("segment", "a segment that does not divide the nodes or hold the layout's groups"),
     SIGNAL: ("signal", "a warning signal that sbatch cannot send in time"),
     CONTRADICTION: ("extra-contradicts", "an extra option that the layout decides"),
-    UNREADABLE: ("option-unreadable", "an option that sbatch cannot read"),
+    UNREADABLE: ("option-unreadable", "an option or a line that sbatch cannot read"),
 }
 MANUAL = "https://slurm.schedmd.com/sbatch.html"
 
@@ -105,6 +105,7 @@ def problems(plan: Plan) -> list[Diagnostic]:
         *_signal_problems(job, launch),
         *_extra_problems(job, launch),
         *_text_problems(job, launch),
+        *_line_problems(job, launch),
     ]
 
 
@@ -176,6 +177,13 @@ def _text_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
         elif "$" in value and path[-1] not in ("container", "mounts"):
             message = f"`{path[-1]}` holds a `$`, and sbatch expands no variables"
             yield Diagnostic(UNREADABLE, message, job.span(*path))
+
+
+def _line_problems(job: Job, launch: Launch) -> Iterator[Diagnostic]:
+    """sbatch takes no script in which a line ends in CR LF."""
+    if any("\r\n" in f"{line}\n" for line in launch.setup):
+        message = "a line of `setup` ends in CR LF, and sbatch refuses such scripts"
+        yield Diagnostic(UNREADABLE, message, job.span("launch", "setup"), help="take the CR out")
 
 
 def _file_safe(name: str) -> str:

@@ -57,14 +57,17 @@ def batch_files(
         "time": time_text(60 * math.ceil(minutes) + STARTING_SECONDS),
         "output": "%x-%j.out",
     }
+    rows = bash.operand(names.rows.name)
     values = {
         "options": [directive(name, value) for name, value in options.items()],
         "script": names.script.name,
-        "submit": bash.word(names.script.name),
-        "measure": _command("parc", "measure", "--rows", names.rows.name, "-o", names.output.name),
-        "program": names.program.name,
-        "rows": names.rows.name,
-        "python": python,
+        "submit": bash.word(bash.operand(names.script.name)),
+        "measure": _command(
+            "parc", "measure", "--rows", rows, "-o", bash.operand(names.output.name)
+        ),
+        "program": bash.operand(names.program.name),
+        "rows": rows,
+        "python": bash.operand(python),
         "minutes": f"{minutes:g}",
         "nodes": nodes,
         "gpus_per_node": gpus_per_node,

@@ -30,8 +30,15 @@ def run(arguments: Namespace) -> int:
         help = "install parc with its extra `lsp`, as in pip install './parc[lsp]'"
         missing = Diagnostic(codes.NO_EXTRA, f"`parc lsp` needs `{error.name}`", help=help)
         raise JobError([missing]) from None
-    serve(parc.__version__, _judge, (sys.executable, "-m", "parc.solved_lines"))
-    return 0
+    return serve(parc.__version__, _judge, (sys.executable, "-m", "parc.solved_lines"), _fault)
+
+
+def _fault(error: BaseException) -> str:
+    """Writes the report of an exception that nothing expects, and says where it is."""
+    from parc.fault import told
+
+    found = told(error, sys.argv[1:])
+    return f"{found.message}; {found.help}"
 
 
 def _judge(path: str, text: str) -> Sequence[Diagnostic]:

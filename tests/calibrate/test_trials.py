@@ -61,7 +61,7 @@ def test_a_trial_is_short_and_leaves_nothing(written: RunTrials) -> None:
     for number in (1, 2):
         script = Path(f"trials/trial-{number}/megatron/pretrain.sh").read_text()
         assert f"--train-iters {STEPS} " in script and "--log-interval 1\n" in script
-        assert "--save " not in script and "--load " not in script
+        assert "--save=" not in script and "--load=" not in script
         assert "--wandb" not in script and "--profile" not in script
         assert os.access(f"trials/trial-{number}/megatron/pretrain.sh", os.X_OK)
         batch = Path(f"trials/trial-{number}/slurm/megatron.sbatch").read_text()

@@ -54,6 +54,24 @@ def test_line_ends_of_a_script_without_directives(
         assert Path("run.sh").read_bytes() == script.replace("\r\n", "\n").encode()
 
 
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("A='x\r\ny'\n", False),
+        ('A="${A:-x\r\n"y"}"\n', False),
+        ("A=$'x\r\ny'\n", False),
+        ("# it's\r\nA='x'\n", True),
+        ('A="x"\r\nB="y"\n', True),
+        ("#SBATCH --nodes=1\nA='x\r\ny'\n", True),
+    ],
+)
+def test_carriage_returns_in_quotes_are_text_to_bash_and_not_to_sbatch(
+    text: str, expected: bool, capsys: Captured
+) -> None:
+    script = f"#!/bin/bash\n{text}torchrun --nproc_per_node 4 train.py\n"
+    assert said(capsys, "PAR805", run=script) == expected
+
+
 HEADER = "#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\n"
 
 

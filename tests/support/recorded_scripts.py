@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ env -0 >>"$RECORD/environment"
 ACTS = {
     "srun": 'while [[ $1 == --* ]]; do shift; done\nexec "$@"\n',
     "scontrol": "if [[ $2 == hostnames ]]; then echo node1; fi\n",
-    "hf": 'printf "%s" "$2"\n',
+    "hf": 'printf "%s" "${@: -1}"\n',
 }
 STARTED = (
     "torchrun",
@@ -40,17 +41,21 @@ SLURM = {
 
 @dataclass(frozen=True)
 class Ran:
-    """The exit status, what was said, every word and variable that a program got, and files that appeared."""
+    """The exit status, what was said, the words of each program, every variable, and files that appeared."""
 
     status: int
     said: str
-    words: tuple[str, ...]
+    told: Mapping[str, tuple[str, ...]]
     environment: tuple[str, ...]
     left: tuple[str, ...]
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(word for words in self.told.values() for word in words)
 
-def run(script: Path, folder: Path) -> Ran:
-    """Runs the script in an empty home below `folder`."""
+
+def run(script: Path, folder: Path, **variables: str) -> Ran:
+    """Runs the script in an empty home below `folder`, with further variables of the environment."""
     tools, record, home = (folder / name for name in ("tools", "record", "home"))
     for each in (tools, record, home):
         each.mkdir()
@@ -65,15 +70,14 @@ def run(script: Path, folder: Path) -> Ran:
         "NNODES": "2",
         "PARC_OUT": str(script.parents[1]),
         "LC_ALL": "C.UTF-8",
+        **variables,
     }
     done = subprocess.run(
         ["/bin/bash", script], cwd=home, env=environment, capture_output=True, timeout=60
     )
     told = {path.name: path.read_bytes().decode() for path in record.iterdir()}
-    words = [
-        word for name, text in told.items() if name != "environment" for word in text.split("\0")
-    ]
+    got = told.pop("environment", "").split("\0")
+    words = {name: tuple(text.split("\0")[:-1]) for name, text in told.items()}
     said = (done.stdout + done.stderr).decode(errors="replace")
-    variables = told.get("environment", "").split("\0")
     left = tuple(sorted(path.name for path in home.iterdir()))
-    return Ran(done.returncode, said, tuple(words), tuple(variables), left)
+    return Ran(done.returncode, said, words, tuple(got), left)

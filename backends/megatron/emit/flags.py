@@ -12,29 +12,35 @@ _WIDEST = 52
 
 @dataclass(frozen=True)
 class Flag:
-    """One option: `words` as they will stand in the script."""
+    """One option: its `name`, and `words` as they will stand in the script."""
 
+    name: str
     words: tuple[Bash, ...]
     why: str = ""
 
-    @property
-    def name(self) -> str:
-        return self.words[0]
-
 
 def flag(name: str, *values: object, why: str = "") -> Flag:
-    """An option with literal values."""
-    return Flag((bash.word(name), *map(bash.word, values)), why)
+    """An option with literal values; argparse takes what begins with a dash only behind a `=`."""
+    if len(values) == 1 and str(values[0]).startswith("-"):
+        return _joined(name, bash.word(values[0]), why)
+    return Flag(name, (bash.word(name), *map(bash.word, values)), why)
 
 
 def paths(name: str, *values: str, why: str = "") -> Flag:
-    """An option with paths, in which `$NAME` stays a variable."""
-    return Flag((bash.word(name), *map(bash.path, values)), why)
+    """An option with paths, in which `$NAME` stays a variable. Behind a `=` argparse takes one value alone:
+    several have `./` before a dash."""
+    if len(values) == 1:
+        return _joined(name, bash.path(values[0]), why)
+    return Flag(name, (bash.word(name), *(bash.path(bash.operand(value)) for value in values)), why)
 
 
 def variable(name: str, key: str) -> Flag:
     """An option whose value is a shell variable."""
-    return Flag((bash.word(name), bash.variable(key)))
+    return _joined(name, bash.variable(key))
+
+
+def _joined(name: str, value: Bash, why: str = "") -> Flag:
+    return Flag(name, (bash.option(name, value),), why)
 
 
 def switches(*names: str) -> list[Flag]:

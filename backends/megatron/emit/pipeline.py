@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from ....compiler.plan import Plan
@@ -62,7 +63,7 @@ def _with_ends(chunks: Sequence[int]) -> list[Flag] | None:
         units[-1] += last
         if len(set(units)) == 1:
             found = switches(*names)
-            return [Flag(found[0].words, described(chunks, "chunk")), *found[1:]]
+            return [replace(found[0], why=described(chunks, "chunk")), *found[1:]]
     return None
 
 
@@ -81,7 +82,7 @@ def _uneven_ends(ranks: Chunks) -> list[Flag] | None:
     if len(set(totals[:-1])) == 1:
         return [last]
     if len(set(totals[1:-1])) == 1:
-        return [first, Flag(last.words)]
+        return [first, replace(last, why="")]
     return None
 
 

@@ -2,7 +2,8 @@
 
 Why:
 sbatch refuses both: "DOS line breaks", and "This does not look like a batch script". bash takes the CR for
-a part of every last word, and a command ends at a backslash before it. `--fix` repairs both.
+a part of every last word, and a command ends at a backslash before it; within quotes it belongs to the
+text, which bash reads as it stands. `--fix` repairs both.
 
 Bad:
 #SBATCH --nodes=1
@@ -15,8 +16,10 @@ srun python train.py
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from ....reading.bash.source import file_source
+from ....reading.bash.syntax_tree import parse
 from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob, is_script
 from ...finding import Complaint, Edit, Place
@@ -27,11 +30,13 @@ SEVERITY = "error"
 SOURCE = "sbatch(1); measured with SLURM 22.05.8; shufangxun/LLaVA-MoD#16"
 FILE = "job.sbatch"
 
+_QUOTED = ("string", "raw_string", "ansi_c_string")
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for path, text in launch.config.texts.items():
         if "\r\n" in text and is_script(path, text):
-            yield _carriage_returns(path, text)
+            yield from _carriage_returns(path, text)
     for batch in batches(launch):
         if batch.directives and not batch.text.startswith("#!"):
             edit = Edit(batch.path, 0, 0, "#!/bin/bash\n")
@@ -43,10 +48,27 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             )
 
 
-def _carriage_returns(path: str, text: str) -> Complaint:
-    line = text.count("\n", 0, text.index("\r\n")) + 1
-    found = re.finditer("\r\n", text)
-    edits = tuple(Edit(path, match.start(), match.end(), "\n") for match in found)
-    refused = "sbatch refuses the script" if "#SBATCH" in text else "bash reads \\r as text"
-    message = f"lines end in CR LF: {refused}"
-    return Complaint(message, Place(path, line), help="LF alone", edits=edits)
+def _carriage_returns(path: str, text: str) -> Iterator[Complaint]:
+    ends = [match.start() for match in re.finditer("\r\n", text)]
+    batch = "#SBATCH" in text
+    start = ends[0] if batch else next(_unquoted(path, text, ends), None)
+    if start is None:
+        return
+    refused = "sbatch refuses the script" if batch else "bash reads \\r as text"
+    yield Complaint(
+        f"lines end in CR LF: {refused}",
+        Place(path, text.count("\n", 0, start) + 1),
+        help="LF alone",
+        edits=tuple(Edit(path, end, end + 2, "\n") for end in ends),
+    )
+
+
+def _unquoted(path: str, text: str, ends: Sequence[int]) -> Iterator[int]:
+    """Positions that no text in quotes goes on behind."""
+    tree = parse(file_source(path, text))
+    for end in ends:
+        node = tree.descendant_for_byte_range(end, end + 2)
+        while node is not None and node.type not in _QUOTED:
+            node = node.parent
+        if node is None:
+            yield end

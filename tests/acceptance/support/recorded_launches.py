@@ -16,7 +16,7 @@ env -0 >"$RECORD/environment"
 """
 #: Hugging Face's command: says where what it fetched lies.
 HUB = """#!/usr/bin/env bash
-echo "$HOME/hub/$2"
+echo "$HOME/hub/${@: -1}"
 """
 #: Variables that mean something to a launcher or a framework.
 PREFIXES = (

@@ -74,3 +74,10 @@ def test_sources_keep_their_variables_and_are_no_code() -> None:
     parts = (("$HOME/web $(id)", 0.5), ('/it\'s "here"', 1.0))
     text = script_of(plan_of(options=Options(data=Data(parts=parts))))
     assert '--data-path 0.5 "$HOME/web \\$(id)" 1 "/it\'s \\"here\\""' in text
+
+
+def test_a_source_of_a_blend_is_no_option() -> None:
+    """Behind a `=` argparse takes one value alone: the path is given another spelling."""
+    parts = (("-x/web", 0.5), ("--mock-data", 1.0))
+    text = script_of(plan_of(options=Options(data=Data(parts=parts))))
+    assert "--data-path 0.5 ./-x/web 1 ./--mock-data" in text

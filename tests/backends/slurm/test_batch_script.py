@@ -106,6 +106,8 @@ def test_the_site_has_the_last_word() -> None:
         (Launch(partition="$P"), "PAR624", "expands no variables"),
         (Launch(account=""), "PAR624", "`account` is empty"),
         (Launch(extra={"comment": "a\nb"}), "PAR624", "control character"),
+        (Launch(setup=("true", "module purge\r")), "PAR624", "CR LF"),
+        (Launch(setup=("echo a\r\necho b",)), "PAR624", "CR LF"),
     ],
 )
 def test_what_sbatch_would_refuse_is_a_diagnostic(launch: Launch, code: str, says: str) -> None:

@@ -183,9 +183,9 @@ def test_launch_script_passes_paths_and_arguments(tmp_path: Path) -> None:
     done = launched(PLANS["fsdp"], tmp_path, "--training.steps=10", DUMP_FOLDER="/a b")
     words = done.stdout.splitlines()
     assert words[0] == str(tmp_path)
-    assert words[1:7] == ["--nnodes", "1", "--nproc-per-node", "8", "--node-rank", "0"]
-    assert words[-3:] == ["--job.dump_folder", "/a b", "--training.steps=10"]
-    assert f"{tmp_path}/train.toml" in words
+    assert words[1:4] == ["--nnodes=1", "--nproc-per-node=8", "--node-rank=0"]
+    assert words[-2:] == ["--job.dump_folder=/a b", "--training.steps=10"]
+    assert f"--job.config_file={tmp_path}/train.toml" in words
 
 
 def test_launch_script_refuses_another_shape(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ MASTER_ADDR="${MASTER_ADDR:-127.0.0.1}"
 MASTER_PORT="${MASTER_PORT:-29500}"
 DATA_PATH="${DATA_PATH:-/data/pile_text_document}"
 CHECKPOINT_DIR="${CHECKPOINT_DIR:-checkpoints/gpt3_175b}"
+MEGATRON_PATH="${MEGATRON_PATH/#-/./-}" # Python takes a dash in front for an option
 GPUS_PER_NODE=8
 
 if ((NNODES * GPUS_PER_NODE != 1024)); then
@@ -89,7 +90,7 @@ MEMORY=(
 )
 
 DATA=(
-    --data-path "$DATA_PATH"
+    --data-path="$DATA_PATH"
     --split "99,1,0"
     --no-create-attention-mask-in-dataloader  # attention is causal by itself; a 2048 x 2048 mask is not loaded
     --tokenizer-type NullTokenizer
@@ -98,8 +99,8 @@ DATA=(
 )
 
 CHECKPOINT=(
-    --save "$CHECKPOINT_DIR"
-    --load "$CHECKPOINT_DIR"
+    --save="$CHECKPOINT_DIR"
+    --load="$CHECKPOINT_DIR"
     --save-interval 1000
     --ckpt-format torch_dist
     --exit-signal-handler  # SIGTERM saves, then stops
@@ -118,11 +119,11 @@ LOGGING=(
 )
 
 exec torchrun \
-    --nnodes "$NNODES" \
-    --nproc-per-node "$GPUS_PER_NODE" \
-    --node-rank "$NODE_RANK" \
-    --master-addr "$MASTER_ADDR" \
-    --master-port "$MASTER_PORT" \
+    --nnodes="$NNODES" \
+    --nproc-per-node="$GPUS_PER_NODE" \
+    --node-rank="$NODE_RANK" \
+    --master-addr="$MASTER_ADDR" \
+    --master-port="$MASTER_PORT" \
     "$MEGATRON_PATH/pretrain_gpt.py" \
     "${MODEL[@]}" \
     "${PARALLEL[@]}" \

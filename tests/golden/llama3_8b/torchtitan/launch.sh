@@ -32,14 +32,14 @@ export PYTORCH_ALLOC_CONF="${PYTORCH_ALLOC_CONF:-expandable_segments:True}"
 export PYTHONPATH="$HERE${PYTHONPATH:+:$PYTHONPATH}" # train.toml imports parc_model
 
 exec torchrun \
-    --nnodes "$NNODES" \
-    --nproc-per-node "$GPUS_PER_NODE" \
-    --node-rank "$NODE_RANK" \
-    --master-addr "$MASTER_ADDR" \
-    --master-port "$MASTER_PORT" \
+    --nnodes="$NNODES" \
+    --nproc-per-node="$GPUS_PER_NODE" \
+    --node-rank="$NODE_RANK" \
+    --master-addr="$MASTER_ADDR" \
+    --master-port="$MASTER_PORT" \
     -m torchtitan.train \
-    --job.config_file "$HERE/train.toml" \
-    ${HF_ASSETS_PATH:+--model.hf_assets_path "$HF_ASSETS_PATH"} \
-    ${DATASET_PATH:+--training.dataset_path "$DATASET_PATH"} \
-    ${DUMP_FOLDER:+--job.dump_folder "$DUMP_FOLDER"} \
+    --job.config_file="$HERE/train.toml" \
+    ${HF_ASSETS_PATH:+--model.hf_assets_path="$HF_ASSETS_PATH"} \
+    ${DATASET_PATH:+--training.dataset_path="$DATASET_PATH"} \
+    ${DUMP_FOLDER:+--job.dump_folder="$DUMP_FOLDER"} \
     "$@"

@@ -17,6 +17,7 @@ MASTER_PORT="${MASTER_PORT:-29500}"
 DATA_PATH="${DATA_PATH:-/data/c4_text_document}"
 TOKENIZER="${TOKENIZER:-mistralai/Mixtral-8x7B-v0.1}"
 CHECKPOINT_DIR="${CHECKPOINT_DIR:-checkpoints/mixtral_8x7b}"
+MEGATRON_PATH="${MEGATRON_PATH/#-/./-}" # Python takes a dash in front for an option
 GPUS_PER_NODE=8
 
 if ((NNODES * GPUS_PER_NODE != 64)); then
@@ -109,18 +110,18 @@ KERNELS=(
 )
 
 DATA=(
-    --data-path "$DATA_PATH"
+    --data-path="$DATA_PATH"
     --split "99,1,0"
     --no-create-attention-mask-in-dataloader  # attention is causal by itself; a 4096 x 4096 mask is not loaded
     --tokenizer-type HuggingFaceTokenizer
-    --tokenizer-model "$TOKENIZER"
+    --tokenizer-model="$TOKENIZER"
     --padded-vocab-size 32000                 # 32000 to a multiple of 128
     --seed 1234
 )
 
 CHECKPOINT=(
-    --save "$CHECKPOINT_DIR"
-    --load "$CHECKPOINT_DIR"
+    --save="$CHECKPOINT_DIR"
+    --load="$CHECKPOINT_DIR"
     --save-interval 1000
     --ckpt-format torch_dist
     --exit-signal-handler  # SIGTERM saves, then stops
@@ -139,11 +140,11 @@ LOGGING=(
 )
 
 exec torchrun \
-    --nnodes "$NNODES" \
-    --nproc-per-node "$GPUS_PER_NODE" \
-    --node-rank "$NODE_RANK" \
-    --master-addr "$MASTER_ADDR" \
-    --master-port "$MASTER_PORT" \
+    --nnodes="$NNODES" \
+    --nproc-per-node="$GPUS_PER_NODE" \
+    --node-rank="$NODE_RANK" \
+    --master-addr="$MASTER_ADDR" \
+    --master-port="$MASTER_PORT" \
     "$MEGATRON_PATH/pretrain_gpt.py" \
     "${MODEL[@]}" \
     "${EXPERTS[@]}" \
