@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.plan import Plan
-from ..compiler.target import Codes, Target
-from ..reading.facts import LaunchConfig, Value
-from .smoke_run import SmokeRun
-from .stack_facts import Stack
-
 if TYPE_CHECKING:
+    from ..compiler.plan import Plan
+    from ..compiler.target import Codes, Target
+    from ..reading.facts import LaunchConfig, Value
     from .reader import Reader
+    from .smoke_run import SmokeRun
+    from .stack_facts import Stack
 
 
 def when_called(module: str, name: str) -> Callable[..., Any]:
@@ -29,32 +28,49 @@ def when_called(module: str, name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Backend:
-    """Everything that parc knows of a framework.
+    """Everything that parc knows of a framework: what its `package` declares in `target.py`, `stack.py`,
+    `smoke.py` and `read/`, each loaded when it is asked for.
 
     `emit(plan)` gives file texts by path below the output folder and raises `JobError` for what the framework
-    cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. `entry` is
-    the emitted script that starts the job on one node: it reads NNODES, NODE_RANK, MASTER_ADDR and
-    MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable. `smoke` trains a small job
-    on this machine. `stack` says of each fact of `stack_facts.FACTS` how a job says it, or what it always is.
-    `first` is what the target of a first job says, with a remark: where to put data.
-    With the settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each.
-    `package` is the framework's own, whose `read.READER` is `reader`.
+    cannot express. `facts(plan)` is what reading those files must give back, in a plan's words. With the
+    settings of `brief` a run leaves no checkpoint, does nothing beside its steps and reports each. `first` is
+    what the target of a first job says, with a remark: where to put data.
     """
 
     package: str
-    target: Target
     emit: Callable[[Plan], dict[str, str]]
     facts: Callable[[Plan], dict[str, Value]]
-    entry: str
-    smoke: SmokeRun
     brief: Mapping[str, Any]
-    stack: Stack = field(default_factory=dict)
     first: tuple[str, str] = ("", "")
 
     @property
+    def target(self) -> Target:
+        """What the framework can run, and what that costs."""
+        target: Target = import_module(f"{self.package}.target").TARGET
+        return target
+
+    @property
+    def entry(self) -> str:
+        """The emitted script that starts the job on one node: it reads NNODES, NODE_RANK, MASTER_ADDR and
+        MASTER_PORT (defaults: one node, rank 0, this machine) and is made executable."""
+        entry: str = import_module(f"{self.package}.target").ENTRY
+        return entry
+
+    @property
+    def stack(self) -> Stack:
+        """Of each fact of `stack_facts.FACTS` how a job says it, or what it always is."""
+        stack: Stack = import_module(f"{self.package}.stack").FACTS
+        return stack
+
+    @property
+    def smoke(self) -> SmokeRun:
+        """Trains a small job on this machine."""
+        smoke: SmokeRun = import_module(f"{self.package}.smoke").SMOKE
+        return smoke
+
+    @property
     def reader(self) -> Reader:
-        """Understands launch files and logs, the framework's own and other people's; loaded only by those who
-        read."""
+        """Understands launch files and logs, the framework's own and other people's."""
         reader: Reader = import_module(f"{self.package}.read").READER
         return reader
 

@@ -20,9 +20,10 @@ from ..pricing.estimate import one_row
 from ..pricing.mechanisms import MECHANISMS, NAMES, SPREADS, Floats, exposed, slowed
 from ..pricing.quantities import Prices, price, quantities, times
 from ..search.best_first import BestFirst
+from ..search.columns import rows_of
 from ..search.goal_constraints import Totals, minimised
 from ..search.questions import Question
-from ..search.space import Space, rows_of
+from ..search.space import Space
 from ..search.sweep import PER_STEP, Swept, fits, objectives, runnable, satisfied, slack
 from ..time.step import step_time
 from ..variables import ORDER

@@ -16,10 +16,11 @@ import numpy as np
 from ..algebra import Integers, Mask
 from ..variables import DERIVED, ORDER
 from .bounds import LEVELS, Bounds, Least, first_level
+from .columns import rows_of
 from .measured_layouts import measured
 from .progress import Progress
 from .questions import BlockBounds, Question, of_plan, of_refusal
-from .space import Space, rows_of
+from .space import Space
 from .sweep import Explored, Swept, objectives, score, slack, sweep
 
 #: Most layouts of a space that is priced whole.
@@ -58,18 +59,25 @@ def with_reasons(swept: Swept, progress: Progress | None = None) -> Swept:
 
 def empty(space: Space) -> bool:
     """Whether the rules leave no layout."""
-    return not _joins(space, space.blocks or {}, ORDER)
+    return not _joins(space, space.blocks or {}, 0, [FEWEST] * len(ORDER))
 
 
-def _joins(space: Space, columns: Mapping[str, Integers], names: Sequence[str]) -> bool:
-    """Whether some row joins all of the named decisions, looked for in depth."""
-    if not names:
+def _joins(space: Space, columns: Mapping[str, Integers], level: int, batch: list[int]) -> bool:
+    """Whether some row joins all decisions from a level of ORDER on, looked for in depth; `batch` are rows
+    that are joined at once, by level."""
+    if level == len(ORDER):
         return True
-    columns = space.extend(columns, names[:1])
-    return any(
-        _joins(space, {name: column[rows] for name, column in columns.items()}, names[1:])
-        for rows in _slices(len(columns["nodes"]), NODES if names == ORDER else MOST)
-    )
+    columns = space.extend(columns, ORDER[level : level + 1])
+    count, start = len(columns["nodes"]), 0
+    while start < count:
+        rows = slice(start, start + batch[level])
+        start = rows.stop
+        batch[level] = min(2 * batch[level], MOST if level else NODES)
+        if _joins(
+            space, {name: column[rows] for name, column in columns.items()}, level + 1, batch
+        ):
+            return True
+    return False
 
 
 def exists(space: Space, question: Question) -> bool:

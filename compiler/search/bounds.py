@@ -21,9 +21,10 @@ from ..codes import TOO_LARGE
 from ..interval import interval
 from ..memory.peak import host_memory, peak_memory, role_memory
 from ..time.step import step_time
+from .columns import rows_of
 from .goal_constraints import Totals, longest_step_ns, minimised
 from .ranges import Ranges
-from .space import Space, rows_of
+from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, objectives
 
 #: Decisions of blocks, each level a finer cut of the last.

@@ -12,7 +12,8 @@ import numpy as np
 from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant, replaced
 from ..target import holds
 from ..variables import DERIVED, ORDER
-from .space import Space, distinct
+from .columns import distinct
+from .space import Space
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

@@ -14,7 +14,7 @@ from ..algebra import Mask
 from ..case import DEFAULT_RISK, LIKELY_TO_FIT, Case
 from ..codes import CONTRADICTION, MEMORY, NO_LAYOUT, RISKY, TOO_LARGE, TOO_SLOW
 from ..risk import bytes_at
-from ..rules.validity import IMPLIED, WORLD
+from ..rules.validity import WORLD
 from ..target import Predicate, Target
 from .best_first import empty, exists
 from .cp_sat_search import InfeasibleCore, infeasible_core
@@ -133,7 +133,7 @@ def _biting(space: Space) -> set[Predicate]:
     return {
         rule
         for rule in space.rules
-        if rule is WORLD or not space.biting.isdisjoint({rule, *IMPLIED.get(rule, ())})
+        if rule is WORLD or not space.biting.isdisjoint({rule, *space.implied[rule]})
     }
 
 

@@ -17,7 +17,8 @@ from ..algebra import BLOCK, LIMIT, Arrays, Integers, Mask, Term, product, repla
 from ..interval import Later, Range, interval, known
 from ..target import holds
 from ..variables import DERIVED, ORDER
-from .space import Space, distinct
+from .columns import distinct
+from .space import Space
 
 #: Most combinations for which an open term is evaluated; beyond them its bounds are 0 and LIMIT.
 MOST_COMBINATIONS = 2**21

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +14,10 @@ from ...dsl.job import Job
 from ..algebra import Integers, Mask
 from ..case import Case
 from ..rules.candidate_degrees import all_values, divisors_of_gpus
-from ..rules.validity import IMPLIED, WORLD, predicates
-from ..target import Predicate, holds
+from ..rules.validity import BATCH, IMPLIED, REPLICAS, WORLD, predicates
+from ..target import Predicate, divisors, holds
 from ..variables import DERIVED, NEUTRAL, ORDER
+from .columns import Growing, distinct, expanded, joined, quotient_pairs
 
 if TYPE_CHECKING:
     from .bounds import Bounds
@@ -55,7 +57,33 @@ class Space:
     @cached_property
     def _joining(self) -> tuple[Predicate, ...]:
         """The rules, and what they imply of fewer variables, so that joins drop rows early."""
-        return (*(part for rule in self.rules for part in IMPLIED.get(rule, ())), *self.rules)
+        return (*chain.from_iterable(self.implied.values()), *self.rules)
+
+    @cached_property
+    def implied(self) -> Mapping[Predicate, tuple[Predicate, ...]]:
+        """What each rule implies of fewer variables, with the domains of the others."""
+        found = {rule: IMPLIED.get(rule, ()) for rule in self.rules}
+        if REPLICAS in found and self._products is not None:
+            products = self._products
+            part = replace(REPLICAS, of=("dp",), holds=lambda job, dp: np.isin(dp, products))
+            found[REPLICAS] = (*found[REPLICAS], part)
+        return found
+
+    @cached_property
+    def _products(self) -> Integers | None:
+        """The products of the domains of dp_shard and dp_replicate; None where one is unrestricted."""
+        if self.replicas is None:
+            return None
+        return np.unique(np.multiply.outer(self.columns["dp_shard"], self.replicas))
+
+    @cached_property
+    def _data_parallel(self) -> tuple[Predicate, Integers] | None:
+        """A rule of what dp may be, and what that is in rising order; None where there is none."""
+        if BATCH in self.rules:
+            return BATCH, np.asarray(divisors(self.job.train.global_batch))
+        if REPLICAS in self.rules and self._products is not None:
+            return REPLICAS, self._products
+        return None
 
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
@@ -169,15 +197,16 @@ class Space:
             ready = [
                 rule for rule in self._joining if name in rule.of and set(rule.of) <= {*found, name}
             ]
-            found = self._extend(found, name, ready)
+            growing = self._extended(found, name, ready)
             checked.update(ready)
-            found = self._derive(found)
-            found = self._filter(found, checked)
+            self._derive(growing)
+            self._filter(growing, checked)
+            found = growing.whole()
         return found
 
-    def _extend(
+    def _extended(
         self, columns: dict[str, Integers], name: str, ready: Sequence[Predicate]
-    ) -> dict[str, Integers]:
+    ) -> Growing:
         """Each row with each candidate of `name` that the rules `ready` to be evaluated allow."""
         domain = self.columns[name]
         for rule in ready:
@@ -190,10 +219,7 @@ class Space:
         else:
             rules = [rule for rule in rules if rule not in DIVIDING]
             row, candidate = self._divisor_pairs(columns, left, name, domain, rules)
-        return {
-            **{other: column[row] for other, column in columns.items()},
-            name: domain[candidate],
-        }
+        return Growing(columns, row, {name: domain[candidate]})
 
     def _any_pairs(
         self,
@@ -209,7 +235,7 @@ class Space:
         keys = [columns[other] for other in others] or [np.zeros(count, dtype=np.int64)]
         values, code = distinct(keys)
         given = {other: values[:, index] for index, other in enumerate(others)}
-        return _expanded(code, *self._pairs(given, len(values), name, domain, rules), len(values))
+        return expanded(code, *self._pairs(given, len(values), name, domain, rules), len(values))
 
     def _left(self, columns: Mapping[str, Integers], name: str) -> Integers | None:
         """What the degrees so far leave of the GPUs, of which the degree `name` must be a divisor; None where
@@ -232,27 +258,42 @@ class Space:
         domain: Integers,
         rules: Sequence[Predicate],
     ) -> tuple[Integers, Integers]:
-        """As `_any_pairs`, of candidates that divide what is left of the GPUs. Of thousands of rows and of
-        candidates few pairs do, which the divisors of the nodes' GPUs give."""
+        """As `_any_pairs`, of candidates that divide what is left of the GPUs."""
+        return joined(
+            [
+                self._allowed_pairs(columns, pairs, name, domain, rules)
+                for pairs in self._dividing(columns, left, name, domain)
+            ]
+        )
+
+    def _dividing(
+        self, columns: Mapping[str, Integers], left: Integers, name: str, domain: Integers
+    ) -> Iterator[tuple[Integers, Integers]]:
+        """Indices of rows and of candidates that divide what is left of the GPUs, in parts. Of thousands of
+        rows and of candidates few pairs do, which the divisors of the nodes' GPUs give, or for the last
+        degree the quotients by what dp may be, whichever are fewer to try."""
         counts, code = distinct([columns["nodes"]])
         nodes, size = counts[:, 0].tolist(), self.job.cluster.gpus_per_node
         known = [divisors_of_gpus(each, size) for each in nodes]
         if not known or not len(domain):
-            return _joined([])
+            return
         ways = np.concatenate(known)
         candidate = np.minimum(np.searchsorted(domain, ways), len(domain) - 1)
         count = np.repeat(np.arange(len(known)), [len(each) for each in known])
         held = domain[candidate] == ways
-        step, found = max(1, PAIRS * len(known) // len(ways)), []
+        tried = int(np.bincount(count[held], minlength=len(known))[code].sum())
+        last = self._data_parallel if name == DEGREES[-1] else None
+        if last is not None and len(last[1]) * len(left) < tried:
+            self.biting.add(last[0])
+            yield from quotient_pairs(left, last[1], domain, PAIRS)
+            return
+        step = max(1, PAIRS * len(known) // len(ways))
         for start in range(0, len(code), step):
             part = code[start : start + step]
-            row, way = _expanded(part, count[held], candidate[held], len(known))
+            row, way = expanded(part, count[held], candidate[held], len(known))
             row = start + row
             divides = left[row] % domain[way] == 0
-            found.append(
-                self._allowed_pairs(columns, (row[divides], way[divides]), name, domain, rules)
-            )
-        return _joined(found)
+            yield row[divides], way[divides]
 
     def _pairs(
         self,
@@ -273,7 +314,7 @@ class Space:
                 mask &= self._allowed(part, name, domain, rule)
             row, candidate = np.nonzero(mask)
             found.append((row + start, candidate))
-        return _joined(found)
+        return joined(found)
 
     def _allowed_pairs(
         self,
@@ -305,25 +346,22 @@ class Space:
         grid[name] = np.tile(domain, len(values))
         return self._holds(rule, grid).reshape(len(values), len(domain))[code]
 
-    def _derive(self, columns: dict[str, Integers]) -> dict[str, Integers]:
+    def _derive(self, rows: Growing) -> None:
         for name, derived in DERIVED.items():
-            if name not in columns and all(source in columns for source in derived.of):
-                columns[name] = np.asarray(
-                    derived.value(self.job, **{source: columns[source] for source in derived.of}),
-                    dtype=np.int64,
-                )
-        return columns
+            if name not in rows and all(source in rows for source in derived.of):
+                value = derived.value(self.job, **rows.of(derived.of))
+                rows.new[name] = np.asarray(value, dtype=np.int64)
 
-    def _filter(self, columns: dict[str, Integers], checked: set[Predicate]) -> dict[str, Integers]:
+    def _filter(self, rows: Growing, checked: set[Predicate]) -> None:
         for rule in self._joining:
-            if rule not in checked and all(name in columns for name in rule.of):
+            if rule not in checked and all(name in rows for name in rule.of):
                 checked.add(rule)
-                columns = rows_of(columns, self._holds(rule, columns))
-        if self.replicas is not None and "dp_replicate" in columns:
-            columns = rows_of(columns, np.isin(columns["dp_replicate"], self.replicas))
-        for name in DERIVED.keys() & self.fixed.keys() & columns.keys():
-            columns = rows_of(columns, columns[name] == self.fixed[name])
-        return columns
+                rows.keep(self._holds(rule, rows.of(rule.of)))
+        if self.replicas is not None and "dp_replicate" in rows.new:
+            rows.keep(np.isin(rows.new["dp_replicate"], self.replicas))
+        for name in DERIVED.keys() & self.fixed.keys():
+            if name in rows.new:
+                rows.keep(rows.new[name] == self.fixed[name])
 
     def _holds(self, rule: Predicate, columns: Mapping[str, Integers]) -> Mask:
         """Where a rule holds, of columns of one length."""
@@ -332,50 +370,3 @@ class Space:
         if not mask.all():
             self.biting.add(rule)
         return mask
-
-
-def _joined(pairs: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
-    """Parts of pairs of indices as one."""
-    none = np.zeros(0, dtype=np.int64)
-    rows, candidates = zip(*pairs, strict=True) if pairs else ((none,), (none,))
-    return np.concatenate(rows), np.concatenate(candidates)
-
-
-def _expanded(
-    code: Integers, row: Integers, candidate: Integers, count: int
-) -> tuple[Integers, Integers]:
-    """Each row with the candidates of its code: pairs of `count` codes and candidates, in rising order -> the
-    same of rows."""
-    sizes = np.bincount(row, minlength=count)
-    starts = np.cumsum(sizes) - sizes
-    repeats = sizes[code]
-    rows = np.repeat(np.arange(len(code)), repeats)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    return rows, candidate[starts[code][rows] + within]
-
-
-def distinct(columns: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """The distinct rows of equally long columns, and each row's index among them. Mixed-radix codes avoid
-    sorting whole rows, and where they are few for the rows, sorting at all."""
-    count = len(columns[0])
-    code, most = np.zeros(count, dtype=np.int64), min(max(4 * count, 1 << 12), 1 << 22)
-    for column in columns:
-        low = int(column.min(initial=0))
-        code = code * (int(column.max(initial=0)) - low + 1) + (column - low)
-        if int(code.max(initial=0)) > most:
-            code = np.unique(code, return_inverse=True)[1]
-    size = int(code.max(initial=0)) + 1
-    first = np.zeros(size, dtype=np.int64)
-    first[code[::-1]] = np.arange(count - 1, -1, -1)
-    used = np.flatnonzero(np.bincount(code, minlength=size))
-    index = np.zeros(size, dtype=np.int64)
-    index[used] = np.arange(len(used))
-    rows = first[used]
-    return np.column_stack([column[rows] for column in columns]), index[code]
-
-
-def rows_of(columns: Mapping[str, Integers], mask: Mask) -> dict[str, Integers]:
-    """The rows of columns where the mask is true."""
-    if bool(mask.all()):
-        return dict(columns)
-    return {name: column[mask] for name, column in columns.items()}

@@ -10,12 +10,13 @@ import pytest
 
 from parc.compiler.case import Case
 from parc.compiler.rules.candidate_degrees import divisors_of_gpus
-from parc.compiler.rules.validity import WORLD
+from parc.compiler.rules.validity import BATCH, REPLICAS, SEQUENCE, WORLD
 from parc.compiler.search.best_first import empty
 from parc.compiler.search.bounds import LEVELS
+from parc.compiler.search.columns import distinct, quotient_pairs
 from parc.compiler.search.explain import clashing
-from parc.compiler.search.space import Space, distinct
-from parc.compiler.target import divisors, holds
+from parc.compiler.search.space import Space
+from parc.compiler.target import Predicate, divisors, holds
 from parc.compiler.variables import with_derived
 from tests.support.solver_and_sweep import MOE, TARGETS, Parts, job_of, target_of
 
@@ -121,6 +122,46 @@ def test_only_rules_that_bite_can_clash() -> None:
 @pytest.mark.parametrize(("nodes", "gpus"), [(1, 8), (12, 8), (995_905, 1024), (64, 6)])
 def test_divisors_of_gpus_are_all_of_them(nodes: int, gpus: int) -> None:
     assert tuple(divisors_of_gpus(nodes, gpus).tolist()) == divisors(nodes * gpus)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_quotients_are_the_candidates_that_leave_an_allowed_divisor(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    left = chance.integers(1, 5000, 300)
+    allowed = np.unique(chance.integers(1, 60, 9))
+    domain = np.unique(chance.integers(1, 400, 80))
+    parts = list(quotient_pairs(left, allowed, domain, 50))
+    assert len(parts) > 1
+    found = [pair for row, way in parts for pair in zip(row.tolist(), way.tolist(), strict=True)]
+    assert found == [
+        (row, way)
+        for row, whole in enumerate(left.tolist())
+        for way, degree in enumerate(domain.tolist())
+        if whole % degree == 0 and whole // degree in allowed.tolist()
+    ]
+
+
+@pytest.mark.parametrize("target", ["megatron", "torchtitan"])
+@pytest.mark.parametrize("left_out", [(), (BATCH,), (REPLICAS,)])
+def test_the_last_degree_by_what_dp_may_be_gives_the_same_rows(
+    target: str, left_out: tuple[Predicate, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """480 GPUs have 24 divisors, and dp may be 1, 2, or where the batch does not say so, 4."""
+    few = {**SHORT, "global_batch": 2}
+    job = job_of("maximize mfu", cluster={"nodes": "59..60"}, train=few, target=target)
+    space = Space(Case(job, target_of(job)), wide=True)
+    of_parts = (rule for rule in space.rules if rule.code == SEQUENCE.code)
+    space = replace(space, without=frozenset((*of_parts, *left_out)))
+    names = (*DEGREES, "zero", "dp_shard")
+    by_quotients = space.join(names)
+    tried: list[object] = []
+    monkeypatch.setattr(Space, "_products", None)
+    monkeypatch.setattr(Space, "_data_parallel", None)
+    monkeypatch.setattr("parc.compiler.search.space.quotient_pairs", tried.append)
+    by_divisors = replace(space).join(names)
+    assert not tried and len(by_divisors["dp"])
+    assert rows(by_quotients, (*names, "dp")) == rows(by_divisors, (*names, "dp"))
+    assert not space.biting.isdisjoint({BATCH, REPLICAS} - set(left_out))
 
 
 @pytest.mark.parametrize("top", [3, 10**6, 10**12])

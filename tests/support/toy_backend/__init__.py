@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from parc.backends.backend import Backend
-from tests.support.toy_backend.emit import ENTRY, emit, facts
-from tests.support.toy_backend.smoke import SMOKE
-from tests.support.toy_backend.target import TARGET
+from tests.support.toy_backend.emit import emit, facts
 
-BACKEND = Backend(
-    __name__, target=TARGET, emit=emit, facts=facts, entry=ENTRY, smoke=SMOKE, brief={}
-)
+BACKEND = Backend(__name__, emit=emit, facts=facts, brief={})

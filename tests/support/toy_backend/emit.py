@@ -9,9 +9,8 @@ from parc.compiler.plan import Plan
 from parc.compiler.rules.validity import problems
 from parc.dsl.diagnostics import JobError
 from parc.reading.facts import Value
-from tests.support.toy_backend.target import TARGET, Options
+from tests.support.toy_backend.target import ENTRY, TARGET, Options
 
-ENTRY = "toy/launch.sh"
 #: Facts of a plan that every job of the toy states by an option of that name.
 STATED = (
     "nodes", "gpus_per_node", "tp", "dp", "micro_batch", "global_batch", "seq_len",

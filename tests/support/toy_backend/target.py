@@ -12,6 +12,8 @@ from parc.compiler.traits import KernelTraits, MemoryTraits, StateBytes, Traits,
 from parc.dsl.job import Job
 from parc.dsl.settings import Doc, Frozen
 
+ENTRY = "toy/launch.sh"
+
 
 class Options(Frozen):
     """The settings of `target toy { ... }`."""
