@@ -10,7 +10,11 @@ from parc.dsl import loads
 from parc.dsl.diagnostics import JobError
 
 LENGTH = 100_000
-PLACES = ("model m {{ layers = {} }}\n", "{} model m {{ layers = 2 }}\n", "goal {{ require tp < {} }}\n")
+PLACES = (
+    "model m {{ layers = {} }}\n",
+    "{} model m {{ layers = 2 }}\n",
+    "goal {{ require tp < {} }}\n",
+)
 
 
 @pytest.mark.parametrize("piece", ["9", "a-", "1,", "a ", "8 8", "is ", "1 to ", " ", "0x", "("])
