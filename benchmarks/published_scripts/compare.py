@@ -118,11 +118,17 @@ def options(script: str) -> list[Option]:
         Option(
             name,
             theirs.get(name),
-            " ".join(ours[name].words[1:]) if name in ours else None,
+            _value(ours[name]) if name in ours else None,
             ours[name].why if name in ours else "",
         )
         for name in dict.fromkeys((*theirs, *ours))
     ]
+
+
+def _value(flag: Flag) -> str:
+    """What an option is given, in its own words or behind a `=`."""
+    first, *others = flag.words
+    return " ".join(others) if others else first.removeprefix(flag.name).removeprefix("=")
 
 
 def reason(script: str, option: Option) -> str:
