@@ -38,7 +38,8 @@ class NamedFolders:
         places = [Path(self.start), *Path(self.start, script).parents]
         here = [place for place in places if _inside(place, (self.start, *self.roots))]
         makes = re.compile(
-            rf"\bmkdir\b.*(?<![\w.-]){re.escape(folder.removeprefix('./'))}(?![\w.-])"
+            rf"""\bmkdir\b.*[\s"'](?:\./)?{re.escape(folder.removeprefix('./'))}(?:[\s"'/`]|$)""",
+            re.MULTILINE,
         )
         return any(
             os.path.isdir(os.path.join(place, folder))

@@ -104,7 +104,8 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
     for job in (stage for each in jobs for stage in stages_of(each)):
         planned, emitted = emit(plan_targets(job, targets, progress, keep=report))
         complaints = [complaint for _, complaint in planned.complaints]
-        print_diagnostics(complaints + planned.warnings() + doubtful(emitted.files))
+        doubts = doubtful(emitted.files) if planned.plans else []
+        print_diagnostics(complaints + planned.warnings() + doubts)
         result.planned.append(planned)
         if not planned.plans:
             continue

@@ -40,10 +40,11 @@ class Stop:
     def around(self, pattern: str) -> re.Match[str] | None:
         """The match on this line that holds the place, or that ends there; none on a line of `LONGEST`
         characters, in which a search takes the square of them."""
-        line, end = self.line, self.text.find("\n", self.at)
-        if (len(self.text) if end < 0 else end) - line > LONGEST:
+        line, end, stop = self.line, self.text.find("\n", self.at), len(self.text)
+        if (stop if end < 0 else end) - line > LONGEST:
             return None
-        stop = len(self.text) if end < 0 else self.text.rfind("\n", end, end + REACH)
+        if 0 <= end < stop - REACH:
+            stop = self.text.rfind("\n", end, end + REACH)
         for match in re.compile(pattern, re.MULTILINE).finditer(self.text, line, stop):
             if match.start() > self.at:
                 return None

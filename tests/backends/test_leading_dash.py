@@ -10,6 +10,7 @@ import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -32,10 +33,10 @@ class Refused(Exception):
 class Parser(argparse.ArgumentParser):
     """Raises instead of ending the process."""
 
-    def error(self, message: str) -> None:  # type: ignore[override]
+    def error(self, message: str) -> NoReturn:
         raise Refused(message)
 
-    def exit(self, status: int = 0, message: str | None = None) -> None:  # type: ignore[override]
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         raise Refused(message or "printed its help")
 
 

@@ -82,6 +82,11 @@ HINTS = {
         HEADER + "srun hostname || scontrol requeue $SLURM_JOB_ID\n",
         HEADER + "#SBATCH --signal=B:USR1@60\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\nsrun hostname\n",
     ),
+    "a requeue in a branch, beside a trap": (
+        "PAR649",
+        HEADER + "trap 'rm -f lock' TERM\nif ! srun hostname; then\n  scontrol requeue $SLURM_JOB_ID\nfi\n",
+        HEADER + "trap 'rm -f lock; scontrol requeue $SLURM_JOB_ID' TERM\nsrun hostname\n",
+    ),
     "a requeue of a function that a signal may start": (
         "PAR649",
         HEADER + AGAIN + "trap again EXIT\nsrun hostname & wait\n",
@@ -91,6 +96,21 @@ HINTS = {
         "PAR606",
         HEADER + "srun echo --nodes=$SLURM_NUM_NODES\nsrun train.sh $SLURM_JOB_NODES\n",
         HEADER + "echo nodes: $SLURM_NUM_NODES\nsrun hostname\n",
+    ),
+    "a printed variable, before and behind what ends a script at it": (
+        "PAR606",
+        HEADER + "set -euo pipefail\necho nodes: $SLURM_NUM_NODES\nsrun hostname\n",
+        HEADER + "echo nodes: $SLURM_NUM_NODES\nset -euo pipefail\nsrun hostname\n",
+    ),
+    "a variable that is written to a file": (
+        "PAR606",
+        HEADER + "echo $SLURM_NUM_NODES > hosts\nsrun hostname\n",
+        HEADER + "echo $SLURM_NUM_NODES\nsrun hostname\n",
+    ),
+    "the number of a task among several of one node": (
+        "PAR607",
+        "#!/bin/bash\n#SBATCH --nodes=1\n" + RANK.replace("srun", "srun -n 2"),
+        "#!/bin/bash\n#SBATCH --nodes=1\n" + RANK,
     ),
     "the number of the only node": (
         "PAR607",
@@ -152,3 +172,16 @@ def test_several_keys_of_nobody_are_a_forks_own(keys: str, severity: str) -> Non
     configs = read_jobs({"train.toml": OWN_KEYS.format(keys=keys)})
     judged = judge(configs, LintOptions(select=("PAR365",)))
     assert {found.severity for job in judged for found in job.findings} == {severity}
+
+
+def test_a_learning_rate_of_a_trainers_yaml_is_an_error() -> None:
+    """transformers raises where its arguments differ from the config, wherever they stand."""
+    yaml = (
+        "stage: sft\nmodel_name_or_path: m\ndeepspeed: ds.json\noutput_dir: o\n"
+        "per_device_train_batch_size: 1\nlearning_rate: 1.0e-4\n"
+    )
+    ds = '{"optimizer": {"type": "AdamW", "params": {"lr": 2e-4}}}'
+    run = "llamafactory-cli train train.yaml\n"
+    configs = read_jobs({"run.sh": run, "train.yaml": yaml, "ds.json": ds})
+    judged = judge(configs, LintOptions(select=("PAR207",)))
+    assert [found.severity for job in judged for found in job.findings] == ["error"]

@@ -64,7 +64,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
             given = launch.setting(scope, *names)
             if config is not None and given is not None and _differ(config, given):
-                own = key == _LR and not compares_deepspeed(launch)
+                own = key == _LR and scope != "yaml" and not compares_deepspeed(launch)
                 yield replace(_complaint(given, config), severity="info" if own else None)
     yield from _default_stage(launch)
     yield from _accelerate(launch)

@@ -42,6 +42,7 @@ _OWN = re.compile(r"(?<!\\)\$\{?(SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME
 
 _RANKED = re.compile(r"--node[-_]rank|--machine[-_]rank|\bRANK=")
 _MEETING = re.compile(r"--rdzv[-_]backend[ =]['\"]?(?!static)\w|\bc10d\b")
+_TASKS = re.compile(r"\s(?:-n|--ntasks|--gpus-per-task|--gpus)\b")
 _NODE_RANK = re.compile(r"--node[-_]rank[ =]\S+")
 
 
@@ -54,15 +55,16 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 continue
             place = batch.place(number, rf"\$\{{?{name}\b")
             help_text = f"single quotes, or \\${name}"
-            alone = (batch.nodes == 1 and name == "SLURM_NODEID") or _only_task(batch)
+            alone = batch.nodes == 1 and (name == "SLURM_NODEID" or _only_task(batch, line))
             severity = "info" if alone else _severity(line, _rendezvous(batch, line))
             message = f"${name} is expanded once, on the first node, and is 0 for every task"
             yield Complaint(message, place, help=help_text, severity=severity)
 
 
-def _only_task(batch: Batch) -> bool:
-    """Whether the job asks for one node and no more than one task there."""
-    return batch.nodes == 1 and batch.number("ntasks", "ntasks-per-node") in (None, 1)
+def _only_task(batch: Batch, line: str) -> bool:
+    """Whether neither a job of one node nor its srun asks for more than one task."""
+    asked = batch.get("ntasks", "ntasks-per-node")
+    return (asked is None or asked.number == 1) and not _TASKS.search(line)
 
 
 def _rendezvous(batch: Batch, line: str) -> bool:

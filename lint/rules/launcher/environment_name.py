@@ -3,7 +3,8 @@ does not exist.
 
 Why:
 The number of the node is empty or wrong, so every node calls itself the first. LLaMA-Factory reads
-NODE_RANK; torchrun sets RANK for each process itself. What is only printed is a hint.
+NODE_RANK; torchrun sets RANK for each process itself. What is only printed is a hint, unless `set -u`
+ends the script there.
 
 Bad:
 NNODES=2 RANK=0 MASTER_ADDR=host1 MASTER_PORT=29500 llamafactory-cli train config.yaml
@@ -29,6 +30,7 @@ FILE = "train.sh"
 
 
 _USED = re.compile(r"\$\{?(SLURM_[A-Z][A-Z0-9_]*)")
+_NOUNSET = re.compile(r"\s*set\s+(?:-\w*u|.*-o\s+nounset)")
 _SET = re.compile(r"\b(SLURM_[A-Z0-9_]+)=")
 _LLAMA = re.compile(r"\bllamafactory-cli\b")
 _RANK = re.compile(r"(?<![A-Z_])RANK=")
@@ -37,14 +39,18 @@ _RANK = re.compile(r"(?<![A-Z_])RANK=")
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     texts = "\n".join(launch.config.texts.values())
     own = set(_SET.findall(texts))
+    strict: set[str] = set()
     for path, number, line in launch.lines():
         if line.lstrip().startswith("#"):
             continue
+        if _NOUNSET.match(line):
+            strict.add(path)
+        shown = path not in strict and prints(line) and ">" not in line
         for match in _USED.finditer(line):
             name = match[1]
             if name not in KNOWN and name not in own and (near := _near(name)) is not None:
                 place = Place(path, number, match.start(1) + 1, len(name))
-                severity: Severity | None = "info" if prints(line) else None
+                severity: Severity | None = "info" if shown else None
                 help_text = f"did you mean {near}?"
                 yield Complaint(f"SLURM sets no {name}", place, help=help_text, severity=severity)
     if _LLAMA.search(texts) and "NODE_RANK" not in texts and "NNODES" in texts:
