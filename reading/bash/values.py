@@ -149,7 +149,7 @@ def nonempty(text: Text) -> bool | None:
 
 
 def with_split(text: Text, split: bool) -> list[Piece]:
-    return [piece if piece.split == split else piece._replace(split=split) for piece in text]
+    return [piece if piece.split == split else Piece(*piece[:4], split) for piece in text]
 
 
 def words_of(pieces: Iterable[Piece]) -> list[Word]:
@@ -239,7 +239,7 @@ def unbroken(found: Sequence[Piece]) -> Text:
         if piece is NOTHING:
             continue
         if piece is not BREAK:
-            kept.append(piece if not piece.split else piece._replace(split=False))
+            kept.append(piece if not piece.split else Piece(*piece[:4], False))
         elif 0 < index < len(found) - 1:
             last = found[index - 1]
             kept.append(Piece(" ", last.path, last.line, last.column))
