@@ -54,6 +54,7 @@ RATE = (
     "torchrun --nproc_per_node 1 train.py {}\n"
 )
 RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_addr a train.py"\n'
+RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
     "a variable that a comment keeps": (
@@ -117,6 +118,22 @@ HINTS = {
         HEADER + RANK,
         "#!/bin/bash\n#SBATCH --nodes=1 --ntasks-per-node=1\n" + RANK,
     ),
+    "a guard of what the environment must give": (
+        "PAR809",
+        'OK=${OK:-no}\nif [[ "$OK" != "yes" ]]; then exit 3; fi\n' + RUN,
+        'if [[ "${OK:-}" != "yes" ]]; then exit 3; fi\n' + RUN,
+    ),
+    "a guard of what options set": (
+        "PAR809",
+        'M=0\nif [ "$M" -ne 1 ]; then exit 1; fi\n' + RUN,
+        "M=0\ncheck() { if [ $M -ne 1 ]; then exit 1; fi; }\n"
+        "while getopts m o; do case $o in m) M=1 ;; esac; done\ncheck\n" + RUN,
+    ),
+    "a note below the last command": (
+        "PAR631",
+        HEADER + "srun hostname\n#SBATCH --mem=1G\nsrun true\n",
+        HEADER + "srun hostname\n# the first run had\n#SBATCH --mem=1G\n",
+    ),
     "a learning rate of a program of somebody's own": (
         "PAR207",
         RATE.format("--deepspeed ds.json --output_dir o --learning_rate 1e-4 --num_train_epochs 1"),
@@ -148,6 +165,17 @@ def test_what_is_only_a_hint(code: str, warned: str, hinted: str) -> None:
     ]
     assert said[0] and "info" not in said[0]
     assert said[1] and set(said[1]) == {"info"}
+
+
+def test_a_list_that_scontrol_knows_by_itself_is_a_warning() -> None:
+    slip = HEADER + "nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIS ) )\nsrun hostname\n"
+    for text, severity in (
+        (slip, "warning"),
+        (slip.replace("nodes=", "set -u\nnodes="), "error"),
+        (slip.replace("scontrol show hostnames", "expand"), "error"),
+    ):
+        judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR606",)))
+        assert [found.severity for job in judged for found in job.findings] == [severity]
 
 
 OWN_KEYS = """[model]

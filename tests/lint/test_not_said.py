@@ -50,6 +50,11 @@ DEGREES = "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
 
 WHOLE = "torchrun --master-port 6000 --nproc-per-node {} train.py --num-layers 32\n"
 
+VERL = (
+    "python3 -m verl.trainer.main_ppo data.train_batch_size={} {} trainer.n_gpus_per_node=8 "
+    "actor_rollout_ref.actor.ppo_mini_batch_size=128\n"
+)
+
 #: Code, a file that has it, and one that has not.
 CASES = {
     "a directive that a template fills in": (
@@ -293,6 +298,26 @@ CASES = {
         "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 2 --nproc_per_node 8 train.py\n",
         "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 1 --nproc_per_node 8 train.py\n",
     ),
+    "a step whose image has a PATH": (
+        "PAR654",
+        HEADER + "srun --export=A=1,B=2 bash run.sh\n",
+        HEADER + "srun --container-image i.sqsh --export=A=1,B=2 bash run.sh\n",
+    ),
+    "tasks that the step counts itself": (
+        "PAR602",
+        HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$SLURM_NTASKS torchrun train.py\n",
+        HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$MACHINES torchrun train.py\n",
+    ),
+    "a batch that a fork of verl counts in samples": (
+        "PAR472",
+        VERL.format(64, ""),
+        VERL.format(64, "data.n_samples=8"),
+    ),
+    "verl's asynchronous trainer": (
+        "PAR472",
+        VERL.format(0, ""),
+        VERL.format(0, "").replace("trainer.main_ppo", "experimental.fully_async_policy.main"),
+    ),
 }  # fmt: skip
 
 
@@ -334,31 +359,6 @@ def test_saved_arguments_are_no_deepspeed_config() -> None:
     own = {"zero_optimization": {"stage": 3}, "my_key": 1, "other_key": 2}
     (config,) = read_jobs({"ds.json": json.dumps(own)})
     assert config.framework == "deepspeed"
-
-
-@pytest.mark.parametrize(
-    "start",
-    ["./bind.sh torchrun --nproc_per_node 4", "chronic -v python -u", "/opt/pin numactl -l python"],
-)
-def test_a_wrapper_is_looked_through(start: str) -> None:
-    (config,) = read_jobs({"job.sh": f"{start} pretrain_gpt.py {MODEL} > log\n"})
-    assert config.framework == "megatron" and config.program == "pretrain_gpt.py"
-
-
-@pytest.mark.parametrize(
-    "text", ["which torchrun train.py", "pip install torchrun -m x", "cp a.py b"]
-)
-def test_what_starts_nothing(text: str) -> None:
-    assert all(not config.program for config in read_jobs({"job.sh": text + "\n"}))
-
-
-def test_a_wrapper_that_is_there_is_read() -> None:
-    files = {
-        "job.sh": f"./bind.sh python pretrain_gpt.py {MODEL}\n",
-        "bind.sh": 'exec "$@" --fp16\n',
-    }
-    (config,) = read_jobs(files)
-    assert config.given("--fp16")
 
 
 def _severities(command: str, **options: Any) -> set[str]:

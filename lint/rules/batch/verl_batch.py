@@ -34,13 +34,17 @@ SOURCE = (
 SINCE = "2026-12"
 TRAINING = True
 
+#: verl's own trainer, in which a step has the prompts of `data.train_batch_size`; the asynchronous one has 0.
+_PROGRAM = "verl.trainer.main_ppo"
+#: A key that only forks have: PRIME's and SimpleVLA-RL's count samples, not prompts, in an update.
+_FORKED = "data.n_samples"
 _STEP, _SAMPLES = "data.train_batch_size", "actor_rollout_ref.rollout.n"
 _UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """What is packed by tokens (use_dynamic_bsz) has no micro-batch, and nothing to divide."""
-    if "verl" not in launch.kind:
+    if "verl" not in launch.kind or launch.config.program != _PROGRAM or launch.given(_FORKED):
         return
     micro, update = launch.number("micro_batch"), launch.number("global_batch")
     step, mini = launch.option(_STEP), launch.option(_UPDATE)

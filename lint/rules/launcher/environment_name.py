@@ -4,7 +4,7 @@ does not exist.
 Why:
 The number of the node is empty or wrong, so every node calls itself the first. LLaMA-Factory reads
 NODE_RANK; torchrun sets RANK for each process itself. What is only printed is a hint, unless `set -u`
-ends the script there.
+ends the script there; an argument that scontrol reads from SLURM_JOB_NODELIST where it is empty is a warning.
 
 Bad:
 NNODES=2 RANK=0 MASTER_ADDR=host1 MASTER_PORT=29500 llamafactory-cli train config.yaml
@@ -30,6 +30,8 @@ FILE = "train.sh"
 
 
 _USED = re.compile(r"\$\{?(SLURM_[A-Z][A-Z0-9_]*)")
+#: scontrol(1): without a list it takes that of SLURM_JOB_NODELIST.
+_HOSTNAMES = re.compile(r"\bscontrol\s+show\s+host(?:name)?s?\s+\"?\$\{?\w+\}?\"?\s*[)`|]")
 _NOUNSET = re.compile(r"\s*set\s+(?:-\w*u|.*-o\s+nounset)")
 _SET = re.compile(r"\b(SLURM_[A-Z0-9_]+)=")
 _LLAMA = re.compile(r"\bllamafactory-cli\b")
@@ -46,11 +48,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if _NOUNSET.match(line):
             strict.add(path)
         shown = path not in strict and prints(line) and ">" not in line
+        harmless = path not in strict and bool(_HOSTNAMES.search(line))
         for match in _USED.finditer(line):
             name = match[1]
             if name not in KNOWN and name not in own and (near := _near(name)) is not None:
                 place = Place(path, number, match.start(1) + 1, len(name))
-                severity: Severity | None = "info" if shown else None
+                severity: Severity | None = "info" if shown else "warning" if harmless else None
                 help_text = f"did you mean {near}?"
                 yield Complaint(f"SLURM sets no {name}", place, help=help_text, severity=severity)
     if _LLAMA.search(texts) and "NODE_RANK" not in texts and "NNODES" in texts:

@@ -69,10 +69,10 @@ def _through_script(launch: LaunchedJob, batch: Batch) -> list[tuple[int, str]]:
 
 
 def _limited(started: list[tuple[int, str]]) -> bool:
-    """Whether srun itself asks for one task per node."""
+    """Whether srun itself asks for one task per node, or for a number of tasks that the script counts."""
     one = (
         r"--ntasks-per-node[= ]1\b"
-        r"|\bsrun\b.*(?:-n|--ntasks)[= ]?(?:1\b|\"?\$\{?SLURM_(?:JOB_NUM_NODES|NNODES))"
+        r"|\bsrun\b.*(?:-n|--ntasks)[= ]?(?:1\b|\"?\$(?!\{?SLURM_NTASKS))"
     )
     return all(re.search(one, line) for _, line in started)
 

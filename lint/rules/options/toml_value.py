@@ -26,6 +26,7 @@ from ....dsl.diagnostics import did_you_mean
 from ....reading.facts import Setting, Unknown, Value
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
+from ..layout.mesh_product import DEGREES
 
 CODE = "PAR366"
 TITLE = "a value that torchtitan does not take"
@@ -62,10 +63,11 @@ NUMBERS = re.compile(
     r"|parallelism\.pipeline_parallel_layers_per_stage|lr_scheduler\.warmup_steps|checkpoint\.interval"
     r"|parallelism\.pipeline_parallel_(?:first|last)_stage_less_layers)"
 )
+#: Degrees that the product of the mesh judges.
+_DEGREES = frozenset(f"parallelism.{name}_degree" for name in DEGREES)
 #: Keys that may hold -1 (all that is left) or 0.
 SIGNED = {
     "training.global_batch_size": -1,
-    "parallelism.data_parallel_shard_degree": -1,
     "lr_scheduler.warmup_steps": 0,
     "parallelism.pipeline_parallel_first_stage_less_layers": 0,
     "parallelism.pipeline_parallel_last_stage_less_layers": 0,
@@ -118,5 +120,7 @@ def _number(setting: Setting, value: Value) -> Iterator[Complaint]:
     if isinstance(value, bool) or not isinstance(value, int):
         shown = f'"{value}"' if isinstance(value, str) else value
         yield Complaint(f"{setting.name} wants a whole number, not {shown}", setting)
+    elif setting.name in _DEGREES:
+        return
     elif value < least or (least == -1 and value == 0):
         yield Complaint(f"{setting.name} {value} is below {max(least, 1)}", setting)

@@ -2,7 +2,7 @@
 
 Why:
 Nothing is started. The other rules judge the command behind the guard. Where the script takes what is tested
-from its arguments, and none are given to parc, it is a hint.
+from its arguments, and none are given to parc, or from its environment without a default, it is a hint.
 
 Bad:
 MICRO=4 DP=8
@@ -24,7 +24,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ....dsl.diagnostics import Severity
 from ....reading.facts import Unread
@@ -40,6 +40,10 @@ SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"
 #: An assignment, and what stands behind it on its line.
 _ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]*))", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: A variable, and what stands in for it where it is unset; nothing assigns it that only has itself behind its `=`.
+_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-=?]([^{}]*))?\}|([A-Za-z_]\w*))")
+#: Where a script goes through its arguments.
+_OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b")
 #: An argument of the script, or all of them; `${1:-8}` has a value without one, `${1:?usage}` has none.
 _ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*(?::?\?|\}))")
 #: The word of a `case`, or the end of one.
@@ -50,28 +54,39 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for stop in launch.config.stops:
         place = Place(stop.path, stop.line, stop.column, len(stop.reason))
         # An empty value in a template is how its users are told to write one.
-        hint = "-z " in stop.reason or not launch.arguments and _by_arguments(launch, stop)
+        hint = "-z " in stop.reason or not launch.arguments and _from_outside(launch, stop)
         severity: Severity | None = "info" if hint else None
         yield Complaint(f"the script ends here: `{stop.reason}` holds", place, severity=severity)
 
 
-def _by_arguments(launch: LaunchedJob, stop: Unread) -> bool:
-    """Whether something that is tested, or that it is computed from, is taken from the script's arguments."""
+def _from_outside(launch: LaunchedJob, stop: Unread) -> bool:
+    """Whether something that is tested, or that it is computed from, is taken from the script's arguments, or
+    from its environment without a value that stands in for it."""
+    text = launch.config.texts.get(stop.path, "")
     assigned: dict[str, list[str]] = {}
-    for name, value in _ASSIGNED.findall(launch.config.texts.get(stop.path, "")):
+    for name, value in _ASSIGNED.findall(text):
         assigned.setdefault(name, []).append(value)
-    tested = [stop.reason, *_cases(launch.config.texts.get(stop.path, ""), stop.line)]
-    if any(_ARGUMENT.search(text) for text in tested):
-        return True
-    waiting, known = [name for text in tested for name in _NAME.findall(text)], set[str]()
+    options = _OPTIONS.search(text) is not None
+    waiting, known = [stop.reason, *_cases(text, stop.line)], set[str]()
     while waiting:
-        name = waiting.pop()
-        values = assigned.get(name, []) if name not in known else []
-        if any(_ARGUMENT.search(value) for value in values):
+        tested = waiting.pop()
+        if _ARGUMENT.search(tested) or any(_environment(tested, assigned)):
             return True
-        known.add(name)
-        waiting += [each for value in values for each in _NAME.findall(value)]
+        for name in _NAME.findall(tested):
+            values = assigned.get(name, []) if name not in known else []
+            if options and len(set(values)) > 1:
+                return True
+            known.add(name)
+            waiting += values
     return False
+
+
+def _environment(tested: str, assigned: Mapping[str, list[str]]) -> Iterator[bool]:
+    """For each variable of a text, whether the environment alone gives it a value."""
+    for match in _VARIABLE.finditer(tested):
+        name = match[1] or match[3]
+        values = [value for value in assigned.get(name, []) if value != tested]
+        yield not values and not match[2] and not name.startswith(("SLURM_", "BASH"))
 
 
 def _cases(text: str, line: int) -> list[str]:

@@ -2,7 +2,8 @@
 blank nor a comment.
 
 Why:
-It is ignored without a word: a job that asks for two nodes runs on one. `--fix` moves it up.
+It is ignored without a word: a job that asks for two nodes runs on one. `--fix` moves it up. Below the last
+command it may be a note of how the script was run once: a hint, without a fix.
 
 Bad:
 #!/bin/bash
@@ -42,14 +43,23 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         if not batch.directives and not _all_late(batch):
             continue
+        last = (at for at, line in enumerate(batch.lines, 1) if not _COMMENT.match(line))
+        ends = max(last, default=0)
         for number in range(batch.first_command, len(batch.lines) + 1):
             line = batch.lines[number - 1]
             if _DIRECTIVE.match(line) and not _in_heredoc(batch, number):
                 first = batch.place(batch.first_command)
                 message = f"SLURM ignores this directive: line {batch.first_command} is a command"
                 related = (Related("the first command", first),)
-                edits = _moved(batch, number) if batch.directives else ()
-                yield Complaint(message, batch.place(number), related, "move it up", edits=edits)
+                note = bool(batch.directives) and number > ends
+                yield Complaint(
+                    message,
+                    batch.place(number),
+                    related,
+                    None if note else "move it up",
+                    "info" if note else None,
+                    _moved(batch, number) if batch.directives and not note else (),
+                )
 
 
 def _all_late(batch: Batch) -> bool:

@@ -2,7 +2,7 @@
 variables without ALL takes the others away, PATH among them.
 
 Why:
-The step fails with "execve(): bash: No such file or directory".
+The step fails with "execve(): bash: No such file or directory". A container's image has a PATH of its own.
 
 Bad:
 #!/bin/bash
@@ -52,7 +52,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _listed(batch: Batch) -> Iterator[Complaint]:
     """A step that is handed a list without ALL, and starts a program that it must find by PATH."""
     for number, line in batch.commands(r"\bsrun\b.*\s--export[= ]"):
-        match = _LIST.search(line)
+        match = None if "--container-image" in line else _LIST.search(line)
         names = [part.partition("=")[0] for part in match[1].split(",")] if match else []
         if names and not {"ALL", "NONE", "NIL", "PATH"} & set(names) and _FOUND.search(line):
             message = "the step has the variables of --export alone, and no PATH"

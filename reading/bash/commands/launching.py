@@ -39,6 +39,8 @@ _WRAPPERS_WORDS = """srun mpirun mpiexec mpiexec.hydra orterun prun prterun apru
     docker podman nsys ncu rocprof unbuffer uv conda poetry pipenv hydra_pmi_proxy setsid xargs enroot
     catchsegv strace script ibrun lrun"""
 WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
+#: Those of them that start a command behind `run` alone: `uv pip install torch` starts none.
+_RUNNERS = frozenset({"uv", "conda", "poetry", "pipenv"})
 #: Programs that take such words as texts or files, and start none of them.
 _READERS_WORDS = "echo printf grep which pip pip3 rm cp mv ls cat git pgrep pkill sed awk tee"
 READERS = frozenset(_READERS_WORDS.split())
@@ -92,6 +94,8 @@ def _trains(words: Sequence[Word]) -> bool:
 
 def _inner(words: Sequence[Word]) -> int | None:
     """Where the started command begins: at the first program that is known to be one."""
+    if program(words[0]) in _RUNNERS and not any(word.text == "run" for word in words[1:]):
+        return None
     for index, word in enumerate(words[1:], 1):
         name = program(word)
         known = name in LAUNCHERS | PYTHONS | SHELLS | WRAPPERS or name.endswith((*SCRIPTS, ".py"))

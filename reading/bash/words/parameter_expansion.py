@@ -277,6 +277,8 @@ def _default(
         if filled is None:
             return [Piece(_undecided(shell, name, value), *place, not quoted)]
         return _operand(shell, source, operator.end(), end, quoted) if filled else []
+    if symbol.endswith("?") and filled is False:
+        return [Piece(Unknown(f"`{name}` must be given", nonempty=True), *place, not quoted)]
     if filled or symbol.endswith("?"):
         return _given(shell, name, value, quoted, place)
     if filled is None:
