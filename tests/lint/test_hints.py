@@ -26,10 +26,10 @@ torchrun --nproc_per_node $N train.py
 @pytest.mark.parametrize(
     "parsed, arguments, severity",
     [
-        ("", (), "error"),
-        ("TAG=$(date)", (), "error"),
-        ("N=${1:-4}", (), "error"),
-        ('EP="$1"', ("9",), "error"),
+        ("", (), "warning"),
+        ("TAG=$(date)", (), "warning"),
+        ("N=${1:-4}", (), "warning"),
+        ('EP="$1"', ("9",), "warning"),
         ('args=("$@")\nfor ((i=0; i<${#args[@]}; i++)); do EP="${args[$i]}"; done', (), "info"),
         ('while [[ $# -gt 0 ]]; do case $1 in --ep) EP="$2"; shift 2;; esac; done', (), None),
     ],
@@ -176,6 +176,19 @@ def test_a_list_that_scontrol_knows_by_itself_is_a_warning() -> None:
     ):
         judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR606",)))
         assert [found.severity for job in judged for found in job.findings] == [severity]
+
+
+SUBMITTED = "#!/bin/bash\n#SBATCH --gres=gpu:1\n{} train.sh\n"
+
+
+@pytest.mark.parametrize("how, said", [("sbatch --gres=gpu:4", False), ("srun bash", True)])
+def test_gpus_of_a_script_that_submits_another(how: str, said: bool) -> None:
+    files = {
+        "job.sh": SUBMITTED.format(how),
+        "train.sh": "#!/bin/bash\ntorchrun --nproc_per_node 4 train.py\n",
+    }
+    judged = judge(read_jobs(files), LintOptions(select=("PAR603",)))
+    assert any(job.findings for job in judged) == said
 
 
 OWN_KEYS = """[model]

@@ -39,7 +39,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     for batch in batches(launch):
         asked = batch.gpus_per_node
-        if asked and processes > asked[0]:
+        # One script may submit the other, with options that outrank its header.
+        other = batch.path != counted.path and batch.commands(r"\bsbatch\b")
+        if asked and processes > asked[0] and not other:
             related = (Related(f"{asked[0]} GPUs per node", asked[1].place),)
             yield Complaint(f"{processes} processes on a node of {asked[0]} GPUs", counted, related)
             return

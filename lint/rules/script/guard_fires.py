@@ -33,7 +33,7 @@ from ...finding import Complaint, Place
 
 CODE = "PAR809"
 TITLE = "a guard that ends the script"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"
 
 
