@@ -21,7 +21,7 @@ LAUNCHERS: Registry[Launcher] = Registry(__name__, "LAUNCHER", ("slurm",))
 OPTIONS = TargetOptions(BACKENDS)
 
 #: Packages here of programs that train with several frameworks: they are read and not written.
-READ_ONLY = ("verl", "nemo")
+READ_ONLY = ("verl", "nemo", "nanotron", "foundry")
 
 
 def readers() -> list[Reader]:

@@ -18,7 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs by its path
-from benchmarks.lint.mutations import kubernetes, megatron_yaml, nemo, trainer, verl
+from benchmarks.lint.mutations import (
+    foundry,
+    kubernetes,
+    megatron_yaml,
+    nanotron,
+    nemo,
+    trainer,
+    verl,
+)
 from benchmarks.lint.mutations.deepspeed import DEEPSPEED
 from benchmarks.lint.mutations.megatron import MEGATRON
 from benchmarks.lint.mutations.mutation import Files, Mutation
@@ -39,6 +47,8 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     "trainer": trainer.TRAINER,
     "verl": verl.VERL,
     "nemo-python": nemo.NEMO,
+    "nanotron": nanotron.NANOTRON,
+    "foundry": foundry.FOUNDRY,
 }
 #: Jobs in the formats that parc reads and does not write, by format and name.
 OTHERS: Mapping[str, Mapping[str, Files]] = {
@@ -47,6 +57,8 @@ OTHERS: Mapping[str, Mapping[str, Files]] = {
     "trainer": trainer.JOBS,
     "verl": verl.JOBS,
     "nemo-python": nemo.JOBS,
+    "nanotron": nanotron.JOBS,
+    "foundry": foundry.JOBS,
 }
 #: The releases that the emitted files are for.
 VERSIONS = {"megatron": "0.19", "deepspeed": "0.19"}

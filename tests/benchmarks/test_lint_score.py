@@ -123,6 +123,8 @@ FORMATS = (
     "kubernetes",
     "verl",
     "nemo-python",
+    "nanotron-yaml",
+    "foundry-yaml",
 )
 
 

@@ -8,6 +8,9 @@ from ...reader import ConfigFile, Reader
 
 #: What the emitted scripts set.
 VARIABLES = frozenset({"PYTORCH_ALLOC_CONF", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"})
+#: What programs that read other files divide as torchtitan does, without copies of key and value heads:
+#: huggingface/nanotron@2411b02 src/nanotron/models/llama.py:348, :352.
+ARITHMETIC = {"nanotron": frozenset({"PAR111", "PAR112"})}
 READER = Reader(
     recognise=when_called(f"{__name__}.jobs", "job"),
     log=when_called(f"{__name__}.log", "read_log"),
@@ -23,6 +26,7 @@ READER = Reader(
     train=when_called(f"{__name__}.described", "train"),
     options=when_called(f"{__name__}.target_block", "options"),
     unexpressed=when_called(f"{__name__}.expressed", "unexpressed"),
+    arithmetic=ARITHMETIC,
     variables=VARIABLES,
     dated=Dated("torchtitan", "toml", re.compile(installed("torchtitan"))),
 )

@@ -22,7 +22,7 @@ TITLE = "micro_batch * dp does not divide the global batch"
 SEVERITY = "error"
 SOURCE = (
     "NVIDIA/Megatron-LM@d98e8a64 megatron/core/num_microbatches_calculator.py:381; torchtitan "
-    "0.2.2 train.py:206"
+    "0.2.2 train.py:206; mosaicml/llm-foundry@0.22 llmfoundry/utils/config_utils.py:437"
 )
 TRAINING = True
 
@@ -30,9 +30,20 @@ TRAINING = True
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "torchtitan":
         yield from _micro_batches(launch)
-    if launch.framework == "deepspeed":
+    if "foundry" in launch.kind:
+        yield from _devices(launch)
+    if launch.framework == "deepspeed" or "foundry" in launch.kind:
         return
     yield from enforced(CODE, launch, adjust=_local, cure=_nearest)
+
+
+def _devices(launch: LaunchedJob) -> Iterator[Complaint]:
+    """llm-foundry divides the global batch over the GPUs, and cuts a share into micro-batches of any size."""
+    batch, gpus = launch.number("global_batch"), launch.number("gpus")
+    if batch and gpus and batch % gpus:
+        related = (Related(f"{gpus} GPUs", launch.facts["gpus"]),)
+        message = f"global_batch {batch} is not a multiple of {gpus} GPUs"
+        yield Complaint(message, launch.facts["global_batch"], related)
 
 
 def _local(launch: LaunchedJob, name: str) -> int | None:

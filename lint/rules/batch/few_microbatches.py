@@ -53,11 +53,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
         f"{microbatches} micro-batches over pp {pp}: the pipeline is idle for {share:.0%} of a step"
     )
     at, related = places(known)
-    refused = launch.framework == "torchtitan" and vpp == 1
+    refused = vpp == 1 and (launch.framework == "torchtitan" or _asserts(launch, pp, microbatches))
     help_text = (
         f"at least {pp} micro-batches, better {4 * pp}: a smaller micro-batch or a larger batch"
     )
     yield Complaint(message, at, related, help_text, "error" if refused else None)
+
+
+def _asserts(launch: LaunchedJob, pp: int, microbatches: int) -> bool:
+    """nanotron's 1F1B wants all but one of a pipeline's ranks filled (pipeline_parallel/engine.py:252)."""
+    order = launch.facts.get("order")
+    ordered = order is not None and order.value == "1f1b"
+    return "nanotron" in launch.kind and ordered and microbatches < pp - 1
 
 
 def _microbatches(known: Known) -> int:

@@ -19,16 +19,23 @@ from ...finding import Complaint, Related
 CODE = "PAR135"
 TITLE = "the heads do not divide the hidden size"
 SEVERITY = "error"
-SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1332"
+SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:1332; mosaicml/llm-foundry@0.22 "
+    "llmfoundry/models/mpt/configuration_mpt.py"
+)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     hidden, heads = launch.number("hidden"), launch.number("heads")
-    if launch.framework != "megatron" or not hidden or not heads or hidden % heads == 0:
+    foundry = "foundry" in launch.kind
+    if not (foundry or launch.framework == "megatron") or not hidden or not heads:
+        return
+    if hidden % heads == 0:
         return
     if launch.given("--kv-channels", "--multi-latent-attention"):
         return
     related = (Related(f"heads {heads}", launch.facts["heads"]),)
     message = f"hidden {hidden} is not a multiple of heads {heads}"
     legal = legal_values("heads", (k for k in range(1, heads * 2) if hidden % k == 0))
-    yield Complaint(message, launch.facts["hidden"], related, f"{legal}, or --kv-channels")
+    cure = legal if foundry else f"{legal}, or --kv-channels"
+    yield Complaint(message, launch.facts["hidden"], related, cure)

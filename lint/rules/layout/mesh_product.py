@@ -1,5 +1,6 @@
 """torchtitan multiplies its degrees: dp_replicate * dp_shard * cp * tp * pp must be the number of GPUs. One
-of them, data_parallel_shard_degree, may be -1 and takes the ranks that are left.
+of them, data_parallel_shard_degree, may be -1 and takes the ranks that are left. nanotron's dp * cp * tp * pp
+must be that number too.
 
 Why:
 torchtitan stops at start on every rank.
@@ -30,7 +31,7 @@ from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related, Skipped
 
 CODE = "PAR103"
-TITLE = "torchtitan's degrees do not multiply to the GPUs"
+TITLE = "degrees do not multiply to the GPUs"
 SEVERITY = "error"
 SOURCE = "torchtitan 0.2.2 distributed/parallel_dims.py:46, :54"
 
@@ -50,6 +51,8 @@ _TRAINER = re.compile(r"^$|(^|[./])train(\.py)?$")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
+    if "nanotron" in launch.kind:
+        yield from _nanotron(launch)
     if launch.framework != "torchtitan":
         return
     given = {name: launch.setting("toml", f"parallelism.{name}_degree") for name in DEGREES}
@@ -94,6 +97,21 @@ def _product(
         related,
         "data_parallel_shard_degree = -1 takes what is left",
     )
+
+
+def _nanotron(launch: LaunchedJob) -> Iterator[Complaint]:
+    """Releases with experts of their own ranks have a further factor."""
+    numbers = {name: launch.number(name) for name in ("dp", "pp", "cp", "tp")}
+    gpus, at = launch_world(launch), launch.setting("yaml", "parallelism.dp")
+    degrees = [number for number in numbers.values() if number is not None]
+    if at is None or gpus is None or len(degrees) < len(numbers) or launch.number("ep") != 1:
+        return
+    product = math.prod(degrees)
+    if product != gpus:
+        factors = " * ".join(f"{name} {number}" for name, number in numbers.items())
+        processes = launch.setting("launcher", "--nproc-per-node")
+        related = () if processes is None else (Related(f"{gpus} processes", processes),)
+        yield Complaint(f"{factors} = {product}, not {gpus} GPUs", at, related)
 
 
 def launch_world(launch: LaunchedJob) -> int | None:
