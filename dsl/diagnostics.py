@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 Severity = Literal["error", "warning", "info"]
@@ -19,7 +22,7 @@ class Span:
 
     @property
     def line(self) -> int:
-        return self.source.text.count("\n", 0, self.start) + 1
+        return bisect_right(self.source.starts, self.start)
 
     @property
     def column(self) -> int:
@@ -44,9 +47,17 @@ class Source:
     name: str
     text: str = field(repr=False)
 
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
     def line(self, number: int) -> str:
-        lines = self.text.split("\n")
-        return lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+        starts = self.starts
+        if number > len(starts):
+            return ""
+        end = starts[number] - 1 if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r")
 
 
 @dataclass(frozen=True)

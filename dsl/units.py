@@ -139,7 +139,7 @@ _LONG = tuple(unit for unit in UNITS if len(unit) > 1)
 _ALIASES = {
     "sec": "s", "secs": "s", "second": "s",
     "seconds": "s", "m": "min", "mins": "min", "minute": "min", "minutes": "min", "hr": "h", "hrs": "h",
-    "hour": "h", "hours": "h", "day": "d", "days": "d", "USD": "$", "usd": "$",
+    "hour": "h", "hours": "h", "day": "d", "days": "d", "USD": "$", "usd": "$", "dollars": "$",
     "gpuh": "h", "gpuhour": "h", "tok": "tokens", "seqs": "sequences", "samples": "sequences",
     "watt": "W", "thousand": "K",
     "percent": "%", "trillion": "T", "billion": "G", "million": "M", "bn": "G", "tn": "T", "mi": "Mi",

@@ -142,10 +142,10 @@ def _comma(stop: Stop) -> Cure:
     if stop.found != ",":
         return None
     start = _blank(stop)
-    clause = re.match(r"[ \t]*(require|forbid|prefer)\b", stop.before)
+    clause = re.match(r"[ \t]*(require|forbid|prefer|maximize|minimize)\b", stop.before)
     if clause and (after := re.compile(r",[ \t]*(?=[\w(])").match(stop.text, stop.at)):
         text = f"; {clause[1]} "
-        return f"each condition has its `{clause[1]}`", stop.fix(start, after.end(), text)
+        return f"each has its `{clause[1]}`", stop.fix(start, after.end(), text)
     if re.compile(r"[ \t]*(#|\n|}|\Z)").match(stop.text, stop.at + 1):
         return "settings need no comma between them", stop.fix(start, stop.at + 1, "")
     return "settings on one line need `;` between them", stop.fix(start, stop.at + 1, ";")

@@ -46,6 +46,10 @@ BORROWED_TRIES: dict[str, tuple[str, str, str]] = {
     "conditions with a comma": _goal(
         "require tp <= 8, pp == 1", "require tp <= 8; require pp == 1"
     ),
+    "objectives with a comma": _goal("maximize mfu, hfu", "maximize mfu; maximize hfu"),
+    "dollars per hour": _nodes(
+        "nodes = 2; price = 2.5 dollars per hour", "nodes = 2; price = 2.5 $/h"
+    ),
     "an option as a condition": _goal(
         "require --tensor-model-parallel-size == 4", "require tp == 4"
     ),
