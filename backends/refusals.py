@@ -59,6 +59,7 @@ def feed_forwards(
         asked,
         ("model",),
         f"it has {' and '.join(known)}",
+        (("model", "activation"), ("model", "gated")),
     )
 
 

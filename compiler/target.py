@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..dsl.arrays import np
-from ..dsl.diagnostics import Diagnostic
+from ..dsl.diagnostics import Diagnostic, Span
 from ..dsl.job import Job
 from .algebra import Column
 from .risk import SPREAD
@@ -49,7 +49,7 @@ class Refusal:
     """A feature that a framework lacks in every layout.
 
     `title` names it; `asked(job)` is the message for a job that needs it, else None. `path` is the setting
-    that the diagnostic points at.
+    that the diagnostic points at; where it is a block, the first of `others` that the job's own file says.
     """
 
     code: str
@@ -58,6 +58,14 @@ class Refusal:
     asked: Callable[[Job], str | None]
     path: tuple[str, ...]
     help: str
+    others: tuple[tuple[str, ...], ...] = ()
+
+    def place(self, job: Job) -> Span | None:
+        """Where a job asks for the feature."""
+        block = job.span(self.path[0])
+        said = (job.span(*path) for path in (self.path, *self.others))
+        own = (span for span in said if span and block and span.source is block.source)
+        return next((span for span in own if span != block), job.span(*self.path))
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Target:
     def refuses(self, job: Job) -> list[Diagnostic]:
         """Diagnostics that hold for every layout of a job: lacking features and invalid settings."""
         lacking = [
-            Diagnostic(refusal.code, message, job.span(*refusal.path), help=refusal.help)
+            Diagnostic(refusal.code, message, refusal.place(job), help=refusal.help)
             for refusal in self.refusals
             if (message := refusal.asked(job)) is not None
         ]
@@ -102,9 +110,7 @@ class Target:
 def warnings(target: Target, job: Job) -> list[Diagnostic]:
     """The target's cautions about a job, each a warning."""
     return [
-        Diagnostic(
-            caution.code, message, job.span(*caution.path), severity="warning", help=caution.help
-        )
+        Diagnostic(caution.code, message, caution.place(job), severity="warning", help=caution.help)
         for caution in target.cautions
         if (message := caution.asked(job)) is not None
     ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 Severity = Literal["error", "warning", "info"]
@@ -19,7 +22,7 @@ class Span:
 
     @property
     def line(self) -> int:
-        return self.source.text.count("\n", 0, self.start) + 1
+        return bisect_right(self.source.starts, self.start)
 
     @property
     def column(self) -> int:
@@ -44,9 +47,17 @@ class Source:
     name: str
     text: str = field(repr=False)
 
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
     def line(self, number: int) -> str:
-        lines = self.text.split("\n")
-        return lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+        starts = self.starts
+        if number > len(starts):
+            return ""
+        end = starts[number] - 1 if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r")
 
 
 @dataclass(frozen=True)
@@ -121,18 +132,40 @@ class JobError(Exception):
         return "\n\n".join(render(diagnostic) for diagnostic in self.diagnostics)
 
 
-def render(diagnostic: Diagnostic) -> str:
-    """The text of one complaint: code and message, position, source line, carets, notes, help."""
-    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {one_line(diagnostic.message)}"]
+def render(diagnostic: Diagnostic, width: int | None = None) -> str:
+    """The text of one complaint: code and message, position, source line, carets, notes, help. Lines are at
+    most `width` columns long, but for a path or word that is longer; each is whole without it."""
+    lines = sentence(f"{diagnostic.severity}[{diagnostic.code}]: ", diagnostic.message, width)
     if diagnostic.span is not None:
-        lines += _excerpt(diagnostic.span)
+        lines += _excerpt(diagnostic.span, width)
     for note in diagnostic.notes:
-        lines.append(f"  = note: {one_line(note.message)}")
+        lines += sentence("  = note: ", note.message, width)
         if note.span is not None:
-            lines += _excerpt(note.span)
+            lines += _excerpt(note.span, width)
     if diagnostic.help:
-        lines.append(f"  = help: {one_line(diagnostic.help)}")
+        lines += sentence("  = help: ", diagnostic.help, width)
     return "\n".join(lines)
+
+
+#: Columns before the lines on which a sentence goes on.
+_INDENT = 10
+
+
+def sentence(head: str, text: str, width: int | None) -> list[str]:
+    """Head and text in lines of at most `width` columns, words whole; one line without it."""
+    line = f"{head}{one_line(text)}"
+    if width is None or len(line) <= width:
+        return [line]
+    import textwrap
+
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -164,18 +197,20 @@ def suggested(
     return f"did you mean `{near}`?", replaced(span, near, safe=found is not None)
 
 
-_WIDTH = 120
+#: Characters of a source line that are shown, and at least.
+_WIDTH, _LEAST = 120, 20
 
 
-def _excerpt(span: Span) -> list[str]:
+def _excerpt(span: Span, width: int | None) -> list[str]:
     """Source line and carets; a long line is cut to a window around the span, tabs become spaces."""
     line = one_line(span.source.line(span.line))
     begin = span.column - 1
     length = max(1, min(span.end - span.start, len(line) - begin))
-    first = 0 if len(line) <= _WIDTH else max(0, begin - _WIDTH // 3)
-    shown = line[first : first + _WIDTH]
-    carets = "^" * max(1, min(length, first + _WIDTH - begin))
     number = str(span.line)
+    room = _WIDTH if width is None else max(_LEAST, min(_WIDTH, width - len(number) - 3))
+    first = 0 if len(line) <= room else max(0, begin - room // 3)
+    shown = line[first : first + room]
+    carets = "^" * max(1, min(length, first + room - begin))
     gutter = " " * len(number)
     return [
         f"{gutter}--> {one_line(str(span))}",

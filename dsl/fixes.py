@@ -40,6 +40,17 @@ def into(kind: str, line: str, source: Source) -> Edit | None:
     return Edit(place, f" {line}" if after.startswith("}") else f" {line};")
 
 
+def given(kind: str, key: str, source: Source) -> str | None:
+    """What the only block of a kind says of a setting, where a line of it begins with that."""
+    heads = list(re.finditer(rf"^[ \t]*{kind}\b[^{{}}=#\n]*\{{", source.text, re.MULTILINE))
+    if len(heads) != 1:
+        return None
+    said = re.compile(rf"[^{{}}]*?(?<![\w.]){key}[ \t]*=[ \t]*([^\n;{{}}#]*)").match(
+        source.text, heads[0].end()
+    )
+    return said[1].strip() if said else None
+
+
 def applied(source: Source, fixes: Iterable[Fix]) -> tuple[str, int]:
     """The text after those cures that change it alone and do not touch what an earlier one changes, and their
     number."""

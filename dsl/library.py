@@ -57,7 +57,7 @@ class Library:
 
     def near(self, kind: str, name: str) -> list[str]:
         """The entries of a kind that a name may mean: that begin so, else the one spelt most alike."""
-        wanted, spellings = canonical(_MAKER.sub("", name)), _aliases()
+        wanted, spellings = canonical(without_maker(name)), _aliases()
         if (exact := spellings.get((kind, wanted))) is not None:
             return [exact.name]
         begun = [
@@ -69,6 +69,11 @@ class Library:
             return list(dict.fromkeys(begun))
         alike = nearest(wanted, [text for of, text in spellings if of == kind])
         return [spellings[kind, alike].name] if alike else []
+
+
+def without_maker(name: str) -> str:
+    """`NVIDIA L40S` -> `L40S`."""
+    return _MAKER.sub("", name)
 
 
 STD = Library()

@@ -137,21 +137,30 @@ _LONG = tuple(unit for unit in UNITS if len(unit) > 1)
 
 #: What people write instead.
 _ALIASES = {
-    "bytes": "B", "byte": "B", "bit": "b", "bits": "b", "sec": "s", "secs": "s", "second": "s",
+    "sec": "s", "secs": "s", "second": "s",
     "seconds": "s", "m": "min", "mins": "min", "minute": "min", "minutes": "min", "hr": "h", "hrs": "h",
-    "hour": "h", "hours": "h", "day": "d", "days": "d", "USD": "$", "FLOPS": "FLOP/s", "FLOPs": "FLOP/s",
-    "GFLOPS": "GFLOP/s", "TFLOPS": "TFLOP/s", "TFLOPs": "TFLOP/s", "PFLOPS": "PFLOP/s", "MBps": "MB/s",
-    "GBps": "GB/s", "GiBps": "GiB/s", "Gbps": "Gb/s", "gbps": "Gb/s", "Gbit": "Gb",
-    "gpuh": "h", "gpuhour": "h", "tok": "tokens", "seqs": "sequences", "samples": "sequences", "watts": "W",
+    "hour": "h", "hours": "h", "day": "d", "days": "d", "USD": "$", "usd": "$", "dollars": "$",
+    "gpuh": "h", "gpuhour": "h", "tok": "tokens", "seqs": "sequences", "samples": "sequences",
+    "watt": "W", "thousand": "K",
     "percent": "%", "trillion": "T", "billion": "G", "million": "M", "bn": "G", "tn": "T", "mi": "Mi",
     "ki": "Ki",
 }  # fmt: skip
+
+#: The same behind a prefix: `Gbit`, `TFLOPS`, `MBps`, `kW` and what follows a `$`.
+_STEMS = {
+    "bytes": "B", "byte": "B", "bits": "b", "bit": "b", "flops": "FLOP/s", "FLOPS": "FLOP/s",
+    "FLOPs": "FLOP/s", "Flops": "FLOP/s", "Flop": "FLOP", "flop": "FLOP", "Bps": "B/s", "bps": "b/s",
+    "USD": "$", "watts": "W", "watt": "W",
+}  # fmt: skip
+_PREFIX_WORDS = {"kilo": "K", "mega": "M", "giga": "G", "tera": "T", "peta": "P", "exa": "E"}
+#: Times that are no unit, in days.
+_DAYS = {"w": 7, "wk": 7, "week": 7, "weeks": 7, "year": 365, "years": 365}
 
 #: What a price is of anyway.
 _OF_ONE = ("gpu", "gpus", "card", "device")
 
 #: What settings count, each without a unit.
-_NOUNS = ("step", "iteration", "iter", "node", "gpu", "layer", "head", "expert")
+_NOUNS = ("step", "iteration", "iter", "node", "gpu", "layer", "head", "expert", "core", "cpu")
 
 _NUMBER = re.compile(r"([0-9_]+(?:\.[0-9_]+)?)(?:[eE]([+-]?[0-9]+))?(?![0-9_])")
 _WORD = re.compile(r"[^\s]+")
@@ -184,9 +193,19 @@ def measure(text: str, span: Span) -> Measure:
     if re.search(r"[A-Za-z]\d", rest) and (time := duration(text)):
         message, whole = f"`{text}` is a time of several parts", replaced(span, time)
         raise wrong(codes.UNKNOWN_UNIT, message, span, f"write `{time}`", fix=whole)
+    if (per := re.sub(r"[ \t]+per[ \t]+", "/", rest)) != rest:
+        rate = f"{number[0]}{per}"
+        whole = replaced(span, rate)
+        help = f"a rate is written with `/`: `{rate}`"
+        raise wrong(codes.UNKNOWN_UNIT, "unknown unit `per`", span, help, fix=whole)
     measured = NUMBER
     for count, word in enumerate(_WORD.finditer(rest)):
         place = Span(span.source, *(span.start + number.end() + at for at in word.span()))
+        if (days := _DAYS.get(word[0])) is not None and not count:
+            message, time = f"unknown unit `{word[0]}`", f"{exact(value * days)} d"
+            raise wrong(
+                codes.UNKNOWN_UNIT, message, place, f"write `{time}`", fix=replaced(span, time)
+            )
         factor, unit = _unit(word[0], place)
         if not measured.bare or (count and unit.bare):
             message = f"`{word[0]}` follows a unit or suffix"
@@ -233,10 +252,28 @@ def _known(name: str, text: str, span: Span) -> _Unit:
     return UNITS[name]
 
 
+def _usual(name: str) -> str | None:
+    """The unit that people write as `Gbit`, `tflops` or `$k`."""
+    if name.startswith("$") and name[1:] in _DECIMAL:
+        return f"{name[1:]}$"
+    if name in _ALIASES:
+        return _ALIASES[name]
+    spelt = next((word for word in _PREFIX_WORDS if name.lower().startswith(word)), None)
+    if spelt is not None:
+        name = f"{_PREFIX_WORDS[spelt]}{name[len(spelt) :]}"
+    for prefix in ("", *sorted(_PREFIXES, key=len, reverse=True)):
+        stem = _STEMS.get(name[len(prefix) :])
+        if stem and name[: len(prefix)].lower() == prefix.lower():
+            return f"{prefix}{stem}"
+    return None
+
+
 def _unknown(name: str, text: str, span: Span) -> Exception:
     start = span.start + text.find(name)
     place = Span(span.source, start, start + len(name))
-    alias = _ALIASES.get(name)
+    alias = _usual(name)
+    if alias and alias.endswith("/s") and text.startswith((f"{name}/s", f"{name}/S")):
+        alias = alias.removesuffix("/s")
     same = [unit for unit in UNITS if unit.lower() == name.lower()]
     near = alias or (same[0] if same else nearest(name, _LONG))
     help = None if near is None else f"write `{near}`" if alias else f"did you mean `{near}`?"

@@ -15,7 +15,7 @@ from parc.dsl.inputs.files import MOST_BYTES, current_folder, first_bytes
 from parc.lint.finding import LEVELS
 
 from .. import codes
-from ..printing.terminal import print_text
+from ..printing.terminal import line_width, print_text
 from .lint_arguments import arguments as arguments
 from .rules import explained, no_rule
 
@@ -150,6 +150,7 @@ def _print(arguments: Namespace, judged: list[Judged]) -> None:
     from parc.lint.formats import FORMATS as PRINTERS
     from parc.lint.formats.facts import facts_text
     from parc.lint.formats.statistics import statistics, statistics_json
+    from parc.lint.formats.text import text
 
     if arguments.diff:
         return
@@ -158,7 +159,10 @@ def _print(arguments: Namespace, judged: list[Judged]) -> None:
         return
     if arguments.facts and arguments.format in ("text", "concise"):
         print(facts_text(judged))
-    print(PRINTERS[arguments.format](judged))
+    if arguments.format == "text":
+        print(text(judged, line_width(sys.stdout)))
+    else:
+        print(PRINTERS[arguments.format](judged))
 
 
 def _write_baseline(path: Path, judged: list[Judged]) -> int:

@@ -9,13 +9,22 @@ from itertools import accumulate
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 from parc.dsl.hardware import Cluster
-from parc.dsl.library import std_entries
+from parc.dsl.library import STD, std_entries
 from parc.dsl.standard import std_cluster
 from parc.lint.std_cluster import cluster_named
 
 from .. import codes
 
-_ASKED = re.compile(r"\s*(\d{1,7})\s*(?:[x*\N{MULTIPLICATION SIGN}]\s*)?(\S.*?)\s*", re.IGNORECASE)
+_TIMES = r"\s*[x*\N{MULTIPLICATION SIGN}]\s*"
+_NAME = r"(?P<name>(?!x\s*\d)[a-z].*?)"
+#: `64xH100` and `64 H100`, `2x8xH100` and `2 nodes of 8 H100`, `H100:64` and `H100 x 64`.
+_ASKED = (
+    re.compile(rf"(?P<nodes>\d{{1,7}})(?:{_TIMES}|\s*nodes?(?:\s+(?:of|with))?\s+)"
+               rf"(?P<count>\d{{1,4}})(?:{_TIMES}|\s+){_NAME}", re.IGNORECASE),
+    re.compile(rf"(?P<nodes>\d{{1,7}})\s*nodes?(?:\s+(?:of|with)|\s*[x*])?\s+{_NAME}", re.IGNORECASE),
+    re.compile(rf"(?P<count>\d{{1,7}})(?:{_TIMES}|\s*){_NAME}", re.IGNORECASE),
+    re.compile(rf"{_NAME}(?:\s*[:*]\s*|(?<=[\d\s])x\s*)(?P<count>\d{{1,7}})", re.IGNORECASE),
+)  # fmt: skip
 _PARENT = re.compile(r"gpu[ \t]+\w+[ \t]+from[ \t]+(\w+)")
 #: Words of a driver's name of a GPU that tell no two apart.
 _IDLE_WORDS = re.compile(r"nvidia|tesla|amd|instinct|graphics|hbm\d?e?|oam|sxm\d", re.IGNORECASE)
@@ -53,10 +62,18 @@ class ChosenGpus:
 def asked_gpus(text: str) -> ChosenGpus:
     """GPUs of a text such as `64xH100`. Raises `JobError` for a GPU that the library lacks, and for a number
     that is no number of whole nodes."""
-    found = _ASKED.fullmatch(text)
-    if found is None or int(found[1]) == 0:
-        raise _refused(f"`{text}` is no number of GPUs of a type", "such as 64xH100 or 8xA100-80GB")
-    return of_type(int(found[1]), found[2])
+    found = next(filter(None, (form.fullmatch(text.strip()) for form in _ASKED)), None)
+    said = found.groupdict() if found else {}
+    nodes, count = (int(said[key]) if said.get(key) else None for key in ("nodes", "count"))
+    if not said or nodes == 0 or count == 0:
+        bare = text.strip().isdecimal() and int(text)
+        message = f"`{text}` is no number of GPUs of a type"
+        help = f"such as {text.strip()}xH100" if bare else "such as 64xH100 or 8xA100-80GB"
+        raise _refused(message, help)
+    if nodes is None:
+        return of_type(count or 0, said["name"])
+    in_node = count or std_cluster(_cluster_of(said["name"])[0]).gpus_per_node
+    return of_type(nodes * in_node, said["name"], in_node)
 
 
 def of_type(count: int, named: str, per_node: int | None = None) -> ChosenGpus:
@@ -136,7 +153,13 @@ def _gpu(named: str) -> str:
     homes = _homes()
     fitting = [*exact, *sorted(begin, key=lambda name: name not in homes), *_by_words(named, known)]
     if not fitting:
+        node = STD.find("cluster", named)
         help = did_you_mean(said, known) or f"it has {', '.join(known)}"
+        if node is not None and node.block.name is not None:
+            cluster = std_cluster(node.block.name.name)
+            help = (
+                f"it is a node of {cluster.gpus_per_node} GPUs: such as 4 nodes {cluster.gpu.name}"
+            )
         raise _refused(f"no GPU of the standard library is a `{named}`", help)
     return fitting[0]
 

@@ -10,6 +10,7 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.job import Job
 from parc.reading.huggingface.codes import BAD_VALUE
 
+from .. import codes
 from .counted import counted
 from .first_job import FirstJob
 from .gpus import ChosenGpus, enough_gpus
@@ -36,6 +37,8 @@ def first_job(
 
     _refuse_unsound(model, job_text(draft))
     chosen = draft.with_targets(chosen_targets(job_without, wanted))
+    if not chosen.targets.names:
+        raise JobError(_untrained(chosen))
     text = job_text(chosen, chosen.targets.left_out)
     _loaded(text)
     return chosen, text
@@ -51,6 +54,13 @@ def _refuse_unsound(model: ChosenModel, text: str) -> None:
             for each in error.diagnostics
         ]
         raise JobError(found) from None
+
+
+def _untrained(job: FirstJob) -> list[Diagnostic]:
+    """Why no target trains the model on these GPUs."""
+    where = f"no target trains `{job.model.name}` on std.{job.gpus.base}"
+    said = "; ".join(f"{name}: {why}" for name, why in job.targets.refused.items())
+    return [Diagnostic(codes.GPUS, f"{where}: {said}", help="name other GPUs, or another model")]
 
 
 _HELP = "take the file from the model's own page"

@@ -11,9 +11,15 @@ from ..new_job.first_job import FirstJob
 def first_job_text(job: FirstJob, path: Path) -> str:
     """What was chosen, and the next command."""
     gpus, targets = job.gpus, ", ".join(job.targets.names)
-    where = f"{gpus.count:,} GPUs (std.{gpus.base}" + (f", {gpus.gpu})" if gpus.gpu else ")")
+    where = f"{gpus.count:,} GPU{'s' if gpus.count > 1 else ''} (std.{gpus.base}" + (
+        f", {gpus.gpu})" if gpus.gpu else ")"
+    )
     lines = [
         f"{path}: {job.model.name}, {job.parameters:,} parameters{job.counted.remark}",
+        *(
+            f"  not in {job.model.source}, so transformers' own: {each}"
+            for each in job.model.assumed
+        ),
         f"  on {where}" + (", assumed: --gpus says others" if gpus.assumed else ""),
         f"  for {targets}",
         *(f"  not for {name}: {reason}" for name, reason in job.targets.refused.items()),

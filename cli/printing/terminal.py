@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+#: Columns at which diagnostics are wrapped at the least.
+_NARROWEST = 40
 _STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 
 
@@ -23,11 +26,20 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     if not (found := list(dict.fromkeys(diagnostics))):
         return
     if not _coloured(sys.stderr):
-        print("\n\n".join(map(render, found)), file=sys.stderr)
+        width = line_width(sys.stderr)
+        print("\n\n".join(render(each, width) for each in found), file=sys.stderr)
         return
     console = _console(sys.stderr)
     for index, diagnostic in enumerate(found):
         console.print(*([""] if index else []), _styled(diagnostic), sep="\n")
+
+
+def line_width(stream: TextIO) -> int | None:
+    """Columns of the lines of diagnostics: those of a terminal, or that COLUMNS says; None in a pipe or file,
+    where a program may read each as one line."""
+    if not stream.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+        return None
+    return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
 
 
 def print_text(text: str | Text) -> None:
@@ -97,7 +109,7 @@ def _console(file: TextIO) -> Console:
 def _styled(diagnostic: Diagnostic) -> Text:
     from rich.text import Text
 
-    text = Text(render(diagnostic))
+    text = Text(render(diagnostic, line_width(sys.stderr)))
     text.highlight_regex(r"\A\w+\[\w+\]", _STYLES[diagnostic.severity])
     text.highlight_regex(r"(?m)^\s*\| +\^+$", "red")
     text.highlight_regex(r"(?m)^ +(= \w+:|-->)|^ *\d* \|", "blue")

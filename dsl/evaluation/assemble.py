@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from .. import codes
-from ..diagnostics import Fix, Note, Span, did_you_mean, replaced, suggested
-from ..expression import QUANTITIES, VARIABLES
+from ..diagnostics import Fix, Note, Span, replaced, suggested
 from ..hardware import Cluster, Gpu
 from ..job import Goal, Launch, TargetSpec, Train
 from ..library import STD
@@ -19,12 +18,11 @@ from .blocks import Gathered, Located, Values, build, find_definition, gather, r
 from .condition import Context
 from .evaluate import evaluate, plain
 from .fields import fitting, whole
-from .goal import CLAUSES, WITHIN_KEY, read_goal
-from .other_blocks import of_another
+from .goal import WITHIN_KEY, read_goal
+from .goal_settings import misplaced_setting
 from .overrides import Overrides, Targets
 from .parts import Parts
 from .scope import Definition, Scope
-from .spellings import DECISIONS
 from .stages import of_stage, title_of
 from .value_cures import out_of_quotes
 
@@ -320,7 +318,7 @@ def goal_of(checker: Checker, parts: Parts) -> Goal:
             if isinstance(item, Setting) and item.key.name == WITHIN_KEY:
                 settings.append(item)
             elif isinstance(item, Setting):
-                _report_setting(item, checker.report)
+                checker.report.diagnostics.append(misplaced_setting(item))
             else:
                 clauses.append(item)
     changes = checker.overrides.clauses
@@ -336,17 +334,3 @@ def goal_of(checker: Checker, parts: Parts) -> Goal:
 
 def _is_objective(clause: Clause) -> bool:
     return clause.keyword.name in ("maximize", "minimize")
-
-
-def _report_setting(item: Setting, report: Report) -> None:
-    """A setting in the goal: a condition with `=`, or an objective."""
-    key, value = item.key.name, item.value.span.text
-    message = f"`{' '.join(item.span.text.split())}` is no line of a goal"
-    name = key if key in VARIABLES or key in QUANTITIES else DECISIONS.get(key.lower())
-    text = f"{key} {value}" if key in CLAUSES else f"require {name or key} == {value}"
-    near = did_you_mean(key, (WITHIN_KEY,))
-    help = near or (f"write `{text}`" if key in CLAUSES else f"a condition is `{text}`")
-    fix = replaced(item.span, text) if (name or key in CLAUSES) and not near else None
-    if fix is None and not near:
-        help, fix = of_another(item) or (help, None)
-    report.add(codes.MISPLACED, message, item.span, help, fix=fix)

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from .. import codes
 from ..diagnostics import Fix, JobError, Note, Span, nearest, replaced
 from ..fixes import removal
-from ..library import STD, canonical
+from ..library import STD, canonical, without_maker
 from ..open_settings import Word
 from ..report import Report, wrong
 from ..schema import setting_types
@@ -71,7 +71,7 @@ def _unknown_definition(
     own = nearest(name, names.known(kind))
     near = alike or ([own] if own else [f"std.{known}" for known in STD.near(kind, name)])
     if len(near) == 1:
-        begun = canonical(near[0].removeprefix("std.")).startswith(canonical(name))
+        begun = canonical(near[0].removeprefix("std.")).startswith(canonical(without_maker(name)))
         help, fix = f"did you mean `{near[0]}`?", replaced(span, near[0], safe=bool(alike) or begun)
         return wrong(codes.UNKNOWN_NAME, message, span, help, fix=fix)
     listed = (
@@ -212,6 +212,9 @@ def _report_invalid(
         docs = "; ".join(f"{key}: {known[key].doc}" for key in missing if known[key].doc)
         message = f"{block.title} lacks {names}"
         help, fix = _derived(block) or (docs or None, None)
+        if fix is None and (kind := block.title.strip("`")) in _DERIVABLE and len(missing) > 2:
+            base = f"`{kind} from std.{_DERIVABLE[kind]} {{ }}`"
+            help = f"take them from another one, such as {base}, or give {help}"
         report.add(codes.MISSING_SETTING, message, block.head, help, fix=fix)
     for error in errors:
         key = str(error["loc"][0]) if error["loc"] else ""
@@ -219,6 +222,10 @@ def _report_invalid(
             located = block.settings.get(key)
             span = located.setting.value.span if located else block.head
             report.add(codes.OUT_OF_BOUNDS, _bound(key, error), span)
+
+
+#: What is taken from the library, and an entry of it.
+_DERIVABLE = {"model": "llama3_8b", "gpu": "h100_sxm", "cluster": "h100_pod"}
 
 
 def _derived(block: Gathered) -> tuple[str, Fix] | None:

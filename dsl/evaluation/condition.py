@@ -1,12 +1,13 @@
 """A condition of a goal, a tree of syntax -> an expression over decisions and quantities, units checked."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 
 from .. import codes
-from ..diagnostics import JobError, Span, did_you_mean, suggested
+from ..diagnostics import JobError, Span, did_you_mean, replaced, suggested
 from ..expression import (
     QUANTITIES,
     VALUES,
@@ -129,7 +130,10 @@ def _setting(owner: object, key: str, identifier: Identifier) -> Constant:
 
 def condition(node: Node, context: Context) -> Expression:
     """Raises JobError where it is no condition, or always or never true."""
-    resolved = _resolve(node, context)
+    try:
+        resolved = _resolve(node, context)
+    except JobError as error:
+        raise (_hyphened(node.span) or error) from None
     if not resolved.condition:
         message = f"`{as_written(node.span)}` is {in_words(resolved.dimension)}, no condition"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, "compare it with something")
@@ -145,6 +149,20 @@ def condition(node: Node, context: Context) -> Expression:
         help = f"decisions are {', '.join(VARIABLES)}; quantities are {', '.join(QUANTITIES)}"
         raise wrong(codes.NOT_A_CONDITION, message, node.span, help)
     return resolved.expression
+
+
+def _hyphened(span: Span) -> JobError | None:
+    """The complaint about `--tensor-model-parallel-size == 4`, which reads as a difference."""
+    for found in re.finditer(
+        r"(?<![\w.-])-{0,2}([A-Za-z]\w*(?:-[A-Za-z]\w*)+)(?![\w-])", span.text
+    ):
+        name = found[1].lower().replace("-", "_")
+        meant = name if name in (*VARIABLES, *QUANTITIES) else {**DECISIONS, **SPELLINGS}.get(name)
+        if meant is not None:
+            place = Span(span.source, *(span.start + end for end in found.span()))
+            help, fix = f"did you mean `{meant}`?", replaced(place, meant)
+            return wrong(codes.UNKNOWN_NAME, f"unknown name `{found[0]}`", place, help, fix=fix)
+    return None
 
 
 def as_written(span: Span) -> str:
@@ -197,7 +215,9 @@ def _constant(node: Node, context: Context) -> Resolved:
         case Measure(number, measured):
             return Resolved(Const(number), measured, constant=value)
     message = f"expected a number or a condition, found {kind_of(value)}"
-    raise wrong(codes.WRONG_KIND, message, node.span)
+    plain = isinstance(node, Text) and re.fullmatch(r"[0-9][0-9.]*( ?%| ?[A-Za-z$]+)?", node.value)
+    help, fix = (f"write `{plain[0]}`", replaced(node.span, plain[0])) if plain else (None, None)
+    raise wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
 
 
 def _number(node: Node, context: Context) -> Resolved:

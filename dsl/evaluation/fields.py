@@ -9,8 +9,8 @@ from ..report import wrong
 from ..schema import SettingType
 from ..settings import Data
 from ..syntax.tree import Collection, Identifier, Map, Node, Number, Setting, Text
-from ..units import Measure, fits, in_words
-from .evaluate import Interval, Members, evaluate, kind_of, plain
+from ..units import Measure, example, fits, in_words
+from .evaluate import Constant, Interval, Members, evaluate, kind_of, plain
 from .scope import Names
 from .spellings import TRUTHS, WORDS
 from .value_cures import (
@@ -50,11 +50,28 @@ def read(node: Node, field: SettingType, names: Names) -> object:
 
 def measured(node: Node, field: SettingType, names: Names) -> Measure:
     """A number of the dimension that a field takes. Raises `JobError` for another kind or dimension."""
-    value = evaluate(node, names.lookup)
+    value = _evaluated(node, names, _like(field))
     if not isinstance(value, Measure):
         text = out_of_quotes(value, node, field)
         raise _wrong_kind(node, field, in_words(field.dimension), kind_of(value), text)
     return fitting(value, node, field)
+
+
+def _evaluated(node: Node, names: Names, help: str) -> Constant:
+    """The value; of a name that stands alone and is unknown, `help` says what goes there."""
+    try:
+        return evaluate(node, names.lookup)
+    except JobError as error:
+        if not isinstance(node, Identifier):
+            raise
+        raise JobError(
+            [replace(each, help=each.help or help) for each in error.diagnostics]
+        ) from None
+
+
+def _like(field: SettingType) -> str:
+    shown = (example(field.dimension) or "").removeprefix("write it ")
+    return f"`{field.key}` takes {in_words(field.dimension)} {shown}".rstrip()
 
 
 def fitting(value: Measure, node: Node, field: SettingType) -> Measure:
@@ -179,7 +196,9 @@ def _choices(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
 
 def _chosen(node: Node, field: SettingType, names: Names) -> tuple[int, ...]:
     """The values to choose from, in ascending order."""
-    value = evaluate(node, names.lookup)
+    value = _evaluated(
+        node, names, f"`{field.key}` takes a number, a range `1..8` or a set `{{4, 8}}`"
+    )
     match value:
         case Measure():
             return (whole(fitting(value, node, field), node, field),)

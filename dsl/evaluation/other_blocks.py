@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from ..diagnostics import Fix
-from ..fixes import into, removal
+from ..fixes import given, into, removal
 from ..schema import CLASSES, setting_types
 from ..syntax.tree import Setting
 from .spellings import SETTINGS
 
 #: Help and cure; None where no other block has the setting.
 Cure = tuple[str, Fix | None] | None
-#: Blocks that a job has one of.
-_SINGLE = ("model", "cluster", "train", "launch")
+#: Blocks that a job has one of, and those of GPUs.
+_SINGLE = ("model", "cluster", "train", "launch", "gpu")
 
 
 def of_another(
@@ -35,6 +35,11 @@ def of_another(
 def moved(setting: Setting, key: str, homes: list[str]) -> tuple[str, Fix | None]:
     """Help, and the edits that take a setting out and put it into each of the blocks that the text has."""
     line = f"{key} = {setting.value.span.text}"
+    if len(homes) == 1 and (said := given(homes[0], key, setting.span.source)) is not None:
+        same = said == setting.value.span.text
+        cure = "leave it out" if same else "change it there, and leave this out"
+        help = f"it is a setting of `{homes[0]}`, which says `{key} = {said}`: {cure}"
+        return help, Fix((removal(setting.span),), safe=same)
     places = [into(home.replace(" ", "[ \\t]+"), line, setting.span.source) for home in homes]
     edits = [place for place in places if place is not None]
     listed = " and ".join(f"`{home}`" for home in homes)

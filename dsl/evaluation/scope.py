@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from .. import codes
-from ..diagnostics import JobError, Note, Span, suggested
+from ..diagnostics import JobError, Note, Span, replaced, suggested
 from ..expression import QUANTITIES, VARIABLES
 from ..report import Report, already_reported, wrong
 from ..syntax.tree import Block, Identifier, Let, Node, names_in
@@ -103,8 +104,23 @@ def _duplicate(what: str, span: Span, first: Span, report: Report) -> None:
     report.add(codes.DUPLICATE, f"{what} is defined twice", span, "give one another name", notes)
 
 
+#: Names of variables of the environment, and of Terraform's.
+_FROM_OUTSIDE = re.compile(r"(?:env|environ|os|var|local)\.|[A-Z][A-Z_]{2,}$")
+
+
+def _no_environment() -> str:
+    from ..syntax.absent_features import NO_ENVIRONMENT
+
+    return NO_ENVIRONMENT
+
+
 def unknown_name(identifier: Identifier, known: Iterable[str], what: str = "name") -> JobError:
-    help, fix = suggested(identifier.name, identifier.span, known)
+    listed, own = list(known), identifier.name.rpartition(".")[2]
+    help, fix = suggested(identifier.name, identifier.span, listed)
+    if own in listed and own != identifier.name:
+        help, fix = f"did you mean `{own}`?", replaced(identifier.span, own)
+    elif help is None and what == "name" and _FROM_OUTSIDE.match(identifier.name):
+        help = _no_environment()
     message = f"unknown {what} `{identifier.name}`"
     return wrong(codes.UNKNOWN_NAME, message, identifier.span, help, fix=fix)
 

@@ -66,6 +66,7 @@ QUANTITIES = {
     "time": "days", "duration": "days", "hours": "days", "training_time": "days", "wall_time": "days",
     "time_to_train": "days", "runtime": "days", "speed": "tokens_per_second", "performance": "mfu",
     "iteration_time": "step_time", "time_per_step": "step_time", "mem": "memory", "gpu_memory": "memory",
+    "budget": "cost", "deadline": "days", "vram": "memory", "tokens_per_s": "tokens_per_second",
 }  # fmt: skip
 
 #: Clauses of a goal.

@@ -2,7 +2,8 @@
 
 import re
 
-from ..diagnostics import Fix, JobError, replaced
+from ..diagnostics import Fix, JobError, Source, Span, replaced
+from ..fixes import applied
 from ..schema import SettingType
 from ..syntax.quoting import quoted
 from ..syntax.tree import Collection, Identifier, Node, Number, Text
@@ -58,10 +59,12 @@ def out_of_quotes(value: object, node: Node, field: SettingType) -> str | None:
         return time
     if not re.match(r"\d", text):
         return None
+    source = Source("", text)
     try:
-        found = measure(text, node.span)
-    except JobError:
-        return None
+        found = measure(text, Span(source, 0, len(text)))
+    except JobError as error:
+        cured, count = applied(source, [each.fix for each in error.diagnostics if each.fix])
+        return out_of_quotes(cured, node, field) if count and cured != text else None
     return text if fits(found.dimension, field.dimension) or found.dimension.bare else None
 
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 
 from ..diagnostics import Fix
+from .absent_features import ABSENT_FEATURES
 from .stop import BLOCK, END, Cure, Stop
 
 #: Characters of word processors and of mathematics -> those of a keyboard. Others are told by Unicode itself.
@@ -44,6 +45,11 @@ def _operator(stop: Stop) -> Cure:
     found = stop.around(r"<>|=<|=>|===")
     if found is None:
         return None
+    implied = re.match(r"[ \t]*(require|prefer)[ \t]+(.*[<>=!].*?)[ \t]*=?$", stop.before)
+    if found[0] == "=>" and implied is not None:
+        start = stop.at - len(stop.before) + implied.start(2)
+        text = f"not ({implied[2].rstrip()}) or"
+        return f"what follows from what is `{text} ...`", stop.fix(start, found.end(), text)
     gives = re.fullmatch(r"[ \t]*\w+[ \t]*=?>?", stop.before)
     right = "=" if gives and found[0] == "=>" else _OPERATORS[found[0]]
     return f"write `{right}`", stop.fix(found.start(), found.end(), right)
@@ -56,6 +62,36 @@ def _parentheses(stop: Stop) -> Cure:
         return None
     text = f"{{{values[1]}}}"
     return f"a set stands in braces: `{text}`", stop.fix(values.start(), values.end(), text)
+
+
+def _open_range(stop: Stop) -> Cure:
+    """`nodes = ..8`, `nodes <= 8` and `nodes = 4..16..4`."""
+    upto = stop.around(r"=[ \t]*(\.\.)[ \t]*\d")
+    if upto is not None and stop.found == "..":
+        return "a range has both its ends", stop.fix(upto.start(1), upto.end(1), "1..")
+    most = stop.around(r"(?:^|(?<=[{;]))[ \t]*\w+[ \t]*(<=[ \t]*(\d+)|>=?)")
+    if most is not None and not stop.before.strip().startswith(("require", "forbid", "prefer")):
+        fix = stop.fix(most.start(1), most.end(1), f"= 1..{most[2]}") if most[2] else None
+        return "a range has both its ends: `= 1..8`", fix
+    steps = stop.around(r"(\d{1,4})\.\.(\d{1,4})\.\.(\d{1,4})\b")
+    if steps is None or not int(steps[3]):
+        return None
+    values = range(int(steps[1]), int(steps[2]) + 1, int(steps[3]))
+    if not 0 < len(values) <= 20:
+        return "a range has no step: name the values, `{4, 8, 16}`", None
+    text = f"{{{', '.join(map(str, values))}}}"
+    return f"a range has no step: `{text}`", stop.fix(steps.start(), steps.end(), text)
+
+
+def _slice(stop: Stop) -> Cure:
+    """`nodes = 1:8`, as in a slice of Python."""
+    ends = stop.around(
+        r"\b(?:nodes|\w*gpus\w*|tp|pp|cp|ep|dp)[ \t]*(?:==?|in)[ \t]*((\d+):(\d+))(?![\d:])"
+    )
+    if ends is None:
+        return None
+    text = f"{ends[2]}..{ends[3]}"
+    return f"a range is written `{text}`", stop.fix(ends.start(1), ends.end(1), text)
 
 
 def _range(stop: Stop) -> Cure:
@@ -107,15 +143,6 @@ def _declaration(stop: Stop) -> Cure:
         return None
     text = f"let {found[2]} = "
     return f"a constant is `{text}...`", stop.fix(found.start(1), found.end(), text)
-
-
-def _variable(stop: Stop) -> Cure:
-    """`${n}` and `$n`, as in a shell."""
-    found = re.compile(r"\$(?:\{[ \t]*(\w+)[ \t]*\}|([A-Za-z_]\w*))").match(stop.text, stop.at)
-    if found is None:
-        return None
-    name = found[1] or found[2]
-    return f"a constant is named as it is: `{name}`", stop.fix(found.start(), found.end(), name)
 
 
 def _include(stop: Stop) -> Cure:
@@ -180,6 +207,9 @@ def _list_of_paths(stop: Stop) -> Cure:
 
 def _word_for_operator(stop: Stop) -> Cure:
     """`tp is 8`, `tp equals 8`, `pp mod 2`, `tp is not 8`."""
+    if stop.found in ("AND", "OR", "NOT", "IN"):
+        small = stop.found.lower()
+        return f"write `{small}`", stop.fix(stop.at, stop.at + len(small), small)
     word = stop.around(r"(?<=[\w)] )(is[ ]+not|isnt|is|equals|eq|mod)(?=[ ]+[\w(])")
     if word is None or word.start() > stop.at:
         return None
@@ -237,7 +267,16 @@ def _continued(stop: Stop) -> Cure:
 
 
 def _yaml_list(stop: Stop) -> Cure:
-    """`targets:` and a name below it after each dash."""
+    """`targets:` and a name below it after each dash, or `require:` and conditions."""
+    clauses = re.compile(
+        r"[ \t]*(require|forbid|prefer)s?[ \t]*:[ \t]*((?:\n[ \t]*-[ \t]+[^\n]+)+)"
+    ).match(stop.text, stop.line)
+    if clauses is not None:
+        indent = stop.text[stop.line : clauses.start(1)]
+        told = re.findall(r"-[ \t]+([^\n]+)", clauses[2])
+        text = "\n".join(f"{indent}{clauses[1]} {each.strip()}" for each in told)
+        help = f"each condition has its `{clauses[1]}`"
+        return help, stop.fix(stop.line, clauses.end(), text)
     listed = re.compile(r"targets?[ \t]*:[ \t]*((?:\n[ \t]*-[ \t]*\w+[ \t]*)+)").match(
         stop.text, stop.line
     )
@@ -252,6 +291,9 @@ FOREIGN_WORDS: tuple[Callable[[Stop], Cure], ...] = (
     _look_alike,
     _continued,
     _yaml_list,
+    *ABSENT_FEATURES,
+    _open_range,
+    _slice,
     _let_inside,
     _operator,
     _word_for_operator,
@@ -268,6 +310,5 @@ FOREIGN_WORDS: tuple[Callable[[Stop], Cure], ...] = (
     _times,
     _list_of_paths,
     _name_of_words,
-    _variable,
     _dashes,
 )

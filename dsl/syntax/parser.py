@@ -67,6 +67,10 @@ def _tree(source: Source, start: int, text: str, report: Report) -> Tree[Token] 
         try:
             return _lark().parse(text)
         except UnexpectedInput as error:
+            if (unclosed := _unclosed(error, text, source, start)) is not None:
+                complaint, text = unclosed
+                report.diagnostics.append(complaint)
+                continue
             complaint, position = explain(error, text, source, start)
             stray = text[position : position + 1] == "}" and bool(report.diagnostics)
             report.diagnostics.append(replace(complaint, fix=None) if stray else complaint)
@@ -75,6 +79,15 @@ def _tree(source: Source, start: int, text: str, report: Report) -> Tree[Token] 
             return None
         text = remaining
     return None
+
+
+def _unclosed(
+    error: UnexpectedInput, text: str, source: Source, offset: int
+) -> tuple[Diagnostic, str] | None:
+    from .unclosed import unclosed_block
+
+    position = error.pos_in_stream
+    return unclosed_block(text, len(text) if position is None else position, source, offset)
 
 
 class Lines:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..diagnostics import Edit, Fix, Source, Span
 
 #: Help, and the cure.
-Cure = tuple[str, Fix] | None
+Cure = tuple[str, Fix | None] | None
 #: The kinds of blocks.
 BLOCK = r"(?:model|gpu|cluster|train|goal|target|launch)\b"
 #: Characters of the longest line that a person may have slipped in, and how far behind it a slip may end.

@@ -42,10 +42,10 @@ def _single_quotes(stop: Stop) -> Cure:
 
 
 def _dollars(stop: Stop) -> Cure:
-    price = stop.around(r"\$[ \t]*([0-9][\d._]*)((?:/[A-Za-z]+)?)")
+    price = stop.around(r"\$[ \t]*([0-9][\d._,]*)(?:[ \t]*([kKMGT])\b)?((?:/[A-Za-z]+)?)(?!\w)")
     if price is None:
         return None
-    text = f"{price[1]} ${price[2]}"
+    text = f"{price[1].replace(',', '_')} {price[2] or ''}${price[3]}"
     return f"the unit follows the number: `{text}`", stop.fix(price.start(), price.end(), text)
 
 
@@ -132,8 +132,9 @@ def _colon(stop: Stop) -> Cure:
     if stop.found != ":" or key is None:
         return None
     start = stop.at - len(stop.before.lstrip(" \t"))
-    after = re.compile(r":[ \t]*").match(stop.text, stop.at)
-    assert after is not None
+    after = re.compile(r":[ \t]*(?=[^\s#])").match(stop.text, stop.at)
+    if after is None:
+        return "a setting has `=` and a value on its line", None
     return "a setting has `=`", stop.fix(start, after.end(), f"{key[1]} = ")
 
 
@@ -141,6 +142,10 @@ def _comma(stop: Stop) -> Cure:
     if stop.found != ",":
         return None
     start = _blank(stop)
+    clause = re.match(r"[ \t]*(require|forbid|prefer|maximize|minimize)\b", stop.before)
+    if clause and (after := re.compile(r",[ \t]*(?=[\w(])").match(stop.text, stop.at)):
+        text = f"; {clause[1]} "
+        return f"each has its `{clause[1]}`", stop.fix(start, after.end(), text)
     if re.compile(r"[ \t]*(#|\n|}|\Z)").match(stop.text, stop.at + 1):
         return "settings need no comma between them", stop.fix(start, stop.at + 1, "")
     return "settings on one line need `;` between them", stop.fix(start, stop.at + 1, ";")

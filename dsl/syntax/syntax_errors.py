@@ -78,7 +78,9 @@ def _unexpected_token(
     before = text[:position].rstrip()
     found = "" if token.type in ("$END", "_SEP") else str(token)
     help, fix = _cure(source, offset, text, position, found)
-    help = help or _hint(token, accepted, before)
+    help = help or _hint(token, accepted, text[position:], before)
+    if help is None and at_end and opened:
+        help = "close the block with `}`"
     if fix is None:
         fix = _missing(help, source, offset + len(before), bool(at_end and opened))
     return Diagnostic(codes.SYNTAX, message, span, notes=notes, help=help, fix=fix), position
@@ -132,7 +134,13 @@ def _found(token: Token) -> str:
 _SEMICOLON = "settings on one line need `;` between them"
 
 
-def _hint(token: Token, accepted: Collection[str], before: str) -> str | None:
+#: What begins a setting or a clause.
+_BEGUN = re.compile(
+    r"[A-Za-z_][\w.]*[ \t]*(?:=(?!=)|\{)|(?:maximize|minimize|require|forbid|prefer)\b"
+)
+
+
+def _hint(token: Token, accepted: Collection[str], rest: str, before: str) -> str | None:
     if token.type == "EQUAL" and re.search(r"\blet\s+\w+$", before):
         return "`let` stands outside of the blocks"
     if token.type == "EQUAL" and "COMPARE" in accepted:
@@ -140,7 +148,7 @@ def _hint(token: Token, accepted: Collection[str], before: str) -> str | None:
     if token.type in ("NAME", "NUMBER") and "_SEP" in accepted and "COMMA" not in accepted:
         if before.endswith("%"):
             return "`%` after a number is a percentage; a remainder has spaces around it: `a % b`"
-        return _SEMICOLON
+        return _SEMICOLON if _BEGUN.match(rest) else None
     if token.type == "RBRACE" and "NUMBER" in accepted:
         return "give a value before the block ends"
     return None

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ...dsl.diagnostics import one_line, render
+from ...dsl.diagnostics import one_line, render, sentence
 from ..finding import Finding
 from ..judging import SEVERITIES, Judged, findings
 
@@ -11,9 +11,11 @@ from ..judging import SEVERITIES, Judged, findings
 MANY, SHOWN = 10, 3
 
 
-def text(judged: Sequence[Judged]) -> str:
-    blocks = [render(found.diagnostic) for found in findings(judged)]
-    return "\n\n".join([*blocks, *causes(judged), summary(judged)])
+def text(judged: Sequence[Judged], width: int | None = None) -> str:
+    """Each finding in lines of at most `width` columns."""
+    blocks = [render(found.diagnostic, width) for found in findings(judged)]
+    said = ["\n".join(sentence("", line, width)) for line in (*causes(judged), summary(judged))]
+    return "\n\n".join([*blocks, *said])
 
 
 def concise(judged: Sequence[Judged]) -> str:

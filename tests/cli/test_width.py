@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +79,52 @@ def test_a_plan_says_what_is_next_and_why_it_was_chosen(run: Parc) -> None:
     assert [label for label in labels if label in wanted] == wanted
     (following,) = (line for line in lines if line.startswith("  next"))
     assert re.search(r"% worse in mfu: .* → ", following)
+
+
+@pytest.mark.parametrize("length", range(1, 40))
+def test_a_dot_at_the_end_fits_as_well(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = parts(BELOW, ["x" * length, *["12345 12"] * 20])
+    assert max(map(len, lines)) <= 80
+
+
+FAULTS = """\
+model llama from std.llama3_8b { activation = gelu; number_of_layers_of_the_whole_model = "32"; ffn = "x" }
+cluster { nodes = 4 }
+train { seq_len = 8192; global_batch = 512; tokens = 1T }
+target torchtitan { data = "c4" }
+"""
+
+
+@pytest.mark.parametrize("width", [50, 80, 120])
+@pytest.mark.parametrize("command", ["check", "lint"])
+def test_complaints_fit_the_terminal(
+    run: Parc, command: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, script = tmp_path / "faults.par", tmp_path / "run.sh"
+    job.write_text(FAULTS)
+    script.write_text(
+        "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 30 --tensor-model-parallel-size 3 "
+        "--num-attention-heads 32 --hidden-size 4096 --seq-length 4096\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    file = job.name if command == "check" else script.name
+    monkeypatch.delenv("COLUMNS", raising=False)
+    whole = run(command, file)
+    monkeypatch.setenv("COLUMNS", str(width))
+    found = run(command, file)
+    lines = (found.err + found.out).splitlines()
+    assert found.code == whole.code != 0
+    assert width - 25 < max(map(len, lines)) <= width
+    if width == 120 and command == "check":
+        assert set((found.err + found.out).split()) == set((whole.err + whole.out).split())
+    assert max(map(len, (whole.err + whole.out).splitlines())) > 120
+
+
+def test_a_long_path_stays_whole(
+    run: Parc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    path = tmp_path / ("x" * 100 + ".par")
+    path.write_text("model {")
+    assert str(path) in run("check", str(path)).err

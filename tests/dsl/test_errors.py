@@ -147,3 +147,12 @@ def test_a_large_wrong_file_is_answered_soon(text: str) -> None:
     assert 1 <= len(error.value.diagnostics) <= 101
     assert len(str(error.value)) < 60_000
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("text", ["", "\n", "a", "a\r\nb\n\nc", "a\n\u2028b\n", "\n\n x"])
+def test_lines_of_a_text(text: str) -> None:
+    source = Source("job.par", text)
+    for place in range(len(text) + 1):
+        assert Span(source, place, place).line == text.count("\n", 0, place) + 1
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    assert [source.line(number) for number in range(1, len(lines) + 2)] == [*lines, ""]

@@ -26,9 +26,10 @@ def filled(head: str, pieces: Iterable[str], between: str = " ") -> list[str]:
     the first piece."""
     width, indent = columns(), " " * len(head)
     lines, line, empty = [], head, True
-    for piece in pieces:
+    listed = list(pieces)
+    for left, piece in zip(range(len(listed) - 1, -1, -1), listed, strict=True):
         joined = line + ("" if empty else between) + piece
-        if len(joined) > width and not empty:
+        if len(joined + (between.rstrip() if left else "")) > width and not empty:
             lines.append((line + between).rstrip())
             joined = indent + piece
         line, empty = joined, False

@@ -13,7 +13,7 @@ from parc.backends.torchtitan.options import Options
 from parc.compiler import plan
 from parc.compiler.target import Predicate, holds
 from parc.compiler.variables import NEUTRAL
-from parc.dsl import std_model
+from parc.dsl import loads, std_model
 from parc.dsl.diagnostics import JobError
 from parc.dsl.hardware import Gpu
 from parc.dsl.job import Job
@@ -367,3 +367,16 @@ def test_a_tied_model_that_does_not_fit_is_told_why() -> None:
     assert found.code == "PAR511" and found.help is not None and "nodes" not in found.help
     assert 'version = "0.3"' in found.help and "tied = false" in found.help
     assert any("PAR345" in note.message for note in found.notes)
+
+
+@pytest.mark.parametrize("said", ["activation = gelu", "gated = false"])
+def test_a_feed_forward_is_refused_where_the_job_says_it(said: str) -> None:
+    job = loads(
+        f"model from std.llama3_8b {{ layers = 4; {said} }}\n"
+        "cluster from std.h100_pod { nodes = 4 }\n"
+        "train { seq_len = 8192; global_batch = 512; steps = 100 }\n"
+        "target torchtitan { }\n",
+        targets={"torchtitan": TARGET.options},
+    )
+    (found,) = (each for each in TARGET.refuses(job) if each.code == "PAR322")
+    assert found.span is not None and found.span.text == said

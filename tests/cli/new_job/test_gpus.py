@@ -34,6 +34,14 @@ from parc.new_job.gpus import asked_gpus, enough_gpus
         ("8xNVIDIA A100 80GB PCIe", "a100_pcie_box", "std.a100_pcie_80", 1, 8),
         ("8xTesla V100-SXM2-32GB", "dgx_v100", None, 1, 8),
         ("4xNVIDIA GH200 480GB", "quad_gh200", None, 1, 4),
+        ("2x8xB200", "dgx_b200", None, 2, 8),
+        ("2x4xH100", "dgx_h100", None, 2, 4),
+        ("2 nodes of 8 H100", "dgx_h100", None, 2, 8),
+        ("4 nodes h100", "dgx_h100", None, 4, 8),
+        ("H100:64", "dgx_h100", None, 8, 8),
+        ("h100x8", "dgx_h100", None, 1, 8),
+        ("H100 x 64", "dgx_h100", None, 8, 8),
+        ("rtx4090x2", "cloud_l40s", "std.rtx4090", 1, 2),
         ("8xAMD Instinct MI300X OAM", "mi300x_node", None, 1, 8),
     ],
 )
@@ -44,7 +52,22 @@ def test_names(text: str, base: str, gpu: str | None, nodes: int, per_node: int)
 
 
 @pytest.mark.parametrize(
-    "text", ["8xrtx9090", "8xh10", "8x80", "x", "", "8", "0xH100", "12xH100", "-8xH100"]
+    "text",
+    [
+        "64",
+        "8xp5.48xlarge",
+        "0 nodes h100",
+        "rtx4090",
+        "8xrtx9090",
+        "8xh10",
+        "8x80",
+        "x",
+        "",
+        "8",
+        "0xH100",
+        "12xH100",
+        "-8xH100",
+    ],
 )
 def test_others_are_refused(text: str) -> None:
     with pytest.raises(JobError) as caught:

@@ -1,0 +1,103 @@
+"""What people bring from Terraform, YAML, Python and everyday units, with what the cures make of it."""
+
+from __future__ import annotations
+
+GOAL = "1T\n}}\ngoal {{ {} }}\n"
+
+
+def _goal(wrong: str, cure: str) -> tuple[str, str, str]:
+    return "1T\n}\n", GOAL.format(wrong), GOAL.format(cure)
+
+
+def _nodes(wrong: str, cure: str) -> tuple[str, str, str]:
+    return "nodes = 2", wrong, cure
+
+
+#: What of the job becomes what they write -> what the cures make of that.
+BORROWED_TRIES: dict[str, tuple[str, str, str]] = {
+    # a brace that is missing
+    "no brace before a block": ("1T\n}\n", "1T\n\n", "1T\n}\n\n"),
+    "no brace after a comment": (
+        "1T\n}\n",
+        "1T # all of it\n# then\n",
+        "1T # all of it\n}\n# then\n",
+    ),
+    "no brace on the line": ("nodes = 2 }", "nodes = 2", "nodes = 2 }"),
+    # units
+    "a rate per second twice": _nodes(
+        "nodes = 2; network = 400 Gbps/s", "nodes = 2; network = 400 Gb/s"
+    ),
+    "small bits": _nodes("nodes = 2; network = 400gbit/s", "nodes = 2; network = 400Gb/s"),
+    "per": _nodes("nodes = 2; network = 50 GB per second", "nodes = 2; network = 50 GB/s"),
+    "a prefix in words": _nodes(
+        "nodes = 2; node_memory = 2 terabytes", "nodes = 2; node_memory = 2 TB"
+    ),
+    "cores": _nodes("nodes = 2; cpu_cores = 96 cores", "nodes = 2; cpu_cores = 96"),
+    "weeks": ("4 h", "1.5 weeks", "10.5 d"),
+    "days in quotes": ("4 h", '"3 days"', "3 d"),
+    "thousands of dollars": _goal("require cost <= $50k", "require cost <= 50 k$"),
+    "grouped dollars": _goal("require cost <= $50,000", "require cost <= 50_000 $"),
+    # goals
+    "an objective as a setting": _goal("objective = cost", "minimize cost"),
+    "a bound in the name": _goal("max_memory = 90%", "require memory <= 90%"),
+    "a least value": _goal("min_mfu = 40%", "require mfu >= 40%"),
+    "a budget": _goal("budget = 50 K$", "require cost <= 50 K$"),
+    "a quantity as a setting": _goal("days = 30 d", "require days <= 30 d"),
+    "conditions with a comma": _goal(
+        "require tp <= 8, pp == 1", "require tp <= 8; require pp == 1"
+    ),
+    "objectives with a comma": _goal("maximize mfu, hfu", "maximize mfu; maximize hfu"),
+    "dollars per hour": _nodes(
+        "nodes = 2; price = 2.5 dollars per hour", "nodes = 2; price = 2.5 $/h"
+    ),
+    "an option as a condition": _goal(
+        "require --tensor-model-parallel-size == 4", "require tp == 4"
+    ),
+    "a number in quotes": _goal('require zero == "3"', "require zero == 3"),
+    "an implication": _goal("require tp > 4 => pp == 1", "require not (tp > 4) or pp == 1"),
+    "a capital and": _goal(
+        "require memory <= 90% AND pp == 1", "require memory <= 90% and pp == 1"
+    ),
+    "conditions in a list": (
+        "1T\n}\n",
+        "1T\n}\ngoal {\n  require:\n    - tp <= 8\n    - pp == 1\n}\n",
+        "1T\n}\ngoal {\n  require tp <= 8\n  require pp == 1\n}\n",
+    ),
+    # ranges
+    "a slice": _nodes("nodes = 1:8", "nodes = 1..8"),
+    "a range without a start": _nodes("nodes = ..8", "nodes = 1..8"),
+    "at most": _nodes("nodes <= 8", "nodes = 1..8"),
+    "a range with a step": _nodes("nodes = 4..16..4", "nodes = {4, 8, 12, 16}"),
+    # words of other languages
+    "extends": ("from llama3_8b", "extends llama3_8b", "from llama3_8b"),
+    "a python import": (
+        "model from llama3_8b",
+        "from std import llama3_8b\nmodel from llama3_8b",
+        "model from llama3_8b",
+    ),
+    "an import of std": (
+        "model from llama3_8b",
+        "import std\nmodel from llama3_8b",
+        "model from llama3_8b",
+    ),
+    "a variable of terraform": (
+        "model from llama3_8b { }\ncluster from dgx_h100 { nodes = 2 }",
+        'variable "n" { default = 2 }\nmodel from llama3_8b { }\ncluster from dgx_h100 { nodes = var.n }',
+        "let n = 2\nmodel from llama3_8b { }\ncluster from dgx_h100 { nodes = n }",
+    ),
+    "a maker in the name": _nodes('nodes = 2; gpu = "NVIDIA L40S"', "nodes = 2; gpu = std.l40s"),
+    "nodes twice": ("time = 4 h", "nodes = 2; time = 4 h", "time = 4 h"),
+}
+
+#: What the language does not have -> what is said instead.
+ABSENT: dict[str, tuple[str, str, str]] = {
+    "a choice": _nodes("nodes = big ? 8 : 4", "name all to choose from"),
+    "if": _nodes("nodes = if big then 8 else 4", "name all to choose from"),
+    "an item": _nodes("nodes = sizes[0]", "no item is picked from a list"),
+    "the environment": _nodes("nodes = $NODES", "parc reads no environment"),
+    "the environment by name": _nodes("nodes = env.NODES", "parc reads no environment"),
+    "auto": _nodes("nodes = auto", "a range `1..8` or a set"),
+    "a kind of network": _nodes("nodes = 2; network = NDR400", "like `450 GB/s`"),
+    "no sizes": ("from llama3_8b { }", "{ params = 8B }", "`model from std.llama3_8b { }`"),
+    "a link of gpus": _nodes("nodes = 2; nvlink = 900 GB/s", "it is a setting of `gpu`"),
+}
