@@ -40,7 +40,7 @@ SOURCE = "bash(1), SHELL BUILTIN COMMANDS: exit"
 #: An assignment, and what stands behind it on its line.
 _ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]*))", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
-#: A variable, and what stands in for it where it is unset; nothing assigns it that only has itself behind its `=`.
+#: A variable, and what stands in for it where it is unset.
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-=?]([^{}]*))?\}|([A-Za-z_]\w*))")
 #: Where a script goes through its arguments.
 _OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b")
