@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,9 +57,9 @@ def arguments(parser: ArgumentParser) -> None:
         help="write the other targets when one has no layout or refuses the job; exit 1 all the same",
     )
     add("--force", action="store_true", help="replace files that were edited since parc wrote them")
-    report = f"leave out {PAGE} and {TEXT}: the plans as a page and as a text for a pull request"
-    add("--no-report", dest="report", action="store_false", help=report)
-    add("--report", action="store_true", default=True, help=SUPPRESS)
+    report = f"{PAGE} and {TEXT}, the plans as a page and as a text for a pull request, or not"
+    # A default of True would be told by the help of Python 3.11 and 3.12 alone.
+    add("--report", action=BooleanOptionalAction, help=f"with {report}; with them unless given")
     add_targets(parser)
     add_overrides(parser)
     add_json(parser)
@@ -71,7 +71,7 @@ def run(arguments: Namespace) -> int:
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
-    result = _compile(jobs, arguments.target, arguments.report, arguments.output)
+    result = _compile(jobs, arguments.target, arguments.report is not False, arguments.output)
     stopped = result.failed and not arguments.keep_going
     wanted = (
         [] if stopped else changes(arguments.output, result.files, result.parts, result.scripts)
