@@ -55,8 +55,8 @@ def chunk_layers(
 
 @dataclass(frozen=True)
 class Split:
-    """A placement: `blocks[rank][chunk]` is (dense, MoE), the number of blocks in a virtual chunk. `v_shaped`:
-    odd chunks go from the last rank to the first."""
+    """A placement: `blocks[rank][chunk]` is (dense, MoE), the number of blocks in a virtual chunk. `v_shaped`
+    says that odd chunks go from the last rank to the first."""
 
     blocks: tuple[tuple[tuple[int, int], ...], ...]
     v_shaped: bool = False

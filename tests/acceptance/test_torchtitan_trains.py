@@ -176,7 +176,7 @@ def test_an_order_trains_as_no_pipeline_does(
 
 
 def test_divided_backward_passes_lose_gradients_in_0_3(tmp_path: Path) -> None:
-    """Why the release refuses schedules that divide them: the first loss is the same, its gradients are not."""
+    """Why the release refuses schedules that divide them: the loss is the same, its gradients are not."""
     alone, piped = in_order("0.3", "zbv", 2, 0, tmp_path)
     assert piped.steps[0][0] == pytest.approx(alone.steps[0][0], rel=LOSS)
     assert piped.steps[0][1] < (1 - NORM) * alone.steps[0][1]
