@@ -177,7 +177,13 @@ def test_an_order_trains_as_no_pipeline_does(
 
 def test_divided_backward_passes_lose_gradients_in_0_3(tmp_path: Path) -> None:
     """Why the release refuses schedules that divide them: the loss is the same, its gradients are not."""
-    alone, piped = in_order("0.3", "zbv", 2, 0, tmp_path)
+    family = "llama3_1_8b"
+    (checkpoint,) = references([family], tmp_path).values()
+    start_at = Path(checkpoint["folder"]) / "checkpoint"
+    asked = "--parallelism.pipeline_parallel_schedule", SCHEDULE_NAMES["zbv"]
+    alone = trained(plan_of("0.3", family, ALONE, start_at), "0.3", tmp_path / "alone")
+    plan = plan_of("0.3", family, PIPELINE.model_copy(update={"vpp": 2}), start_at)
+    piped = trained(plan, "0.3", tmp_path / "piped", *asked)
     assert piped.steps[0][0] == pytest.approx(alone.steps[0][0], rel=LOSS)
     assert piped.steps[0][1] < (1 - NORM) * alone.steps[0][1]
 
