@@ -9,6 +9,7 @@ from ..backends import BACKENDS
 from ..backends.log import RunLog, Unit
 from ..compiler.case import Case
 from ..compiler.pipeline.even_split import Split, split
+from ..compiler.plan import V_SHAPED
 from ..compiler.search.complete_layout import complete
 from ..compiler.search.stage_placement import place
 from ..compiler.variables import FREE
@@ -75,7 +76,7 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
         raise JobError([_of(path, found) for found in error.diagnostics]) from None
     steps = _steady_state(path, log, ran)
     _raise(_impossible(path, steps, case))
-    even = split(ran.model, decided["pp"], decided["vpp"])
+    even = split(ran.model, decided["pp"], decided["vpp"], decided["order"] in V_SHAPED)
     return MeasuredRun(
         path=path,
         job=ran,

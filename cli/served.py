@@ -153,7 +153,7 @@ def _format(name: str, request: dict[str, object]) -> JsonObject:
 
 
 def _plan(name: str, request: dict[str, object]) -> JsonObject:
-    """What `parc plan` prints, and the report where its extra is installed."""
+    """What `parc plan` prints, and the report."""
     from parc.lsp.document import Document
     from parc.serve.editing import complaints_json
 

@@ -16,6 +16,7 @@ from ..dsl.model import Model
 from .algebra import Column, Mask, by_stage
 from .familiarity import Familiarity, familiarity
 from .model import flops, parameters
+from .plan import V_SHAPED
 from .target import Target
 from .time import attention_kernels
 from .traits import StateBytes, Traits
@@ -116,11 +117,16 @@ class Case:
         return parameters.mtp(self.model)
 
     @cached_property
+    def v_shaped(self) -> bool:
+        """Whether each other chunk of the ranks goes from the last rank to the first, in every layout."""
+        return all(order in V_SHAPED for order in self.domains.get("order", (0,)))
+
+    @cached_property
     def placements(self) -> EvenPlacements:
         """The model's even placements on pipelines."""
         from .pipeline.even_placements import EvenPlacements
 
-        return EvenPlacements(self.model)
+        return EvenPlacements(self.model, self.v_shaped)
 
     @property
     def seq_len(self) -> int:

@@ -13,6 +13,8 @@ RECOMPUTE = tuple(sorted(VALUES["recompute"], key=VALUES["recompute"].__getitem_
 OFFLOAD = tuple(VALUES["offload"])
 PASSES = tuple(VALUES["order"])
 SCHEDULES = tuple(VALUES["schedule"])
+#: Values of `order` whose stages lie on the ranks in the shape of a V: rank 0 has the first and the last.
+V_SHAPED = (VALUES["order"]["zbv"],)
 
 
 class Frozen(BaseModel):
@@ -65,6 +67,10 @@ class Layout(Frozen):
     @property
     def order_name(self) -> str:
         return PASSES[self.order]
+
+    @property
+    def v_shaped(self) -> bool:
+        return self.order in V_SHAPED
 
     @property
     def in_words(self) -> dict[str, str | int]:
@@ -151,9 +157,14 @@ class Estimate(Frozen):
 
     @property
     def split(self) -> tuple[int, ...]:
-        """Layers of every virtual stage in model order: stage s runs on pipeline rank s % pp."""
-        chunks = range(len(self.stages[0].layers))
-        return tuple(stage.layers[chunk] for chunk in chunks for stage in self.stages)
+        """Layers of every virtual stage in model order: stage s runs on pipeline rank s % pp; in the shape of
+        a V on rank pp - 1 - s % pp where it is of an odd chunk."""
+        turned = self.stages[::-1] if self.layout.v_shaped else self.stages
+        return tuple(
+            stage.layers[chunk]
+            for chunk in range(len(self.stages[0].layers))
+            for stage in (turned if chunk % 2 else self.stages)
+        )
 
     @property
     def fullest(self) -> Stage:

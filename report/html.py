@@ -27,7 +27,7 @@ def report_html(planned: Planned, *, timed: bool = True) -> str:
     """The report of a job of which at least one target has a plan, as one self-contained HTML text.
 
     `timed`: with the seconds that each proof took, which differ from run to run; without them the same plans
-    give the same text. Raises `JobError` where the extra `report` is not installed.
+    give the same text. Raises `JobError` where plotly is not installed.
     """
     script = plotly_packed()
     values = page_values(planned, timed)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...compiler.pipeline.schedule import DIVIDED, GPIPE
+from ...compiler.pipeline.schedule import DIVIDED, GPIPE, ZBV
 from ...compiler.plan import PASSES
 from ...compiler.target import Predicate
 from ...dsl.arrays import at_least, choose
@@ -19,21 +19,24 @@ def divided_in_some(job: Job) -> bool:
     return any(family(job) in each.divided for each in RELEASES.values())
 
 
-def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any) -> Any:
+def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
     rounds = at_least(microbatches // pp, 1)
-    return (vpp == 1) | (microbatches % rounds == 0)
+    return (vpp == 1) | (order == ZBV) | (microbatches % rounds == 0)
 
 
 #: What an order of passes wants, in words.
 ORDER_WANTS = {
     "gpipe": "one stage per rank",
     "interleaved_zb": "two or more stages per rank, and a micro-batch for each rank,",
+    "zbv": "two stages per rank, and a micro-batch for all stages but one,",
 }
 
 
 def suits_order(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
     divided = (vpp > 1) & (microbatches >= pp)
-    return (order == 0) | ((pp > 1) & choose(order == GPIPE, vpp == 1, divided))
+    turned = (vpp == 2) & (microbatches >= 2 * pp - 1)
+    others = choose(order == ZBV, turned, divided)
+    return (order == 0) | ((pp > 1) & choose(order == GPIPE, vpp == 1, others))
 
 
 PIPELINE = (
@@ -104,7 +107,7 @@ PIPELINE = (
             f"in a pipeline, not pp {pp} with vpp {vpp} and {microbatches} micro-batches"
         ),
         f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
-        "ScheduleGPipe, ScheduleInterleavedZeroBubble",
+        "ScheduleGPipe, ScheduleInterleavedZeroBubble, ScheduleZBVZeroBubble",
         stricter="without a pipeline a schedule has no effect; with fewer micro-batches than ranks the "
         "backward passes that are divided fill no bubble",
         cure="leave `schedule` out of the target",
@@ -114,7 +117,7 @@ PIPELINE = (
         "schedule-selective",
         "selective recomputation under a schedule that divides backward passes",
         ("recompute", "order"),
-        lambda job, recompute, order: (recompute != 1) | (order != DIVIDED),
+        lambda job, recompute, order: (recompute != 1) | ((order != DIVIDED) & (order != ZBV)),
         lambda job, recompute, order: (
             f"order {PASSES[order]} goes back twice through each block, and selective "
             f"recomputation (recompute {recompute}) may once"
@@ -127,9 +130,9 @@ PIPELINE = (
         "PAR203",
         "vpp-microbatches",
         "interleaving has too few or uneven micro-batches",
-        ("pp", "vpp", "microbatches"),
+        ("pp", "vpp", "microbatches", "order"),
         rounds_even,
-        lambda job, pp, vpp, microbatches: (
+        lambda job, pp, vpp, microbatches, order: (
             f"interleaving (vpp {vpp}) deals {microbatches} micro-batches in {microbatches // pp} rounds "
             f"over pp {pp}, which do not divide them"
         ),

@@ -4,6 +4,7 @@ what torchtitan has always."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...compiler.pipeline.schedule import HALVED
 from ...compiler.target import Predicate
 from ...compiler.time.attention_kernels import ROWWISE, runs_on
 from ...dsl.diagnostics import Diagnostic
@@ -197,10 +198,15 @@ def problems(job: Job) -> Iterator[Diagnostic]:
     if options.fp8_recipe != "tensorwise" and job.train.precision != "fp8":
         message = f"`fp8_recipe = {options.fp8_recipe}` with precision {job.train.precision}"
         yield contradiction(job, TARGET, "fp8_recipe", message, "precision = fp8, in `train`")
-    if options.schedule == "interleaved_zb" and job.train.compile:
+    halved = VALUES["order"].get(options.schedule or "") in HALVED
+    if halved and not release(job).halved_passes:
         message = (
-            "PyTorch divides no backward pass of compiled modules (`schedule = interleaved_zb`)"
+            f"torchtitan {release(job).name} loses gradients where backward passes are divided"
         )
+        message += f" (`schedule = {options.schedule}`)"
+        yield contradiction(job, TARGET, "schedule", message, 'version = "0.2.2", or leave it out')
+    if halved and job.train.compile:
+        message = f"PyTorch divides no backward pass of compiled modules (`schedule = {options.schedule}`)"
         yield contradiction(job, TARGET, "schedule", message, "compile = false, in `train`")
     if options.cuda_graph and not release(job).graphs:
         message = f"torchtitan {release(job).name} has no CUDA graphs (`cuda_graph = true`)"

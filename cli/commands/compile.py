@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from threading import Thread
@@ -18,12 +18,16 @@ from ..printing.terminal import print_diagnostics, print_json, print_text, progr
 from .job_arguments import add_json, add_overrides, add_targets, load_jobs, output_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parc.dsl.job import Job
 
     from ..api import Emitted, Planned, Staged
     from ..writing.output_folder import Change
 
 NAME = "compile"
+#: The plans as a page, and as a text for a pull request.
+PAGE, TEXT = "report.html", "REPORT.md"
 
 
 @dataclass
@@ -53,8 +57,9 @@ def arguments(parser: ArgumentParser) -> None:
         help="write the other targets when one has no layout or refuses the job; exit 1 all the same",
     )
     add("--force", action="store_true", help="replace files that were edited since parc wrote them")
-    report = "also report.html and REPORT.md: the plans as a page and as a text for a pull request"
-    add("--report", action="store_true", help=report)
+    report = f"{PAGE} and {TEXT}, the plans as a page and as a text for a pull request, or not"
+    # A default of True would be told by the help of Python 3.11 and 3.12 alone.
+    add("--report", action=BooleanOptionalAction, help=f"with {report}; with them unless given")
     add_targets(parser)
     add_overrides(parser)
     add_json(parser)
@@ -66,7 +71,7 @@ def run(arguments: Namespace) -> int:
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
-    result = _compile(jobs, arguments.target, arguments.report)
+    result = _compile(jobs, arguments.target, arguments.report is not False, arguments.output)
     stopped = result.failed and not arguments.keep_going
     wanted = (
         [] if stopped else changes(arguments.output, result.files, result.parts, result.scripts)
@@ -92,12 +97,15 @@ def _write(arguments: Namespace, wanted: Sequence[Change], scripts: Collection[s
         raise
 
 
-def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -> _Result:
+def _compile(
+    jobs: Sequence[Job], targets: Sequence[str] | None, report: bool, output: Path
+) -> _Result:
     """Plans and files of all jobs; a job of which no target has a plan adds no files."""
     from parc.backends.render import load
 
     from ..api import emit, plan_targets, stages_of
     from ..own_files import doubtful
+    from ..writing.output_folder import MANIFEST, readable
 
     Thread(target=load, daemon=True).start()
     result = _Result()
@@ -110,7 +118,7 @@ def _compile(jobs: Sequence[Job], targets: Sequence[str] | None, report: bool) -
         if not planned.plans:
             continue
         part = _part(job, len(jobs) > 1)
-        files = output_files(planned, emitted, report)
+        files = output_files(planned, emitted, report, readable(output / part, (MANIFEST, PAGE)))
         result.files |= {part + path: text for path, text in files.items()}
         result.scripts |= {part + path for path in emitted.scripts}
         result.parts.append(part)
@@ -127,25 +135,36 @@ def _whole(job: Job) -> str:
     return job.name.removesuffix(f"-{job.stage}") if job.stage else job.name
 
 
-def output_files(planned: Planned, emitted: Emitted, report: bool = False) -> dict[str, str]:
-    """Every file of a job's output folder by its path: what is emitted, the report where it is asked for, and
-    the `plan.json` that lists them."""
+def output_files(
+    planned: Planned,
+    emitted: Emitted,
+    report: bool = True,
+    earlier: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Every file of a job's output folder by its path: what is emitted, the report unless it is left out, and
+    the `plan.json` that lists them. The page of an `earlier` run is kept where all else is the same: besides
+    the plans its bytes depend on the installed plotly and zlib alone.
+    """
     from ..printing.plan_json import lock
     from ..writing.output_folder import MANIFEST, manifest
 
-    written = {**emitted.files, **(_reported(planned) if report else {})}
-    return {**written, MANIFEST: lock(planned, manifest(written))}
+    found, files = earlier or {}, dict(emitted.files)
+    if report:
+        from parc.report.markdown import report_markdown
+
+        files[TEXT] = report_markdown(planned, timed=False)
+        kept = {**files, PAGE: found.get(PAGE, "")}
+        if found.get(MANIFEST) == (text := lock(planned, manifest(kept))):
+            return {**kept, MANIFEST: text}
+        files[PAGE] = _page(planned)
+    return {**files, MANIFEST: lock(planned, manifest(files))}
 
 
-def _reported(planned: Planned) -> dict[str, str]:
-    """The report's files: without the seconds of the search, so that the same job gives the same bytes."""
+def _page(planned: Planned) -> str:
+    """The page without the seconds of the search, so that the same job gives the same bytes."""
     from parc.report.html import report_html
-    from parc.report.markdown import report_markdown
 
-    return {
-        "report.html": report_html(planned, timed=False),
-        "REPORT.md": report_markdown(planned, timed=False),
-    }
+    return report_html(planned, timed=False)
 
 
 def _refuse_equal_names(jobs: Sequence[Job]) -> None:

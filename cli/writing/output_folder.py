@@ -7,6 +7,7 @@ writes, leaves the rest alone, and knows which files somebody has edited.
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,8 @@ from .. import codes
 from .folder_swap import MOST_BYTES, content, digest, is_executable, is_inside, recovered, swap
 
 MANIFEST = "plan.json"
+#: Characters of a line beyond which a file is for programs: its difference is told and not printed.
+LONGEST_LINE = 10_000
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,12 @@ class Change:
         return self.edited and self.after is None
 
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """The change as a unified diff, or for what is not read by lines that there is one."""
         before, after = (_lines(content) for content in (self.before, self.after))
         old = "/dev/null" if self.before is None else f"a/{self.path}"
         new = "/dev/null" if self.after is None else f"b/{self.path}"
+        if max(map(len, [*before, *after]), default=0) > LONGEST_LINE:
+            return f"Files {old} and {new} differ\n"
         return "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
             for line in difflib.unified_diff(before, after, old, new)
@@ -55,6 +60,16 @@ class Change:
 def manifest(files: Mapping[str, str]) -> dict[str, str]:
     """sha256 of each file, for `plan.json`."""
     return {path: str(digest(text.encode())) for path, text in sorted(files.items())}
+
+
+def readable(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The text of each of these files that is there and is a text; no link is followed."""
+    found = {}
+    for name in names:
+        with suppress(OSError, ValueError):
+            if not (place := folder / name).is_symlink() and (held := content(place)) is not None:
+                found[name] = held.decode()
+    return found
 
 
 def changes(

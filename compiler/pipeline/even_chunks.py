@@ -161,13 +161,13 @@ class EvenChunks:
         )
 
 
-def even_chunks(runs: Runs, leading: int, pp: Integers) -> EvenChunks:
-    """The chunks of placements on `pp` ranks, chunk k on rank k % pp, where the `leading` layers are dense
-    and all others MoE."""
+def even_chunks(runs: Runs, leading: int, pp: Integers, v_shaped: bool = False) -> EvenChunks:
+    """The chunks of placements on `pp` ranks, chunk k on rank k % pp, or every other time on rank
+    pp - 1 - k % pp (`v_shaped`), where the `leading` layers are dense and all others MoE."""
     pp = pp[:, np.newaxis]
-    cut = _Cut(runs, leading)
+    cut = _Cut(runs, leading, v_shaped)
     held = {role: cut.of_ranks(pp, _ranks(role, cut, pp)) for role in ROLES}
-    paced = {role: _paced(role, held[role], cut, pp) for role in ROLES}
+    paced = held if v_shaped else {role: _paced(role, held[role], cut, pp) for role in ROLES}
     return EvenChunks(Groups(np.diff(cut.edges), cut.dense, cut.moe), held, paced)
 
 
@@ -175,7 +175,8 @@ class _Cut:
     """The chunks of placements cut where their blocks change: `edges` by placement, and the blocks of each
     chunk between one and the next."""
 
-    def __init__(self, runs: Runs, leading: int):
+    def __init__(self, runs: Runs, leading: int, v_shaped: bool):
+        self.v_shaped = v_shaped
         chunks, mixed = runs.chunks, runs.holding(leading)
         inner = [np.ones_like(chunks), runs.longer + 1, chunks - 1, mixed, mixed + 1]
         edges = np.stack([np.zeros_like(chunks), *inner, chunks], axis=-1)
@@ -189,7 +190,14 @@ class _Cut:
     def of_ranks(self, pp: Integers, ranks: Integers) -> Groups:
         """The chunks of ranks, by placement and candidate."""
         pp, ranks = pp[..., np.newaxis], ranks[..., np.newaxis]
-        many = np.diff((self.edges[:, np.newaxis] - ranks + pp - 1) // pp)
+        edges = self.edges[:, np.newaxis]
+        if self.v_shaped:
+            down, up = (
+                (edges - each + 2 * pp - 1) // (2 * pp) for each in (ranks, 2 * pp - 1 - ranks)
+            )
+            many = np.diff(down + up)
+        else:
+            many = np.diff((edges - ranks + pp - 1) // pp)
         return Groups(many, *(self._beside(blocks, many) for blocks in (self.dense, self.moe)))
 
     def _beside(self, blocks: Integers, many: Integers) -> Integers:
@@ -212,7 +220,8 @@ def _ranks(role: str, cut: _Cut, pp: Integers) -> Integers:
     coincide. Between the ends loads change only at the ranks where a run of chunks begins."""
     if role != "middle":
         return np.zeros_like(pp) if role == "first" else pp - 1
-    begins = cut.edges[:, 1:-1] % pp
+    begins = cut.edges[:, 1:-1] % (2 * pp if cut.v_shaped else pp)
+    begins = np.where(begins < pp, begins, 2 * pp - begins)
     inner = np.where((begins > 0) & (begins < pp - 1), begins, 1)
     return np.where(pp > 2, inner, pp - 1)
 

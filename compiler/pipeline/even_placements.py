@@ -16,8 +16,8 @@ class EvenPlacements:
     """The even placements of a model that were asked for so far. Rows of columns `pp` and `vpp` are asked
     for, which the model's layers fill."""
 
-    def __init__(self, model: Model):
-        self._model = model
+    def __init__(self, model: Model, v_shaped: bool = False):
+        self._model, self._v_shaped = model, v_shaped
         self._keys = np.zeros(0, dtype=np.int64)
         self._places = np.zeros(0, dtype=np.int64)
         self._chunks: EvenChunks | None = None
@@ -53,7 +53,7 @@ class EvenPlacements:
         """All placements that are known, those of new keys too."""
         model, (pp, vpp) = self._model, np.divmod(keys, WIDE)
         runs = even_runs(model.layers, pp * vpp, head_weight(model), light_first(model))
-        chunks = even_chunks(runs, dense_blocks(model), pp)
+        chunks = even_chunks(runs, dense_blocks(model), pp, self._v_shaped)
         self._chunks = self._chunks.joined(chunks) if self._chunks else chunks
         both = np.concatenate([self._keys, keys])
         places = np.concatenate([self._places, np.arange(len(self._keys), len(both))])

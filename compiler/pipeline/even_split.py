@@ -55,9 +55,11 @@ def chunk_layers(
 
 @dataclass(frozen=True)
 class Split:
-    """A placement: `blocks[rank][chunk]` is (dense, MoE), the number of blocks in a virtual chunk."""
+    """A placement: `blocks[rank][chunk]` is (dense, MoE), the number of blocks in a virtual chunk. `v_shaped`
+    says that odd chunks go from the last rank to the first."""
 
     blocks: tuple[tuple[tuple[int, int], ...], ...]
+    v_shaped: bool = False
 
     @cached_property
     def chunks(self) -> tuple[tuple[int, ...], ...]:
@@ -72,10 +74,11 @@ class Split:
         """The chunks that determine a rank's time, by chunk index: its own without interleaving.
 
         Interleaved, all ranks run their chunks of one index concurrently, so the heaviest of them limits all;
-        only the model's first and last chunk, with embedding and head, count as they are.
+        only the model's first and last chunk, with embedding and head, count as they are. In the shape of a V
+        ranks run chunks of different indices at once, so that each rank's are its own.
         """
         own, last = self.blocks[rank], len(self.blocks) - 1
-        if len(own) == 1:
+        if len(own) == 1 or self.v_shaped:
             return own
         heaviest = list(self._heaviest)
         if rank == 0:
@@ -110,11 +113,14 @@ def recomputed(chunks: tuple[tuple[int, int], ...], recompute: int, layers: int)
     return dense, sum(chosen) - dense
 
 
-def ranks_of(model: Model, counts: tuple[int, ...], pp: int) -> Split:
-    """The placement of `counts` layers per chunk in model order: chunk k is on rank k % pp."""
+def ranks_of(model: Model, counts: tuple[int, ...], pp: int, v_shaped: bool = False) -> Split:
+    """The placement of `counts` layers per chunk in model order: chunk k is on rank k % pp, or every other
+    time on rank pp - 1 - k % pp."""
     chunks = _kinds(counts, dense_blocks(model) if model.moe else sum(counts))
     rows = [chunks[begin : begin + pp] for begin in range(0, len(chunks), pp)]
-    return Split(tuple(zip(*rows, strict=True)))
+    if v_shaped:
+        rows[1::2] = [row[::-1] for row in rows[1::2]]
+    return Split(tuple(zip(*rows, strict=True)), v_shaped)
 
 
 def _kinds(counts: tuple[int, ...], leading: int) -> list[tuple[int, int]]:
@@ -139,10 +145,10 @@ def fills_stages(model: Model, pp: Column, vpp: Column) -> Column:
 
 
 @lru_cache(maxsize=64)
-def split(model: Model, pp: int, vpp: int) -> Split:
+def split(model: Model, pp: int, vpp: int, v_shaped: bool = False) -> Split:
     """The even placement for a pipeline of pp ranks with vpp chunks each."""
     counts = chunk_layers(model.layers, pp * vpp, head_weight(model), light_first(model))
-    even = ranks_of(model, counts, pp)
+    even = ranks_of(model, counts, pp, v_shaped)
     # Of thousands of ranks most have the same chunks: they share them.
     shared = {chunks: chunks for chunks in even.blocks}
-    return Split(tuple(shared[chunks] for chunks in even.blocks))
+    return Split(tuple(shared[chunks] for chunks in even.blocks), v_shaped)

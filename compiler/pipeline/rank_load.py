@@ -18,7 +18,7 @@ from ..model import parameters
 from ..model.parameters import Counts
 from .even_chunks import ROLES, Groups
 from .even_split import Split, fills_stages, recomputed, summed
-from .schedule import DIVIDED, in_flight
+from .schedule import HALVED, in_flight
 
 #: Denominator of micro-batches in flight, kept as an integer.
 FLIGHT = 64
@@ -26,14 +26,22 @@ FLIGHT = 64
 
 def rank_counts(case: Case, placement: Split, rank: int, tp: int) -> Counts:
     """Parameters of one pipeline rank by how they are divided, with the vocabulary padded for tp."""
-    last = rank == len(placement.blocks) - 1
-    return _counts(case, placement.held(rank), (rank == 0, last), tp)
+    return _counts(
+        case, placement.held(rank), _ends(rank, len(placement.blocks), placement.v_shaped), tp
+    )
 
 
-def _counts(case: Case, held: tuple[Any, Any], ends: tuple[Any, Any], tp: Any) -> Counts:
+def _ends(rank: Any, pp: Any, v_shaped: bool) -> tuple[Any, Any, Any]:
+    """Whether ranks have the embedding, the head, and a head that is not in the embedding's chunk."""
+    first = rank == 0
+    last = first if v_shaped else rank == pp - 1
+    return first, last, last if v_shaped else last > first
+
+
+def _counts(case: Case, held: tuple[Any, Any], ends: tuple[Any, Any, Any], tp: Any) -> Counts:
     """Parameters of ranks with `held` blocks, dense and MoE, and with the first and the last end of the model
-    where `ends` say so: of one rank, or columns of them."""
-    model, (dense, moe), (first, last) = case.model, held, ends
+    where `ends` say so, as `_ends` has them: of one rank, or columns of them."""
+    model, (dense, moe), (first, last, apart) = case.model, held, ends
     counts: Any = case.dense_block * dense
     if model.moe:
         counts = counts + case.moe_block * moe
@@ -44,7 +52,7 @@ def _counts(case: Case, held: tuple[Any, Any], ends: tuple[Any, Any], tp: Any) -
     counts = counts + (parameters.head(model, vocab) + case.mtp_blocks) * (1 * last)
     # Away from the first stage the tied output and the inputs of multi-token prediction have a table each
     # (Megatron-core gpt_model.py: output_layer, and embedding where mtp_process).
-    tables = (model.tied + (model.mtp_layers > 0)) * (last > first)
+    tables = (model.tied + (model.mtp_layers > 0)) * apart
     found: Counts = counts + Counts(sharded=vocab * model.hidden) * tables
     return found
 
@@ -82,11 +90,12 @@ class Share:
     paced: Callable[[], Groups]
     rank: Integers
     pp: Integers
+    v_shaped: bool
 
     @property
-    def ends(self) -> tuple[Mask, Mask]:
-        """Whether they have the embedding, and the head."""
-        return self.rank == 0, self.rank == self.pp - 1
+    def ends(self) -> tuple[Mask, Mask, Mask]:
+        """What they have of the model's ends, as `_ends` has it."""
+        return _ends(self.rank, self.pp, self.v_shaped)
 
 
 #: Columns of a layout's variables by name, with an axis for candidates.
@@ -130,6 +139,7 @@ def _share(case: Case, role: str, at: At) -> Share:
         lambda: case.placements.paced(role, pp, at["vpp"]),
         rank[:, np.newaxis],
         pp[:, np.newaxis],
+        case.v_shaped,
     )
 
 
@@ -187,8 +197,8 @@ def _experts_ki(case: Case, share: Share, at: At) -> Column:
 
 
 def _flight(case: Case, share: Share, at: At) -> Column:
-    first, last = share.ends
-    later = np.equal(at["order"], DIVIDED) & ~(first | last)
+    middle = (share.rank > 0) & (share.rank < share.pp - 1)
+    later = np.isin(at["order"], HALVED) & middle
     rank = np.where(later, share.pp - 2, share.rank)
     held: Column = in_flight(*_passing(at), rank) + begun_beside(case, at["pp"])
     return FLIGHT * held
@@ -267,7 +277,7 @@ def role_load(x: Algebra[Value], role: str) -> Load[Value]:
         experts=x.term(EXPERTS[role]) if x.case.model.moe else x.number(0),
         flight=x.term(IN_FLIGHT[role]),
         first=role == "first",
-        last=role == "last",
+        last=role == ("first" if x.case.v_shaped else "last"),
     )
 
 
@@ -278,6 +288,7 @@ def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) 
         return {kind: blocks[KINDS[kind]] for kind in kinds(case)}
 
     counts = rank_counts(case, placement, rank, at["tp"])
+    first, last, _ = _ends(rank, len(placement.blocks), placement.v_shaped)
     paced, recomputing = placement.paced(rank), (at["recompute"], at["recompute_layers"])
     flight = in_flight(*_passing(at), rank) + begun_beside(case, at["pp"])
     return Load(
@@ -288,8 +299,8 @@ def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) 
         common=math.ceil(_common(counts, at["tp"]) / KIB),
         experts=math.ceil(_routed(counts, at["expert_ways"]) / KIB) if case.model.moe else 0,
         flight=math.ceil(FLIGHT * flight),
-        first=rank == 0,
-        last=rank == len(placement.blocks) - 1,
+        first=first,
+        last=last,
     )
 
 

@@ -12,7 +12,9 @@ from ..model import flops
 
 #: Values of the decision `order`.
 ORDER_VALUES = VALUES["order"]
-GPIPE, DIVIDED = ORDER_VALUES["gpipe"], ORDER_VALUES["interleaved_zb"]
+GPIPE, DIVIDED, ZBV = (ORDER_VALUES[each] for each in ("gpipe", "interleaved_zb", "zbv"))
+#: Orders that compute gradients of inputs and of weights apart.
+HALVED = (DIVIDED, ZBV)
 #: Denominator of the bubble's length in slots, kept as an integer.
 SHARES = 1024
 
@@ -28,12 +30,13 @@ def in_flight(pp: Column, vpp: Column, microbatches: Column, order: Column, rank
 
     As many as the passes forward before the first one backward, and that one. Where backward passes are
     divided, a rank has up to `rank` of them more behind, and holds for each the gradients of its layers'
-    outputs as well (`schedule/orders.py:in_flight`).
+    outputs as well (`schedule/orders.py:in_flight`). ZBV's are those of at least 2 * pp - 1 micro-batches.
     """
     passes, ahead = microbatches * vpp, (vpp - 1) * group(pp, microbatches)
     whole = np.minimum(passes, ahead + np.where(np.equal(vpp, 1), 1, 2) * (pp - rank - 1) + 1)
     divided = np.minimum(passes, ahead + pp) + np.minimum(passes, rank + 1)
     held = np.where(np.equal(order, DIVIDED), divided, whole)
+    held = np.where(np.equal(order, ZBV), np.maximum(2 * pp + 1, pp + 1 + 3 * rank), held)
     return np.where(np.equal(order, GPIPE), passes, held) / vpp
 
 
@@ -52,20 +55,26 @@ def bubble_slots(
 
     Fewer micro-batches than ranks do not reach a rank's next chunk before the first of them is through all
     ranks: vpp * (pp - m) + m - 1 passes there and back. Gradients of weights fill the bubble of divided
-    backward passes: F + I - W of a slot is left (Qi et al. 2024, arXiv 2401.10241, table 2).
+    backward passes: F + I - W of a slot is left (Qi et al. 2024, arXiv 2401.10241, table 2). ZBV leaves I, or
+    2 * (I - W) where that is more, of at least 2 * pp - 1 micro-batches.
     """
     late = np.maximum(pp - microbatches, 0) * (vpp - 1)
     passes = np.where(np.equal(pp, 1), 1.0, 1 + late / np.maximum(pp - 1, 1))
-    left = np.where(np.equal(recompute, 2), _left(case, True), _left(case, False))
-    return SHARES * passes * np.where(np.equal(order, DIVIDED), left, 1.0)
+    plain, recomputing = (_left(case, each) for each in (False, True))
+    shares = np.ones_like(passes)
+    for index, halved in enumerate(HALVED):
+        left = np.where(np.equal(recompute, 2), recomputing[index], plain[index])
+        shares = np.where(np.equal(order, halved), left, shares)
+    return SHARES * passes * shares
 
 
-def _left(case: Case, recomputes: bool) -> float:
-    """The share of a slot that divided backward passes leave of the bubble, by FLOP; the forward pass comes
-    again before the gradients of inputs where all of it is recomputed."""
+def _left(case: Case, recomputes: bool) -> tuple[float, float]:
+    """The share of a slot that each of HALVED leaves of the bubble, by FLOP; the forward pass comes again
+    before the gradients of inputs where all of it is recomputed."""
     weight = 2 * weight_share(case)
     slot = 3.0 + recomputes
-    return (slot - 2 * weight) / slot
+    inputs = slot - 1 - weight
+    return (1 + inputs - weight) / slot, max(inputs, 2 * (inputs - weight)) / slot
 
 
 def weight_share(case: Case) -> float:

@@ -67,7 +67,7 @@ def estimate_layout(
     """Price a layout that gives every decision; `placement` defaults to the even one."""
     columns = one_row(case, layout)
     chosen = layout_of(columns)
-    placement = placement or split(case.model, chosen.pp, chosen.vpp)
+    placement = placement or split(case.model, chosen.pp, chosen.vpp, chosen.v_shaped)
     ranks = Ranks(case, columns)
     time = time_by_part(ranks, placement)
     totals = (np.array([value]) for value in (sum(time.values()), time.get("bubble", 0)))

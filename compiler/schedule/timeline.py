@@ -13,7 +13,7 @@ from ..pricing.ranks import Ranks
 from ..time import step
 from ..variables import ORDER
 from .durations import Parts, Passes, rank_passes
-from .orders import ORDERS, enough_microbatches
+from .orders import ORDERS, V_SHAPED, enough_microbatches
 from .simulator import Pipeline, Run, length, simulate
 
 #: Lanes of a rank. Only exposed time is shown: what overlaps the work delays nobody.
@@ -121,13 +121,13 @@ def timeline(
     layout = estimate.layout
     schedule = schedule or layout.order_name
     ranks = Ranks(case, one_row(case, {name: getattr(layout, name) for name in ORDER}))
-    placement = ranks_of(case.model, estimate.split, layout.pp)
+    placement = ranks_of(case.model, estimate.split, layout.pp, schedule in V_SHAPED)
     passes = tuple(tuple(rank_passes(ranks, placement, rank)) for rank in range(layout.pp))
     shown = min(shown or layout.microbatches, layout.microbatches)
     count = layout.microbatches
     if shown < count:
         count = enough_microbatches(ORDERS[schedule], layout.pp, layout.vpp, count, shown)
-    pipeline = _pipeline(ranks.x, passes)
+    pipeline = _pipeline(ranks.x, passes, placement.v_shaped)
     runs = simulate(pipeline, ORDERS[schedule], count)
     closed, after = _closed_form(ranks, placement)
     return Timeline(
@@ -147,13 +147,14 @@ def event_count(pp: int, vpp: int, microbatches: int) -> int:
     return pp * (2 * vpp * microbatches * (len(SHOWN) + 2) + len(AFTER) + 1)
 
 
-def _pipeline(x: Numbers, passes: tuple[tuple[Passes, ...], ...]) -> Pipeline:
+def _pipeline(x: Numbers, passes: tuple[tuple[Passes, ...], ...], v_shaped: bool) -> Pipeline:
     """The slots of `time/step.py:boundary` are of all messages of a micro-batch: one each way per chunk."""
     return Pipeline(
         forward=[[sum(each.forward.values()) for each in rank] for rank in passes],
         backward=[[sum(each.backward.values()) for each in rank] for rank in passes],
         message=step.boundary(x) // (2 * x.variable("vpp")),
         weight=[[each.weight for each in rank] for rank in passes],
+        v_shaped=v_shaped,
     )
 
 

@@ -15,6 +15,7 @@ from ...dsl.expression import names
 from ..algebra import KIB
 from ..case import Case
 from ..pipeline.even_split import Split, ranks_of, split
+from ..plan import V_SHAPED
 from ..pricing.estimate import ceiling_bytes, memory_bound, one_row
 from ..pricing.ranks import Ranks
 from ..time import step
@@ -28,10 +29,11 @@ REACH = 3
 
 
 def place(case: Case, layout: Mapping[str, int]) -> Split:
-    """The best placement for a layout of decision variables: the even one where none is better."""
+    """The best placement for a layout of decision variables: the even one where none is better, and in the
+    shape of a V, whose ranks have a light and a heavy end each."""
     pp, vpp = layout["pp"], layout["vpp"]
-    even = split(case.model, pp, vpp)
-    if pp == 1:
+    even = split(case.model, pp, vpp, layout.get("order", 0) in V_SHAPED)
+    if pp == 1 or even.v_shaped:
         return even
     ranks = Ranks(case, one_row(case, layout))
     cost = _cost(ranks, even)

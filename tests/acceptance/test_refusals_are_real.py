@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parc.backends import BACKENDS
-from parc.compiler.pipeline.schedule import DIVIDED, GPIPE
+from parc.compiler.pipeline.schedule import DIVIDED, GPIPE, ZBV
 from parc.compiler.plan import Layout
 from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
 from tests.acceptance.support.forbidden_layouts import Forbidden, forbidden, forced
@@ -166,10 +166,10 @@ def test_muon_starts_at_zero_1_alone(tmp_path: Path) -> None:
 def test_a_schedule_wants_its_number_of_stages(version: str, tmp_path: Path) -> None:
     """PAR182 is stricter without a pipeline alone: in one, torchtitan refuses too."""
     of_one = Layout(pp=2, dp_shard=2, zero=1, microbatches=4)
-    wrong = {
-        "gpipe": of_one.model_copy(update={"vpp": 2, "order": GPIPE}),
-        "interleaved_zb": of_one.model_copy(update={"order": DIVIDED}),
-    }
+    wrong = {"gpipe": of_one.model_copy(update={"vpp": 2, "order": GPIPE})}
+    if version == "0.2.2":
+        wrong["interleaved_zb"] = of_one.model_copy(update={"order": DIVIDED})
+        wrong["zbv"] = of_one.model_copy(update={"vpp": 3, "order": ZBV})
     found = {
         name: forced(
             "torchtitan", f"stages-{name}", DENSE, layout, {"schedule": name, "version": version}

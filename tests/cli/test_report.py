@@ -1,4 +1,4 @@
-"""`parc report` and `parc compile --report` as a user runs them."""
+"""`parc report`, and the report in the folder of `parc compile`, as a user runs them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 from parc.report.html import OURS
 from parc.report.markdown import OURS_MARKDOWN, marked
+from parc.report.plotting import Script
 from tests.support.command_line import IMPOSSIBLE, JOB, Parc, tree
 from tests.support.paths import ROOT
 from tests.support.reports import read
@@ -79,10 +80,10 @@ def test_markdown_shows_a_text_as_it_is(text: str, wanted: str) -> None:
 
 def test_compile_writes_both_as_part_of_the_folder(run: Parc) -> None:
     command = ("compile", "job.par", "-o", "out")
-    assert run(*command).code == 0
+    assert run(*command, "--no-report").code == 0
     bare = tree(Path("out"))
-    assert run(*command, "--report", "--check").code == 1
-    assert run(*command, "--report").code == 0
+    assert run(*command, "--check").code == 1
+    assert run(*command).code == 0
     full = tree(Path("out"))
     assert full.keys() - bare.keys() == {"report.html", "REPORT.md"}
     listed = json.loads(full["plan.json"])
@@ -91,11 +92,36 @@ def test_compile_writes_both_as_part_of_the_folder(run: Parc) -> None:
     data = read(full["report.html"].decode()).data["planned"]
     assert data["plans"] == listed["plans"] and data["job"] == listed["job"]
     assert run(*command, "--report", "--check").code == 0
-    assert run(*command).code == 0 and tree(Path("out")) == bare
+    assert run(*command, "--no-report").code == 0 and tree(Path("out")) == bare
+
+
+def test_another_plotly_rewrites_no_page_of_the_same_plan(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("compile", "job.par", "-o", "out")
+    assert run(*command).code == 0
+    first = tree(Path("out"))
+    other = Script("// another release", "eJw=")
+    monkeypatch.setattr("parc.report.html.plotly_packed", lambda: other)
+    assert run(*command, "--check").code == 0 and tree(Path("out")) == first
+    Path("job.par").write_text(JOB.replace("global_batch = 64", "global_batch = 128"))
+    assert run(*command).code == 0
+    assert other.packed in Path("out/report.html").read_text()
+    Path("out/report.html").unlink()
+    assert run(*command, "--check").code == 1 and run(*command).code == 0
+    assert other.packed in Path("out/report.html").read_text()
+
+
+def test_a_page_in_a_diff_is_told_in_a_line(run: Parc) -> None:
+    shown = run("compile", "job.par", "-o", "out", "--diff").out.splitlines()
+    assert [line for line in shown if line.startswith("Files ")] == [
+        "Files /dev/null and b/report.html differ"
+    ]
+    assert max(map(len, shown)) < 10_000 and any("REPORT.md" in line for line in shown)
 
 
 def test_an_edited_report_is_not_lost(run: Parc) -> None:
-    command = ("compile", "job.par", "-o", "out", "--report")
+    command = ("compile", "job.par", "-o", "out")
     assert run(*command).code == 0
     with Path("out/REPORT.md").open("a") as file:
         file.write("my note\n")
@@ -106,17 +132,17 @@ def test_an_edited_report_is_not_lost(run: Parc) -> None:
 
 def test_each_of_several_jobs_has_its_own(run: Parc) -> None:
     Path("two.par").write_text(JOB)
-    assert run("compile", "job.par", "two.par", "-o", "out", "--report").code == 0
+    assert run("compile", "job.par", "two.par", "-o", "out").code == 0
     assert {str(path) for path in Path("out").glob("*/report.html")} == {
         "out/job/report.html",
         "out/two/report.html",
     }
 
 
-def test_without_the_option_nothing_of_it_is_loaded(tmp_path: Path) -> None:
+def test_where_it_is_left_out_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys; from parc.__main__ import main; main(['compile', "
-        "'examples/gpt_125m.par', '-o', sys.argv[1]]); assert not [m for m in sys.modules if "
+        "'examples/gpt_125m.par', '-o', sys.argv[1], '--no-report']); assert not [m for m in sys.modules if "
         "m.startswith('parc.report') or m == 'plotly']"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "out")]
@@ -127,7 +153,7 @@ def test_a_folder_without_room_keeps_what_it_had(
     run: Parc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("report", "job.par", "-o", "r.html", "--target", "megatron").code == 0
-    assert run("compile", "job.par", "-o", "out").code == 0
+    assert run("compile", "job.par", "-o", "out", "--no-report").code == 0
     before, folder = Path("r.html").read_bytes(), tree(Path("out"))
 
     def full(*_: object, **__: object) -> None:
@@ -138,7 +164,7 @@ def test_a_folder_without_room_keeps_what_it_had(
     found = run("report", "job.par", "-o", "r.html", "--target", "torchtitan")
     assert found.code == 2 and "PAR090" in found.err and "no space left" in found.err
     assert Path("r.html").read_bytes() == before
-    found = run("compile", "job.par", "-o", "out", "--report")
+    found = run("compile", "job.par", "-o", "out")
     assert found.code == 2 and "no space left" in found.err and tree(Path("out")) == folder
 
 

@@ -154,7 +154,7 @@ def test_untimed_pages_of_one_job_are_equal() -> None:
     assert planned_json(planned)["best"] == "megatron"
 
 
-def test_without_plotly_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_plotly_its_installation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
@@ -163,7 +163,7 @@ def test_without_plotly_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(JobError) as error:
         report_html(solved("gpt_125m"))
     (complaint,) = error.value.diagnostics
-    assert complaint.code == "PAR190" and "./parc[report]" in (complaint.help or "")
+    assert complaint.code == "PAR190" and "pip install plotly" in (complaint.help or "")
     plotting.plotly_packed.cache_clear()
 
 

@@ -123,7 +123,6 @@ def test_a_squiggle_is_mended_a_slider_moved_and_the_zip_is_what_compile_writes(
 def test_the_report_is_shown_in_a_frame_that_can_ask_nothing(
     editor: None, page: Any, served: Served
 ) -> None:
-    pytest.importorskip("plotly", reason="needs the extra `report`")
     page.goto(link_of(JOB, f"{served.origin}/"))
     page.reload()
     solved(page)

@@ -218,7 +218,7 @@ def sample_estimate(
             index=rank,
             layers=tuple(row),
             embedding=rank == 0,
-            head=rank == layout.pp - 1,
+            head=rank == (0 if layout.v_shaped else layout.pp - 1),
             memory={term: gib * GIB for term, gib in memory.items()},
         )
         for rank, row in enumerate(rows)

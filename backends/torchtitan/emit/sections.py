@@ -18,6 +18,7 @@ SCHEDULES = {
     "interleaved": "Interleaved1F1B",
     "gpipe": "GPipe",
     "interleaved_zb": "InterleavedZeroBubble",
+    "zbv": "ZBVZeroBubble",
 }
 
 

@@ -31,6 +31,7 @@ ORDERS = {
     "interleaved1f1b": "1f1b",
     "gpipe": "gpipe",
     "interleavedzerobubble": "interleaved_zb",
+    "zbvzerobubble": "zbv",
 }
 #: Model and flavor -> definition of the standard library with the same sizes.
 FLAVORS = {

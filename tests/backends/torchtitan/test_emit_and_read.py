@@ -64,6 +64,7 @@ def plan(
     )
 
 
+V_SHAPED = ((4, 2), (4, 4), (4, 4), (5, 5))
 UNEVEN = ((3, 5), (4, 5), (4, 4), (4, 3))
 LLAMA3_ENDS = ((7,), *((8,),) * 14, (7,))
 PLANS = {
@@ -80,6 +81,18 @@ PLANS = {
     "interleaved": plan(LLAMA3_405B, dp_shard=16, pp=8, vpp=2, tp=8, zero=1, microbatches=16),
     "interleaved_uneven": plan(
         dp_shard=2, pp=4, vpp=2, tp=2, zero=1, micro_batch=2, microbatches=8, split=UNEVEN
+    ),
+    "v_shaped": plan(
+        LLAMA3_8B,
+        Options(schedule="zbv"),
+        dp_shard=2,
+        pp=4,
+        vpp=2,
+        tp=2,
+        zero=1,
+        microbatches=16,
+        order=3,
+        split=V_SHAPED,
     ),
     "context": plan(dp_shard=2, cp=4, tp=2, zero=3, microbatches=2, recompute=2, train=LONG),
     "qwen3": plan(QWEN3_8B, dp_shard=8, tp=2, zero=3, microbatches=2, recompute=1),
@@ -253,6 +266,14 @@ def test_stages_stand_in_the_order_of_the_model() -> None:
     assert [len(part) for part in layers] == [3, 4, 4, 4, 5, 5, 4, 3]
     assert sum(layers, []) == [f"layers.{index}" for index in range(32)]
     assert parts[0][0] == "tok_embeddings" and parts[-1][-2:] == ["norm", "output"]
+
+
+def test_stages_in_the_shape_of_a_v_stand_in_the_order_of_the_model() -> None:
+    settings = toml_of(PLANS["v_shaped"])["parallelism"]
+    assert settings["pipeline_parallel_schedule"] == "ZBVZeroBubble"
+    parts = settings["module_fqns_per_model_part"]
+    counts = [sum(name.startswith("layers.") for name in part) for part in parts]
+    assert counts == [4, 4, 4, 5, 5, 4, 4, 2]
 
 
 def test_batches_with_and_without_a_pipeline() -> None:

@@ -82,8 +82,8 @@ RULES = {
     ),
     "vpp-microbatches": (
         job_of(),
-        {"pp": 4, "vpp": 2, "microbatches": 10},
-        {"pp": 4, "vpp": 2, "microbatches": 9},
+        {"pp": 4, "vpp": 2, "microbatches": 10, "order": 0},
+        {"pp": 4, "vpp": 2, "microbatches": 9, "order": 0},
     ),
     "schedule-stages": (
         job_of(),

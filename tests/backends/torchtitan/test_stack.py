@@ -214,6 +214,8 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "not compiled": ({"tp_overlap": True}, {}, "not compiled"),
     "bf16": ({"fp8_recipe": "rowwise"}, {}, "precision bf16"),
     "graphs": ({"cuda_graph": True}, {}, "0.2.2"),
+    "compiled halves": ({"schedule": "zbv"}, {"compile": True}, "compiled modules"),
+    "lost gradients": ({"schedule": "interleaved_zb", "version": "0.3"}, {}, "loses gradients"),
 }
 
 

@@ -11,7 +11,7 @@ from parc.backends import BACKENDS
 from parc.compiler.case import Case
 from parc.compiler.pipeline.schedule import SHARES, bubble_slots, in_flight, weight_share
 from parc.compiler.plan import PASSES
-from parc.compiler.schedule.orders import ORDERS
+from parc.compiler.schedule.orders import ORDERS, V_SHAPED
 from parc.compiler.schedule.orders import in_flight as counted
 from parc.compiler.schedule.simulator import Pipeline, length, simulate
 from tests.support.solver_and_sweep import example
@@ -20,9 +20,15 @@ from tests.support.solver_and_sweep import example
 def drawn(order: str) -> Iterator[tuple[int, int, int]]:
     """pp, vpp and micro-batches; rounds of another size than pp and fewer micro-batches are among them."""
     for pp in (1, 2, 3, 4, 5, 8, 12):
-        for vpp in {"1f1b": (1, 2, 3, 4), "gpipe": (1,), "interleaved_zb": (2, 3, 4)}[order]:
-            for microbatches in range(1, 3 * pp + 2):
+        for vpp in {"1f1b": (1, 2, 3, 4), "gpipe": (1,), "interleaved_zb": (2, 3, 4), "zbv": (2,)}[
+            order
+        ]:
+            for microbatches in range(1, 4 * pp + 2):
                 rounds = max(microbatches // pp, 1)
+                if order == "zbv":
+                    if pp > 1 and microbatches >= 2 * pp - 1:
+                        yield pp, vpp, microbatches
+                    continue
                 fewer = order == "gpipe" or (order == "1f1b" and vpp > 1)
                 if (vpp == 1 or microbatches % rounds == 0) and (fewer or microbatches >= pp):
                     yield pp, vpp, microbatches
@@ -51,6 +57,7 @@ def test_the_bubble_is_the_simulated_one(name: str, order: str, recompute: int) 
             forward=[[forward] * vpp] * pp,
             backward=[[backward] * vpp] * pp,
             weight=[[weight] * vpp] * pp,
+            v_shaped=order in V_SHAPED,
         )
         slot = forward + backward
         simulated = length(simulate(pipeline, ORDERS[order], microbatches))

@@ -85,12 +85,13 @@ def model_of(layers: int, dense_layers: int | None) -> Model:
 
 @pytest.mark.parametrize("dense_layers", [None, 0, 1, 3, 7])
 @pytest.mark.parametrize("layers", [8, 13, 31, 61])
+@pytest.mark.parametrize("v_shaped", [False, True])
 def test_ranks_hold_and_wait_for_what_their_chunks_say(
-    layers: int, dense_layers: int | None
+    v_shaped: bool, layers: int, dense_layers: int | None
 ) -> None:
     """Of the ranks between the ends each largest value, whatever it is of."""
     model = model_of(layers, dense_layers)
-    known = EvenPlacements(model)
+    known = EvenPlacements(model, v_shaped)
     pairs = [
         (pp, vpp)
         for pp, vpp in product((1, 2, 3, 4, 5, 7, 16, 31), (1, 2, 3, 5, 8, 20))
@@ -101,7 +102,7 @@ def test_ranks_hold_and_wait_for_what_their_chunks_say(
         held, paced = known.held(role, pp, vpp), known.paced(role, pp, vpp)
         of_chunks = np.full((len(pairs), 1, 1), of_chunk)
         for row, pair in enumerate(pairs):
-            placement = split(model, *pair)
+            placement = split(model, *pair, v_shaped)
             ranks = ranks_of_role(placement, role)
             expected = [
                 {placement.held(rank) for rank in ranks},
