@@ -1,6 +1,7 @@
 """A YAML of llm-foundry or of OLMo -> the job's facts. FSDP alone divides a model there, or nothing does.
 
-mosaicml/llm-foundry 0.22, scripts/train/yamls and llmfoundry/command_utils/train.py; allenai/OLMo 0.6, olmo/config.py.
+mosaicml/llm-foundry 0.22, scripts/train/yamls and llmfoundry/command_utils/train.py; allenai/OLMo 0.6,
+olmo/config.py.
 """
 
 from __future__ import annotations
