@@ -35,9 +35,9 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def line_width(stream: TextIO) -> int | None:
-    """Columns of the lines of diagnostics: those of a terminal, or that COLUMNS says; None in a pipe or file,
-    where a program may read each as one line."""
-    if not stream.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+    """Columns of the lines of diagnostics on a terminal; None in a pipe or file, where each is read as a line
+    by programs."""
+    if not stream.isatty():
         return None
     return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
 
