@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...reading.bash.values import Word
-from ...reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
-from ...reading.yaml_settings import Scalar, yaml_scalars
+from ...reading.facts import Fact, LaunchConfig, Unknown, Value
+from ...reading.yaml_settings import Scalar
+from ..yaml_jobs import yaml_job
 
 #: A key that both have, and no other trainer's file.
 _TELLING = re.compile(r"^(?:\s{2})?device_train_microbatch_size\s*:", re.MULTILINE)
@@ -49,19 +50,13 @@ def is_config(text: str) -> bool:
 
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
     """The job of such a file; nothing for a YAML of another kind."""
-    if not is_config(text):
-        return
-    try:
-        scalars = yaml_scalars(path, text)
-    except ValueError as error:
-        yield LaunchConfig("foundry-yaml", (), (Unread(str(error), path, 1),), texts={path: text})
-        return
-    found = (
-        Fact(name, value, place.path, place.line, place.column)
-        for name, value, place in _facts(_run(scalars))
-    )
-    told = tuple(scalar.setting() for scalar in scalars.values())
-    yield LaunchConfig("foundry-yaml", tuple(found), (), told, None, {path: text})
+    if is_config(text):
+        yield yaml_job(path, text, "foundry-yaml", _placed)
+
+
+def _placed(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
+    for name, value, place in _facts(_run(scalars)):
+        yield Fact(name, value, place.path, place.line, place.column)
 
 
 def _run(scalars: Mapping[str, Scalar]) -> Mapping[str, Scalar]:

@@ -13,7 +13,8 @@ from ...reading.bash.values import Word
 from ...reading.facts import Fact, LaunchConfig, Unknown, Unread, Value
 from ...reading.launchers import Started
 from ...reading.named_files import named_file
-from ...reading.yaml_settings import Scalar, placed_scalars, yaml_scalars
+from ...reading.yaml_settings import Scalar, placed_scalars
+from ..yaml_jobs import yaml_job
 
 CONFIG = "--config-file"
 #: Two blocks that every such file has, and no other trainer's.
@@ -56,14 +57,8 @@ def is_config(text: str) -> bool:
 
 def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConfig]:
     """The job of such a file; nothing for a YAML of another kind."""
-    if not is_config(text):
-        return
-    try:
-        scalars = yaml_scalars(path, text)
-    except ValueError as error:
-        yield LaunchConfig("nanotron-yaml", (), (Unread(str(error), path, 1),), texts={path: text})
-        return
-    yield _config("nanotron-yaml", scalars, (), {path: text})
+    if is_config(text):
+        yield yaml_job(path, text, "nanotron-yaml", _placed)
 
 
 def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
@@ -79,7 +74,10 @@ def job(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConf
     except ValueError as error:
         return LaunchConfig("nanotron-bash", (), (Unread(str(error), found.path, 1),))
     files = {} if found.text is None else {found.path: found.text}
-    return _config("nanotron-bash", scalars, tuple(_shape(launch)), files)
+    told = tuple(scalar.setting() for scalar in scalars.values())
+    return LaunchConfig(
+        "nanotron-bash", (*_placed(scalars), *_shape(launch)), (), told, None, files
+    )
 
 
 def _shape(launch: Started) -> Iterator[Fact]:
@@ -87,15 +85,9 @@ def _shape(launch: Started) -> Iterator[Fact]:
         yield Fact(name, value, place.path, place.line, place.column)
 
 
-def _config(
-    kind: str, scalars: Mapping[str, Scalar], shape: Sequence[Fact], files: Mapping[str, str]
-) -> LaunchConfig:
-    told = tuple(scalar.setting() for scalar in scalars.values())
-    found = tuple(
-        Fact(name, value, place.path, place.line, place.column)
-        for name, value, place in _facts(scalars)
-    )
-    return LaunchConfig(kind, (*found, *shape), (), told, None, dict(files))
+def _placed(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
+    for name, value, place in _facts(scalars):
+        yield Fact(name, value, place.path, place.line, place.column)
 
 
 def _facts(scalars: Mapping[str, Scalar]) -> Iterator[Answer]:
@@ -105,9 +97,9 @@ def _facts(scalars: Mapping[str, Scalar]) -> Iterator[Answer]:
         if scalar is None or scalar.value is None:
             continue
         values[name] = (name, _number(scalar), scalar.word)
-    block = next(s for key, s in scalars.items() if key.startswith("parallelism."))
+    start = next(iter(scalars.values())).word
     for name, value in DEFAULTS.items():
-        values.setdefault(name, (name, value, block.word))
+        values.setdefault(name, (name, value, start))
     if "kv_heads" not in values and "heads" in values:
         values["kv_heads"] = ("kv_heads", *values["heads"][1:])
     yield from values.values()

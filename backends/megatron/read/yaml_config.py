@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ....reading.bash.values import Piece, Word
 from ....reading.command_options import CommandOption, CommandOptions, spelled
-from ....reading.facts import Fact, LaunchConfig, Unknown, Unread
-from ....reading.yaml_settings import Scalar, yaml_scalars
+from ....reading.facts import Fact, LaunchConfig, Unknown
+from ....reading.yaml_settings import Scalar
+from ...yaml_jobs import yaml_job
 from . import arguments, spelling
 from .commands import NO_CONFIG
 
@@ -68,18 +69,13 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     It names no framework: the programs check and complete these keys in ways of their own, so that only rules
     of arithmetic judge what they say.
     """
-    if not is_config(text):
-        return
-    try:
-        scalars = list(yaml_scalars(path, text).values())
-    except ValueError as error:
-        yield LaunchConfig("megatron-yaml", (), (Unread(str(error), path, 1),), texts={path: text})
-        return
-    found = list(facts(path, scalars))
-    told = tuple(scalar.setting() for scalar in scalars)
-    neox = any(_leaf(each) == "pipe_parallel_size" for each in scalars)
-    kind = "gpt-neox-yaml" if neox else "megatron-yaml"
-    yield LaunchConfig(kind, tuple(found), (), told, None, {path: text})
+    if is_config(text):
+        yield yaml_job(path, text, _kind, lambda scalars: facts(path, list(scalars.values())))
+
+
+def _kind(scalars: Mapping[str, Scalar]) -> str:
+    neox = any(_leaf(each) == "pipe_parallel_size" for each in scalars.values())
+    return "gpt-neox-yaml" if neox else "megatron-yaml"
 
 
 def facts(path: str, scalars: list[Scalar]) -> Iterator[Fact]:

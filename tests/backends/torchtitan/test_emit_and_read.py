@@ -64,7 +64,8 @@ def plan(
     )
 
 
-V_SHAPED = ((4, 2), (4, 4), (4, 4), (5, 5))
+ZBV = Options(schedule="zbv")
+TURNED = ((4, 2), (4, 4), (4, 4), (5, 5))
 UNEVEN = ((3, 5), (4, 5), (4, 4), (4, 3))
 LLAMA3_ENDS = ((7,), *((8,),) * 14, (7,))
 PLANS = {
@@ -83,16 +84,7 @@ PLANS = {
         dp_shard=2, pp=4, vpp=2, tp=2, zero=1, micro_batch=2, microbatches=8, split=UNEVEN
     ),
     "v_shaped": plan(
-        LLAMA3_8B,
-        Options(schedule="zbv"),
-        dp_shard=2,
-        pp=4,
-        vpp=2,
-        tp=2,
-        zero=1,
-        microbatches=16,
-        order=3,
-        split=V_SHAPED,
+        options=ZBV, dp_shard=2, pp=4, vpp=2, tp=2, zero=1, microbatches=16, order=3, split=TURNED
     ),
     "context": plan(dp_shard=2, cp=4, tp=2, zero=3, microbatches=2, recompute=2, train=LONG),
     "qwen3": plan(QWEN3_8B, dp_shard=8, tp=2, zero=3, microbatches=2, recompute=1),
