@@ -1,4 +1,4 @@
-"""`parc compile` and `parc lint --fix` are killed by strace at system calls that change files.
+"""`parc compile` and `parc lint --fix` are killed by strace at system calls that change files, or find no room there.
 
 A sample of the calls here; `make fuzz` takes every one.
 """
@@ -27,6 +27,9 @@ CALLS = (
     "openat,write,pwrite64,ftruncate,truncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,"
     "mkdir,mkdirat,rmdir,chmod,fchmod,fchmodat,fsync,fdatasync,flock"
 )
+#: Those of them that a full disk, or a quota that is used up, lets fail.
+NEED_ROOM = ("openat", "write", "pwrite64", "rename", "link", "linkat", "mkdir", "mkdirat", "fsync", "fdatasync")
+NO_ROOM = ("ENOSPC", "EDQUOT")
 SAMPLE = None if os.environ.get("PARC_KILLS") == "all" else 6
 KILLED = -9
 JOB = """
@@ -71,10 +74,24 @@ def calls_at(place: Path, arguments: list[str], log: Path) -> list[Call]:
     return found
 
 
+def drawn(calls: list[Call], seed: int) -> list[Call]:
+    return calls if SAMPLE is None else random.Random(seed).sample(calls, min(SAMPLE, len(calls)))
+
+
+def without_room(
+    arguments: list[str], calls: list[Call], log: Path, seed: int
+) -> Iterator[tuple[Call, str, int]]:
+    """Runs the command once for each call that takes room, or for a sample, which fails: its exit code."""
+    taking = [call for call in calls if call.name in NEED_ROOM]
+    for number, call in enumerate(drawn(taking, seed)):
+        error = NO_ROOM[number % 2]
+        strike = f"inject={call.name}:error={error}:when={call.number}"
+        yield call, error, traced(arguments, "-o", str(log), "-e", strike)
+
+
 def killed(arguments: list[str], calls: list[Call], log: Path, seed: int) -> Iterator[Call]:
     """Runs the command once for each call, or for a sample, killed as it makes it."""
-    chosen = calls if SAMPLE is None else random.Random(seed).sample(calls, SAMPLE)
-    for call in chosen:
+    for call in drawn(calls, seed):
         strike = f"inject={call.name}:signal=KILL:when={call.number}"
         if traced(arguments, "-o", str(log), "-e", strike) == KILLED:
             yield call
@@ -129,3 +146,40 @@ def test_a_killed_fix_leaves_old_or_new(tmp_path: Path) -> None:
         script.write_text(BAD)
         struck += 1
     assert struck >= 3
+
+
+def test_a_compile_without_room_leaves_old_or_new(tmp_path: Path) -> None:
+    job, out, old = tmp_path / "job.par", tmp_path / "out", tmp_path / "old"
+    compiling = ["compile", str(job), "-o", str(out)]
+    job.write_text(JOB.replace("STEPS", "100"))
+    assert main(compiling) == 0
+    shutil.copytree(out, old)
+    job.write_text(JOB.replace("STEPS", "200"))
+    calls = calls_at(out, compiling, tmp_path / "log")
+    new, codes = tree(out), set()
+    shutil.rmtree(out)
+    shutil.copytree(old, out)
+    for call, error, code in without_room(compiling, calls, tmp_path / "log", 7):
+        found = tree(out)
+        assert code == 0 and found == new or code == 2 and found in (tree(old), new), (call, error, code)
+        codes.add(code)
+        shutil.rmtree(out)
+        shutil.copytree(old, out)
+    assert 2 in codes
+    assert main(compiling) == 0 and tree(out) == new
+
+
+def test_a_fix_without_room_leaves_old_or_new(tmp_path: Path) -> None:
+    script, log = tmp_path / "scripts" / "a.sh", tmp_path / "log"
+    script.parent.mkdir()
+    fixing = ["lint", "--fix", str(script)]
+    script.write_text(BAD)
+    calls = calls_at(script.parent, fixing, log)
+    codes = set()
+    for call, error, code in without_room(fixing, calls, log, 8):
+        assert tree(script.parent) in ({"a.sh": BAD.encode()}, {"a.sh": FIXED.encode()}), (call, error)
+        codes.add(code)
+        script.write_text(BAD)
+    assert 2 in codes and codes <= {0, 1, 2}
+    main(fixing)
+    assert script.read_text() == FIXED
