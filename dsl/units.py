@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from . import codes
 from .diagnostics import Fix, Span, nearest, replaced
+from .evaluation.spellings import JOINS
 from .report import wrong
 
 #: Base units, in the order in which a dimension spells them. Work is counted in FLOP, energy in joule.
@@ -156,6 +157,12 @@ _PREFIX_WORDS = {"kilo": "K", "mega": "M", "giga": "G", "tera": "T", "peta": "P"
 #: Times that are no unit, in days.
 _DAYS = {"w": 7, "wk": 7, "week": 7, "weeks": 7, "year": 365, "years": 365}
 
+#: Watt-hours in two words, or in one that is written out.
+_ENERGY = re.compile(
+    r"(kilo|mega|giga|tera|[kMGT])?(?:W[ \t]+h(?:ours?|rs?)?|watts?[ \t]*h(?:ours?|rs?))",
+    re.IGNORECASE,
+)
+
 #: What a price is of anyway.
 _OF_ONE = ("gpu", "gpus", "card", "device")
 
@@ -198,6 +205,11 @@ def measure(text: str, span: Span) -> Measure:
         whole = replaced(span, rate)
         help = f"a rate is written with `/`: `{rate}`"
         raise wrong(codes.UNKNOWN_UNIT, "unknown unit `per`", span, help, fix=whole)
+    if (energy := _ENERGY.fullmatch(rest.strip())) is not None:
+        prefix = (energy[1] or "")[:1].upper().replace("K", "k")
+        whole = replaced(span, f"{number[0]} {prefix}Wh")
+        message, help = f"unknown unit `{energy[0]}`", f"write `{number[0]} {prefix}Wh`"
+        raise wrong(codes.UNKNOWN_UNIT, message, span, help, fix=whole)
     measured = NUMBER
     for count, word in enumerate(_WORD.finditer(rest)):
         place = Span(span.source, *(span.start + number.end() + at for at in word.span()))
@@ -276,6 +288,9 @@ def _unknown(name: str, text: str, span: Span) -> Exception:
         alias = alias.removesuffix("/s")
     same = [unit for unit in UNITS if unit.lower() == name.lower()]
     near = alias or (same[0] if same else nearest(name, _LONG))
+    if near is None and name in JOINS:
+        help = f"conditions are joined by `and`, `or` and `not`: `{JOINS[name]}`"
+        return wrong(codes.UNKNOWN_UNIT, f"unknown word `{name}`", span, help)
     help = None if near is None else f"write `{near}`" if alias else f"did you mean `{near}`?"
     if name.lower() in _OF_ONE and f"/{name}" in text:
         help, place = "prices are of one GPU: `$/h`", Span(place.source, place.start - 1, place.end)

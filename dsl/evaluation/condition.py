@@ -266,7 +266,23 @@ def _operand(node: Node, other: Node, context: Context) -> Resolved:
     """One side of a comparison. Compared with a variable that has words (`VALUES`), it is one of them."""
     if isinstance(other, Identifier) and other.name in VALUES:
         return _word(node, other.name)
+    if isinstance(node, Identifier) and isinstance(other, Identifier) and node.name in _ZERO_STAGES:
+        raise _switched(node, other)
     return _number(node, context)
+
+
+#: A switch of sharding, as the stage of ZeRO.
+_ZERO_STAGES = {"true": "3", "false": "0"}
+
+
+def _switched(node: Identifier, other: Identifier) -> JobError:
+    """The complaint about `zero == true`."""
+    message = f"`{other.name}` is a number, found `{node.name}`"
+    help, fix = f"it is compared with a number, such as `{other.name} == 1`", None
+    if other.name == "zero":
+        stage = _ZERO_STAGES[node.name]
+        help, fix = f"write `{stage}`", replaced(node.span, stage)
+    return wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
 
 
 def _word(node: Node, variable: str) -> Resolved:

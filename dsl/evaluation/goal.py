@@ -1,11 +1,11 @@
 """The `goal` block -> objectives and conditions over decisions and quantities, names and units resolved."""
 
 from .. import codes
-from ..diagnostics import JobError, suggested
+from ..diagnostics import JobError, replaced, suggested
 from ..expression import COUNTED, QUANTITIES
 from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, wrong
-from ..syntax.tree import Clause, Identifier, Setting
+from ..syntax.tree import Clause, Comparison, Identifier, Setting
 from ..units import Measure
 from .condition import Context, as_written, condition
 from .evaluate import evaluate
@@ -78,7 +78,11 @@ def _objective(clause: Clause) -> str:
     known = ", ".join((*QUANTITIES, *counted))
     if not isinstance(node, Identifier):
         message = f"`{direction}` takes one quantity, found an expression"
-        raise wrong(codes.NOT_A_CONDITION, message, node.span, f"quantities are {known}")
+        help, fix = f"quantities are {known}", None
+        if isinstance(node, Comparison) and isinstance(first := node.operands[0], Identifier):
+            text = f"{first.span.text}; require {as_written(node.span)}"
+            help, fix = f"a condition is a clause of its own: `{text}`", replaced(node.span, text)
+        raise wrong(codes.NOT_A_CONDITION, message, node.span, help, fix=fix)
     if node.name not in (*QUANTITIES, *counted):
         help, fix = suggested(node.name, node.span, (*QUANTITIES, *counted), SPELLINGS)
         message = f"`{node.name}` is no quantity to {direction}"

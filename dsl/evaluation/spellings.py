@@ -39,6 +39,8 @@ SETTINGS = {
     "eval_every": "eval_interval", "eval_steps": "eval_interval", "log_every": "log_interval",
     "logging_steps": "log_interval",
     "infiniband": "network", "network_bandwidth": "network", "wandb_project": "wandb",
+    "price_per_hour": "price", "cost_per_hour": "price", "hourly_price": "price", "gpu_price": "price",
+    "price_per_gpu_hour": "price", "cost_per_gpu_hour": "price", "hourly_rate": "price",
 }  # fmt: skip
 
 #: Numbers of GPUs, which a cluster has as nodes.
@@ -57,6 +59,9 @@ DECISIONS = {
     "train_micro_batch_size_per_gpu": "micro_batch", "local_batch_size": "micro_batch",
     "gradient_accumulation_steps": "microbatches", "gradient_accumulation": "microbatches",
     "zero_stage": "zero", "activation_checkpointing": "recompute", "recompute_granularity": "recompute",
+    "gradient_checkpointing": "recompute", "activation_recomputation": "recompute", "remat": "recompute",
+    "activation_checkpoint": "recompute", "recomputation": "recompute", "fsdp": "zero", "sharding": "zero",
+    "zero_optimization": "zero", "num_microbatches": "microbatches", "grad_accum": "microbatches",
 }  # fmt: skip
 
 #: Quantities of a goal.
@@ -105,4 +110,10 @@ BLOCKS = {
     "training": "train", "trainer": "train", "hardware": "cluster", "system": "cluster",
     "architecture": "model", "objective": "goal", "constraints": "goal",
     "framework": "target", "backend": "target", "device": "gpu", "accelerator": "gpu",
+}  # fmt: skip
+
+#: What joins conditions in other languages -> what is the same here.
+JOINS = {
+    "xor": "(a or b) and not (a and b)", "nand": "not (a and b)", "nor": "not (a or b)",
+    "implies": "not (a) or b", "iff": "a and b or not (a or b)", "unless": "a or b",
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ..evaluation.spellings import JOINS
 from .stop import BLOCK, Cure, Stop
 
 #: What a value out of the environment becomes.
@@ -25,14 +26,30 @@ def _standard(stop: Stop) -> Cure:
 
 
 def _conditional(stop: Stop) -> Cure:
-    """`a ? b : c` and `if a then b`."""
-    if stop.found != "?" and not re.search(r"=[ \t]*if\b", stop.text[stop.line : stop.at]):
+    """`a ? b : c`, `if a then b` and `b if a else c`."""
+    written = r"=[ \t]*if\b|=[^=;{}]*[\w)\"][ \t]+if[ \t]+\w"
+    if stop.found != "?" and not re.search(written, stop.text[stop.line : stop.at + 3]):
         return None
     help = (
         "no value has a condition: name all to choose from, `{4, 8}`, or give one with `--set "
         "BLOCK.SETTING=VALUE`"
     )
     return help, None
+
+
+def _loop(stop: Stop) -> Cure:
+    """`for n in 1..4 { ... }` and `while`."""
+    if stop.around(r"(?:^|(?<=[{;]))[ \t]*(?:for|foreach|while)\b[^=]*[{:]") is None:
+        return None
+    return "there are no loops: the search tries all values; bound one, `require tp <= 4`", None
+
+
+def _exclusive(stop: Stop) -> Cure:
+    """`a xor b`, `a implies b`, `a unless b`."""
+    word = stop.around(rf"(?<=[\w)][ \t])({'|'.join(JOINS)})(?=[ \t(])")
+    if word is None:
+        return None
+    return f"conditions are joined by `and`, `or` and `not`: `{JOINS[word[1]]}`", None
 
 
 def _index(stop: Stop) -> Cure:
@@ -79,6 +96,8 @@ def _variable(stop: Stop) -> Cure:
 
 ABSENT_FEATURES: tuple[Callable[[Stop], Cure], ...] = (
     _conditional,
+    _loop,
+    _exclusive,
     _standard,
     _extends,
     _terraform,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from ..diagnostics import Fix
 from .absent_features import ABSENT_FEATURES
+from .foreign_blocks import FOREIGN_BLOCKS
 from .stop import BLOCK, END, Cure, Stop
 
 #: Characters of word processors and of mathematics -> those of a keyboard. Others are told by Unicode itself.
@@ -122,18 +123,6 @@ def _quoted_key(stop: Stop) -> Cure:
     return "the name of a setting has no quotes", Fix(tuple(edits))
 
 
-def _quoted_name(stop: Stop) -> Cure:
-    """`target "megatron" {`, as in Terraform."""
-    head = stop.around(rf"^[ \t]*{BLOCK}[ \t]+(\"([A-Za-z_]\w*)\")")
-    other = stop.around(r"^[ \t]*(?:model|gpu|cluster)[ \t]+(\"[^\"\n]+\")[ \t]*(\{)?")
-    if head is None and other is not None:
-        text = f"from {other[1]}" + ("" if other[2] else " { }")
-        return f"write `{text}`", stop.fix(other.start(1), other.end(1), text)
-    if head is None:
-        return None
-    return f"a name has no quotes: `{head[2]}`", stop.fix(head.start(1), head.end(1), head[2])
-
-
 def _declaration(stop: Stop) -> Cure:
     """`const n = 2`, `var n = 2` and `let n: 2`."""
     keyword = r"(let(?=[^=\n]*:)|const|var|val|local|define)"
@@ -143,15 +132,6 @@ def _declaration(stop: Stop) -> Cure:
         return None
     text = f"let {found[2]} = "
     return f"a constant is `{text}...`", stop.fix(found.start(1), found.end(), text)
-
-
-def _include(stop: Stop) -> Cure:
-    line = re.compile(r"[ \t]*(?:include|use|source)[ \t]+\"([^\"\n]+)\"[ \t]*$", re.MULTILINE)
-    found = line.match(stop.text, stop.line)
-    if found is None:
-        return None
-    text = f'import "{found[1]}"'
-    return f"write `{text}`", stop.fix(found.start(), found.end(), text)
 
 
 def _dashes(stop: Stop) -> Cure:
@@ -165,22 +145,6 @@ def _dashes(stop: Stop) -> Cure:
         return None
     text = f"{name[2].replace('-', '_')} ="
     return "a name has `_` for `-`", stop.fix(name.start(1), name.end(1), text)
-
-
-def _call(stop: Stop) -> Cure:
-    head = stop.around(rf"\b{BLOCK}[ \t]*(\([ \t]*\))[ \t]*\{{")
-    if head is None:
-        return None
-    return "a block has no parentheses", stop.fix(head.start(1), head.end(1), "")
-
-
-def _several(stop: Stop) -> Cure:
-    """`target megatron, deepspeed { }`."""
-    head = stop.around(r"^[ \t]*target[ \t]+(\w+(?:[ \t]*,[ \t]*\w+)+)[ \t]*(\{[^{}]*\})")
-    if head is None:
-        return None
-    blocks = "\n".join(f"target {name.strip()} {head[2]}" for name in head[1].split(","))
-    return "each target has a block", stop.fix(head.start(), head.end(), blocks)
 
 
 def _name_of_words(stop: Stop) -> Cure:
@@ -235,15 +199,6 @@ def _bare_set(stop: Stop) -> Cure:
     return f"a set is `{text}`", stop.fix(start, found.end(1) if values else found.end(), text)
 
 
-def _hyphened_name(stop: Stop) -> Cure:
-    """`target Megatron-LM`."""
-    head = stop.around(rf"^[ \t]*{BLOCK}[ \t]+([A-Za-z]\w*(?:-\w+)+)(?=[ \t]*(?:\{{|$))")
-    if head is None:
-        return None
-    text = head[1].replace("-", "_")
-    return f"a name has `_` for `-`: `{text}`", stop.fix(head.start(1), head.end(1), text)
-
-
 def _let_inside(stop: Stop) -> Cure:
     """A constant in a block goes before it."""
     line = re.compile(r"[ \t]*(let[ \t]+\w+[ \t]*=[^\n;{}]*)\n").match(stop.text, stop.line)
@@ -266,31 +221,10 @@ def _continued(stop: Stop) -> Cure:
     return "a line goes on in parentheses alone", stop.fix(end.start(), end.end(), " ")
 
 
-def _yaml_list(stop: Stop) -> Cure:
-    """`targets:` and a name below it after each dash, or `require:` and conditions."""
-    clauses = re.compile(
-        r"[ \t]*(require|forbid|prefer)s?[ \t]*:[ \t]*((?:\n[ \t]*-[ \t]+[^\n]+)+)"
-    ).match(stop.text, stop.line)
-    if clauses is not None:
-        indent = stop.text[stop.line : clauses.start(1)]
-        told = re.findall(r"-[ \t]+([^\n]+)", clauses[2])
-        text = "\n".join(f"{indent}{clauses[1]} {each.strip()}" for each in told)
-        help = f"each condition has its `{clauses[1]}`"
-        return help, stop.fix(stop.line, clauses.end(), text)
-    listed = re.compile(r"targets?[ \t]*:[ \t]*((?:\n[ \t]*-[ \t]*\w+[ \t]*)+)").match(
-        stop.text, stop.line
-    )
-    if listed is None:
-        return None
-    text = "\n".join(f"target {name} {{ }}" for name in re.findall(r"\w+", listed[1]))
-    return "each target has a block", stop.fix(listed.start(), listed.end(), text)
-
-
 #: What looks at more characters first.
 FOREIGN_WORDS: tuple[Callable[[Stop], Cure], ...] = (
     _look_alike,
     _continued,
-    _yaml_list,
     *ABSENT_FEATURES,
     _open_range,
     _slice,
@@ -298,12 +232,8 @@ FOREIGN_WORDS: tuple[Callable[[Stop], Cure], ...] = (
     _operator,
     _word_for_operator,
     _declaration,
-    _include,
-    _several,
-    _quoted_name,
-    _hyphened_name,
+    *FOREIGN_BLOCKS,
     _quoted_key,
-    _call,
     _parentheses,
     _range,
     _bare_set,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .wrong_tries import REST
+
 GOAL = "1T\n}}\ngoal {{ {} }}\n"
 
 
@@ -86,6 +88,37 @@ BORROWED_TRIES: dict[str, tuple[str, str, str]] = {
         "let n = 2\nmodel from llama3_8b { }\ncluster from dgx_h100 { nodes = n }",
     ),
     "a maker in the name": _nodes('nodes = 2; gpu = "NVIDIA L40S"', "nodes = 2; gpu = std.l40s"),
+    # shapes of blocks and lines
+    "a document": ("model from", "---\nmodel from", "model from"),
+    "a choice of nodes": _nodes("nodes in {1, 2}", "nodes = {1, 2}"),
+    "a fixed value": _goal("fix tp = 8", "require tp == 8"),
+    "a switch of sharding": _goal("require fsdp == true", "require zero == 3"),
+    "an objective with a bound": _goal("maximize mfu >= 40%", "maximize mfu; require mfu >= 40%"),
+    "watt-hours in words": _goal(
+        "require energy <= 500 megawatt hours", "require energy <= 500 MWh"
+    ),
+    "a call of a block": (
+        "launch slurm { time = 4 h }",
+        "launch slurm(time=4h, job_name = x)",
+        'launch slurm { time = 4h; job_name = "x" }',
+    ),
+    "gpus times a kind": _nodes("nodes = 2; 4 x H200", "nodes = 2; gpu = H200; gpus_per_node = 4"),
+    "targets in braces": (
+        "target megatron { }",
+        "targets { megatron; torchtitan }",
+        "target megatron { }\ntarget torchtitan { }",
+    ),
+    "a batch of tokens in quotes": (
+        "global_batch = 512",
+        'global_batch = "4Mi tokens"',
+        "global_batch = 4Mi tokens",
+    ),
+    "checkpointing of activations": (
+        f"1T\n}}\n{REST}",
+        f"1T\n  gradient_checkpointing = true\n}}\n{REST}",
+        f"1T\n}}\n{REST}goal {{ require recompute == full }}\n",
+    ),
+    "a price per hour": _nodes("nodes = 2; price_per_hour = 2.5 $/h", "nodes = 2; price = 2.5 $/h"),
     "nodes twice": ("time = 4 h", "nodes = 2; time = 4 h", "time = 4 h"),
 }
 
@@ -93,6 +126,10 @@ BORROWED_TRIES: dict[str, tuple[str, str, str]] = {
 ABSENT: dict[str, tuple[str, str, str]] = {
     "a choice": _nodes("nodes = big ? 8 : 4", "name all to choose from"),
     "if": _nodes("nodes = if big then 8 else 4", "name all to choose from"),
+    "if behind the value": _nodes("nodes = 8 if big else 4", "name all to choose from"),
+    "a loop": ("1T\n}\n", "1T\n}\ngoal { for n in 1..4 { require tp <= n } }\n", "no loops"),
+    "an exclusive or": ("1T\n}\n", GOAL.format("require tp == 4 xor pp == 2"), "and not (a and b)"),
+    "two bases": ("from llama3_8b { }", "from llama3_8b, llama3_70b { }", "keep one"),
     "an item": _nodes("nodes = sizes[0]", "no item is picked from a list"),
     "the environment": _nodes("nodes = $NODES", "parc reads no environment"),
     "the environment by name": _nodes("nodes = env.NODES", "parc reads no environment"),
