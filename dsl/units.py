@@ -205,6 +205,10 @@ def measure(text: str, span: Span) -> Measure:
         whole = replaced(span, rate)
         help = f"a rate is written with `/`: `{rate}`"
         raise wrong(codes.UNKNOWN_UNIT, "unknown unit `per`", span, help, fix=whole)
+    if times := re.fullmatch(r"[ \t]*x[ \t]*(\d.*)", rest):
+        product = f"{number[0]} * {times[1]}"
+        whole = replaced(span, product)
+        raise wrong(codes.UNKNOWN_UNIT, "unknown unit `x`", span, f"write `{product}`", fix=whole)
     if (energy := _ENERGY.fullmatch(rest.strip())) is not None:
         prefix = (energy[1] or "")[:1].upper().replace("K", "k")
         whole = replaced(span, f"{number[0]} {prefix}Wh")

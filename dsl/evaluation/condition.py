@@ -101,6 +101,11 @@ class Context:
             name, place = identifier.name, identifier.span
             known = (*VARIABLES, *QUANTITIES)
             near, fix = suggested(name, place, known, {**DECISIONS, **SPELLINGS})
+            own = {key: type(block) for key, block in self.blocks.items() if block is not None}
+            owners = [key for key, kind in own.items() if name in setting_types(kind)]
+            if len(owners) == 1:
+                meant = f"{owners[0]}.{name}"
+                near, fix = f"did you mean `{meant}`?", replaced(place, meant)
             helped = [
                 replace(d, help=d.help or near, fix=d.fix if d.help else fix)
                 for d in error.diagnostics

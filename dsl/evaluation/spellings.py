@@ -39,12 +39,17 @@ SETTINGS = {
     "eval_every": "eval_interval", "eval_steps": "eval_interval", "log_every": "log_interval",
     "logging_steps": "log_interval",
     "infiniband": "network", "network_bandwidth": "network", "wandb_project": "wandb",
+    "hosts": "nodes", "machines": "nodes", "servers": "nodes", "node_count": "nodes", "count": "nodes",
+    "gpu_memory": "memory", "vram": "memory", "memory_per_gpu": "memory", "gpu_mem": "memory",
     "price_per_hour": "price", "cost_per_hour": "price", "hourly_price": "price", "gpu_price": "price",
     "price_per_gpu_hour": "price", "cost_per_gpu_hour": "price", "hourly_rate": "price",
 }  # fmt: skip
 
 #: Numbers of GPUs, which a cluster has as nodes.
 GPUS = ("gpus", "num_gpus", "n_gpus", "gpu_count", "world_size")
+
+#: Lengths of a run in time, which follow from its tokens.
+LENGTHS = ("duration", "training_time", "train_time", "days", "hours", "max_time", "wall_time")
 
 #: What the search decides, and a goal may require.
 DECISIONS = {
@@ -71,6 +76,8 @@ QUANTITIES = {
     "time": "days", "duration": "days", "hours": "days", "training_time": "days", "wall_time": "days",
     "time_to_train": "days", "runtime": "days", "speed": "tokens_per_second", "performance": "mfu",
     "iteration_time": "step_time", "time_per_step": "step_time", "mem": "memory", "gpu_memory": "memory",
+    "training_cost": "cost", "total_cost": "cost", "train_time": "days", "wall_clock": "days",
+    "bubbles": "bubble", "oom": "risk", "oom_risk": "risk",
     "budget": "cost", "deadline": "days", "vram": "memory", "tokens_per_s": "tokens_per_second",
 }  # fmt: skip
 
@@ -116,4 +123,5 @@ BLOCKS = {
 JOINS = {
     "xor": "(a or b) and not (a and b)", "nand": "not (a and b)", "nor": "not (a or b)",
     "implies": "not (a) or b", "iff": "a and b or not (a or b)", "unless": "a or b",
+    "if": "a or not (b)", "when": "a or not (b)",
 }  # fmt: skip

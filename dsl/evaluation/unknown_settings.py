@@ -13,7 +13,7 @@ from ..schema import SettingType
 from ..syntax.tree import Collection, Identifier, Map, Number, Setting
 from .other_blocks import of_another
 from .refused_settings import refused
-from .spellings import DECISIONS, GPUS, SETTINGS, TRUTHS, WORDS
+from .spellings import DECISIONS, GPUS, LENGTHS, SETTINGS, TRUTHS, WORDS
 
 #: Help and cure; None from who does not know the setting.
 Cure = tuple[str | None, Fix | None] | None
@@ -70,6 +70,14 @@ def _epochs(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     return help, Fix((removal(setting.span),), safe=False) if given else None
 
 
+def _length(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
+    """A run is as long as its tokens take."""
+    if setting.key.name.lower() not in LENGTHS:
+        return None
+    text = setting.value.span.text
+    return f"a run has `tokens` or `steps`; to bound it, `goal {{ require days <= {text} }}`", None
+
+
 def _gpus(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     """A number of GPUs is one of nodes, where it is a multiple of those of a node."""
     if setting.key.name not in GPUS or "gpus_per_node" not in beside:
@@ -79,7 +87,7 @@ def _gpus(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     total, per_node = (int(number[1]) if number else 0 for number in numbers)
     kind = numbers[0][2] if numbers[0] else None
     own = "nodes" in beside and beside["nodes"].span.source is setting.span.source
-    if not per_node or total % per_node or own:
+    if not per_node or not total or total % per_node or own:
         return "a cluster has `nodes`, each of `gpus_per_node`", None
     text = f"nodes = {total // per_node}" + (f"; gpu = {kind}" if kind else "")
     return f"a node has {per_node}: say `{text}`", replaced(setting.span, text)
@@ -144,6 +152,7 @@ _CURES: tuple[Callable[[Setting, Mapping[str, Setting]], Cure], ...] = (
     _gpus,
     _decision,
     _epochs,
+    _length,
     _betas,
     _share_of_steps,
 )

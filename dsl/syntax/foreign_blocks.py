@@ -18,9 +18,8 @@ def _document(stop: Stop) -> Cure:
 
 def _arguments(stop: Stop) -> Cure:
     """`train(seq_len=8192, steps=100)`, as a call of Python."""
-    head = re.compile(rf"[ \t]*({BLOCK}(?:[ \t]+\w+)?)[ \t]*\(([^(){{}}]*)\)").match(
-        stop.text, stop.line
-    )
+    named = rf"[ \t]*({BLOCK}(?:[ \t]+[\w.]+)*)[ \t]*\(([^(){{}}]*)\)(?:[ \t]*\{{[ \t]*\}})?"
+    head = re.compile(named).match(stop.text, stop.line)
     if head is None or not head.start() <= stop.at <= head.end() or not head[2].strip():
         return None
     given = [part.strip() for part in head[2].split(",") if part.strip()]
@@ -49,17 +48,6 @@ def _membership(stop: Stop) -> Cure:
     return "a setting has `=`", stop.fix(found.start(2), found.end(2), " = ")
 
 
-def _given_condition(stop: Stop) -> Cure:
-    """`fix tp = 8` and `set tp = 8` in a goal."""
-    word = r"(?:fix|set|let|force|use|with|given)"
-    found = stop.around(rf"(?:^|(?<=[{{;]))[ \t]*({word}[ \t]+(\w+)[ \t]*==?)(?=[ \t]*\w)")
-    inside = re.search(r"\bgoal\b[^{}]*\{[^{}]*\Z", stop.text[: stop.at])
-    if found is None or inside is None:
-        return None
-    text = f"require {found[2]} =="
-    return f"a condition is `{text} ...`", stop.fix(found.start(1), found.end(1), text)
-
-
 def _counted_gpus(stop: Stop) -> Cure:
     """`8 x H100` on a line of a cluster."""
     found = stop.around(rf"(?:^|(?<=[{{;]))[ \t]*((\d+)[ \t]*x[ \t]*([A-Za-z][\w.-]*)){END}")
@@ -68,6 +56,60 @@ def _counted_gpus(stop: Stop) -> Cure:
     name = found[3] if re.fullmatch(r"[\w.]+", found[3]) else f'"{found[3]}"'
     text = f"gpu = {name}; gpus_per_node = {found[2]}"
     return f"write `{text}`", stop.fix(found.start(1), found.end(1), text)
+
+
+def _several_nodes(stop: Stop) -> Cure:
+    """`cluster 8 x dgx_h100 { }`."""
+    head = stop.around(r"^[ \t]*cluster[ \t]+((\d+)[ \t]*[x*][ \t]*([A-Za-z]\w*)[ \t]*\{)")
+    if head is None:
+        return None
+    text = f"from {head[3]} {{ nodes = {head[2]}"
+    closed = re.compile(r"[ \t]*\}").match(stop.text, head.end())
+    return f"write `{text} }}`", stop.fix(
+        head.start(1), head.end(1), text + ("" if closed else ";")
+    )
+
+
+def _one_value(stop: Stop) -> Cure:
+    """`target: megatron` and `goal: maximize mfu`, which YAML has on one line."""
+    line = re.compile(r"(target|model|cluster)[ \t]*:[ \t]*([A-Za-z_][\w.]*)[ \t]*$", re.MULTILINE)
+    found = line.match(stop.text, stop.line)
+    if found is None:
+        return None
+    text = f"{found[1]}{'' if found[1] == 'target' else ' from'} {found[2]} {{ }}"
+    return f"write `{text}`", stop.fix(found.start(), found.end(), text)
+
+
+def _with(stop: Stop) -> Cure:
+    """`model from llama3_8b with { layers = 16 }`."""
+    word = stop.around(
+        rf"^[ \t]*{BLOCK}[^{{}}=\n]*?([ \t]+(?:with|having|where|and|as))[ \t]*(?=\{{)"
+    )
+    if word is None:
+        return None
+    return "the settings follow at once", stop.fix(word.start(1), word.end(1), "")
+
+
+def _same_line(stop: Stop) -> Cure:
+    """A block that begins on the line on which another one ends."""
+    block = re.compile(rf"{BLOCK}[^=\n]*\{{").match(stop.text, stop.at)
+    before = stop.text[stop.line : stop.at].rstrip()
+    if block is None or not before.endswith("}"):
+        return None
+    start = stop.line + len(before)
+    return "a block begins on a line of its own", stop.fix(start, stop.at, "\n")
+
+
+def _option(stop: Stop) -> Cure:
+    """`--use-flash-attn` and `--num-workers 4` in a target."""
+    option = r"--([a-z][\w-]*)(?:(?:[ \t]+|=)([\w./+-]*\w))?"
+    found = re.compile(rf"{option}{END}").match(stop.text, stop.at)
+    if stop.found != "-" or found is None or stop.block != "target":
+        return None
+    value = found[2] or "true"
+    told = value if re.fullmatch(r"true|false|[\d.]+(?:e-?\d+)?", value) else f'"{value}"'
+    text = f"extra = {{ {found[1].replace('-', '_')} = {told} }}"
+    return f"any other option stands in `{text}`", stop.fix(found.start(), found.end(), text, False)
 
 
 def _listed_targets(stop: Stop) -> Cure:
@@ -150,12 +192,16 @@ def _yaml_list(stop: Stop) -> Cure:
 #: What looks at more characters first.
 FOREIGN_BLOCKS: tuple[Callable[[Stop], Cure], ...] = (
     _document,
+    _same_line,
+    _several_nodes,
+    _one_value,
+    _with,
+    _option,
     _yaml_list,
     _listed_targets,
     _arguments,
     _two_bases,
     _membership,
-    _given_condition,
     _counted_gpus,
     _include,
     _several,

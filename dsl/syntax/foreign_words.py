@@ -9,6 +9,7 @@ from collections.abc import Callable
 from ..diagnostics import Fix
 from .absent_features import ABSENT_FEATURES
 from .foreign_blocks import FOREIGN_BLOCKS
+from .foreign_goals import FOREIGN_GOALS
 from .stop import BLOCK, END, Cure, Stop
 
 #: Characters of word processors and of mathematics -> those of a keyboard. Others are told by Unicode itself.
@@ -226,6 +227,7 @@ FOREIGN_WORDS: tuple[Callable[[Stop], Cure], ...] = (
     _look_alike,
     _continued,
     *ABSENT_FEATURES,
+    *FOREIGN_GOALS,
     _open_range,
     _slice,
     _let_inside,

@@ -13,6 +13,8 @@ Cure = tuple[str, Fix | None] | None
 BLOCK = r"(?:model|gpu|cluster|train|goal|target|launch)\b"
 #: Characters of the longest line that a person may have slipped in, and how far behind it a slip may end.
 LONGEST, REACH = 1_000, 2_000
+#: Characters of the longest head of a block.
+_HEAD = 200
 #: What ends a value, unread.
 END = r"[ \t]*(?=\n|;|}|#|\Z)"
 
@@ -36,6 +38,19 @@ class Stop:
     def before(self) -> str:
         """The line up to here, from the last boundary of settings on."""
         return re.split(r"[{};]", self.text[self.line : self.at])[-1]
+
+    @property
+    def block(self) -> str | None:
+        """The kind of the innermost block that is open here, as far as braces tell; None in none."""
+        depth = 0
+        for brace in reversed(list(re.finditer(r"[{}]", self.text[: self.at]))):
+            depth += 1 if brace[0] == "}" else -1
+            if depth < 0:
+                depth, start = 0, max(0, brace.start() - _HEAD)
+                line = self.text[start : brace.start()].rpartition("\n")[2]
+                if head := re.search(rf"(?:^|[\s;}}])({BLOCK})[^=]*$", line):
+                    return head[1]
+        return None
 
     def around(self, pattern: str) -> re.Match[str] | None:
         """The match on this line that holds the place, or that ends there; none on a line of `LONGEST`

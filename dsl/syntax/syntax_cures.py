@@ -117,11 +117,11 @@ def _braced(stop: Stop, start: int, head: int, opening: str, end: int) -> Cure:
 
 
 def _equals_block(stop: Stop) -> Cure:
-    """`model = NAME {`, `train: {` and `train = {`."""
-    head = stop.around(rf"(?<![\w.])({BLOCK})[ \t]*[:=][ \t]*([\w.\"/-]*)[ \t]*\{{")
+    """`model = NAME {`, `cluster c = NAME {`, `train: {` and `train = {`."""
+    head = stop.around(rf"(?<![\w.])({BLOCK})([ \t]+\w+)?[ \t]*[:=][ \t]*([\w.\"/-]*)[ \t]*\{{")
     if head is None:
         return None
-    kind, name = head[1], head[2]
+    kind, name = f"{head[1]}{head[2] or ''}", head[3]
     word = f" {name.strip(chr(34))}" if kind in ("target", "launch") else f" from {name}"
     text = f"{kind}{word if name else ''} {{"
     return f"write `{text}`", stop.fix(head.start(), head.end(), text)
@@ -152,7 +152,12 @@ def _comma(stop: Stop) -> Cure:
 
 
 def _name_in_quotes(stop: Stop) -> Cure:
-    name = stop.around(r"(?<=from)[ \t]+([A-Za-z][\w./:-]*)|(?<=import)[ \t]+([\w./~-]+)")
+    plain = re.compile(r"[ \t]*[,(]").match(stop.text, stop.at)
+    name = (
+        None
+        if plain
+        else stop.around(r"(?<=from)[ \t]+([A-Za-z][\w./:-]*)|(?<=import)[ \t]+([\w./~-]+)")
+    )
     if name is None or not re.search(r"\b(from|import)$", stop.text[stop.line : name.start()]):
         return None
     text = f'"{name[1] or name[2]}"'
@@ -163,7 +168,7 @@ def _name_in_quotes(stop: Stop) -> Cure:
 
 def _text_in_quotes(stop: Stop) -> Cure:
     value = stop.around(r"(?<==)[ \t]*([^\s;{}\"'#,=()*+<>]*[/~.:\\@-][^\s;{}\"'#,]*)" + END)
-    if value is None or not re.search(r"[A-Za-z]", value[1]):
+    if value is None or not re.search(r"[A-Za-z]|\d\.\d+\.\d", value[1]):
         return None
     text = f'"{value[1]}"'
     return f"text stands in double quotes: `{text}`", stop.fix(value.start(1), value.end(1), text)

@@ -54,10 +54,12 @@ class Call:
 
 
 def traced(arguments: list[str], *options: str) -> int:
-    """`parc` under strace: its exit code, negative where a signal ended it."""
+    """`parc` under strace: its exit code, negative where a signal ended it. It caches no bytecode, so that each
+    run makes the same calls."""
     command = ["strace", "-qq", "-y", "-e", f"trace={CALLS}", *options]
     program = [sys.executable, "-m", "parc", *arguments]
-    return subprocess.run([*command, *program], capture_output=True).returncode
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([*command, *program], env=environment, capture_output=True).returncode
 
 
 def calls_at(place: Path, arguments: list[str], log: Path) -> list[Call]:

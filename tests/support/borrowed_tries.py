@@ -118,6 +118,55 @@ BORROWED_TRIES: dict[str, tuple[str, str, str]] = {
         f"1T\n  gradient_checkpointing = true\n}}\n{REST}",
         f"1T\n}}\n{REST}goal {{ require recompute == full }}\n",
     ),
+    # goals as they are said
+    "a goal without braces": (
+        "1T\n}\n",
+        "1T\n}\ngoal: minimize cost\n",
+        GOAL.format("minimize cost"),
+    ),
+    "an objective in no block": ("1T\n}\n", "1T\n}\nminimize cost\n", GOAL.format("minimize cost")),
+    "subject to": _goal("maximize mfu subject to tp <= 8", "maximize mfu; require tp <= 8"),
+    "where": _goal("maximize mfu, where pp == 1", "maximize mfu; require pp == 1"),
+    "a bare condition": _goal("memory < 90%; pp <= 2", "require memory < 90%; require pp <= 2"),
+    "a clause with a colon": _goal("require: tp <= 8", "require tp <= 8"),
+    "without": _goal("require no recompute", "require recompute == none"),
+    "a setting without its block": _goal(
+        "require tp <= gpus_per_node", "require tp <= cluster.gpus_per_node"
+    ),
+    "a cost by another name": _goal("minimize training_cost", "minimize cost"),
+    # heads of blocks
+    "nodes times a cluster": (
+        "cluster from dgx_h100 { nodes = 2 }",
+        "cluster 2 x dgx_h100 { }",
+        "cluster from dgx_h100 { nodes = 2 }",
+    ),
+    "a base called": (
+        "from dgx_h100 { nodes = 2 }",
+        "from dgx_h100(nodes=2) { }",
+        "from dgx_h100 { nodes = 2 }",
+    ),
+    "a base with an equals sign": (
+        "cluster from dgx_h100 {",
+        "cluster c = dgx_h100 {",
+        "cluster c from dgx_h100 {",
+    ),
+    "a base with settings": ("h100 { nodes", "h100 with { nodes", "h100 { nodes"),
+    "a target on a line": ("target megatron { }", "target: megatron", "target megatron { }"),
+    "two blocks on a line": ("1T\n}\ntarget", "1T\n} target", "1T\n}\ntarget"),
+    "an option of the framework": (
+        "target megatron { }",
+        "target megatron { --num-workers 4 }",
+        "target megatron { extra = { num_workers = 4 }}",
+    ),
+    "a version without quotes": (
+        "target megatron { }",
+        "target megatron { version = 0.17.0 }",
+        'target megatron { version = "0.17" }',
+    ),
+    "links times a rate": _nodes(
+        "nodes = 2; network = 8x400Gb/s", "nodes = 2; network = 8 * 400Gb/s"
+    ),
+    "hosts": _nodes("hosts = 2", "nodes = 2"),
     "a price per hour": _nodes("nodes = 2; price_per_hour = 2.5 $/h", "nodes = 2; price = 2.5 $/h"),
     "nodes twice": ("time = 4 h", "nodes = 2; time = 4 h", "time = 4 h"),
 }
@@ -129,6 +178,13 @@ ABSENT: dict[str, tuple[str, str, str]] = {
     "if behind the value": _nodes("nodes = 8 if big else 4", "name all to choose from"),
     "a loop": ("1T\n}\n", "1T\n}\ngoal { for n in 1..4 { require tp <= n } }\n", "no loops"),
     "an exclusive or": ("1T\n}\n", GOAL.format("require tp == 4 xor pp == 2"), "and not (a and b)"),
+    "a length in days": ("1T\n}", "1T\n  duration = 10 d\n}", "goal { require days <= 10 d }"),
+    "gpus by arithmetic": _nodes("gpus = 2 * 8", "a cluster has `nodes`"),
+    "a condition of a condition": (
+        "1T\n}\n",
+        GOAL.format("require tp == 8 if pp > 1"),
+        "a or not (b)",
+    ),
     "two bases": ("from llama3_8b { }", "from llama3_8b, llama3_70b { }", "keep one"),
     "an item": _nodes("nodes = sizes[0]", "no item is picked from a list"),
     "the environment": _nodes("nodes = $NODES", "parc reads no environment"),
