@@ -293,8 +293,8 @@ def _unknown(name: str, text: str, span: Span) -> Exception:
     same = [unit for unit in UNITS if unit.lower() == name.lower()]
     near = alias or (same[0] if same else nearest(name, _LONG))
     if near is None and name in JOINS:
-        help = f"conditions are joined by `and`, `or` and `not`: `{JOINS[name]}`"
-        return wrong(codes.UNKNOWN_UNIT, f"unknown word `{name}`", span, help)
+        joined = f"conditions are joined by `and`, `or` and `not`: `{JOINS[name]}`"
+        return wrong(codes.UNKNOWN_UNIT, f"unknown word `{name}`", span, joined)
     help = None if near is None else f"write `{near}`" if alias else f"did you mean `{near}`?"
     if name.lower() in _OF_ONE and f"/{name}" in text:
         help, place = "prices are of one GPU: `$/h`", Span(place.source, place.start - 1, place.end)

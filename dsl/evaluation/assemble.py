@@ -223,8 +223,8 @@ def _batch(batch: Located, seq_len: object) -> int:
     value = evaluate(node, batch.names.lookup)
     if not isinstance(value, Measure):
         message = f"`global_batch` takes sequences or tokens, found `{node.span.text}`"
-        tokens = setting_types(Train)["tokens"]
-        text = out_of_quotes(value, node, expected) or out_of_quotes(value, node, tokens)
+        in_tokens = setting_types(Train)["tokens"]
+        text = out_of_quotes(value, node, expected) or out_of_quotes(value, node, in_tokens)
         help, fix = (f"write `{text}`", replaced(node.span, text)) if text else (None, None)
         raise wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
     if str(value.dimension) != "token":

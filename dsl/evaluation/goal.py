@@ -5,7 +5,7 @@ from ..diagnostics import JobError, replaced, suggested
 from ..expression import COUNTED, QUANTITIES
 from ..job import WITHIN, Constraint, Goal, Objective
 from ..report import Report, wrong
-from ..syntax.tree import Clause, Comparison, Identifier, Setting
+from ..syntax.tree import Clause, Comparison, Identifier, Node, Setting
 from ..units import Measure
 from .condition import Context, as_written, condition
 from .evaluate import evaluate
@@ -77,15 +77,20 @@ def _objective(clause: Clause) -> str:
     counted = COUNTED if direction == "minimize" else ()
     known = ", ".join((*QUANTITIES, *counted))
     if not isinstance(node, Identifier):
-        message = f"`{direction}` takes one quantity, found an expression"
-        help, fix = f"quantities are {known}", None
-        if isinstance(node, Comparison) and isinstance(first := node.operands[0], Identifier):
-            text = f"{first.span.text}; require {as_written(node.span)}"
-            help, fix = f"a condition is a clause of its own: `{text}`", replaced(node.span, text)
-        raise wrong(codes.NOT_A_CONDITION, message, node.span, help, fix=fix)
+        raise _no_quantity(direction, node, known)
     if node.name not in (*QUANTITIES, *counted):
         help, fix = suggested(node.name, node.span, (*QUANTITIES, *counted), SPELLINGS)
         message = f"`{node.name}` is no quantity to {direction}"
         help = help or f"quantities are {known}"
         raise wrong(codes.UNKNOWN_NAME, message, node.span, help, fix=fix)
     return node.name
+
+
+def _no_quantity(direction: str, node: Node, known: str) -> JobError:
+    """The complaint about an expression, such as an objective and its bound, `mfu >= 40%`, at once."""
+    message = f"`{direction}` takes one quantity, found an expression"
+    help, fix = f"quantities are {known}", None
+    if isinstance(node, Comparison) and isinstance(first := node.operands[0], Identifier):
+        text = f"{first.span.text}; require {as_written(node.span)}"
+        help, fix = f"a condition is a clause of its own: `{text}`", replaced(node.span, text)
+    return wrong(codes.NOT_A_CONDITION, message, node.span, help, fix=fix)

@@ -1,4 +1,4 @@
-"""`parc compile` and `parc lint --fix` are killed by strace at system calls that change files, or find no room there.
+"""`parc compile` and `parc lint --fix` are killed by strace at calls that change files, or find no room.
 
 A sample of the calls here; `make fuzz` takes every one.
 """
@@ -28,7 +28,9 @@ CALLS = (
     "mkdir,mkdirat,rmdir,chmod,fchmod,fchmodat,fsync,fdatasync,flock"
 )
 #: Those of them that a full disk, or a quota that is used up, lets fail.
-NEED_ROOM = ("openat", "write", "pwrite64", "rename", "link", "linkat", "mkdir", "mkdirat", "fsync", "fdatasync")
+NEED_ROOM = (
+    "openat", "write", "pwrite64", "rename", "link", "linkat", "mkdir", "mkdirat", "fsync", "fdatasync",
+)  # fmt: skip
 NO_ROOM = ("ENOSPC", "EDQUOT")
 SAMPLE = None if os.environ.get("PARC_KILLS") == "all" else 6
 KILLED = -9
@@ -54,8 +56,9 @@ class Call:
 
 
 def traced(arguments: list[str], *options: str) -> int:
-    """`parc` under strace: its exit code, negative where a signal ended it. It caches no bytecode, so that each
-    run makes the same calls."""
+    """`parc` under strace: its exit code, negative where a signal ended it.
+
+    It caches no bytecode, so that each run makes the same calls."""
     command = ["strace", "-qq", "-y", "-e", f"trace={CALLS}", *options]
     program = [sys.executable, "-m", "parc", *arguments]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -163,7 +166,11 @@ def test_a_compile_without_room_leaves_old_or_new(tmp_path: Path) -> None:
     shutil.copytree(old, out)
     for call, error, code in without_room(compiling, calls, tmp_path / "log", 7):
         found = tree(out)
-        assert code == 0 and found == new or code == 2 and found in (tree(old), new), (call, error, code)
+        assert code == 0 and found == new or code == 2 and found in (tree(old), new), (
+            call,
+            error,
+            code,
+        )
         codes.add(code)
         shutil.rmtree(out)
         shutil.copytree(old, out)
@@ -179,7 +186,10 @@ def test_a_fix_without_room_leaves_old_or_new(tmp_path: Path) -> None:
     calls = calls_at(script.parent, fixing, log)
     codes = set()
     for call, error, code in without_room(fixing, calls, log, 8):
-        assert tree(script.parent) in ({"a.sh": BAD.encode()}, {"a.sh": FIXED.encode()}), (call, error)
+        assert tree(script.parent) in ({"a.sh": BAD.encode()}, {"a.sh": FIXED.encode()}), (
+            call,
+            error,
+        )
         codes.add(code)
         script.write_text(BAD)
     assert 2 in codes and codes <= {0, 1, 2}
