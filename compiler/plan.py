@@ -14,7 +14,7 @@ OFFLOAD = tuple(VALUES["offload"])
 PASSES = tuple(VALUES["order"])
 SCHEDULES = tuple(VALUES["schedule"])
 #: Values of `order` whose stages lie on the ranks in the shape of a V: rank 0 has the first and the last.
-V_SHAPED = (VALUES["order"]["zbv"],)
+V_SHAPED = tuple(VALUES["order"][each] for each in ("zbv", "dualpipev"))
 
 
 class Frozen(BaseModel):

@@ -50,8 +50,15 @@ COUNTED = ("gpus", "nodes")
 VALUES: dict[str, dict[str, int]] = {
     "recompute": {"none": 0, "selective": 1, "fine": 3, "full": 2},
     "offload": {"none": 0, "optimizer": 1, "all": 2},
-    "order": {"1f1b": 0, "gpipe": 1, "interleaved_zb": 2, "zbv": 3},
-    "schedule": {"1f1b": 0, "interleaved": 1, "gpipe": 2, "interleaved_zb": 3, "zbv": 4},
+    "order": {"1f1b": 0, "gpipe": 1, "interleaved_zb": 2, "zbv": 3, "dualpipev": 4},
+    "schedule": {
+        "1f1b": 0,
+        "interleaved": 1,
+        "gpipe": 2,
+        "interleaved_zb": 3,
+        "zbv": 4,
+        "dualpipev": 5,
+    },
 }
 
 

@@ -17,7 +17,7 @@ LAYOUT = {
     "dp_shard": "ranks that a replica is sharded over; -1 for those that are left",
     "zero": "ZeRO stage; `none` where DeepSpeed is not switched on",
     "hpz": "ranks of DeepSpeed's secondary partition",
-    "order": "order of a pipeline's passes: 1f1b (interleaved with vpp), gpipe, interleaved_zb or zbv",
+    "order": "order of passes: 1f1b (interleaved with vpp), gpipe, interleaved_zb, zbv or dualpipev",
     "micro_batch": "sequences of a rank's micro-batch; in torchtitan's files the local batch",
     "microbatches": "micro-batches of a step on one rank",
     "recompute": "what the backward pass computes again: none, selective, fine or full",

@@ -26,7 +26,7 @@ class Options(Observation):
     checkpoint: Annotated[str, Doc("folder of checkpoints below dump_folder")] = "checkpoint"
     save: Annotated[bool, Doc("write checkpoints at all")] = True
     schedule: Annotated[
-        Literal["1f1b", "gpipe", "interleaved_zb", "zbv"] | None,
+        Literal["1f1b", "gpipe", "interleaved_zb", "zbv", "dualpipev"] | None,
         Doc(
             "the order of a pipeline's passes; 1f1b, interleaved where vpp is above 1, unless given"
         ),

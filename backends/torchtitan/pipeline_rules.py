@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...compiler.pipeline.schedule import DIVIDED, GPIPE, ZBV
+from ...compiler.pipeline.schedule import DIVIDED, DUAL, GPIPE, ZBV
 from ...compiler.plan import PASSES
 from ...compiler.target import Predicate
 from ...dsl.arrays import at_least, choose
@@ -21,7 +21,7 @@ def divided_in_some(job: Job) -> bool:
 
 def rounds_even(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
     rounds = at_least(microbatches // pp, 1)
-    return (vpp == 1) | (order == ZBV) | (microbatches % rounds == 0)
+    return (vpp == 1) | (order == ZBV) | (order == DUAL) | (microbatches % rounds == 0)
 
 
 #: What an order of passes wants, in words.
@@ -29,14 +29,20 @@ ORDER_WANTS = {
     "gpipe": "one stage per rank",
     "interleaved_zb": "two or more stages per rank, and a micro-batch for each rank,",
     "zbv": "two stages per rank, and a micro-batch for all stages but one,",
+    "dualpipev": "two stages per rank, and a micro-batch for each stage,",
 }
 
 
 def suits_order(job: Job, pp: Any, vpp: Any, microbatches: Any, order: Any) -> Any:
     divided = (vpp > 1) & (microbatches >= pp)
     turned = (vpp == 2) & (microbatches >= 2 * pp - 1)
-    others = choose(order == ZBV, turned, divided)
+    dual = (vpp == 2) & (microbatches >= 2 * pp)
+    others = choose(order == ZBV, turned, choose(order == DUAL, dual, divided))
     return (order == 0) | ((pp > 1) & choose(order == GPIPE, vpp == 1, others))
+
+
+def whole_passes(order: Any) -> Any:
+    return (order != DIVIDED) & (order != ZBV) & (order != DUAL)
 
 
 PIPELINE = (
@@ -107,7 +113,8 @@ PIPELINE = (
             f"in a pipeline, not pp {pp} with vpp {vpp} and {microbatches} micro-batches"
         ),
         f"{PACKAGE} distributed/pipeline_parallel.py:98, :106; {TORCH} distributed/pipelining/schedules.py, "
-        "ScheduleGPipe, ScheduleInterleavedZeroBubble, ScheduleZBVZeroBubble",
+        "ScheduleGPipe, ScheduleInterleavedZeroBubble, ScheduleZBVZeroBubble, "
+        "ScheduleDualPipeV",
         stricter="without a pipeline a schedule has no effect; with fewer micro-batches than ranks the "
         "backward passes that are divided fill no bubble",
         cure="leave `schedule` out of the target",
@@ -117,7 +124,7 @@ PIPELINE = (
         "schedule-selective",
         "selective recomputation under a schedule that divides backward passes",
         ("recompute", "order"),
-        lambda job, recompute, order: (recompute != 1) | ((order != DIVIDED) & (order != ZBV)),
+        lambda job, recompute, order: (recompute != 1) | whole_passes(order),
         lambda job, recompute, order: (
             f"order {PASSES[order]} goes back twice through each block, and selective "
             f"recomputation (recompute {recompute}) may once"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from threading import Thread
@@ -66,11 +66,13 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from ..writing.output_folder import changes
+    from ..writing.output_folder import changes, refuse_unwritable
 
     jobs = load_jobs(arguments.job, arguments.set)
     _refuse_equal_names(jobs)
     changes(arguments.output, {})
+    if not (arguments.check or arguments.diff):
+        refuse_unwritable(arguments.output)
     result = _compile(jobs, arguments.target, arguments.report is not False, arguments.output)
     stopped = result.failed and not arguments.keep_going
     wanted = (
@@ -78,23 +80,38 @@ def run(arguments: Namespace) -> int:
     )
     written = not (stopped or arguments.check or arguments.diff)
     if written:
-        _write(arguments, wanted, result.scripts)
+        _write(arguments, wanted, result)
     if arguments.json or not stopped:
         _report(arguments, result.planned, wanted, written)
     return 1 if result.failed or (arguments.check and wanted) else 0
 
 
-def _write(arguments: Namespace, wanted: Sequence[Change], scripts: Collection[str]) -> None:
-    """Writes what is wanted, or prints the edits that would be lost and raises `JobError`."""
+def _write(arguments: Namespace, wanted: Sequence[Change], result: _Result) -> None:
+    """Writes what is wanted, or prints the edits that would be lost, or the plans, and raises `JobError`."""
     from ..writing.output_folder import write
 
     try:
-        write(arguments.output, wanted, scripts, arguments.force)
-    except JobError:
-        if not arguments.json:
+        write(arguments.output, wanted, result.scripts, arguments.force)
+    except JobError as error:
+        if arguments.json:
+            raise
+        if any(each.code == codes.UNWRITABLE for each in error.diagnostics):
+            _print_plans(result.planned)
+        else:
             edited = (each for each in wanted if each.edited and not each.stays)
             sys.stdout.write("".join(each.diff() for each in edited))
         raise
+
+
+def _print_plans(planned: Sequence[Planned]) -> None:
+    from ..printing.plan_text import plans_text
+    from ..printing.stages import sum_lines
+
+    for one in filter(lambda one: one.plans, planned):
+        print_text(plans_text(one))
+        print_text("")
+    for staged in _staged(planned):
+        print_text("\n".join([*sum_lines(staged), ""]))
 
 
 def _compile(
@@ -192,8 +209,6 @@ def _report(
     arguments: Namespace, planned: Sequence[Planned], wanted: Sequence[Change], written: bool
 ) -> None:
     from ..printing.plan_json import planned_json
-    from ..printing.plan_text import plans_text
-    from ..printing.stages import sum_lines
 
     if arguments.json:
         changed = [
@@ -207,11 +222,7 @@ def _report(
         sys.stdout.write("".join(change.diff() for change in wanted))
         return
     if written:
-        for one in filter(lambda one: one.plans, planned):
-            print_text(plans_text(one))
-            print_text("")
-        for staged in _staged(planned):
-            print_text("\n".join([*sum_lines(staged), ""]))
+        _print_plans(planned)
     verbs = (
         ("added", "changed", "removed")
         if written

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import parc
+from parc.dsl.diagnostics import JobError
 
 from .job_arguments import add_json, add_overrides, add_targets, load_job, output_path
 
@@ -137,7 +138,7 @@ def _solver(arguments: Namespace) -> Solver:
 
 @contextmanager
 def _printed(arguments: Namespace, report: Report) -> Iterator[None]:
-    """Prints what has been solved, also where Ctrl-C ended it."""
+    """Prints what has been solved, also where Ctrl-C, a full disk or a lost cluster ended it."""
     from ..printing.sweep_report import print_csv, print_sweep_json
     from ..printing.sweep_table import print_table
 
@@ -146,5 +147,9 @@ def _printed(arguments: Namespace, report: Report) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         show(report)
+        raise
+    except JobError:
+        if report.results.count:
+            show(report)
         raise
     show(report)

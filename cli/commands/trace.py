@@ -91,6 +91,8 @@ def _refuse_long(chosen: Layout, asked: int | None, schedule: str) -> None:
     """GPipe runs no backward pass before all micro-batches are in, so its beginning is the whole step."""
     from parc.compiler.schedule.timeline import event_count
 
+    from ..printing.words.numbers import counted as told
+
     shown = min(asked or chosen.microbatches, chosen.microbatches)
     counted = chosen.microbatches if schedule == "gpipe" else shown
     if event_count(chosen.pp, chosen.vpp, counted) <= MOST_EVENTS:
@@ -98,10 +100,12 @@ def _refuse_long(chosen: Layout, asked: int | None, schedule: str) -> None:
     each = event_count(chosen.pp, chosen.vpp, 1)
     fitting = MOST_EVENTS // each
     message = (
-        f"{counted:,} micro-batches on {chosen.pp} ranks of {chosen.vpp} chunks have up to "
-        + (f"{event_count(chosen.pp, chosen.vpp, counted):,} events, more than {MOST_EVENTS:,}")
+        f"{counted:,} micro-batches on {told(chosen.pp, 'rank')} of {told(chosen.vpp, 'chunk')} have up to "
+        f"{event_count(chosen.pp, chosen.vpp, counted):,} events, more than {MOST_EVENTS:,}"
     )
     cure = f"--microbatches {fitting} shows the first ones"
-    if schedule == "gpipe":
+    if not fitting:
+        cure = "a trace needs fewer ranks or chunks: give others with --layout"
+    elif schedule == "gpipe":
         cure = "a trace of gpipe needs a step of fewer micro-batches"
     raise JobError([Diagnostic(codes.TRACE_LONG, message, help=cure)])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .words.numbers import counted
+
 if TYPE_CHECKING:
     from parc.compiler.plan import Estimate
     from parc.compiler.schedule.timeline import Timeline
@@ -14,8 +16,8 @@ def timeline_text(target: str, estimate: Estimate, found: Timeline, path: Path) 
     """What is shown, the simulated step beside the estimate's, and where to open the trace."""
     layout = estimate.layout
     lines = [
-        f"{path}: {found.shown} of {layout.microbatches} micro-batches of a step of {target}, "
-        f"{layout.pp} pipeline ranks of {layout.vpp} chunks",
+        f"{path}: {found.shown:,} of {layout.microbatches:,} micro-batches of a step of {target}, "
+        f"{counted(layout.pp, 'pipeline rank')} of {counted(layout.vpp, 'chunk')}",
     ]
     if found.step_ns is not None and found.pipeline_ns is not None:
         apart = found.pipeline_ns - found.closed_form_ns

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
+from parc.compiler.plan import Layout
 from parc.dsl.diagnostics import Diagnostic
 
 from .. import codes
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Quantities of an estimate that are kept.
 _QUANTITIES = {"days", "cost", "energy_joules", "mfu", "step_seconds", "tokens_per_second"}
+_NUMBERS = {*_QUANTITIES, "gpus", "nodes", "memory_bytes", "out_of_memory"}
 
 
 def solved(job: Job, targets: Sequence[str]) -> JsonObject:
@@ -42,6 +45,24 @@ def solved(job: Job, targets: Sequence[str]) -> JsonObject:
     seconds = round(time.monotonic() - began, 3)
     plans = [_numbers(plan) for plan in planned.plans]
     return {"plans": plans, "refused": reasons, "seconds": seconds}
+
+
+def is_row(row: JsonObject) -> bool:
+    """Whether a row that was read back is one that `solved` gives: an edited file may hold others.
+
+    Raises `KeyError`, `TypeError` or `AttributeError` where it has not even the shape of a row.
+    """
+    found: Any = row
+    reasons = [each[key] for each in found["refused"] for key in ("target", "code", "message")]
+    names = [each[key] for each in found["plans"] for key in ("target", "proof")]
+    numbers = [each[key] for each in found["plans"] for key in _NUMBERS]
+    layouts = [each["layout"] for each in found["plans"]]
+    return (
+        bool(found["plans"] or found["refused"])
+        and all(isinstance(each, str) for each in reasons + names)
+        and all(isinstance(each, int | float) and isfinite(each) for each in numbers)
+        and all(each.keys() <= Layout.model_fields.keys() for each in layouts)
+    )
 
 
 def refused(complaints: Sequence[Diagnostic], targets: Iterable[str]) -> JsonObject:

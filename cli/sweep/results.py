@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.inputs.files import reason_of
@@ -19,6 +19,7 @@ from .. import codes
 from ..printing.plan_json import JsonObject
 from ..writing.durable import try_lock
 from .grid import Grid
+from .point import is_row
 
 NAME = "sweep.jsonl"
 #: Reasons that another run may not meet: such points are solved again.
@@ -35,9 +36,9 @@ class Results:
     A row that was begun when the process ended is dropped; rows of points that the grid lacks stay.
     """
 
-    def __init__(self, number: int, grid: Grid, name: str):
-        """Of an open file's number; `name` is what complaints call it."""
-        self._number, self._grid, self._name = number, grid, name
+    def __init__(self, number: int, grid: Grid, path: Path | None = None):
+        """Of an open file's number; without a path it goes with the process."""
+        self._number, self._grid, self._path = number, grid, path
         self._places = array("q", [-1]) * len(grid)
         self._end = 0
         self.count = 0
@@ -84,7 +85,9 @@ class Results:
         self._end += len(line)
 
     def _full(self, error: OSError) -> Diagnostic:
-        message = f"cannot write `{self._name}`: {reason_of(error)}"
+        if self._path is None:
+            return _no_temporary(error)
+        message = f"cannot write `{self._path}`: {reason_of(error)}"
         help = f"its {self.count:,} points stay: make room, and run the same command again"
         return Diagnostic(codes.UNWRITABLE, message, help=help)
 
@@ -107,9 +110,10 @@ class Results:
             row = json.loads(line)
             point = self._grid.index(row["over"])
             codes_of = {reason["code"] for reason in row["refused"]}
+            whole = is_row(row)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return
-        if point is not None and not codes_of & PASSING:
+        if whole and point is not None and not codes_of & PASSING:
             self._note(point, self._end)
 
 
@@ -128,20 +132,35 @@ def results_of(
     another job, of other targets, of another release or not of a sweep.
     """
     if folder is None:
-        with TemporaryFile() as file:
-            results = Results(file.fileno(), grid, "a temporary file")
-            results.begin(head)
+        with _temporary() as file:
+            results = Results(file.fileno(), grid)
+            try:
+                results.begin(head)
+            except OSError as error:
+                raise JobError([_no_temporary(error)]) from None
             yield results
         return
     path = folder / NAME
     with _opened(path) as number:
         try:
             _judge(number, path, head, force)
-            results = Results(number, grid, str(path))
+            results = Results(number, grid, path)
             results.begin(head)
         except OSError as error:
             raise JobError([_unwritable(path, error)]) from None
         yield results
+
+
+def _temporary() -> IO[bytes]:
+    try:
+        return TemporaryFile()
+    except OSError as error:
+        raise JobError([_no_temporary(error)]) from None
+
+
+def _no_temporary(error: OSError) -> Diagnostic:
+    message = f"cannot write a temporary file of points: {reason_of(error)}"
+    return Diagnostic(codes.UNWRITABLE, message, help="keep them in a folder with room: -o DIR")
 
 
 @contextmanager
@@ -179,8 +198,9 @@ def _judge(number: int, path: Path, head: Mapping[str, object], force: bool) -> 
         os.ftruncate(number, 0)
         return
     names = {"job": "the job", "targets": "its targets", "parc": "the release of parc"}
-    differ = [text for key, text in names.items() if found.get(key) != head[key]]
-    message = f"`{path}` is of another sweep: {' and '.join(differ)} differ"
+    other = [text for key, text in names.items() if found.get(key) != head[key]]
+    differ = "differs" if other == [names["job"]] or other == [names["parc"]] else "differ"
+    message = f"`{path}` is of another sweep: {' and '.join(other)} {differ}"
     help = "choose another folder with -o, or drop its points with --force"
     raise JobError([Diagnostic(codes.OTHER_SWEEP, message, help=help)])
 

@@ -6,6 +6,7 @@ writes, leaves the rest alone, and knows which files somebody has edited.
 
 import difflib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -135,6 +136,17 @@ def _refuse_edited(folder: Path, wanted: Iterable[Change]) -> None:
         raise JobError(complaints)
 
 
+def refuse_unwritable(folder: Path) -> None:
+    """Raises `JobError` where the folder, or what it would be made in, lets nothing be written: before a
+    search whose files would be lost."""
+    place = next((path for path in (folder, *folder.parents) if path.exists()), Path())
+    if place.is_dir() and not os.access(place, os.W_OK | os.X_OK):
+        message = f"the output folder `{folder}` cannot be written"
+        raise JobError(
+            [Diagnostic(codes.UNWRITABLE, message, help="choose another folder with -o")]
+        )
+
+
 def _refuse_file(folder: Path) -> None:
     place = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     if place.exists() and not place.is_dir():
@@ -196,7 +208,8 @@ def _foreign(place: Path) -> Diagnostic:
 
 def _unwritable(folder: Path, error: OSError | ValueError) -> Diagnostic:
     message = f"cannot write the output folder `{folder}`: {reason_of(error)}"
-    return Diagnostic(codes.UNWRITABLE, message, help="what was in it is unchanged")
+    help = "what was in it is unchanged: make room, or choose another folder with -o"
+    return Diagnostic(codes.UNWRITABLE, message, help=help)
 
 
 def _lines(content: bytes | None) -> list[str]:

@@ -21,8 +21,11 @@ def refuse(path: Path, is_ours: Callable[[str], bool], force: bool) -> None:
     try:
         if path.exists() and not path.is_file():
             raise JobError([_unwritable(path, "it is no plain file")])
-        if not Path(os.path.realpath(path)).parent.is_dir():
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.is_dir():
             raise JobError([_unwritable(path, "its folder does not exist")])
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise JobError([_unwritable(path, "its folder cannot be written")])
         if path.exists() and not force:
             text = bytes_of(path, MOST_BYTES).decode(errors="replace")
             if not is_ours(text):

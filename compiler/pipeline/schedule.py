@@ -12,9 +12,11 @@ from ..model import flops
 
 #: Values of the decision `order`.
 ORDER_VALUES = VALUES["order"]
-GPIPE, DIVIDED, ZBV = (ORDER_VALUES[each] for each in ("gpipe", "interleaved_zb", "zbv"))
+GPIPE, DIVIDED, ZBV, DUAL = (
+    ORDER_VALUES[each] for each in ("gpipe", "interleaved_zb", "zbv", "dualpipev")
+)
 #: Orders that compute gradients of inputs and of weights apart.
-HALVED = (DIVIDED, ZBV)
+HALVED = (DIVIDED, ZBV, DUAL)
 #: Denominator of the bubble's length in slots, kept as an integer.
 SHARES = 1024
 
@@ -30,13 +32,15 @@ def in_flight(pp: Column, vpp: Column, microbatches: Column, order: Column, rank
 
     As many as the passes forward before the first one backward, and that one. Where backward passes are
     divided, a rank has up to `rank` of them more behind, and holds for each the gradients of its layers'
-    outputs as well (`schedule/orders.py:in_flight`). ZBV's are those of at least 2 * pp - 1 micro-batches.
+    outputs as well (`schedule/orders.py:in_flight`). ZBV's are those of at least 2 * pp - 1 micro-batches,
+    DualPipeV's of 2 * pp.
     """
     passes, ahead = microbatches * vpp, (vpp - 1) * group(pp, microbatches)
     whole = np.minimum(passes, ahead + np.where(np.equal(vpp, 1), 1, 2) * (pp - rank - 1) + 1)
     divided = np.minimum(passes, ahead + pp) + np.minimum(passes, rank + 1)
     held = np.where(np.equal(order, DIVIDED), divided, whole)
     held = np.where(np.equal(order, ZBV), np.maximum(2 * pp + 1, pp + 1 + 3 * rank), held)
+    held = np.where(np.equal(order, DUAL), 2 * pp + 1, held)
     return np.where(np.equal(order, GPIPE), passes, held) / vpp
 
 
@@ -56,11 +60,12 @@ def bubble_slots(
     Fewer micro-batches than ranks do not reach a rank's next chunk before the first of them is through all
     ranks: vpp * (pp - m) + m - 1 passes there and back. Gradients of weights fill the bubble of divided
     backward passes: F + I - W of a slot is left (Qi et al. 2024, arXiv 2401.10241, table 2). ZBV leaves I, or
-    2 * (I - W) where that is more, of at least 2 * pp - 1 micro-batches.
+    2 * (I - W) where that is more, of at least 2 * pp - 1 micro-batches. DualPipeV leaves F + I - W of at
+    least 2 * pp, or where that is more 2 * I - W and F less in all, as simulated where W <= F <= I.
     """
     late = np.maximum(pp - microbatches, 0) * (vpp - 1)
     passes = np.where(np.equal(pp, 1), 1.0, 1 + late / np.maximum(pp - 1, 1))
-    plain, recomputing = (_left(case, each) for each in (False, True))
+    plain, recomputing = (_left(case, each, pp) for each in (False, True))
     shares = np.ones_like(passes)
     for index, halved in enumerate(HALVED):
         left = np.where(np.equal(recompute, 2), recomputing[index], plain[index])
@@ -68,13 +73,16 @@ def bubble_slots(
     return SHARES * passes * shares
 
 
-def _left(case: Case, recomputes: bool) -> tuple[float, float]:
+def _left(case: Case, recomputes: bool, pp: Column) -> tuple[float, float, Column]:
     """The share of a slot that each of HALVED leaves of the bubble, by FLOP; the forward pass comes again
     before the gradients of inputs where all of it is recomputed."""
     weight = 2 * weight_share(case)
     slot = 3.0 + recomputes
     inputs = slot - 1 - weight
-    return (1 + inputs - weight) / slot, max(inputs, 2 * (inputs - weight)) / slot
+    divided = 1 + inputs - weight
+    zbv = max(inputs, 2 * (inputs - weight))
+    dual = np.maximum(divided, 2 * inputs - weight - 1 / np.maximum(pp - 1, 1))
+    return divided / slot, zbv / slot, dual / slot
 
 
 def weight_share(case: Case) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parc.backends import BACKENDS
-from parc.compiler.pipeline.schedule import DIVIDED, GPIPE, ZBV
+from parc.compiler.pipeline.schedule import DIVIDED, DUAL, GPIPE, ZBV
 from parc.compiler.plan import Layout
 from tests.acceptance import test_deepspeed_accepts, test_megatron_accepts, test_torchtitan_accepts
 from tests.acceptance.support.forbidden_layouts import Forbidden, forbidden, forced
@@ -170,6 +170,7 @@ def test_a_schedule_wants_its_number_of_stages(version: str, tmp_path: Path) -> 
     if version == "0.2.2":
         wrong["interleaved_zb"] = of_one.model_copy(update={"order": DIVIDED})
         wrong["zbv"] = of_one.model_copy(update={"vpp": 3, "order": ZBV})
+        wrong["dualpipev"] = of_one.model_copy(update={"vpp": 3, "order": DUAL})
     found = {
         name: forced(
             "torchtitan", f"stages-{name}", DENSE, layout, {"schedule": name, "version": version}

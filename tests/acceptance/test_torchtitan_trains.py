@@ -158,6 +158,9 @@ ORDERED: list[tuple[Version, str, int, int]] = [
     ("0.2.2", "interleaved_zb", 2, 2),
     ("0.2.2", "zbv", 2, 0),
     ("0.2.2", "zbv", 2, 2),
+    ("0.2.2", "dualpipev", 2, 0),
+    ("0.2.2", "dualpipev", 2, 2),
+    ("0.2.0", "dualpipev", 2, 0),
     ("0.3", "gpipe", 1, 0),
 ]
 

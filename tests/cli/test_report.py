@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import subprocess
 import sys
@@ -166,6 +167,35 @@ def test_a_folder_without_room_keeps_what_it_had(
     assert Path("r.html").read_bytes() == before
     found = run("compile", "job.par", "-o", "out")
     assert found.code == 2 and "no space left" in found.err and tree(Path("out")) == folder
+    assert "make room" in found.err and "MFU" in found.out, "the plans are not lost"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "job.par", "-o", "locked/r.html"),
+        ("trace", "job.par", "-o", "locked/t.json"),
+        ("compile", "job.par", "-o", "locked/out"),
+        ("compile", "job.par", "-o", "locked"),
+    ],
+)
+def test_a_folder_without_permission_is_told_before_anything_is_solved(
+    command: tuple[str, ...], run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write anywhere: what the system says of a folder is said for it."""
+    Path("locked").mkdir(mode=0o500)
+
+    def access(place: str | Path, mode: int) -> bool:
+        return bool(Path(place).stat().st_mode & 0o200) or not mode & os.W_OK
+
+    def plan_targets(*_: object, **__: object) -> None:
+        raise AssertionError("was solved")
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr("parc.api.plan_targets", plan_targets)
+    found = run(*command)
+    assert found.code == 2 and "PAR090" in found.err and "cannot be written" in found.err
+    assert tree(Path("locked")) == {}
 
 
 def test_a_page_that_cannot_be_is_refused_before_anything_is_solved(run: Parc) -> None:

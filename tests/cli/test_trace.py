@@ -98,6 +98,7 @@ def test_the_text_says_what_is_shown(run: Parc) -> None:
     lines = out.splitlines()
     assert "64 of 64 micro-batches of a step of megatron" in " ".join(lines[:2])
     assert "simulated" in out and "ui.perfetto.dev" in out
+    assert "4 pipeline ranks of 1 chunk\n" in out
 
 
 def test_a_trace_is_written_over_one_and_over_nothing_else(run: Parc) -> None:
@@ -116,6 +117,7 @@ def test_a_long_trace_is_refused_with_a_number_that_fits(run: Parc) -> None:
     layout = LAYOUT.replace("microbatches=64", "microbatches=65536")
     found = run("trace", "job.par", "-o", "trace.json", "--target", "megatron", layout)
     assert found.code == 2 and "error[PAR189]" in found.err and not Path("trace.json").exists()
+    assert "65,536 micro-batches on 4 ranks of 1 chunk have" in found.err
     fitting = found.err.split("--microbatches ")[1].split()[0]
     trace, _ = traced(run, layout, "--microbatches", fitting)
     assert 20_000 < len(shown(trace)) <= 100_000

@@ -18,6 +18,7 @@ def degrees(plan: Plan) -> dict[str, str]:
         "tensor_parallel_degree": (layout.tp > 1, _tensor),
         "pipeline_parallel_degree": (layout.pp > 1, _pipeline),
         "pipeline_parallel_schedule": (layout.pp > 1, _schedule),
+        "pipeline_parallel_expert_parallel_overlap": (layout.order_name == "dualpipev", _in_turn),
         "context_parallel_degree": (layout.cp > 1, _context),
         "expert_parallel_degree": (layout.ep > 1, _experts),
     }
@@ -45,6 +46,10 @@ def batch(plan: Plan) -> dict[str, str]:
         "local_batch_size": f"{layout.microbatches} micro-batches of {layout.micro_batch}, one pipeline pass",
         "global_batch_size": f"{layout.micro_batch * layout.microbatches} x dp {layout.dp}",
     }
+
+
+def _in_turn(plan: Plan) -> str:
+    return "passes in turn, as they are priced"
 
 
 def _replicas(plan: Plan) -> str:

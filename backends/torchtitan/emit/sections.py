@@ -19,7 +19,10 @@ SCHEDULES = {
     "gpipe": "GPipe",
     "interleaved_zb": "InterleavedZeroBubble",
     "zbv": "ZBVZeroBubble",
+    "dualpipev": "DualPipeV",
 }
+#: On by default where a release has it: two threads run passes of DualPipeV at once.
+OVERLAP = "pipeline_parallel_expert_parallel_overlap"
 
 
 def sections(plan: Plan) -> list[Section]:
@@ -145,6 +148,8 @@ def _pipeline(plan: Plan) -> dict[str, Setting]:
         "pipeline_parallel_schedule": SCHEDULES[layout.schedule],
         "pipeline_parallel_microbatch_size": layout.micro_batch,
     }
+    if layout.schedule == "dualpipev" and OVERLAP in release(plan.job).sections["parallelism"]:
+        settings[OVERLAP] = False
     output = "lm_head" if release(plan.job).python else "output"
     numbers = counted(split)
     if numbers is None:

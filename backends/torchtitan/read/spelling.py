@@ -32,6 +32,7 @@ ORDERS = {
     "gpipe": "gpipe",
     "interleavedzerobubble": "interleaved_zb",
     "zbvzerobubble": "zbv",
+    "dualpipev": "dualpipev",
 }
 #: Model and flavor -> definition of the standard library with the same sizes.
 FLAVORS = {

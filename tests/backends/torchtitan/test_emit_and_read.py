@@ -64,7 +64,7 @@ def plan(
     )
 
 
-ZBV = Options(schedule="zbv")
+ZBV, DUAL = Options(schedule="zbv"), Options(schedule="dualpipev")
 TURNED = ((4, 2), (4, 4), (4, 4), (5, 5))
 UNEVEN = ((3, 5), (4, 5), (4, 4), (4, 3))
 LLAMA3_ENDS = ((7,), *((8,),) * 14, (7,))
@@ -85,6 +85,9 @@ PLANS = {
     ),
     "v_shaped": plan(
         options=ZBV, dp_shard=2, pp=4, vpp=2, tp=2, zero=1, microbatches=16, order=3, split=TURNED
+    ),
+    "dualpipev": plan(
+        options=DUAL, dp_shard=2, pp=4, vpp=2, tp=2, zero=1, microbatches=8, order=4, split=TURNED
     ),
     "context": plan(dp_shard=2, cp=4, tp=2, zero=3, microbatches=2, recompute=2, train=LONG),
     "qwen3": plan(QWEN3_8B, dp_shard=8, tp=2, zero=3, microbatches=2, recompute=1),
@@ -266,6 +269,10 @@ def test_stages_in_the_shape_of_a_v_stand_in_the_order_of_the_model() -> None:
     parts = settings["module_fqns_per_model_part"]
     counts = [sum(name.startswith("layers.") for name in part) for part in parts]
     assert counts == [4, 4, 4, 5, 5, 4, 4, 2]
+    dual = toml_of(PLANS["dualpipev"])["parallelism"]
+    assert dual["pipeline_parallel_schedule"] == "DualPipeV"
+    assert dual["pipeline_parallel_expert_parallel_overlap"] is False
+    assert dual["module_fqns_per_model_part"] == parts
 
 
 def test_batches_with_and_without_a_pipeline() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import itertools
 import json
@@ -172,7 +173,7 @@ def test_the_points_of_another_sweep_are_neither_mixed_in_nor_lost(run: Parc) ->
     kept = Path("kept") / NAME
     before = kept.read_bytes()
     changed = run("sweep", "job.par", *small, "--set", "train.seq_len=512")
-    assert changed.code == 2 and "PAR176" in changed.err and "the job differ" in changed.err
+    assert changed.code == 2 and "PAR176" in changed.err and "the job differs" in changed.err
     targets = run("sweep", "job.par", *small, "--target", "torchtitan")
     assert targets.code == 2 and "its targets differ" in targets.err
     assert kept.read_bytes() == before
@@ -216,6 +217,55 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing(run: Parc) -> None:
     assert "PAR090" in err and f"its {done} points stay" in err and "file too large" in err
     assert run(*COMMAND, "-o", "kept").code == 0
     assert (Path("kept") / NAME).read_text().startswith(kept)
+
+
+def test_a_full_disk_prints_what_no_folder_keeps(
+    run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        """The disk once the head and two points are written."""
+
+        left = 3
+
+        def __call__(self, number: int, content: bytes, place: int) -> int:
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return pwrite(number, content, place)
+
+    pwrite = os.pwrite
+    monkeypatch.setattr(os, "pwrite", Full())
+    ran = run(*COMMAND, "--processes", "1", "--json")
+    assert ran.code == 2 and len(points(ran.out)) == 2
+    assert "PAR090" in ran.err and "-o DIR" in ran.err and "stay" not in ran.err
+    full = Full()
+    full.left = 0
+    monkeypatch.setattr(os, "pwrite", full)
+    ran = run(*COMMAND)
+    assert ran.code == 2 and ran.out == "" and "cannot write a temporary file" in ran.err
+
+
+def test_rows_that_somebody_edited_are_solved_again(run: Parc) -> None:
+    whole = run(*COMMAND, "--json", "-o", "kept").out
+    kept = Path("kept") / NAME
+    head, *lines = kept.read_text().splitlines()
+    first = json.loads(lines[0])
+    plan = first["plans"][0]
+    for row in (
+        {**first, "plans": [], "refused": []},
+        {**first, "plans": [{**plan, "mfu": None}]},
+        {**first, "plans": [{**plan, "days": float("nan")}]},
+        {**first, "plans": [{**plan, "layout": {"tp2": 8}}]},
+        {**first, "plans": [{**plan, "layout": 8}]},
+        {**first, "plans": [{"target": "megatron"}]},
+        {**first, "plans": [plan["target"]]},
+        {**first, "plans": 5},
+        {**first, "refused": [{"code": "PAR151"}]},
+        {key: value for key, value in first.items() if key != "plans"},
+    ):
+        kept.write_text("\n".join([head, json.dumps(row), *lines[1:], ""]))
+        again = run(*COMMAND, "--json", "-o", "kept")
+        assert (again.code, again.out) == (0, whole), row
 
 
 def test_an_interrupted_sweep_keeps_and_prints_what_is_done(run: Parc) -> None:

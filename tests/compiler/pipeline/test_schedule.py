@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,22 +17,28 @@ from parc.compiler.schedule.orders import in_flight as counted
 from parc.compiler.schedule.simulator import Pipeline, length, simulate
 from tests.support.solver_and_sweep import example
 
+#: Chunks of a rank that an order has.
+CHUNKS = {
+    "1f1b": (1, 2, 3, 4),
+    "gpipe": (1,),
+    "interleaved_zb": (2, 3, 4),
+    "zbv": (2,),
+    "dualpipev": (2,),
+}
+
 
 def drawn(order: str) -> Iterator[tuple[int, int, int]]:
     """pp, vpp and micro-batches; rounds of another size than pp and fewer micro-batches are among them."""
-    for pp in (1, 2, 3, 4, 5, 8, 12):
-        for vpp in {"1f1b": (1, 2, 3, 4), "gpipe": (1,), "interleaved_zb": (2, 3, 4), "zbv": (2,)}[
-            order
-        ]:
-            for microbatches in range(1, 4 * pp + 2):
-                rounds = max(microbatches // pp, 1)
-                if order == "zbv":
-                    if pp > 1 and microbatches >= 2 * pp - 1:
-                        yield pp, vpp, microbatches
-                    continue
-                fewer = order == "gpipe" or (order == "1f1b" and vpp > 1)
-                if (vpp == 1 or microbatches % rounds == 0) and (fewer or microbatches >= pp):
+    for pp, vpp in product((1, 2, 3, 4, 5, 8, 12), CHUNKS[order]):
+        for microbatches in range(1, 4 * pp + 2):
+            rounds = max(microbatches // pp, 1)
+            if order in V_SHAPED:
+                if pp > 1 and microbatches >= 2 * pp - (order == "zbv"):
                     yield pp, vpp, microbatches
+                continue
+            fewer = order == "gpipe" or (order == "1f1b" and vpp > 1)
+            if (vpp == 1 or microbatches % rounds == 0) and (fewer or microbatches >= pp):
+                yield pp, vpp, microbatches
 
 
 @pytest.mark.parametrize("order", PASSES)

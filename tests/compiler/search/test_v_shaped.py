@@ -24,10 +24,13 @@ MODELS = {
 }
 
 
-def v_shaped(name: str, goal: str = "", memory: str = "80 GiB") -> Job:
+SCHEDULES = ("zbv", "dualpipev")
+
+
+def v_shaped(name: str, goal: str = "", memory: str = "80 GiB", order: str = "zbv") -> Job:
     train = {"seq_len": 2048, "global_batch": 64, "steps": 1000}
     text = text_of(goal, target="torchtitan", model=MODELS[name], memory=memory, train=train)
-    return read(text.replace("target torchtitan {}", "target torchtitan { schedule = zbv }"))
+    return read(text.replace("target torchtitan {}", f"target torchtitan {{ schedule = {order} }}"))
 
 
 def planned(job: Job) -> Plan:
@@ -37,15 +40,17 @@ def planned(job: Job) -> Plan:
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("memory", ["80 GiB", "6 GiB"])
-def test_solver_and_sweep_agree(name: str, memory: str) -> None:
-    found = answers(v_shaped(name, "maximize mfu", memory))
+@pytest.mark.parametrize("order", SCHEDULES)
+def test_solver_and_sweep_agree(order: str, name: str, memory: str) -> None:
+    found = answers(v_shaped(name, "maximize mfu", memory, order))
     assert found.swept.feasible.any() and found.layout == found.best
     assert found.best["vpp"] == 2 and found.best["pp"] > 1
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_roles_are_the_fullest_of_their_ranks(name: str) -> None:
-    job = v_shaped(name)
+@pytest.mark.parametrize("order", SCHEDULES)
+def test_roles_are_the_fullest_of_their_ranks(order: str, name: str) -> None:
+    job = v_shaped(name, order=order)
     space = Space(Case(job, target_of(job)))
     columns = space.layouts
     for row in np.linspace(0, space.size - 1, 40).astype(int):
@@ -74,9 +79,11 @@ def test_the_first_rank_has_both_ends_of_the_model(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "off"), [("dense", 0.01), ("narrow", 0.03), ("moe", 0.03)])
 @pytest.mark.parametrize("pp", [2, 4])
-def test_the_simulated_step_is_the_plans(name: str, off: float, pp: int) -> None:
+@pytest.mark.parametrize("order", SCHEDULES)
+def test_the_simulated_step_is_the_plans(order: str, name: str, off: float, pp: int) -> None:
     """To 1 % where stages are even, and to 3 % where one has two layers beside a neighbour's one."""
-    plan = planned(v_shaped(name, f"maximize mfu\nrequire pp == {pp}\nrequire microbatches >= 32"))
+    goal = f"maximize mfu\nrequire pp == {pp}\nrequire microbatches >= 32"
+    plan = planned(v_shaped(name, goal, order=order))
     simulated = step_timeline(plan.job, "torchtitan", plan.estimate)
-    assert simulated.schedule == "zbv"
+    assert simulated.schedule == order
     assert simulated.step_ns == pytest.approx(plan.estimate.step_seconds * 1e9, rel=off)
