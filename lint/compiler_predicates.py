@@ -1,6 +1,7 @@
 """The compiler's own layout predicates, judged on the facts of a launch file."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..backends import BACKENDS
@@ -74,6 +75,20 @@ def enforced(
             continue
         help_text = cure(launch) or _legal(predicate, known, columns, vary)
         yield Complaint(message, *places(known), help=help_text)
+
+
+def on_assumed_nodes(
+    launch: LaunchedJob, found: Iterable[Complaint | Skipped]
+) -> Iterator[Complaint | Skipped]:
+    """Complaints of too few GPUs, which are warnings where a variable's default says how many nodes there
+    are: `NNODES=${NNODES:-1}` is overruled where the job is submitted."""
+    variable = launch.assumed_nodes
+    for each in found:
+        if variable is not None and isinstance(each, Complaint):
+            nodes = launch.facts["nodes"]
+            reason = Related(f"the default of ${variable}", nodes)
+            each = replace(each, severity="warning", related=(*each.related, reason))
+        yield each
 
 
 def _columns(predicate: Predicate, known: Known, adjust: Adjust) -> dict[str, int]:

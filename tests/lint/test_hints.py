@@ -191,28 +191,21 @@ def test_gpus_of_a_script_that_submits_another(how: str, said: bool) -> None:
     assert any(job.findings for job in judged) == said
 
 
-OWN_KEYS = """[model]
-name = "llama3"
-
-[training]
-local_batch_size = 8
-{keys}
-[parallelism]
-tensor_parallel_degree = 2
-"""
+WORLD = (
+    "torchrun --nnodes ${{{}}} --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 4 "
+    "--pipeline-model-parallel-size 4 --num-layers 32 --hidden-size 1024 --num-attention-heads 16\n"
+)
 
 
 @pytest.mark.parametrize(
-    "keys, severity",
-    [
-        ("seq_lens = 4096\n", "warning"),
-        ('dataset_type = "nanoset"\ndataset_folder = "data"\n', "info"),
-    ],
+    "nodes, severity",
+    [("N:-1", "warning"), ('N:-"1"', "warning"), ("N=1", "warning"), ("NODES", "error")],
 )
-def test_several_keys_of_nobody_are_a_forks_own(keys: str, severity: str) -> None:
-    configs = read_jobs({"train.toml": OWN_KEYS.format(keys=keys)})
-    judged = judge(configs, LintOptions(select=("PAR365",)))
-    assert {found.severity for job in judged for found in job.findings} == {severity}
+def test_too_few_gpus_of_a_default_of_nodes_are_a_warning(nodes: str, severity: str) -> None:
+    """The environment overrules the default; more nodes never mend a batch, which stays an error."""
+    text = "NODES=1\n" + WORLD.format(nodes)
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR101",)))
+    assert [found.severity for found in job.findings] == [severity]
 
 
 def test_a_learning_rate_of_a_trainers_yaml_is_an_error() -> None:

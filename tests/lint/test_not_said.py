@@ -50,11 +50,6 @@ DEGREES = "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
 
 WHOLE = "torchrun --master-port 6000 --nproc-per-node {} train.py --num-layers 32\n"
 
-VERL = (
-    "python3 -m verl.trainer.main_ppo data.train_batch_size={} {} trainer.n_gpus_per_node=8 "
-    "actor_rollout_ref.actor.ppo_mini_batch_size=128\n"
-)
-
 #: Code, a file that has it, and one that has not.
 CASES = {
     "a directive that a template fills in": (
@@ -307,16 +302,6 @@ CASES = {
         "PAR602",
         HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$SLURM_NTASKS torchrun train.py\n",
         HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$MACHINES torchrun train.py\n",
-    ),
-    "a batch that a fork of verl counts in samples": (
-        "PAR472",
-        VERL.format(64, ""),
-        VERL.format(64, "data.n_samples=8"),
-    ),
-    "verl's asynchronous trainer": (
-        "PAR472",
-        VERL.format(0, ""),
-        VERL.format(0, "").replace("trainer.main_ppo", "experimental.fully_async_policy.main"),
     ),
 }  # fmt: skip
 

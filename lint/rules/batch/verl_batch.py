@@ -38,13 +38,36 @@ TRAINING = True
 _PROGRAM = "verl.trainer.main_ppo"
 #: A key that only forks have: PRIME's and SimpleVLA-RL's count samples, not prompts, in an update.
 _FORKED = "data.n_samples"
+#: The sections of verl's own configurations, 0.2 to 0.7: Hydra refuses a key of another one.
+_SECTIONS = frozenset(
+    {
+        "actor_rollout_ref",
+        "algorithm",
+        "critic",
+        "custom_reward_function",
+        "data",
+        "distillation",
+        "global_profiler",
+        "hydra",
+        "model_engine",
+        "ray_init",
+        "ray_kwargs",
+        "reward",
+        "reward_manager",
+        "reward_model",
+        "rollout",
+        "sandbox_fusion",
+        "trainer",
+        "transfer_queue",
+    }
+)
 _STEP, _SAMPLES = "data.train_batch_size", "actor_rollout_ref.rollout.n"
 _UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     """What is packed by tokens (use_dynamic_bsz) has no micro-batch, and nothing to divide."""
-    if "verl" not in launch.kind or launch.config.program != _PROGRAM or launch.given(_FORKED):
+    if "verl" not in launch.kind or launch.config.program != _PROGRAM or _of_a_fork(launch):
         return
     micro, update = launch.number("micro_batch"), launch.number("global_batch")
     step, mini = launch.option(_STEP), launch.option(_UPDATE)
@@ -58,6 +81,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(message, step, related, f"{_STEP} of {least} or a multiple")
     if micro and update and "megatron" not in launch.kind:
         yield from _share(launch, update, micro)
+
+
+def _of_a_fork(launch: LaunchedJob) -> bool:
+    """Whether a key is of no verl: agents' forks have `env.rollout.n`, and updates of steps, not prompts."""
+    keys = [each.name for each in launch.all("argument") if "." in each.name]
+    return launch.given(_FORKED) or any(key.split(".")[0] not in _SECTIONS for key in keys)
 
 
 def _divided(launch: LaunchedJob, step: Setting, prompts: int, micro: int) -> Iterator[Complaint]:

@@ -16,7 +16,7 @@ torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
 import math
 from collections.abc import Iterator
 
-from ...compiler_predicates import enforced, legal_values
+from ...compiler_predicates import enforced, legal_values, on_assumed_nodes
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
 
@@ -29,6 +29,10 @@ SOURCE = (
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
+    yield from on_assumed_nodes(launch, _judged(launch))
+
+
+def _judged(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if (launch.number("ep") or 1) == 1:
         return
     if launch.framework == "deepspeed" or "deepspeed" in launch.kind:

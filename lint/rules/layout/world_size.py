@@ -16,7 +16,7 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
 import math
 from collections.abc import Iterator
 
-from ...compiler_predicates import enforced
+from ...compiler_predicates import enforced, on_assumed_nodes
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Skipped
 
@@ -27,7 +27,7 @@ SOURCE = "NVIDIA/Megatron-LM@d98e8a64 megatron/training/arguments.py:432"
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    yield from enforced(CODE, launch, cure=_worlds)
+    yield from on_assumed_nodes(launch, enforced(CODE, launch, cure=_worlds))
 
 
 def _worlds(launch: LaunchedJob) -> str | None:

@@ -4,7 +4,7 @@ Why:
 torchtitan stops at load: "Invalid field names". Where the release is named, by the files or by the settings
 of lint, every key that it lacks is an error. Else a key that no release has had is a warning if it resembles
 one of the last release that the file may be for, and a hint otherwise. Two or more that resemble one, and
-whose names no section has, are a fork's own: hints.
+whose names no section has, are a fork's own, and so are all beside a section that resembles none: hints.
 
 Bad:
 [training]
@@ -62,15 +62,22 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 
 
 def _own_of_a_fork(odd: Sequence[Setting], sections: Kinds) -> list[Setting]:
-    """Keys whose names no section has, if several resemble one: a slip of the pen comes alone."""
+    """Keys whose names no section has, if several resemble one: a slip of the pen comes alone. All odd keys,
+    where a whole section is nobody's."""
     names = {key for keys in sections.values() for key in keys}
     own: dict[str, Setting] = {}
     for setting in odd:
         section, _, key = setting.name.rpartition(".")
+        if section and not _like(section.split(".")[0], sections):
+            return list(odd)
         foreign = section.split(".")[0] in FOREIGN or key in names
         if not foreign and did_you_mean(key, sections.get(section, ())):
             own[setting.name] = setting
     return list(own.values()) if len(own) > 1 else []
+
+
+def _like(section: str, sections: Kinds) -> bool:
+    return section in FOREIGN or section in sections or did_you_mean(section, sections) is not None
 
 
 def _judged(release: Release) -> str:

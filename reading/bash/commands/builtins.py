@@ -89,8 +89,10 @@ def again(shell: Shell, text: Text) -> Status:
 
 
 def _source(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
-    if len(words) < 2:
-        return False
+    if len(words) < 2 or words[1].text == "":
+        line = words[0].line
+        shell.outside = Unknown(f"the file that is sourced on line {line} may set it")
+        return False if source.text.strip() in (".", "source") else None
     found = shell.world.find(words[1].pieces, shell)
     name = words[1].text
     shown = name if isinstance(name, str) else f"...{words[1].tail}"

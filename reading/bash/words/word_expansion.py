@@ -73,11 +73,20 @@ def pieces(
         match = _SPECIAL.search(text, position, end)
         stop = match.start() if match else end
         if stop > position:
-            found += source.pieces(position, stop)
+            found += _unquoted(source, position, stop, quoted)
             position = stop
         if match:
             position = _special(shell, source, position, end, quoted, heredoc, found)
     return found
+
+
+def _unquoted(source: PlacedText, start: int, end: int, quoted: bool) -> list[Piece]:
+    """Plain characters; what is unknown of a text that `eval` reads again may be several words."""
+    found = source.pieces(start, end)
+    return [
+        piece._replace(split=not quoted) if isinstance(piece.text, Unknown) else piece
+        for piece in found
+    ]
 
 
 def _special(
