@@ -134,10 +134,10 @@ HINTS = {
         HEADER + "srun hostname\n#SBATCH --mem=1G\nsrun true\n",
         HEADER + "srun hostname\n# the first run had\n#SBATCH --mem=1G\n",
     ),
-    "a learning rate of a program of somebody's own": (
-        "PAR207",
-        RATE.format("--deepspeed ds.json --output_dir o --learning_rate 1e-4 --num_train_epochs 1"),
-        RATE.format("--deepspeed --deepspeed_config ds.json --lr 1e-4"),
+    "the number of the only node, of a command that counts none": (
+        "PAR607",
+        "#!/bin/bash\n#SBATCH --nodes=1 --ntasks-per-node=1\n" + RANK.replace("2 ", "$SLURM_NNODES "),
+        "#!/bin/bash\n#SBATCH --nodes=1 --ntasks-per-node=1\n" + RANK,
     ),
     "a value of a section that older releases do not check": (
         "PAR416",
@@ -219,3 +219,17 @@ def test_a_learning_rate_of_a_trainers_yaml_is_an_error() -> None:
     configs = read_jobs({"run.sh": run, "train.yaml": yaml, "ds.json": ds})
     judged = judge(configs, LintOptions(select=("PAR207",)))
     assert [found.severity for job in judged for found in job.findings] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "severity"),
+    [
+        ("--deepspeed ds.json --output_dir o --learning_rate 1e-4 --num_train_epochs 1", "error"),
+        ("--deepspeed --deepspeed_config ds.json --lr 1e-4", "warning"),
+    ],
+)
+def test_two_learning_rates_of_a_program_of_ones_own_are_a_warning(
+    arguments: str, severity: str
+) -> None:
+    judged = judge(read_jobs({"job.sh": RATE.format(arguments)}), LintOptions(select=("PAR207",)))
+    assert [found.severity for job in judged for found in job.findings] == [severity]

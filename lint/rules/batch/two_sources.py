@@ -2,8 +2,8 @@
 
 Why:
 DeepSpeed trains with the config's value or stops; the framework above it counts with the other one, so
-schedules and logs are wrong. Of a program of somebody's own it is a hint where both give a learning rate,
-since its own optimizer would set that of the config aside.
+schedules and logs are wrong. Of a program of somebody's own two learning rates are a warning: one of them is
+not used, and which one depends on whose optimizer it is.
 
 Bad:
 --- ds_config.json
@@ -65,7 +65,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             given = launch.setting(scope, *names)
             if config is not None and given is not None and _differ(config, given):
                 own = key == _LR and scope != "yaml" and not compares_deepspeed(launch)
-                yield replace(_complaint(given, config), severity="info" if own else None)
+                yield replace(_complaint(given, config), severity="warning" if own else None)
     yield from _default_stage(launch)
     yield from _accelerate(launch)
     yield from _hugging_face(launch)

@@ -3,7 +3,8 @@
 Why:
 `$SLURM_PROCID`, `$SLURM_NODEID` and `$SLURM_LOCALID` become 0 for every task: all nodes call themselves the
 first, and the rendezvous hangs or fails with EADDRINUSE. With c10d or etcd torchrun does not read
---node-rank, so that there it only misleads and is a hint; so is the number of the only node.
+--node-rank, so that there it only misleads and is a hint; so is the number of the only node. Where the
+command takes the number of nodes from SLURM it is meant for more of them, and the only node's is a warning.
 
 Bad:
 #!/bin/bash
@@ -43,6 +44,8 @@ _OWN = re.compile(r"(?<!\\)\$\{?(SLURM_(?:PROCID|NODEID|LOCALID)|SLURMD_NODENAME
 _RANKED = re.compile(r"--node[-_]rank|--machine[-_]rank|\bRANK=")
 _MEETING = re.compile(r"--rdzv[-_]backend[ =]['\"]?(?!static)\w|\bc10d\b")
 _TASKS = re.compile(r"\s(?:-n|--ntasks|--gpus-per-task|--gpus)\b")
+#: Numbers of nodes and tasks that follow what is asked for.
+_COUNTED = re.compile(r"\$\{?SLURM_(?:JOB_NUM_NODES|NNODES|NTASKS|NPROCS)\b")
 _NODE_RANK = re.compile(r"--node[-_]rank[ =]\S+")
 
 
@@ -56,7 +59,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             place = batch.place(number, rf"\$\{{?{name}\b")
             help_text = f"single quotes, or \\${name}"
             alone = batch.nodes == 1 and (name == "SLURM_NODEID" or _only_task(batch, line))
-            severity = "info" if alone else _severity(line, _rendezvous(batch, line))
+            severity = _severity(line, _rendezvous(batch, line))
+            if alone and severity != "info":
+                severity = "warning" if _COUNTED.search(line) else "info"
             message = f"${name} is expanded once, on the first node, and is 0 for every task"
             yield Complaint(message, place, help=help_text, severity=severity)
 
