@@ -15,9 +15,11 @@ from .releases.forks import fork_names
 from .rule import FIRST
 
 _LISTS = ("select", "ignore", "exclude")
-_TEXTS = ("fail-on", "cluster", "spec", "fork", "rules", "baseline", "exceptions")
+_TEXTS = ("fail-on", "cluster", "spec", "fork", "rules", "baseline", "exceptions", "site")
 _TABLES = ("per-file-ignores", "severity", "framework-version", "env")
 _SEVERITIES = LEVELS[:-1]
+#: The start of an address that SARIF takes in a `helpUri`.
+_ADDRESS = re.compile(r"https?://[\w.-]+(?::\d+)?(?:/[\w.~%/-]*)?", re.ASCII)
 _DATED = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 
 
@@ -25,7 +27,8 @@ _DATED = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 class ProjectSettings:
     """A project's settings; the command line overrides them. Paths in them are below `folder`.
 
-    `rules` is a dated set, such as 2026-11: rules that came later do not speak.
+    `rules` is a dated set, such as 2026-11: rules that came later do not speak. `site` is where the
+    pages that `make site` builds can be read, such as https://docs.example.org/parc.
     """
 
     folder: Path = field(default_factory=Path)
@@ -39,6 +42,7 @@ class ProjectSettings:
     baseline: Path | None = None
     exceptions: Path | None = None
     fork: str | None = None
+    site: str | None = None
     per_file: Mapping[str, Sequence[str]] = field(default_factory=dict)
     severities: Mapping[str, Severity] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -91,6 +95,7 @@ def _settings(path: Path, table: Any) -> ProjectSettings:
         baseline=files.get("baseline"),
         exceptions=files.get("exceptions"),
         fork=table.get("fork"),
+        site=table.get("site"),
         per_file=table.get("per-file-ignores", {}),
         severities=table.get("severity", {}),
         versions=table.get("framework-version", {}),
@@ -113,6 +118,11 @@ def _problem(path: Path, key: str, value: Any) -> Diagnostic | None:
     if key == "rules" and not _DATED.fullmatch(value):
         message = f"`{path}`: `rules` is no year and month: `{value}`"
         return Diagnostic(WRONG_KIND, message, help=f'such as rules = "{FIRST}"')
+    if key == "site" and not _ADDRESS.fullmatch(value):
+        message = f"`{path}`: `site` is no address of pages: `{value}`"
+        return Diagnostic(
+            WRONG_KIND, message, help='such as site = "https://docs.example.org/parc"'
+        )
     if key == "severity" and (wrong := _no_level(value)):
         help_text = did_you_mean(wrong, _SEVERITIES) or f"one of {', '.join(_SEVERITIES)}"
         message = f"`{path}`: `severity` has no level `{wrong}`"

@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
         return _write_baseline(arguments.write_baseline, judged)
     if arguments.fix or arguments.diff:
         judged = _fix(arguments, config, judged)
-    _print(arguments, judged)
+    _print(arguments, judged, config.site)
     return _exit_code(judged, arguments.fail_on or config.fail_on or "error")
 
 
@@ -146,9 +146,10 @@ def _cluster(name: str | None) -> Cluster | None:
     return cluster_named(name)
 
 
-def _print(arguments: Namespace, judged: list[Judged]) -> None:
+def _print(arguments: Namespace, judged: list[Judged], site: str | None) -> None:
     from parc.lint.formats import FORMATS as PRINTERS
     from parc.lint.formats.facts import facts_text
+    from parc.lint.formats.sarif import sarif
     from parc.lint.formats.statistics import statistics, statistics_json
     from parc.lint.formats.text import text
 
@@ -161,6 +162,8 @@ def _print(arguments: Namespace, judged: list[Judged]) -> None:
         print(facts_text(judged))
     if arguments.format == "text":
         print(text(judged, line_width(sys.stdout)))
+    elif arguments.format == "sarif":
+        print(sarif(judged, site))
     else:
         print(PRINTERS[arguments.format](judged))
 

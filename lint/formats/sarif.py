@@ -19,11 +19,16 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def sarif(judged: Sequence[Judged]) -> str:
+#: A rule's page below the address of the site (docs/reference/codes.py).
+PAGE = "reference/codes/{code}.html"
+
+
+def sarif(judged: Sequence[Judged], site: str | None = None) -> str:
+    """`site` is where the pages of rules can be read: each rule gets the address of its own."""
     found = findings(judged)
     codes = sorted({each.code for each in found})
     run = {
-        "tool": {"driver": _driver(codes)},
+        "tool": {"driver": _driver(codes, site)},
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, codes) for each in found],
         "invocations": [
@@ -33,7 +38,7 @@ def sarif(judged: Sequence[Judged]) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _driver(codes: Sequence[str]) -> dict[str, Any]:
+def _driver(codes: Sequence[str], site: str | None) -> dict[str, Any]:
     from importlib.metadata import version
 
     release = version("parc-compiler")
@@ -41,17 +46,19 @@ def _driver(codes: Sequence[str]) -> dict[str, Any]:
         "name": "parc",
         "version": release,
         "semanticVersion": release,
-        "rules": [_rule(code) for code in codes],
+        "rules": [_rule(code, site) for code in codes],
     }
 
 
-def _rule(code: str) -> dict[str, Any]:
+def _rule(code: str, site: str | None) -> dict[str, Any]:
+    address = f"{site.rstrip('/')}/{PAGE.format(code=code)}" if site else None
     rule = next(rule for rule in RULES if rule.code == code)
     return {
         "id": code,
         "name": rule.name,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.page["What"]},
+        **({"helpUri": address} if address else {}),
         "help": {"text": rule.page["Why"], "markdown": page(rule)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }

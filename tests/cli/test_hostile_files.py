@@ -27,6 +27,7 @@ SETTINGS = {
     "x = " + "9" * 5_000: "more than 100 digits",
     'fail-on = "eror"': "did you mean `error`?",
     "fail-on = 3": "`fail-on` is no text",
+    'site = "javascript:alert(1)"': "`site` is no address of pages",
     "x = '\udcff'": "is not UTF-8 text",
     "x = ": "invalid value",
 }

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import parc
+from docs.reference.codes import pages
 from parc.__main__ import main
 from parc.lint.rule_page import page
 from parc.lint.rules import RULES
@@ -32,6 +33,18 @@ def test_json_has_files_with_facts(capsys: Captured) -> None:
     assert file["path"] == "open.sh" and file["kind"] == "megatron-bash"
     assert file["facts"]["tp"] == {"value": 8, "line": 2}
     assert set(file["facts"]["nodes"]) == {"unknown", "line"}
+
+
+def test_sarif_links_each_rule_to_its_page_of_the_site(capsys: Captured) -> None:
+    lint("bad.sh", "--format", "sarif")
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert not any("helpUri" in rule for rule in run["tool"]["driver"]["rules"])
+    Path("parc.toml").write_text('site = "https://docs.example.org/parc/"\n')
+    lint("bad.sh", "--format", "sarif")
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (rule,) = (each for each in run["tool"]["driver"]["rules"] if each["id"] == "PAR101")
+    path = rule["helpUri"].removeprefix("https://docs.example.org/parc/")
+    assert path.replace(".html", ".md") in pages("reference/codes")
 
 
 @pytest.mark.parametrize("form", ["text", "concise", "json", "github", "sarif", "junit"])
