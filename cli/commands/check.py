@@ -9,7 +9,7 @@ from pathlib import Path
 from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .. import codes
-from ..printing.terminal import print_diagnostics, print_json, print_text
+from ..printing.terminal import print_diagnostics, print_json, print_page, print_text
 from .job_arguments import add_json, add_overrides
 
 NAME = "check"
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
     if arguments.explain:
         from .rules import explained
 
-        print_text(explained(arguments.explain))
+        print_page(explained(arguments.explain))
         return 0
     if not arguments.job:
         raise JobError([Diagnostic(codes.NO_FILES, "no job is named", help="parc check job.par")])

@@ -15,7 +15,7 @@ from parc.dsl.inputs.files import MOST_BYTES, current_folder, first_bytes
 from parc.lint.finding import LEVELS
 
 from .. import codes
-from ..printing.terminal import line_width, print_text
+from ..printing.terminal import line_width, print_page, print_text
 from .lint_arguments import arguments as arguments
 from .rules import explained, no_rule
 
@@ -31,7 +31,7 @@ STANDARD_INPUT = "-"
 
 def run(arguments: Namespace) -> int:
     if arguments.explain:
-        print_text(explained(arguments.explain))
+        print_page(explained(arguments.explain))
         return 0
     if not arguments.paths:
         raise JobError([Diagnostic(codes.NO_FILES, "no launch file is named", help="parc lint .")])

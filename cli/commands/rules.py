@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .. import codes
-from ..printing.terminal import print_json, print_text
+from ..printing.terminal import print_entry, print_json, print_page
 from ..writing.single_file import replace
 from .job_arguments import add_json
 
@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     elif arguments.json:
         print_json([asdict(rule) for rule in rules if _asked(rule, arguments.codes)])
     elif arguments.codes:
-        print_text("\n\n".join(explained(name) for name in arguments.codes))
+        print_page("\n\n".join(explained(name) for name in arguments.codes))
     else:
         _list(rules)
     return 0
@@ -66,20 +66,20 @@ def _list(rules: Iterable[ListedRule]) -> None:
     from parc.compiler.codes import MOVED, RETIRED, change
 
     for _, same in groupby(rules, lambda rule: rule.code):
-        print_text(_entry(list(same)))
+        for head, text in _entry(list(same)):
+            print_entry(head, text)
     for code in (*MOVED, *RETIRED):
-        print_text(f"changed: {change(code)}")
+        print_entry("changed: ", change(code) or "")
 
 
-def _entry(rules: Sequence[ListedRule]) -> str:
-    """A code with its title, and a line for each origin."""
-    lines = [f"{rules[0].code}  {rules[0].name}: {rules[0].text}"]
+def _entry(rules: Sequence[ListedRule]) -> Iterator[tuple[str, str]]:
+    """A code with its title, and a line for each origin: what stands before each line, and its text."""
+    yield f"{rules[0].code}  ", f"{rules[0].name}: {rules[0].text}"
     for rule in rules:
         stricter = f"stricter: {rule.stricter}" if rule.stricter else ""
         first, *others = list(filter(None, (rule.source, rule.help, stricter))) or [""]
-        lines.append(f"        {rule.origin:<11}  {first}".rstrip())
-        lines += [f"{'':21}{other}" for other in others]
-    return "\n".join(lines)
+        yield (f"        {rule.origin:<11}  ", first) if first else (f"        {rule.origin}", "")
+        yield from ((" " * 21, other) for other in others)
 
 
 def explained(name: str) -> str:
@@ -98,7 +98,8 @@ def explained(name: str) -> str:
     linted = next((rule for rule in RULES if wanted in (rule.code, rule.name)), None)
     if not (said or changed):
         raise JobError([no_rule(name, [text for r in all_rules() for text in (r.code, r.name)])])
-    text = page(linted).rstrip() if linted else _entry(said) if said else ""
+    listed = "\n".join(head + line for head, line in _entry(said)) if said else ""
+    text = page(linted).rstrip() if linted else listed
     return "\n\n".join(filter(None, (changed, text)))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
 from .. import codes
-from ..printing.terminal import print_json, print_text
+from ..printing.terminal import print_entry, print_json, print_text
 from .job_arguments import add_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> int:
     else:
         width = max(len(entry.name) for entry in entries)
         for entry in entries:
-            print_text(f"{entry.kind:<8} {entry.name:<{width}}  {entry.doc}{_also(entry)}")
+            print_entry(f"{entry.kind:<8} {entry.name:<{width}}  ", f"{entry.doc}{_also(entry)}")
     return 0
 
 

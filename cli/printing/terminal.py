@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from parc.dsl.diagnostics import Diagnostic, render
 
+from .words.paragraphs import filled, reflowed
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -48,6 +50,17 @@ def print_text(text: str | Text) -> None:
         print(text)
     else:
         _console(sys.stdout).print(text)
+
+
+def print_entry(head: str, text: str) -> None:
+    """Print a line of a list: on a terminal as wide as that, by words, in a pipe or file as one line."""
+    fits = line_width(sys.stdout) is None
+    print(head + text if fits else "\n".join(filled(head, text.split(" "))))
+
+
+def print_page(page: str) -> None:
+    """Print a page of Markdown: on a terminal its paragraphs are as wide as that, its code stays as it is."""
+    print(page if line_width(sys.stdout) is None else "\n".join(reflowed(page)))
 
 
 def print_json(value: object) -> None:

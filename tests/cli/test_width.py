@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -107,8 +108,8 @@ SCRIPT = (
 )
 
 
-def _on_a_terminal(width: int, *arguments: str) -> str:
-    """What a terminal of so many columns shows of a command that fails."""
+def _on_a_terminal(width: int, *arguments: str, codes: Sequence[int] = (1, 2)) -> str:
+    """What a terminal of so many columns shows of a command, which by default fails."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": str(width)}
     command = [sys.executable, "-m", "parc", *arguments]
@@ -119,7 +120,7 @@ def _on_a_terminal(width: int, *arguments: str) -> str:
         while block := os.read(ours, 65536):
             seen += block
     os.close(ours)
-    assert process.wait(60) in (1, 2)
+    assert process.wait(60) in codes
     return seen.decode().replace("\r\n", "\n")
 
 
@@ -141,6 +142,18 @@ def test_complaints_fit_the_terminal(
         assert set(found.split()) == set((whole.err + whole.out).split())
     # A pipe has each sentence on one line, whatever COLUMNS says.
     assert max(map(len, (whole.err + whole.out).splitlines())) > 120
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("command", [["std"], ["rules"], ["rules", "PAR607"]], ids=" ".join)
+def test_lists_and_pages_fit_the_terminal(run: Parc, command: list[str], width: int) -> None:
+    """But for what is one word, or code."""
+    found = _on_a_terminal(width, *command, codes=(0,))
+    text = re.sub(r"```.*?```", "", found, flags=re.DOTALL)
+    long = [line for line in text.splitlines() if len(line) > width]
+    assert not [line for line in long if " " in line[21:].strip()]
+    assert max(map(len, text.splitlines())) > width - 10
+    assert found.split() == run(*command).out.split()
 
 
 def test_a_long_path_stays_whole(tmp_path: Path) -> None:

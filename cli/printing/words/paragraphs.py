@@ -45,3 +45,21 @@ def words(head: str, text: str) -> list[str]:
     """A sentence. A number stays with the words beside it, a dot with the part before it."""
     glued = _WHOLE.sub(_KEPT, text)
     return [line.replace(_KEPT, " ") for line in filled(head, glued.split(" "))]
+
+
+def reflowed(page: str) -> list[str]:
+    """A page of Markdown whose paragraphs fill the columns; headings, lists, tables and code stay."""
+    lines: list[str] = []
+    paragraph: list[str] = []
+    code = False
+    for line in [*page.split("\n"), ""]:
+        plain = not code and line[:1].isalnum()
+        if paragraph and not plain:
+            lines += filled("", " ".join(paragraph).split(" "))
+            paragraph = []
+        code ^= line.startswith("```")
+        if plain:
+            paragraph.append(line.strip())
+        else:
+            lines.append(line)
+    return lines[:-1]
