@@ -271,7 +271,7 @@ def test_check_shows_and_writes_cures(run: Parc) -> None:
     assert shown.code == 1 and "+model from llama3_8b { }\n" in shown.out
     assert path.read_bytes() == codecs.BOM_UTF8 + TRY.encode()
     written = run("check", "--fix", "try.par")
-    assert written.code == 2 and "fixed try.par: 10" in written.err and "`epochs`" in written.err
+    assert written.code == 2 and "fixed try.par: 9" in written.err and "`epochs`" in written.err
     assert path.read_bytes() == codecs.BOM_UTF8 + MENDED.encode()
     assert run("check", "--fix", "--unsafe-fixes", "try.par").code == 0
     assert path.read_text("utf-8-sig") == MENDED.replace(" epochs = 1", "")

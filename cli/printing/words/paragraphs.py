@@ -13,6 +13,8 @@ BETWEEN = " · "
 BELOW = " " * 10
 #: A blank at which no line ends, and the blanks that are such ones.
 _KEPT = "\u00a0"
+#: A line of Markdown that may be joined with the next one: none of a heading, a list, a table or code.
+_PARAGRAPH = re.compile(r"(?!#|\||```|[-*] |\d+\. |\s).")
 _WHOLE = re.compile(r"(?<=[\d.]) (?=\S)|(?<=[a-z(<>±×]) (?=[\d(])| (?=[·×→])|(?<=[×→]) ")
 
 
@@ -53,7 +55,7 @@ def reflowed(page: str) -> list[str]:
     paragraph: list[str] = []
     code = False
     for line in [*page.split("\n"), ""]:
-        plain = not code and line[:1].isalnum()
+        plain = not code and _PARAGRAPH.match(line) is not None
         if paragraph and not plain:
             lines += filled("", " ".join(paragraph).split(" "))
             paragraph = []
