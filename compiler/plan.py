@@ -242,9 +242,19 @@ class Measured(Frozen):
     best: float | None
 
 
+class Simulated(Frozen):
+    """Seconds of the chosen layout's step when its passes are simulated one by one. `instead` is the layout
+    that closed forms alone would have chosen, where simulated it takes longer, and how long."""
+
+    step_seconds: float
+    instead: Layout | None = None
+    instead_seconds: float = 0.0
+
+
 class Plan(Frozen):
     """The answer for one target. `best` is the layout that is predicted best where another one is chosen: a
-    simpler one, as good within `goal.within`, or one that did better when layouts ran. `settings` are the
+    simpler one, as good within `goal.within`, or one that did better when layouts ran or were simulated, as
+    `simulated` tells of a pipeline. `settings` are the
     chosen values of what the job leaves open, and `other_settings` all other choices, the best first; `job`
     has the chosen ones, of which alone `best`, `runners_up` and `doubt` tell, and the proof covers all.
     """
@@ -260,6 +270,7 @@ class Plan(Frozen):
     runners_up: tuple[Estimate, ...] = ()
     binding: tuple[str, ...] = ()
     measured: Measured | None = None
+    simulated: Simulated | None = None
     settings: dict[str, Word] = {}
     other_settings: tuple[OtherSettings, ...] = ()
 

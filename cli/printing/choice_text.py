@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parc.compiler.explain.difference import difference
-from parc.compiler.plan import Estimate, Measured, OtherSettings, Plan
+from parc.compiler.plan import Estimate, Layout, Measured, OtherSettings, Plan, Simulated
 from parc.dsl.expression import COUNTED
 from parc.dsl.open_settings import words_of
 
@@ -12,10 +12,20 @@ from .words.layouts import layout_text, splitting
 from .words.numbers import counted, risk, seconds
 from .words.paragraphs import BELOW, BETWEEN, words
 
+#: The share by which a simulated step differs at least to be told.
+SHOWN = 0.01
+
 
 def choice_text(plan: Plan) -> list[str]:
     """All of it, a label before each part."""
-    return [*settings_lines(plan), *choice(plan), *_next(plan), *doubt_lines(plan), *_proof(plan)]
+    return [
+        *settings_lines(plan),
+        *choice(plan),
+        *simulated_lines(plan),
+        *_next(plan),
+        *doubt_lines(plan),
+        *_proof(plan),
+    ]
 
 
 def settings_lines(plan: Plan) -> list[str]:
@@ -45,6 +55,8 @@ def choice(plan: Plan) -> list[str]:
     """Why this layout was chosen, and what that costs where another one is predicted best."""
     if plan.measured is not None:
         return _measured(plan, plan.measured)
+    if plan.simulated is not None and plan.simulated.instead is not None:
+        return _judged(plan, plan.simulated, plan.simulated.instead)
     if plan.best is None:
         return ["  choice  the best prediction"]
     slower = plan.estimate.step_seconds / plan.best.step_seconds - 1
@@ -54,6 +66,28 @@ def choice(plan: Plan) -> list[str]:
         f"simpler than {layout_text(plan.best.layout)}, which is predicted {cost}: within "
         f"{plan.job.goal.within:.0%} predictions tell nothing apart",
     )
+
+
+def _judged(plan: Plan, found: Simulated, instead: Layout) -> list[str]:
+    """Where the simulator told layouts apart that closed forms hold as good."""
+    longer = found.instead_seconds / found.step_seconds - 1
+    return words(
+        "  choice  ",
+        f"simulated pass by pass {layout_text(instead)}, which is predicted as good within "
+        f"{plan.job.goal.within:.0%}, takes {longer:.1%} longer",
+    )
+
+
+def simulated_lines(plan: Plan) -> list[str]:
+    """By how much a simulated step differs from the predicted one, where that is SHOWN or more."""
+    if plan.simulated is None:
+        return []
+    taken = plan.simulated.step_seconds
+    apart = taken / plan.estimate.step_seconds - 1
+    if abs(apart) < SHOWN:
+        return []
+    differs = f"{abs(apart):.1%} {'longer' if apart > 0 else 'shorter'} than predicted"
+    return words("  passes  ", f"simulated one by one a step takes {seconds(taken)}, {differs}")
 
 
 def _measured(plan: Plan, measured: Measured) -> list[str]:

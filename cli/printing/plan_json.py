@@ -59,11 +59,22 @@ def plan_json(plan: Plan) -> JsonObject:
         "best": plan.best and _summary(plan.best),
         "doubt": plan.doubt and _doubt(plan.doubt),
         "measured": plan.measured and rounded(plan.measured.model_dump()),
+        **_simulated(plan),
         "binding": list(plan.binding),
         "runners_up": [_summary(estimate) for estimate in plan.runners_up],
         "warnings": warnings_json(cautions(plan.job, plan.target)),
         **_settings(plan),
     }
+
+
+def _simulated(plan: Plan) -> JsonObject:
+    """What a step takes when its passes are simulated, and the layout that lost by it; else nothing."""
+    if (found := plan.simulated) is None:
+        return {}
+    lost = {}
+    if found.instead is not None:
+        lost = {"instead": changed(found.instead), "instead_seconds": found.instead_seconds}
+    return {"simulated": rounded({"step_seconds": found.step_seconds, **lost})}
 
 
 def _settings(plan: Plan) -> JsonObject:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..algebra import Numbers
+from ..algebra import NANO, Numbers
 from ..case import Case
 from ..pipeline.even_split import Split, ranks_of
 from ..plan import Estimate
@@ -120,9 +120,7 @@ def timeline(
     unless given."""
     layout = estimate.layout
     schedule = schedule or layout.order_name
-    ranks = Ranks(case, one_row(case, {name: getattr(layout, name) for name in ORDER}))
-    placement = ranks_of(case.model, estimate.split, layout.pp, schedule in V_SHAPED)
-    passes = tuple(tuple(rank_passes(ranks, placement, rank)) for rank in range(layout.pp))
+    ranks, placement, passes = _passes(case, estimate, schedule)
     shown = min(shown or layout.microbatches, layout.microbatches)
     count = layout.microbatches
     if shown < count:
@@ -139,6 +137,47 @@ def timeline(
         pipeline_ns=length(runs) if shown == layout.microbatches else None,
         closed_form_ns=closed,
         after=after,
+    )
+
+
+#: Passes of the longest step that is simulated for its length alone, some tenths of a second.
+MOST_PASSES = 40_000
+#: Rounds of pp micro-batches after which each further one takes as long as the last: the ranks are full.
+FULL = 6
+
+
+def simulated_seconds(case: Case, estimate: Estimate) -> float | None:
+    """The seconds of a step of an estimate with its passes simulated; without a pipeline the estimate's, None
+    for more than MOST_PASSES. Of a long step the first rounds are simulated, and the last of them is counted
+    again for those that follow."""
+    layout = estimate.layout
+    pp, vpp, count = layout.pp, layout.vpp, layout.microbatches
+    if pp == 1:
+        return estimate.step_seconds
+    repeated = max(count // pp - FULL, 0)
+    begun = count - repeated * pp
+    if 2 * pp * vpp * begun > MOST_PASSES:
+        return None
+    ranks, placement, passes = _passes(case, estimate, layout.order_name)
+    pipeline, order = _pipeline(ranks.x, passes, placement.v_shaped), ORDERS[layout.order_name]
+    taken = length(simulate(pipeline, order, begun))
+    if repeated:
+        taken += repeated * (taken - length(simulate(pipeline, order, begun - pp)))
+    _, after = _closed_form(ranks, placement)
+    return (taken + sum(after.values())) / NANO
+
+
+def _passes(
+    case: Case, estimate: Estimate, schedule: str
+) -> tuple[Ranks, Split, tuple[tuple[Passes, ...], ...]]:
+    """The prices of an estimate's layout, where its layers are, and the passes of each rank and chunk."""
+    layout = estimate.layout
+    ranks = Ranks(case, one_row(case, {name: getattr(layout, name) for name in ORDER}))
+    placement = ranks_of(case.model, estimate.split, layout.pp, schedule in V_SHAPED)
+    return (
+        ranks,
+        placement,
+        tuple(tuple(rank_passes(ranks, placement, rank)) for rank in range(layout.pp)),
     )
 
 

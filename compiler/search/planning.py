@@ -24,6 +24,7 @@ from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
 from .doubt import doubt
 from .explain import binding, no_layout, too_large
+from .finalists import judged, placed
 from .progress import Progress
 from .settled_plans import decided
 from .space import Space
@@ -96,13 +97,17 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
         reason = no_layout(with_reasons(swept, progress))
         raise JobError([replace(reason, notes=(*reason.notes, *notes))])
     progress.chose_from(swept)
-    chosen = measured_layouts.chosen(swept) or {name: solution.layout[name] for name in ORDER}
+    ran, simulated = measured_layouts.chosen(swept), None
+    if ran is None:
+        taken, simulated = judged(swept, {name: solution.layout[name] for name in ORDER})
+        chosen, estimate = taken.decided, taken.estimate
+    else:
+        chosen, estimate = ran, placed(case, ran)
     ranked = [swept.decisions(int(row)) for row in swept.by_objective[: RUNNERS_UP + 1]]
     others = [row for row in ranked if row != chosen]
     fastest = ranked[0] if ranked[0] != chosen else None
-    estimate = estimate_layout(case, chosen, place(case, chosen))
     measured = measured_layouts.outcome(case, chosen, fastest or chosen)
-    best = estimate_layout(case, fastest, place(case, fastest)) if fastest else None
+    best = placed(case, fastest) if fastest else None
     return Plan(
         job=job,
         target=target.name,
@@ -113,6 +118,7 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
         binding=binding(swept, int(swept.by_objective[0])),
         measured=measured,
+        simulated=simulated,
     )
 
 
