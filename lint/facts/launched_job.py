@@ -110,14 +110,17 @@ class LaunchedJob:
         fact = self.facts.get(name)
         return fact is not None and isinstance(fact.value, Unknown)
 
-    @cached_property
+    @property
     def assumed_nodes(self) -> str | None:
         """The variable whose default the number of nodes is, as in `${NNODES:-1}`: the cluster may set it."""
-        fact = self.facts.get("nodes")
-        lines = self.config.texts.get(fact.path, "").split("\n") if fact else []
-        if fact is None or not 0 < fact.line <= len(lines):
+        return self.defaulted(self.facts.get("nodes"))
+
+    def defaulted(self, at: Fact | Setting | None) -> str | None:
+        """The variable whose default a value is, as it stands in a script."""
+        lines = self.config.texts.get(at.path, "").split("\n") if at else []
+        if at is None or not 0 < at.line <= len(lines):
             return None
-        before = _DEFAULT_OF.search(lines[fact.line - 1][: fact.column - 1])
+        before = _DEFAULT_OF.search(lines[at.line - 1][: at.column - 1])
         return before and before[1]
 
     def all(self, scope: str, name: str | None = None) -> list[Setting]:

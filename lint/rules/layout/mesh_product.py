@@ -25,7 +25,9 @@ tensor_parallel_degree = 2
 import math
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 
+from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related, Skipped
@@ -111,7 +113,14 @@ def _nanotron(launch: LaunchedJob) -> Iterator[Complaint]:
         factors = " * ".join(f"{name} {number}" for name, number in numbers.items())
         processes = launch.setting("launcher", "--nproc-per-node")
         related = () if processes is None else (Related(f"{gpus} processes", processes),)
-        yield Complaint(f"{factors} = {product}, not {gpus} GPUs", at, related)
+        severity: Severity | None = "warning" if _by_default(launch, at.path) else None
+        yield Complaint(f"{factors} = {product}, not {gpus} GPUs", at, related, None, severity)
+
+
+def _by_default(launch: LaunchedJob, path: str) -> bool:
+    """Whether a script takes this config for want of another one: `${CONFIG:="tiny.yaml"}`."""
+    named = re.compile(rf"\$\{{\w+:?[-=][\"']?[^}}\"'\n]*\b{re.escape(PurePath(path).name)}")
+    return any(named.search(line) for _, _, line in launch.lines())
 
 
 def launch_world(launch: LaunchedJob) -> int | None:
