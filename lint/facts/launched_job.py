@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ...backends import reader_of
 from ...backends.facts import in_plan_words
+from ...backends.reader import Program
 from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job
@@ -48,6 +50,12 @@ class LaunchedJob:
     @property
     def kind(self) -> str:
         return self.config.kind
+
+    @cached_property
+    def program(self) -> Program | None:
+        """The program whose job it is, where that is no framework."""
+        reader = reader_of(self.config)
+        return None if reader is None else reader.program
 
     @property
     def megatron(self) -> bool:

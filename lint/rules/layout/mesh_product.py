@@ -53,8 +53,8 @@ _TRAINER = re.compile(r"^$|(^|[./])train(\.py)?$")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    if "nanotron" in launch.kind:
-        yield from _nanotron(launch)
+    if launch.program is not None and launch.program.mesh:
+        yield from _mesh(launch, launch.program.mesh)
     if launch.framework != "torchtitan":
         return
     given = {name: launch.setting("toml", f"parallelism.{name}_degree") for name in DEGREES}
@@ -101,10 +101,10 @@ def _product(
     )
 
 
-def _nanotron(launch: LaunchedJob) -> Iterator[Complaint]:
-    """Releases with experts of their own ranks have a further factor."""
-    numbers = {name: launch.number(name) for name in ("dp", "pp", "cp", "tp")}
-    gpus, at = launch_world(launch), launch.setting("yaml", "parallelism.dp")
+def _mesh(launch: LaunchedJob, mesh: tuple[str, ...]) -> Iterator[Complaint]:
+    """Experts with ranks of their own are a further factor in some releases."""
+    numbers = {name: launch.number(name) for name in mesh}
+    gpus, at = launch_world(launch), launch.facts.get("dp")
     degrees = [number for number in numbers.values() if number is not None]
     if at is None or gpus is None or len(degrees) < len(numbers) or launch.number("ep") != 1:
         return
