@@ -9,6 +9,7 @@ from .backend import Backend, Launcher
 from .registry import Registry, TargetOptions
 
 if TYPE_CHECKING:
+    from ..reading.facts import LaunchConfig
     from .reader import Reader
 
 #: By the name in `target NAME { ... }`, in the order of reports.
@@ -28,3 +29,12 @@ def readers() -> list[Reader]:
     """Of all programs whose files are read, those of the frameworks last; loaded only by those who read."""
     others: list[Reader] = [import_module(f"{__name__}.{name}").READER for name in READ_ONLY]
     return [*others, *(backend.reader for backend in BACKENDS.values())]
+
+
+def reader_of(config: LaunchConfig) -> Reader | None:
+    """That of the framework or of the program whose job it is; None where nothing tells."""
+    if config.framework is not None:
+        return BACKENDS[config.framework].reader if config.framework in BACKENDS else None
+    return next(
+        (each for each in readers() if each.program and each.program.kind in config.kind), None
+    )

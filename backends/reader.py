@@ -58,6 +58,27 @@ class ConfigFile:
 
 
 @dataclass(frozen=True)
+class Program:
+    """A program that is no backend's, whose files are read and never written.
+
+    `kind` is part of the kind of its jobs, and `target` the one in whose words they are imported. The rest is
+    what rules ask of its sums, each with its source in the program's package.
+    """
+
+    kind: str
+    title: str
+    target: str
+    mesh: tuple[str, ...] = ()
+    """Degrees whose product is the number of GPUs, where experts have no further ranks."""
+    unfilled: Mapping[str, int] = field(default_factory=dict)
+    """Order of a pipeline's passes -> by how much its micro-batches may be fewer than its ranks."""
+    batch_over_gpus: bool = False
+    """Whether the GPUs divide the global batch, whatever the micro-batch is."""
+    whole_heads: bool = False
+    """Whether the heads divide the width."""
+
+
+@dataclass(frozen=True)
 class Reader:
     """What `parc lint`, `parc import` and `parc calibrate` read of a framework."""
 
@@ -87,5 +108,7 @@ class Reader:
     """The name of the fork whose files these are, None for the framework itself."""
     arithmetic: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Kind of a job without a framework -> codes of this one's predicates that hold for it, too."""
+    program: Program | None = None
+    """What is read, where it is no backend's."""
     dated: Dated | None = None
     """How they tell the framework's release, where lint has tables of what each release accepts."""

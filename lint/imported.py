@@ -1,5 +1,6 @@
 """What launch files say -> the text of a job: what is unknown stands there as a comment to fill in."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -112,7 +113,10 @@ def _cluster(launch: LaunchedJob, given: str | None, unknown: list[str]) -> str:
     """The cluster that was named, or the one whose GPUs sbatch is asked for by type."""
     nodes, gpus = launch.number("nodes"), launch.number("gpus_per_node")
     known = given or _by_type(launch)
-    lines = [f"  nodes = {nodes}"] if nodes else ["  # nodes = ..."]
+    if nodes is None and known is not None:
+        nodes, gpus = _filled(launch, gpus or _gpus_of(known))
+    open_ = None if nodes or known is None else _as_many_as_the_batch(launch, gpus)
+    lines = [f"  nodes = {nodes}"] if nodes else [open_ or "  # nodes = ..."]
     if nodes is None:
         unknown.append("cluster.nodes")
     if gpus is not None and known is not None and _gpus_of(known) != gpus:
@@ -124,6 +128,28 @@ def _cluster(launch: LaunchedJob, given: str | None, unknown: list[str]) -> str:
     told = f"# It has {gpus} GPUs per node." if gpus else "# How many GPUs a node has is not said."
     shown = [f"# {line}" for line in ["cluster pod from std.NAME {", *lines, "}"]]
     return "\n".join([say, told, *shown])
+
+
+def _filled(launch: LaunchedJob, each: int | None) -> tuple[int | None, int | None]:
+    """Nodes of `each` GPUs, and GPUs of a node, for a world that is known alone or by its degrees."""
+    mesh = launch.program.mesh if launch.program else ()
+    degrees = [launch.number(name) for name in mesh]
+    product = math.prod(degree or 0 for degree in degrees) if degrees else None
+    world = launch.number("gpus") or product
+    if not world or not each:
+        return None, each
+    if world <= each:
+        return 1, world
+    return (world // each, each) if world % each == 0 else (None, each)
+
+
+def _as_many_as_the_batch(launch: LaunchedJob, each: int | None) -> str | None:
+    """Of a program whose configuration says no number of nodes, those that its batch reaches."""
+    batch, micro = launch.number("global_batch"), launch.number("micro_batch")
+    if launch.program is None or not (batch and micro and each):
+        return None
+    most = batch // micro // each
+    return f"  nodes = 1..{most}  # not in the files" if most > 1 else None
 
 
 def _by_type(launch: LaunchedJob) -> str | None:
@@ -160,6 +186,8 @@ def _goal(launch: LaunchedJob) -> str:
 
 def _target(launch: LaunchedJob, unknown: list[str]) -> str:
     backend = BACKENDS.get(launch.framework or "")
+    if backend is None and launch.program is not None:
+        return f"target {launch.program.target} {{}}  # {launch.program.title}, nearly"
     if backend is None:
         unknown.append("target")
         return f"# Which framework runs this is not in the files.\n# target {next(iter(BACKENDS))} {{}}"

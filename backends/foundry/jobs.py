@@ -39,8 +39,8 @@ _AGAIN = ("fsdp_config.activation_checkpointing", "activation_checkpointing")
 #: Blocks that divide a model in another way than FSDP.
 _TENSOR = ("tp_config.", "parallelism_config.")
 #: The block of a run on MosaicML's platform that the trainer is given.
-_PLATFORM = "parameters."
-_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
+PLATFORM = "parameters."
+REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 Answer = tuple[str, Value | Unknown, Word]
 
 
@@ -61,9 +61,9 @@ def _placed(scalars: Mapping[str, Scalar]) -> Iterator[Fact]:
 
 def _run(scalars: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
     """The trainer's keys, without the block in which MosaicML's platform has them."""
-    if f"{_PLATFORM}device_train_microbatch_size" not in scalars:
+    if f"{PLATFORM}device_train_microbatch_size" not in scalars:
         return scalars
-    return {name.removeprefix(_PLATFORM): scalar for name, scalar in scalars.items()}
+    return {name.removeprefix(PLATFORM): scalar for name, scalar in scalars.items()}
 
 
 def _facts(scalars: Mapping[str, Scalar]) -> Iterator[Answer]:
@@ -100,7 +100,7 @@ def _number(scalars: Mapping[str, Scalar], key: str) -> Value | Unknown | None:
     """A whole number, that of the key which it refers to, or why it is none; None for null."""
     scalar = scalars[key]
     for _ in range(4):
-        reference = _REFERENCE.fullmatch(scalar.text)
+        reference = REFERENCE.fullmatch(scalar.text)
         if reference is None or reference[1] not in scalars:
             break
         scalar = scalars[reference[1]]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...backends import BACKENDS
+from ...backends import BACKENDS, reader_of
 from ...backends.described import known
 from ...backends.reader import Values
 from ...compiler.plan import PASSES
@@ -25,8 +25,8 @@ RECOMPUTED = ("none", "selective", "fine", "full")
 def described_model(launch: LaunchedJob) -> Values:
     """What is known of the model. Nothing is taken from a model that only looks alike."""
     found = known(**{name: launch.number(name) for name in _SIZES})
-    if backend := BACKENDS.get(launch.framework or ""):
-        found |= backend.reader.model(launch.config)
+    if reader := reader_of(launch.config):
+        found |= reader.model(launch.config)
     if found.get("kv_heads") == found.get("heads"):
         found.pop("kv_heads", None)
     return found
@@ -40,12 +40,10 @@ def described_train(launch: LaunchedJob) -> Values:
     found = known(**{name: launch.number(name) for name in ("seq_len", "global_batch")})
     precision = launch.value("precision")
     found |= known(precision=precision if precision in _PRECISIONS else None)
-    for backend in BACKENDS.values():
-        found |= {
-            name: value
-            for name, value in backend.reader.train(launch.config).items()
-            if name not in found
-        }
+    own = reader_of(launch.config) if launch.framework is None else None
+    for reader in [*([own] if own else []), *(backend.reader for backend in BACKENDS.values())]:
+        told = reader.train(launch.config).items()
+        found |= {name: value for name, value in told if name not in found}
     return found
 
 

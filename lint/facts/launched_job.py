@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ...backends import reader_of
 from ...backends.facts import in_plan_words
+from ...backends.reader import Program
 from ...dsl.diagnostics import Source, Span
 from ...dsl.hardware import Cluster
 from ...dsl.job import Job
@@ -48,6 +50,12 @@ class LaunchedJob:
     @property
     def kind(self) -> str:
         return self.config.kind
+
+    @cached_property
+    def program(self) -> Program | None:
+        """The program whose job it is, where that is no framework."""
+        reader = reader_of(self.config)
+        return None if reader is None else reader.program
 
     @property
     def megatron(self) -> bool:
@@ -110,14 +118,17 @@ class LaunchedJob:
         fact = self.facts.get(name)
         return fact is not None and isinstance(fact.value, Unknown)
 
-    @cached_property
+    @property
     def assumed_nodes(self) -> str | None:
         """The variable whose default the number of nodes is, as in `${NNODES:-1}`: the cluster may set it."""
-        fact = self.facts.get("nodes")
-        lines = self.config.texts.get(fact.path, "").split("\n") if fact else []
-        if fact is None or not 0 < fact.line <= len(lines):
+        return self.defaulted(self.facts.get("nodes"))
+
+    def defaulted(self, at: Fact | Setting | None) -> str | None:
+        """The variable whose default a value is, as it stands in a script."""
+        lines = self.config.texts.get(at.path, "").split("\n") if at else []
+        if at is None or not 0 < at.line <= len(lines):
             return None
-        before = _DEFAULT_OF.search(lines[fact.line - 1][: fact.column - 1])
+        before = _DEFAULT_OF.search(lines[at.line - 1][: at.column - 1])
         return before and before[1]
 
     def all(self, scope: str, name: str | None = None) -> list[Setting]:

@@ -208,6 +208,34 @@ def test_too_few_gpus_of_a_default_of_nodes_are_a_warning(nodes: str, severity: 
     assert [found.severity for found in job.findings] == [severity]
 
 
+NANOTRON = """model:
+  model_config:
+    hidden_size: 64
+    num_attention_heads: 4
+    num_hidden_layers: 2
+parallelism:
+  dp: 4
+  pp: 1
+  tp: 2
+tokens:
+  micro_batch_size: 1
+  sequence_length: 64
+  batch_accumulation_per_replica: 1
+"""
+
+
+@pytest.mark.parametrize("config, severity", [("mini.yaml", "error"), ("$C", "warning")])
+def test_degrees_of_a_config_that_stands_in_for_another_one(config: str, severity: str) -> None:
+    script = (
+        f': ${{C:="mini.yaml"}}\ntorchrun --nproc_per_node 16 run_train.py --config-file {config}\n'
+    )
+    script = script if config == "$C" else script.split("\n", 1)[1]
+    judged = judge(
+        read_jobs({"job.sh": script, "mini.yaml": NANOTRON}), LintOptions(select=("PAR103",))
+    )
+    assert [found.severity for job in judged for found in job.findings] == [severity]
+
+
 def test_a_learning_rate_of_a_trainers_yaml_is_an_error() -> None:
     """transformers raises where its arguments differ from the config, wherever they stand."""
     yaml = (

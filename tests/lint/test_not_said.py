@@ -293,6 +293,21 @@ CASES = {
         "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 2 --nproc_per_node 8 train.py\n",
         "export NCCL_IB_DISABLE=1\ntorchrun --nnodes 1 --nproc_per_node 8 train.py\n",
     ),
+    "a step in a container of the site's engine": (
+        "PAR654",
+        HEADER + "#SBATCH --export=NONE\nsrun bash run.sh\n",
+        HEADER + "#SBATCH --export=NONE\nsrun --environment=ngc.toml bash run.sh\n",
+    ),
+    "a branch for one node": (
+        "PAR601",
+        HEADER + '[[ "$SLURM_NNODES" -eq 1 ]] || exit 1\nsrun hostname\n',
+        HEADER + 'if [[ "$SLURM_NNODES" -eq 1 ]]; then\n  exit 1\nfi\nsrun hostname\n',
+    ),
+    "a GPU that is left for vLLM": (
+        "PAR601",
+        "#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc_per_node 7 grpo.py --use_vllm false\n",
+        "#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc_per_node 7 grpo.py --use_vllm true\n",
+    ),
     "a step whose image has a PATH": (
         "PAR654",
         HEADER + "srun --export=A=1,B=2 bash run.sh\n",

@@ -30,15 +30,14 @@ TRAINING = True
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework == "torchtitan":
         yield from _micro_batches(launch)
-    if "foundry" in launch.kind:
+    if launch.program is not None and launch.program.batch_over_gpus:
         yield from _devices(launch)
-    if launch.framework == "deepspeed" or "foundry" in launch.kind:
-        return
-    yield from enforced(CODE, launch, adjust=_local, cure=_nearest)
+    elif launch.framework != "deepspeed":
+        yield from enforced(CODE, launch, adjust=_local, cure=_nearest)
 
 
 def _devices(launch: LaunchedJob) -> Iterator[Complaint]:
-    """llm-foundry divides the global batch over the GPUs, and cuts a share into micro-batches of any size."""
+    """The global batch is divided over the GPUs, and a share is cut into micro-batches of any size."""
     batch, gpus = launch.number("global_batch"), launch.number("gpus")
     if batch and gpus and batch % gpus:
         related = (Related(f"{gpus} GPUs", launch.facts["gpus"]),)

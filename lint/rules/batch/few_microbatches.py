@@ -61,10 +61,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
 
 
 def _asserts(launch: LaunchedJob, pp: int, microbatches: int) -> bool:
-    """nanotron's 1F1B wants all but one of a pipeline's ranks filled (pipeline_parallel/engine.py:252)."""
-    order = launch.facts.get("order")
-    ordered = order is not None and order.value == "1f1b"
-    return "nanotron" in launch.kind and ordered and microbatches < pp - 1
+    """Whether the program asserts more in this order of the passes."""
+    fewer = launch.program.unfilled.get(str(launch.value("order"))) if launch.program else None
+    return fewer is not None and microbatches < pp - fewer
 
 
 def _microbatches(known: Known) -> int:

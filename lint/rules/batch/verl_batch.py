@@ -78,7 +78,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if mini is not None and least is not None and prompts < least:
             message = f"a step has {prompts} prompts, and an update of the actor {least}"
             related = (Related(f"{least} prompts of an update", mini),)
-            yield Complaint(message, step, related, f"{_STEP} of {least} or a multiple")
+            help_text = f"{_STEP} of {least} or a multiple"
+            # Forks that count otherwise run under verl's name and keys.
+            yield Complaint(message, step, related, help_text, "warning")
     if micro and update and "megatron" not in launch.kind:
         yield from _share(launch, update, micro)
 

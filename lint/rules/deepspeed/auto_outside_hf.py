@@ -25,7 +25,7 @@ from ...finding import Complaint
 
 CODE = "PAR408"
 TITLE = '"auto" in a config that no Trainer fills in'
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "DeepSpeed 0.19.8 runtime/config.py; deepspeedai/Megatron-DeepSpeed#298"
 FILE = "ds_config.json"
 

@@ -27,8 +27,8 @@ SOURCE = (
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     hidden, heads = launch.number("hidden"), launch.number("heads")
-    foundry = "foundry" in launch.kind
-    if not (foundry or launch.framework == "megatron") or not hidden or not heads:
+    whole = launch.program is not None and launch.program.whole_heads
+    if not (whole or launch.framework == "megatron") or not hidden or not heads:
         return
     if hidden % heads == 0:
         return
@@ -37,5 +37,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     related = (Related(f"heads {heads}", launch.facts["heads"]),)
     message = f"hidden {hidden} is not a multiple of heads {heads}"
     legal = legal_values("heads", (k for k in range(1, heads * 2) if hidden % k == 0))
-    cure = legal if foundry else f"{legal}, or --kv-channels"
+    cure = legal if whole else f"{legal}, or --kv-channels"
     yield Complaint(message, launch.facts["hidden"], related, cure)

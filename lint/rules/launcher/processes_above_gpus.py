@@ -26,7 +26,7 @@ from ...finding import Complaint, Related
 
 CODE = "PAR603"
 TITLE = "more processes than GPUs on a node"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "NVlabs/Sana#204; huggingface/accelerate#3894"
 FILE = "job.sbatch"
 

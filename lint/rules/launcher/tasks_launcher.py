@@ -32,7 +32,7 @@ from ...finding import Complaint, Related
 
 CODE = "PAR602"
 TITLE = "tasks per node do not fit the launcher"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = (
     "measured with SLURM 22.05.8: two agents of one node formed the world; "
     "Lightning-AI/pytorch-lightning#20391"

@@ -36,6 +36,9 @@ SOURCE = "k2-fsa/icefall#2067; arithmetic"
 FILE = "job.sbatch"
 
 
+_VLLM = re.compile(
+    r"\buse_vllm\b[\s:=\"']*true\b|\bvllm[_ ](?:serve|device|server)\b", re.IGNORECASE
+)
 _COPY = re.compile(r"(?:export\s+)?\w*(?:GPU|NPROC|DEVICES|WORLD)\w*=[\"']?(\d+)[\"']?\s*(?:#.*)?$")
 
 
@@ -46,17 +49,18 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         yield from _shape(batch)
 
 
-#: How a script insists on the shape that it was written for.
+#: How a script insists on the shape that it was written for; a test of `if` alone has another branch.
 _SHAPE = re.compile(
     r"\b(SLURM_NNODES|SLURM_JOB_NUM_NODES|SLURM_GPUS_ON_NODE)\b[^=!<>&|]{0,8}(?:==|-eq)\s*[\"']?(\d+)"
 )
+_INSISTS = re.compile(r"\|\||^\s*(?:assert|if\s+!)\s")
 
 
 def _shape(batch: Batch) -> Iterator[Complaint]:
     """A check of the script's own that the directives cannot pass."""
     nodes, gpus = batch.get("nodes"), batch.gpus_per_node
     for number, line in batch.body:
-        for match in _SHAPE.finditer(line):
+        for match in _SHAPE.finditer(line) if _INSISTS.search(line) else ():
             on_nodes = match[1] != "SLURM_GPUS_ON_NODE"
             asked = (
                 nodes.number if on_nodes and nodes else gpus[0] if gpus and not on_nodes else None
@@ -67,7 +71,7 @@ def _shape(batch: Batch) -> Iterator[Complaint]:
             what = "nodes" if on_nodes else "GPUs per node"
             related = (Related(f"the script wants {match[2]}", batch.place(number, match[1])),)
             message = f"the job asks for {asked} {what}, and its script insists on {match[2]}"
-            yield Complaint(message, directive.place, related)
+            yield Complaint(message, directive.place, related, severity="warning")
 
 
 def _nodes(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
@@ -79,6 +83,11 @@ def _nodes(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
         yield Complaint(message, counted, related, '--nnodes "$SLURM_NNODES"')
 
 
+def _generates(launch: LaunchedJob) -> bool:
+    """Whether a GPU is left for vLLM, which generates beside the trainer."""
+    return any(_VLLM.search(text) for text in launch.config.texts.values())
+
+
 def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
     asked, counted = batch.gpus_per_node, launch.setting("launcher", "--nproc-per-node")
     processes = number_of(counted)
@@ -86,7 +95,7 @@ def _gpus(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
         return
     gpus, directive = asked
     related = (Related(f"{gpus} GPUs per node", directive.place),)
-    if counted and processes and processes < gpus:
+    if counted and processes and processes < gpus and not _generates(launch):
         message = f"{processes} processes on a node of {gpus} GPUs leave {gpus - processes} idle"
         yield Complaint(message, counted, related, severity="warning")
     for number, line in batch.body:

@@ -25,7 +25,9 @@ tensor_parallel_degree = 2
 import math
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 
+from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting, number_of
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Place, Related, Skipped
@@ -51,8 +53,8 @@ _TRAINER = re.compile(r"^$|(^|[./])train(\.py)?$")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    if "nanotron" in launch.kind:
-        yield from _nanotron(launch)
+    if launch.program is not None and launch.program.mesh:
+        yield from _mesh(launch, launch.program.mesh)
     if launch.framework != "torchtitan":
         return
     given = {name: launch.setting("toml", f"parallelism.{name}_degree") for name in DEGREES}
@@ -99,10 +101,10 @@ def _product(
     )
 
 
-def _nanotron(launch: LaunchedJob) -> Iterator[Complaint]:
-    """Releases with experts of their own ranks have a further factor."""
-    numbers = {name: launch.number(name) for name in ("dp", "pp", "cp", "tp")}
-    gpus, at = launch_world(launch), launch.setting("yaml", "parallelism.dp")
+def _mesh(launch: LaunchedJob, mesh: tuple[str, ...]) -> Iterator[Complaint]:
+    """Experts with ranks of their own are a further factor in some releases."""
+    numbers = {name: launch.number(name) for name in mesh}
+    gpus, at = launch_world(launch), launch.facts.get("dp")
     degrees = [number for number in numbers.values() if number is not None]
     if at is None or gpus is None or len(degrees) < len(numbers) or launch.number("ep") != 1:
         return
@@ -111,7 +113,14 @@ def _nanotron(launch: LaunchedJob) -> Iterator[Complaint]:
         factors = " * ".join(f"{name} {number}" for name, number in numbers.items())
         processes = launch.setting("launcher", "--nproc-per-node")
         related = () if processes is None else (Related(f"{gpus} processes", processes),)
-        yield Complaint(f"{factors} = {product}, not {gpus} GPUs", at, related)
+        severity: Severity | None = "warning" if _by_default(launch, at.path) else None
+        yield Complaint(f"{factors} = {product}, not {gpus} GPUs", at, related, None, severity)
+
+
+def _by_default(launch: LaunchedJob, path: str) -> bool:
+    """Whether a script takes this config for want of another one: `${CONFIG:="tiny.yaml"}`."""
+    named = re.compile(rf"\$\{{\w+:?[-=][\"']?[^}}\"'\n]*\b{re.escape(PurePath(path).name)}")
+    return any(named.search(line) for _, _, line in launch.lines())
 
 
 def launch_world(launch: LaunchedJob) -> int | None:

@@ -20,7 +20,7 @@ from ...finding import Complaint, Related
 
 CODE = "PAR106"
 TITLE = "more ranks on a node than any node has GPUs"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "NVIDIA DGX-2 (16 GPUs) and GB200 NVL72 datasheets; NCCL: Duplicate GPU detected"
 
 DEGREES = ("tp", "pp", "cp")

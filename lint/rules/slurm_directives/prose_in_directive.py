@@ -24,7 +24,7 @@ from ...finding import Complaint, Place
 
 CODE = "PAR634"
 TITLE = "words in a directive that are no option"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8"
 FILE = "job.sbatch"
 

@@ -24,12 +24,16 @@ from ...finding import Complaint, Related
 
 CODE = "PAR654"
 TITLE = "--export=NONE and a step without an environment"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8; srun(1), --export; Azure/az-hop#1119"
 FILE = "job.sbatch"
 
 _LIST = re.compile(
     r"--export[= ][\"']?([A-Za-z_]\w*(?:=[^,\s\"']*)?(?:,[A-Za-z_]\w*(?:=[^,\s\"']*)?)*)[\"']?(?=\s)"
+)
+#: Pyxis, CSCS's container engine, and programs that start an image: each has a PATH of its own.
+_CONTAINER = re.compile(
+    r"--container-(?:image|name)\b|--environment[= ]|\b(?:apptainer|singularity|podman|enroot|shifter)\b"
 )
 _FOUND = re.compile(r"\s(?:python[\d.]*|torchrun|accelerate|deepspeed|bash)\s")
 
@@ -41,7 +45,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if given is None or given.value != "NONE" or "SLURM_EXPORT_ENV" in batch.text:
             continue
         for number, line in batch.commands(r"\bsrun\b"):
-            if "--export" not in line:
+            if "--export" not in line and not _CONTAINER.search(line):
                 related = (Related("--export=NONE", given.place),)
                 message = "the step has no environment"
                 yield Complaint(
@@ -52,7 +56,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _listed(batch: Batch) -> Iterator[Complaint]:
     """A step that is handed a list without ALL, and starts a program that it must find by PATH."""
     for number, line in batch.commands(r"\bsrun\b.*\s--export[= ]"):
-        match = None if "--container-image" in line else _LIST.search(line)
+        match = None if _CONTAINER.search(line) else _LIST.search(line)
         names = [part.partition("=")[0] for part in match[1].split(",")] if match else []
         if names and not {"ALL", "NONE", "NIL", "PATH"} & set(names) and _FOUND.search(line):
             message = "the step has the variables of --export alone, and no PATH"

@@ -29,7 +29,7 @@ from ...finding import Complaint
 
 CODE = "PAR636"
 TITLE = "a launcher whose task sees one GPU"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8; ACEsuite/mace#435"
 FILE = "job.sbatch"
 

@@ -30,7 +30,7 @@ from ...finding import Complaint, Related
 
 CODE = "PAR635"
 TITLE = "several nodes, and a launcher without srun"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8: RendezvousTimeoutError"
 FILE = "job.sbatch"
 
