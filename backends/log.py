@@ -28,7 +28,9 @@ class RunLog:
     blocks, `stack` those of the target's block that the run's own arguments state: None where the log lacks
     them. `assumed` is what the framework does unless told otherwise and its log does not show. `clashes` are
     values that the log gives twice and differently. `uneven` says that layers may be placed unevenly,
-    `step_tokens` about how many tokens a step held.
+    `step_tokens` about how many tokens a step held. `timers` are seconds of a step by the framework's timers,
+    of the slowest rank: `passes`, forward and backward with all that waits in them, and `optimizer`.
+    `reserved` are the most bytes that PyTorch's allocator held on a GPU.
     """
 
     target: str
@@ -42,6 +44,8 @@ class RunLog:
     clashes: tuple[str, ...] = ()
     uneven: bool = True
     step_tokens: float | None = None
+    timers: Mapping[str, float] = field(default_factory=dict)
+    reserved: float | None = None
 
 
 def plain(text: str) -> str:

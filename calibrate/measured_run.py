@@ -1,7 +1,7 @@
 """A log, its job and the layout that the user gives -> a measured run with its layout complete."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -35,7 +35,8 @@ DENSE_ONLY = {"ffn"}
 @dataclass(frozen=True, eq=False)
 class MeasuredRun:
     """A run and the steady state of its steps. `job` is the user's with the batch, length and GPUs that ran;
-    `layout` holds every decision by name, `filled` names those that neither log nor user gave."""
+    `layout` holds every decision by name, `filled` names those that neither log nor user gave.
+    `timers` and `reserved` are the log's (`RunLog`)."""
 
     path: str
     job: Job
@@ -46,6 +47,8 @@ class MeasuredRun:
     filled: tuple[str, ...]
     facts: Mapping[str, object] | None = None
     """Settings of the target's block in which the log differs from the job; None where it shows none."""
+    timers: Mapping[str, float] = field(default_factory=dict)
+    reserved: float | None = None
 
     @property
     def case(self) -> Case:
@@ -86,6 +89,8 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
         steps=steps,
         filled=tuple(name for name in _open(layout) if len(case.domains.get(name, ())) > 1),
         facts=facts,
+        timers=log.timers,
+        reserved=log.reserved,
     )
 
 

@@ -13,6 +13,15 @@ from .measured_run import MeasuredRun, measured_run
 
 
 @dataclass(frozen=True)
+class Part:
+    """Seconds of a part of a step, or bytes, as predicted and as a log tells."""
+
+    name: str
+    predicted: float
+    measured: float
+
+
+@dataclass(frozen=True)
 class Ran:
     """A run and its prediction; `filled` are decisions that the log does not tell."""
 
@@ -38,6 +47,28 @@ class Ran:
     @property
     def tokens_per_second(self) -> float:
         return self.predicted.tokens_per_second / self.ratio
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What the framework's timers tell of a step: the passes with all traffic that is waited for in them,
+        the optimizer, and what lies between, such as data and logging, for which nothing is predicted.
+        """
+        step, timers = self.predicted.step_seconds, self.run.timers
+        optimizer = self.predicted.time.get("optimizer", 0.0)
+        told = {"passes": step - optimizer, "optimizer": optimizer}
+        found = [Part(name, told[name], timers[name]) for name in told if name in timers]
+        if len(found) == len(told):
+            rest = self.run.steps.seconds - sum(part.measured for part in found)
+            found.append(Part("between", 0.0, max(rest, 0.0)))
+        return tuple(found)
+
+    @property
+    def memory(self) -> Part | None:
+        """Bytes that PyTorch reserved on the fullest GPU: without what the driver and NCCL keep beside it."""
+        if self.run.reserved is None:
+            return None
+        own = self.predicted.memory_bytes - self.run.case.gpu.reserve
+        return Part("memory", own, self.run.reserved)
 
 
 def ran(job: Job, path: str) -> Ran:

@@ -62,7 +62,11 @@ def ran_text(ran: Ran) -> str:
         ("step", seconds(predicted.step_seconds), seconds(steps.seconds)),
         ("MFU", f"{predicted.mfu:.1%}", f"{ran.mfu:.1%}"),
         ("tokens/s", f"{predicted.tokens_per_second:,.0f}", f"{ran.tokens_per_second:,.0f}"),
+        *((part.name, seconds(part.predicted), seconds(part.measured)) for part in ran.parts),
     )
+    if (memory := ran.memory) is not None:
+        told, found = (f"{value / 2**30:.1f} GiB" for value in (memory.predicted, memory.measured))
+        rows = (*rows, ("memory", told, found))
     lines = ["Predicted and measured"]
     lines += words("  layout    ", f"{ran.run.target}: {layout_text(predicted.layout)}")
     if ran.run.filled:

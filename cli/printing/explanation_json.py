@@ -105,7 +105,7 @@ def against_json(against: Against) -> JsonObject:
 
 
 def ran_json(ran: Ran) -> JsonObject:
-    """Seconds of a step, MFU and tokens per second, each as predicted and as measured."""
+    """A step and its parts, MFU, tokens per second and bytes, each as predicted and as measured."""
     predicted, steps = ran.predicted, ran.run.steps
     return rounded(
         {
@@ -119,6 +119,12 @@ def ran_json(ran: Ran) -> JsonObject:
                 "predicted": predicted.tokens_per_second,
                 "measured": ran.tokens_per_second,
             },
+            "parts": {
+                part.name: {"predicted": part.predicted, "measured": part.measured}
+                for part in ran.parts
+            },
+            "reserved_bytes": ran.memory
+            and {"predicted": ran.memory.predicted, "measured": ran.memory.measured},
             "spread": steps.spread,
             "reports": steps.reports,
             "in_band": ran.expected,

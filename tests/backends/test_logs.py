@@ -50,6 +50,22 @@ def test_names_of_ranks_and_other_line_ends_change_nothing(name: str, prefix: st
     assert (other.paces, other.layout, other.train) == (plain.paces, plain.layout, plain.train)
 
 
+def test_memory_that_torchtitan_reserved() -> None:
+    line = "step: {}  loss: 2.3  grad_norm: 1.0  memory: {}GiB(50.00%)  tps: 990  tflops: 1.0\n"
+    text = "".join(line.format(*each) for each in ((1, "40.50"), (2, "41.25"), (3, "41.00")))
+    assert read("torchtitan", text).reserved == 41.25 * 2**30
+    assert read("torchtitan", line.format(1, "-0.00")).reserved is None
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank3]:"])
+def test_timers_of_megatron(prefix: str) -> None:
+    """The slowest rank's, in either form, without the first report."""
+    text = log_text(RUNS["tp2"], [9.0, 2.0, 1.5])
+    for name, told in (("forward-backward", "9.00"), ("forward-backward", "(7.00, 8.50)")):
+        text += f"\n{prefix}    {name + ' ':.<48}: {told}\n{prefix}    {'optimizer ':.<48}: 2.00\n"
+    assert read("megatron", text).timers == {"passes": 0.0085, "optimizer": 0.002}
+
+
 def test_a_real_log_of_torchtitan() -> None:
     """Two ranks on a CPU, torchtitan 0.2.2: both print every line, in colour."""
     log = read("torchtitan", (LOGS / "torchtitan.log").read_text())

@@ -128,6 +128,44 @@ def test_a_log_shows_predicted_beside_measured(run: Parc) -> None:
     )
 
 
+TIMERS = """\
+(min, max) time across ranks (ms):
+    forward-backward ...............................: (900.00, {})
+    all-grads-sync .................................: (1.00, 2.00)
+    optimizer ......................................: (9.00, {})
+"""
+MEMORY = (
+    "[Rank {}] (after 1 iterations) memory (MB) | allocated: 1.00 | max allocated: 9.00 "
+    "| reserved: 10.00 | max reserved: {}\n"
+)
+
+
+def test_a_log_with_timers_shows_the_parts_of_a_step_and_memory(run: Parc) -> None:
+    simulated_logs.record(Path(), ["tp2"], noise=0.001)
+    log = Path("tp2.log")
+    seconds = simulated_logs.true_seconds(simulated_logs.RUNS["tp2"], Path(), simulated_logs.TRUE)
+    step = seconds * 1000
+    reports = TIMERS.format(f"{9 * step:.2f}", "500.00")
+    for passes in (0.90, 0.91, 0.89):
+        reports += TIMERS.format(f"{passes * step:.2f}", f"{0.06 * step:.2f}")
+    told = MEMORY.format(0, "2048.00") + MEMORY.format(1, "3072.50")
+    log.write_text(log.read_text() + reports + told)
+    given = ("explain", "job.par", "--target", "megatron", "--log", "tp2.log")
+    ran = json.loads(run(*given, "--json").out)["ran"]
+    parts = ran["parts"]
+    assert parts["passes"]["measured"] == pytest.approx(0.9 * seconds, rel=1e-3)
+    assert parts["optimizer"]["measured"] == pytest.approx(0.06 * seconds, rel=1e-3)
+    assert parts["between"]["measured"] == pytest.approx(0.04 * seconds, rel=0.1)
+    predicted = sum(part["predicted"] for part in parts.values())
+    assert predicted == pytest.approx(ran["step_seconds"]["predicted"], rel=1e-4)
+    reserved = ran["reserved_bytes"]
+    assert reserved["measured"] == pytest.approx(3072.5 * 2**20, rel=1e-3)
+    assert reserved["predicted"] > 2**28
+    text = run(*given).out
+    rows = [line.split() for line in text[text.index("Predicted and measured") :].splitlines()]
+    assert {"passes", "optimizer", "between", "memory"} <= {row[0] for row in rows}
+
+
 @pytest.mark.parametrize(("text", "code"), [("", "empty"), ("nothing\n", "no line in which")])
 def test_what_is_no_log(run: Parc, text: str, code: str) -> None:
     Path("run.log").write_text(text)

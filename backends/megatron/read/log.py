@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from ....compiler.plan import RECOMPUTE
 from ...log import Pace, RunLog, agreed, merged, number, plain, whole
@@ -18,6 +19,15 @@ LINE = re.compile(
 ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*?)[^\S\n]*$", re.MULTILINE)
 #: Lines before and after the block: without one of them the log was cut, and what it lacks is not known.
 BEGIN, END = re.compile(r"-{5,} arguments -{5,}"), re.compile(r"-{5,} end of arguments -{5,}")
+
+#: core/timers.py:447: milliseconds a step, of the slowest rank or of the fastest and the slowest.
+TIMER = re.compile(
+    r"^ {3,4}(forward-backward|optimizer) \.{2,}: (?:\(\d+\.\d+, (\d+\.\d+)\)|(\d+\.\d+))$",
+    re.MULTILINE,
+)
+TIMERS = {"forward-backward": "passes", "optimizer": "optimizer"}
+#: training/utils/common_utils.py:325, in MiB.
+RESERVED = re.compile(r"memory \(MB\) \|.{0,200}?\bmax reserved: (\d{1,9}(?:\.\d+)?)")
 
 #: Step, unit, elapsed time, batch size.
 Line = tuple[str, str, str, str]
@@ -78,7 +88,17 @@ def read_log(text: str) -> RunLog | None:
         stack=log_stack.stack(arguments, layout) if whole_block else None,
         clashes=tuple(clash for clash in clashes if clash.split()[0] in READ),
         uneven=any(arguments.get(name, "None") != "None" for name in PLACING),
+        timers=_timers(text),
+        reserved=max((number(found) * 2**20 for found in RESERVED.findall(text)), default=None),
     )
+
+
+def _timers(text: str) -> dict[str, float]:
+    """The median of all reports but the first, in which all begins."""
+    found: dict[str, list[float]] = {}
+    for name, slowest, alone in TIMER.findall(text):
+        found.setdefault(TIMERS[name], []).append(number(slowest or alone) / 1000)
+    return {name: median(values[1:] or values) for name, values in found.items()}
 
 
 def _batch(lines: Sequence[Line]) -> str:

@@ -10,6 +10,8 @@ from .spelling import ORDERS
 
 #: components/metrics.py:461 (torchtitan 0.2.2); tps is of one GPU.
 LINE = re.compile(r"step:\s*(\d{1,15})\s+loss:.{0,400}?\btps:\s*(\d[\d,]*)")
+#: The most that was reserved since the line before it (components/metrics.py:69).
+RESERVED = re.compile(r"step:\s*\d{1,15}\s+loss:.{0,400}?\bmemory:\s*(\d{1,6}\.\d+)GiB")
 #: distributed/parallel_dims.py:130
 MESH = re.compile(r"Building device mesh with parallelism: (.*)")
 #: train.py:354
@@ -52,6 +54,8 @@ def read_log(text: str) -> RunLog | None:
         stack=_stack(json_after(text, CONFIG)),
         assumed=_assumed(layout, json_after(text, CONFIG)),
         clashes=clashes + _several(text),
+        reserved=max((number(found) * 2**30 for found in RESERVED.findall(text)), default=0)
+        or None,
     )
 
 
