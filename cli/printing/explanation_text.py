@@ -63,6 +63,11 @@ def _chosen(explained: Explanation) -> str:
     layout = layout_text(plan.layout.model_dump())
     if plan.measured is not None:
         return f"{layout}, {_worse(explained.margin)} as predicted: layouts ran, and it did better"
+    if plan.simulated is not None and plan.simulated.instead is not None:
+        longer = plan.simulated.instead_seconds / plan.simulated.step_seconds - 1
+        lost = layout_text(plan.simulated.instead.model_dump())
+        worse = f"{_worse(explained.margin)} as predicted"
+        return f"{layout}, {worse}: simulated, {lost} takes {longer:.1%} longer"
     return (
         f"{layout}, {_worse(explained.margin)}: preferred or simpler, and within {within:.0%} "
         "predictions tell nothing apart"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import time
@@ -102,25 +103,48 @@ def _connected(address: str) -> Any:
     except ImportError:
         help = "install parc-compiler[ray], or leave out --ray to use this machine's cores"
         raise JobError([Diagnostic(codes.NO_RAY, "ray is not installed here", help=help)]) from None
+    help = "`ray start --head` prints its address; `auto` is the one that runs on this machine"
     try:
-        _knock(address)
+        if _knock(address):
+            help = "it may be of another release of Ray, or want another token (`RAY_AUTH_TOKEN`)"
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, ValueError, RuntimeError) as error:
-        raise JobError([_not_there(address, error)]) from None
+        raise JobError([_not_there(address, error, help)]) from None
     return ray
 
 
-def _knock(address: str) -> None:
-    """Raises `OSError` where nothing listens at host:port, of which Ray would say so after minutes."""
+def _knock(address: str) -> bool:
+    """Whether the address is a host:port. Raises `OSError` or `ValueError` where no Ray is there, which Ray
+    would try for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon and port.isdecimal() and int(port) < 2**16:
-        socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS).close()
+    if not (colon and port.isdecimal()):
+        return False
+    if len(port) > 5 or int(port) >= 2**16:
+        raise ValueError(f"there is no port {port[:20]}")
+    with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_SECONDS) as peer:
+        if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
+            _greet(peer)
+    return True
 
 
-def _not_there(address: str, error: Exception) -> Diagnostic:
+#: What opens a connection of HTTP/2, in which Ray's servers speak, and the type of the frame that answers it
+#: (RFC 9113, 3.4: SETTINGS, whose type is the fourth byte).
+GREETING, SETTINGS = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), 4
+
+
+def _greet(peer: socket.socket) -> None:
+    """Raises `OSError` or `ValueError` where what listens is something else."""
+    peer.sendall(GREETING)
+    answer = b""
+    while len(answer) <= 3 and (more := peer.recv(9)):
+        answer += more
+    if answer[3:4] != bytes([SETTINGS]):
+        raise ValueError("what listens there is no Ray")
+
+
+def _not_there(address: str, error: Exception, help: str) -> Diagnostic:
     reason = str(error).strip().partition("\n")[0][:200]
     message = f"no Ray cluster answers at `{address}`: {reason}"
-    help = "`ray start --head` prints its address; `auto` is the one that runs on this machine"
     return Diagnostic(codes.NO_RAY, message, help=help)
 
 

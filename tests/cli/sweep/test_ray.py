@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -30,6 +31,33 @@ def test_a_cluster_that_is_not_there_is_told_at_once(
         address = f"127.0.0.1:{unheard.getsockname()[1]}"
         ran = run(*COMMAND, "--ray", address)
     assert ran.code == 2 and "PAR177" in ran.err and f"answers at `{address}`" in ran.err
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.0 400 Bad request\r\n\r\n", b"-ERR\r\n"])
+def test_what_listens_and_is_no_ray_is_told_at_once(
+    answer: bytes, run: Parc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            peer, _ = server.accept()
+            with peer:
+                peer.recv(1024)
+                peer.sendall(answer)
+
+        thread = Thread(target=serve)
+        thread.start()
+        ran = run(*COMMAND, "--ray", f"127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+    assert ran.code == 2 and "PAR177" in ran.err and "no Ray" in ran.err
+
+
+def test_a_port_that_cannot_be_is_told_at_once(run: Parc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
+    for port in ("99999", "9" * 5000):
+        ran = run(*COMMAND, "--ray", f"127.0.0.1:{port}")
+        assert ran.code == 2 and "there is no port 99999" in ran.err and len(ran.err) < 9000
 
 
 def test_an_empty_address_is_wrong_usage(run: Parc) -> None:

@@ -10,13 +10,16 @@ import parc
 from parc.api import plan_targets, step_timeline
 from parc.backends import BACKENDS
 from parc.compiler.case import Case
+from parc.compiler.explain.explaining import explain
 from parc.compiler.plan import Estimate, Plan
 from parc.compiler.schedule.timeline import simulated_seconds
 from parc.compiler.search.finalists import FLATTERED
 from parc.dsl.expression import VALUES
 from parc.dsl.job import Job
 from parc.printing.choice_text import choice_text
+from parc.printing.explanation_text import explanation_text
 from parc.printing.plan_json import plan_json
+from parc.report.choice import choice
 from tests.support.paths import ROOT
 
 #: Seven chunks on sixteen ranks, of two layers and of one, are predicted best.
@@ -49,6 +52,9 @@ def test_a_layout_that_closed_forms_flatter_loses_to_one_as_good() -> None:
     assert found.instead_seconds == seconds(plan, lost) > 1.02 * found.step_seconds
     said = " ".join(" ".join(choice_text(plan)).split())
     assert "simulated pass by pass tp 8 · pp 16 · vpp 7" in said and "3.3% longer" in said
+    text = explanation_text(explain(plan, BACKENDS["megatron"].target))
+    text = " ".join(text.split())
+    assert "1.5% worse as predicted: simulated, " in text and "takes 3.3% longer" in text
     shown = plan_json(plan)["simulated"]
     assert isinstance(shown, dict) and shown["instead"]["vpp"] == 7
 
@@ -60,6 +66,7 @@ def test_a_layout_stays_that_is_simulated_as_good() -> None:
     assert found is not None and found.instead is None and plan.layout.vpp == 7
     assert found.step_seconds > (1 + FLATTERED) * plan.estimate.step_seconds
     assert "passes simulated one by one" in " ".join(" ".join(choice_text(plan)).split())
+    assert "Simulated one by one a step takes" in choice(plan)
 
 
 def test_what_ran_on_the_cluster_is_not_judged_again_and_no_pipeline_is_simulated() -> None:
