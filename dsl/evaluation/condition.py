@@ -277,7 +277,10 @@ def _operand(node: Node, other: Node, context: Context) -> Resolved:
 
 
 #: A switch of sharding, as the stage of ZeRO.
-_ZERO_STAGES = {"true": "3", "false": "0"}
+_ZERO_STAGES = {
+    "true": "3", "full": "3", "full_shard": "3", "hybrid_shard": "3", "shard_grad_op": "2",
+    "false": "0", "none": "0", "no_shard": "0",
+}  # fmt: skip
 
 
 def _switched(node: Identifier, other: Identifier) -> JobError:

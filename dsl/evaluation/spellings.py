@@ -40,6 +40,7 @@ SETTINGS = {
     "logging_steps": "log_interval",
     "infiniband": "network", "network_bandwidth": "network", "wandb_project": "wandb",
     "hosts": "nodes", "machines": "nodes", "servers": "nodes", "node_count": "nodes", "count": "nodes",
+    "nvlink_bandwidth": "nvlink", "nvlink_bw": "nvlink", "memory_bw": "memory_bandwidth",
     "gpu_memory": "memory", "vram": "memory", "memory_per_gpu": "memory", "gpu_mem": "memory",
     "price_per_hour": "price", "cost_per_hour": "price", "hourly_price": "price", "gpu_price": "price",
     "price_per_gpu_hour": "price", "cost_per_gpu_hour": "price", "hourly_rate": "price",
@@ -67,6 +68,7 @@ DECISIONS = {
     "gradient_checkpointing": "recompute", "activation_recomputation": "recompute", "remat": "recompute",
     "activation_checkpoint": "recompute", "recomputation": "recompute", "fsdp": "zero", "sharding": "zero",
     "zero_optimization": "zero", "num_microbatches": "microbatches", "grad_accum": "microbatches",
+    "stage": "zero", "fsdp_mode": "zero",
 }  # fmt: skip
 
 #: Quantities of a goal.
@@ -77,6 +79,7 @@ QUANTITIES = {
     "time_to_train": "days", "runtime": "days", "speed": "tokens_per_second", "performance": "mfu",
     "iteration_time": "step_time", "time_per_step": "step_time", "mem": "memory", "gpu_memory": "memory",
     "training_cost": "cost", "total_cost": "cost", "train_time": "days", "wall_clock": "days",
+    "wallclock": "days", "time_to_finish": "days",
     "bubbles": "bubble", "oom": "risk", "oom_risk": "risk",
     "budget": "cost", "deadline": "days", "vram": "memory", "tokens_per_s": "tokens_per_second",
 }  # fmt: skip
@@ -102,7 +105,15 @@ WORDS = {
 }  # fmt: skip
 
 #: Values of decisions that take a word.
-CHOSEN = {"true": "full", "false": "none", "block": "full", "off": "none", "no": "none"}
+CHOSEN = {
+    "cpu": "optimizer",
+    "nvme": "all",
+    "true": "full",
+    "false": "none",
+    "block": "full",
+    "off": "none",
+    "no": "none",
+}
 
 #: What other languages write for `none`.
 NOTHING = ("none", "null", "nil", "undefined")

@@ -78,6 +78,20 @@ def _length(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     return f"a run has `tokens` or `steps`; to bound it, `goal {{ require days <= {text} }}`", None
 
 
+def _environment(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
+    """An environment of Python is activated by a line of the script."""
+    if setting.key.name.lower() not in ("conda", "conda_env", "venv", "virtualenv", "activate"):
+        return None
+    return (
+        f'a line of the script activates it: `setup = ["source activate {_bare(setting)}"]`',
+        None,
+    )
+
+
+def _bare(setting: Setting) -> str:
+    return setting.value.span.text.strip('"')
+
+
 def _gpus(setting: Setting, beside: Mapping[str, Setting]) -> Cure:
     """A number of GPUs is one of nodes, where it is a multiple of those of a node."""
     if setting.key.name not in GPUS or "gpus_per_node" not in beside:
@@ -153,6 +167,7 @@ _CURES: tuple[Callable[[Setting, Mapping[str, Setting]], Cure], ...] = (
     _decision,
     _epochs,
     _length,
+    _environment,
     _betas,
     _share_of_steps,
 )

@@ -59,11 +59,15 @@ def _counted_gpus(stop: Stop) -> Cure:
 
 
 def _several_nodes(stop: Stop) -> Cure:
-    """`cluster 8 x dgx_h100 { }`."""
-    head = stop.around(r"^[ \t]*cluster[ \t]+((\d+)[ \t]*[x*][ \t]*([A-Za-z]\w*)[ \t]*\{)")
+    """`cluster 8 x dgx_h100 { }` and `cluster c from dgx_h100 x 8`."""
+    before = r"(\d+)[ \t]*[x*][ \t]*([A-Za-z][\w.]*)"
+    after = r"(?:\w+[ \t]+)?(?:from[ \t]+)?([A-Za-z][\w.]*)[ \t]*[x*][ \t]*(\d+)"
+    head = stop.around(rf"^[ \t]*cluster[ \t]+((?:{before}|{after})[ \t]*(?:\{{|$))")
     if head is None:
         return None
-    text = f"from {head[3]} {{ nodes = {head[2]}"
+    text = f"from {head[3] or head[4]} {{ nodes = {head[2] or head[5]}"
+    if not head[0].endswith("{"):
+        return f"write `{text} }}`", stop.fix(head.start(1), head.end(1), f"{text} }}")
     closed = re.compile(r"[ \t]*\}").match(stop.text, head.end())
     return f"write `{text} }}`", stop.fix(
         head.start(1), head.end(1), text + ("" if closed else ";")
@@ -78,6 +82,19 @@ def _one_value(stop: Stop) -> Cure:
         return None
     text = f"{found[1]}{'' if found[1] == 'target' else ' from'} {found[2]} {{ }}"
     return f"write `{text}`", stop.fix(found.start(), found.end(), text)
+
+
+def _bare_settings(stop: Stop) -> Cure:
+    """`cluster from dgx_h100 nodes=8`, without braces."""
+    line = re.compile(
+        rf"[ \t]*{BLOCK}[^={{}}\n]*?[ \t]((?:\w+[ \t]*=[ \t]*[\w.\"]+[ \t]*)+)$", re.MULTILINE
+    )
+    found = line.match(stop.text, stop.line)
+    if found is None or not found.start(1) <= stop.at <= found.end():
+        return None
+    given = re.findall(r"(\w+)[ \t]*=[ \t]*([\w.\"]+)", found[1])
+    text = f"{{ {'; '.join(f'{name} = {value}' for name, value in given)} }}"
+    return "settings stand in braces", stop.fix(found.start(1), found.end(1), text)
 
 
 def _with(stop: Stop) -> Cure:
@@ -195,6 +212,7 @@ FOREIGN_BLOCKS: tuple[Callable[[Stop], Cure], ...] = (
     _same_line,
     _several_nodes,
     _one_value,
+    _bare_settings,
     _with,
     _option,
     _yaml_list,

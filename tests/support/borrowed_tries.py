@@ -134,7 +134,21 @@ BORROWED_TRIES: dict[str, tuple[str, str, str]] = {
         "require tp <= gpus_per_node", "require tp <= cluster.gpus_per_node"
     ),
     "a cost by another name": _goal("minimize training_cost", "minimize cost"),
+    "a superlative": _goal("cheapest", "minimize cost"),
+    "at least": _goal("maximize mfu; require mfu at least 40%", "maximize mfu; require mfu >= 40%"),
+    "under": _goal("require cost under 100 k$", "require cost < 100 k$"),
+    "divides": _goal("require tp divides 8", "require 8 % tp == 0"),
+    "a bare choice": _goal("tp in {2, 4}", "require tp in {2, 4}"),
+    "of one gpu": _goal("require memory < 70 GB per gpu", "require memory < 70 GB"),
+    "a mode of sharding": _goal("require fsdp == full_shard", "require zero == 3"),
+    "offload to the host": _goal("require offload == cpu", "require offload == optimizer"),
     # heads of blocks
+    "a cluster times nodes": (
+        "cluster from dgx_h100 { nodes = 2 }",
+        "cluster c from dgx_h100 x 2",
+        "cluster from dgx_h100 { nodes = 2 }",
+    ),
+    "settings without braces": ("h100 { nodes = 2 }", "h100 nodes=2", "h100 { nodes = 2 }"),
     "nodes times a cluster": (
         "cluster from dgx_h100 { nodes = 2 }",
         "cluster 2 x dgx_h100 { }",
@@ -185,6 +199,7 @@ ABSENT: dict[str, tuple[str, str, str]] = {
         GOAL.format("require tp == 8 if pp > 1"),
         "a or not (b)",
     ),
+    "an environment": ("time = 4 h", "conda = train", 'setup = ["source activate train"]'),
     "two bases": ("from llama3_8b { }", "from llama3_8b, llama3_70b { }", "keep one"),
     "an item": _nodes("nodes = sizes[0]", "no item is picked from a list"),
     "the environment": _nodes("nodes = $NODES", "parc reads no environment"),
