@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parc.api import cautions, step_timeline
 from parc.compiler.model.parameters import total
 from parc.compiler.plan import Estimate, Plan
+from parc.compiler.risk import band
 from parc.dsl.job import Job
 from parc.printing.plan_json import planned_json
 from parc.printing.words.layouts import layout_parts, layout_text
@@ -103,6 +104,7 @@ def _part(plan: Plan, number: int, timed: bool, whole: Swept | None) -> dict[str
             (each.code, each.message, each.help) for each in cautions(plan.job, plan.target)
         ],
         "familiarity": estimate.familiarity,
+        "step_band": " to ".join(map(seconds, band(estimate.step_seconds, estimate.step_spread))),
     }
 
 

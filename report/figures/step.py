@@ -67,9 +67,7 @@ def step(estimate: Estimate) -> Json:
     labels = [
         {
             "text": (
-                f"{seconds(value)}  {value / whole:.0%}"
-                if name != "step"
-                else f"{seconds(whole)}  ({seconds(low)} – {seconds(high)})"
+                f"{seconds(value)}  {value / whole:.0%}" if name != "step" else seconds(whole)
             ),
             "x": high if name == "step" else value,
             "y": name,

@@ -142,6 +142,20 @@ def test_a_page_fits_any_width(browser: Any, tmp_path: Path, name: str) -> None:
             assert (box := each.bounding_box()) is None or box["x"] + box["width"] <= width
 
 
+def test_no_number_is_cut_on_a_narrow_screen(browser: Any, tmp_path: Path) -> None:
+    """Labels of figures end before their figure does."""
+    shown = opened(browser, page("llama3_70b"), tmp_path / "r.html").page
+    shown.set_viewport_size({"width": 320, "height": 900})
+    draw_all(shown)
+    beyond = shown.evaluate(
+        """() => [...document.querySelectorAll("#part-0 .plot .annotation-text")]
+        .filter(text => text.getBoundingClientRect().right
+            > text.closest(".plot").getBoundingClientRect().right + 1)
+        .map(text => text.textContent)"""
+    )
+    assert shown.locator("#part-0 .plot .annotation-text").count() > 8 and beyond == []
+
+
 def test_the_theme_is_that_of_the_system_until_it_is_chosen(browser: Any, tmp_path: Path) -> None:
     shown = opened(browser, page("gpt_125m"), tmp_path / "r.html", color_scheme="dark").page
     paper = "getComputedStyle(document.body).backgroundColor"
