@@ -62,6 +62,7 @@ _SECTIONS = frozenset(
     }
 )
 _STEP, _SAMPLES = "data.train_batch_size", "actor_rollout_ref.rollout.n"
+_PACKED = "actor_rollout_ref.actor.use_dynamic_bsz"
 _UPDATE = "actor_rollout_ref.actor.ppo_mini_batch_size"
 
 
@@ -75,7 +76,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     if step is not None and prompts is not None:
         if micro and update:
             yield from _divided(launch, step, prompts, micro)
-        if mini is not None and least is not None and prompts < least:
+        if mini is not None and least is not None and prompts < least and not _packed(launch):
             message = f"a step has {prompts} prompts, and an update of the actor {least}"
             related = (Related(f"{least} prompts of an update", mini),)
             help_text = f"{_STEP} of {least} or a multiple"
@@ -83,6 +84,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             yield Complaint(message, step, related, help_text, "warning")
     if micro and update and "megatron" not in launch.kind:
         yield from _share(launch, update, micro)
+
+
+def _packed(launch: LaunchedJob) -> bool:
+    """Whether tokens may be packed: verl then takes the whole step for an update (actor.py:232)."""
+    given = launch.option(_PACKED)
+    return given is not None and str(given.values[0]).lower() != "false"
 
 
 def _of_a_fork(launch: LaunchedJob) -> bool:

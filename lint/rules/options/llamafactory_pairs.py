@@ -102,7 +102,7 @@ REFUSED = (
     Refused("quantization_bit", _with("create_new_adapter")),
     Refused("predict_with_generate", _not("stage", "sft")),
     Refused("neat_packing", _not("stage", "sft")),
-    Refused("load_best_model_at_end", _not("stage", "sft", "pt", "dpo", "kto")),
+    Refused("load_best_model_at_end", _not("stage", "sft", "pt", "dpo", "kto", "orpo")),
     Refused("streaming", _without("max_steps")),
     Refused("predict_with_generate", _zero_three),
     Refused("pissa_init", _zero_three),

@@ -15,6 +15,7 @@ torchrun --nproc-per-node 8 run_clm.py --model_name_or_path gpt2 --output_dir ou
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS, Release
@@ -43,6 +44,13 @@ def _has(release: Release, name: str) -> bool:
     return judged in release.history.releases_with(name)
 
 
+def _severity(launch: LaunchedJob, setting: Setting, release: Release) -> Severity:
+    """A program of one's own may declare the option itself, whatever the release that a script installs."""
+    own = setting.scope == "argument" and launch.config.program.endswith(".py")
+    said = release.severity()
+    return "warning" if said == "error" and own and TRANSFORMERS not in launch.versions else said
+
+
 def _complaint(launch: LaunchedJob, setting: Setting, release: Release) -> Complaint:
     name, having = setting.name, release.history.releases_with(setting.name)
     judged = release.release or release.history.newest
@@ -55,6 +63,6 @@ def _complaint(launch: LaunchedJob, setting: Setting, release: Release) -> Compl
         f"{mark}{name.removeprefix('--')} is not in {release.newest}: {when} release with it",
         setting,
         help=f"use {mark}{instead}" if usable else "remove it" if gone else None,
-        severity=release.severity(),
+        severity=_severity(launch, setting, release),
         edits=renaming(launch, setting, f"--{instead}") if usable and mark else (),
     )

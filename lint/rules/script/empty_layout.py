@@ -1,5 +1,5 @@
-"""An option whose value is empty because a variable was never set: an error for one of the layout, a hint for
-any other, which a site may set from outside.
+"""An option whose value is empty because a variable was never set: a warning for one of the layout, a hint
+for any other, which a site may set from outside.
 
 Why:
 The next option is taken for the value, or the parser stops; the message names neither variable nor option.
@@ -21,7 +21,7 @@ from ...finding import Complaint
 
 CODE = "PAR801"
 TITLE = "an option whose value is a variable that nothing sets"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "seen in a published script"
 
 
@@ -36,12 +36,20 @@ _LAYOUT_WORDS = """
 LAYOUT = frozenset(_LAYOUT_WORDS.split())
 
 
+#: What other batch systems set in a job: Grid Engine (qsub(1), ENVIRONMENTAL VARIABLES), PBS, LSF, Fujitsu's
+#: PJM, Cobalt, Flux and the launchers of MPI.
+BATCH_SYSTEMS = frozenset(["NHOSTS", "NSLOTS", "NQUEUES", "PE_HOSTFILE", "JOB_ID", "NCPUS"])
+PREFIXES = ("PBS_", "LSB_", "SGE_", "PJM_", "COBALT_", "FLUX_", "OMPI_", "PMI_", "MV2_")
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for setting in launch.all("argument"):
         if setting.values and not _empty(setting.values[0]):
             continue
         variable = _unset(setting)
-        if variable is not None and not _comes_from_outside(launch, variable):
+        if variable is None or variable in BATCH_SYSTEMS or variable.startswith(PREFIXES):
+            continue
+        if not _comes_from_outside(launch, variable):
             message = f"{setting.name} has no value: nothing sets {variable}"
             severity: Severity | None = None if dashed(setting.name) in LAYOUT else "info"
             help_text = f"{variable}=..., or ${{{variable}:?}}"

@@ -29,7 +29,7 @@ from ...finding import Complaint, Edit, Related
 
 CODE = "PAR631"
 TITLE = "a directive below the first command"
-SEVERITY = "error"
+SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8: a 2-node request ran on 1; NVIDIA-NeMo/Megatron-Bridge#3068"
 FILE = "job.sbatch"
 
