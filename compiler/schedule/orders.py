@@ -85,9 +85,25 @@ def enough_microbatches(order: Order, pp: int, vpp: int, microbatches: int, show
     ahead by a warm-up, which is less than two groups for each chunk; than four in the shape of a V.
     """
     turned = order in (zero_bubble_v, dual_pipe_v)
-    if order is gpipe or (vpp > 1 and microbatches % pp and not turned):
+    if order is gpipe or not _keeps_groups(order, pp, vpp, microbatches):
         return microbatches
     return min(microbatches, (-(-shown // pp) + (4 if turned else 2)) * pp)
+
+
+#: Rounds of pp micro-batches after which each further one takes as long as the last: the ranks are full.
+FULL = 6
+
+
+def repeated_rounds(order: Order, pp: int, vpp: int, microbatches: int) -> int:
+    """Rounds of pp micro-batches of a step that take as long as the round before them."""
+    if not _keeps_groups(order, pp, vpp, microbatches):
+        return 0
+    return max(microbatches // pp - FULL, 0)
+
+
+def _keeps_groups(order: Order, pp: int, vpp: int, microbatches: int) -> bool:
+    """Whether a round of pp micro-batches less passes the chunks in groups of the same size."""
+    return vpp == 1 or microbatches % pp == 0 or order in (gpipe, zero_bubble_v, dual_pipe_v)
 
 
 def in_flight(order: Order, pp: int, vpp: int, microbatches: int, rank: int) -> float:

@@ -13,7 +13,7 @@ from ..pricing.ranks import Ranks
 from ..time import step
 from ..variables import ORDER
 from .durations import Parts, Passes, rank_passes
-from .orders import ORDERS, V_SHAPED, enough_microbatches
+from .orders import ORDERS, V_SHAPED, enough_microbatches, repeated_rounds
 from .simulator import Pipeline, Run, length, simulate
 
 #: Lanes of a rank. Only exposed time is shown: what overlaps the work delays nobody.
@@ -142,8 +142,6 @@ def timeline(
 
 #: Passes of the longest step that is simulated for its length alone, some tenths of a second.
 MOST_PASSES = 40_000
-#: Rounds of pp micro-batches after which each further one takes as long as the last: the ranks are full.
-FULL = 6
 
 
 def simulated_seconds(case: Case, estimate: Estimate) -> float | None:
@@ -154,12 +152,13 @@ def simulated_seconds(case: Case, estimate: Estimate) -> float | None:
     pp, vpp, count = layout.pp, layout.vpp, layout.microbatches
     if pp == 1:
         return estimate.step_seconds
-    repeated = max(count // pp - FULL, 0)
+    order = ORDERS[layout.order_name]
+    repeated = repeated_rounds(order, pp, vpp, count)
     begun = count - repeated * pp
     if 2 * pp * vpp * begun > MOST_PASSES:
         return None
     ranks, placement, passes = _passes(case, estimate, layout.order_name)
-    pipeline, order = _pipeline(ranks.x, passes, placement.v_shaped), ORDERS[layout.order_name]
+    pipeline = _pipeline(ranks.x, passes, placement.v_shaped)
     taken = length(simulate(pipeline, order, begun))
     if repeated:
         taken += repeated * (taken - length(simulate(pipeline, order, begun - pp)))

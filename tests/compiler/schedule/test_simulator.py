@@ -15,6 +15,7 @@ from parc.compiler.schedule.orders import (
     gpipe,
     interleaved_zero_bubble,
     one_forward_one_backward,
+    repeated_rounds,
 )
 from parc.compiler.schedule.passes import BACKWARD, FORWARD, INPUT, WEIGHT, Pass
 from parc.compiler.schedule.simulator import Pipeline, Run, length, simulate
@@ -152,6 +153,26 @@ def test_the_first_microbatches_run_as_in_the_whole_step() -> None:
             assert enough < 12 * pp or pp == 1
             part = simulate(pipeline, order, enough)
             assert first(part, shown) == first(whole, shown)
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_a_step_with_rounds_counted_again_takes_as_long_as_the_whole_one(name: str) -> None:
+    """Of any number of micro-batches that an order runs, in groups of another size than pp, too."""
+    draw, order, repeated = random.Random(11), ORDERS[name], 0
+    for _ in range(60):
+        pp = draw.choice((2, 3, 4, 6))
+        vpp = 2 if name in V_SHAPED else draw.choice((1, 2, 3))
+        count = draw.randint(7 * pp, 14 * pp)
+        while vpp > 1 and name not in ("gpipe", *V_SHAPED) and count % max(count // pp, 1):
+            count += 1
+        again = repeated_rounds(order, pp, vpp, count)
+        pipeline = drawn_pipeline(pp, vpp, draw, name in V_SHAPED)
+        taken = length(simulate(pipeline, order, count - again * pp))
+        if again:
+            taken += again * (taken - length(simulate(pipeline, order, count - (again + 1) * pp)))
+        assert taken == pytest.approx(length(simulate(pipeline, order, count)), rel=5e-3)
+        repeated += again > 0
+    assert repeated > 20
 
 
 def first(runs: list[list[Run]], shown: int) -> list[list[Run]]:
