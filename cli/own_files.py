@@ -21,32 +21,36 @@ def refused(plan: Plan, files: Mapping[str, str]) -> list[Diagnostic]:
         Diagnostic(
             codes.OWN_FILES, f"{message}: {each.message}", span, notes=_notes(each), help=each.help
         )
-        for each in _errors(files)
+        for each in _said(files)
+        if each.severity == "error"
     ]
 
 
 def doubtful(files: Mapping[str, str]) -> list[Diagnostic]:
-    """The errors in all files of a job, each as a warning: nobody asked for them."""
+    """What lint says against the files of a job, hints aside, each as a warning: nobody asked for it."""
     cure = "where the job does not ask for it, it is a fault of parc: report it with the job"
     return [
         Diagnostic(
             codes.OWN_FILES,
-            f"lint refuses what is written: {each.message}",
+            f"lint {_VERBS[each.severity]} what is written: {each.message}",
             notes=_notes(each),
             help=cure,
             severity="warning",
         )
-        for each in _errors(files)
+        for each in _said(files)
+        if each.severity in _VERBS
     ]
 
 
-def _errors(files: Mapping[str, str]) -> list[Diagnostic]:
+_VERBS = {"error": "refuses", "warning": "warns of"}
+
+
+def _said(files: Mapping[str, str]) -> list[Diagnostic]:
     from parc.lint.judging import LintOptions
     from parc.lint.run import lint_texts
 
     judged = lint_texts(files, LintOptions(), {})
-    found = (finding.diagnostic for each in judged for finding in each.findings)
-    return [each for each in found if each.severity == "error"]
+    return [finding.diagnostic for each in judged for finding in each.findings]
 
 
 def _notes(found: Diagnostic) -> tuple[Note, ...]:

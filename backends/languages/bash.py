@@ -7,8 +7,8 @@ import re
 from . import sbatch
 from .language import CLOSE, Language, Written, one_line, plain_text, writable
 
-#: What bash reads as it stands, at any place of a command.
-_PLAIN = re.compile(r"[\w./:=+@%-]+")
+#: What bash reads as it stands, at any place of a command; `==` compares in some.
+_PLAIN = re.compile(r"(?!=)[\w./:=+@%-]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: What stays a variable in a path.
 _VARIABLE = re.compile(r"(\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})", re.ASCII)

@@ -63,6 +63,20 @@ def test_an_option_that_is_right_is_written(tmp_path: Path) -> None:
     assert complaints(tmp_path, "num_workers = 4") == []
 
 
+def test_a_slip_in_an_option_of_sbatch_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that resembles none of SLURM's may be one of a plugin of the site."""
+    path = tmp_path / "job.par"
+    launch = 'launch slurm {{ time = 4 h; extra = {{ "{}" = "x" }} }}\n'
+    for name, said in (("coment", True), ("site-burst", False)):
+        path.write_text(JOB.format(extra="") + launch.format(name))
+        assert main(["compile", str(path), "-o", str(tmp_path / name)]) == 0
+        error = capsys.readouterr().err
+        assert ("PAR098" in error and "lint warns of what is written" in error) is said
+        assert (f"sbatch has no option --{name}" in error) is said
+
+
 def test_what_nobody_asked_for_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
