@@ -89,6 +89,9 @@ KINDS = {
             "test_forward_torchtitan.py::test_first_weights_are_the_jobs[torchtitan-0.2.0]",
         )
     ),
+    "torchtitan's orders of passes": Alike(
+        ("test_torchtitan_trains.py::test_an_order_trains_as_no_pipeline_does[",), 3
+    ),
     "torchtitan's rates": Alike(
         ("test_torchtitan_trains.py::test_rates_are_the_asked_ones_at_every_step[",), 2
     ),
