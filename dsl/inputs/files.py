@@ -57,7 +57,7 @@ def bytes_of(path: str | os.PathLike[str], most: int) -> bytes:
 def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
     """At most `count` bytes of a regular file; raises `NotReadable` for any other, and `OSError`."""
     if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
-        raise NotReadable("the kernel writes it while it is read")
+        raise NotReadable("it is written by the kernel while it is read")
     number = os.open(path, _FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
