@@ -26,7 +26,7 @@ HOSTILE: list[tuple[Callable[[str], object], str, str]] = [
     (json_value, "[" * 100_000, "nested too deep"),
     (json_value, "9" * 5_000, "digits"),
     (python_module, "x = " + "(" * 5_000, "nested|too"),
-    (python_module, "x = " + "-" * 50_000 + "1", "nested|deep|memory"),
+    (python_module, "x = " + "-" * 50_000 + "1", "nested|deep|memory|too complex"),
     (python_module, "x = " + "f(" * 150 + ")" * 150, "nested more than 100"),
     (python_module, "x = " + "+".join("a" * 5_000), "nested|deep|recursion"),
     (python_module, "x = 1\0", "null"),
