@@ -4,7 +4,7 @@
 #   make test        style, types and tests
 #   make bench       time the compiler on every example, and score its predictions and choices on published runs
 #   make fuzz        kill writers at each of their system calls, and give all that reads or writes 100,000 hostile texts
-#   make explain     solve again for what `parc explain` states of the examples and of 50 drawn jobs: all, or 90 s of each kind
+#   make explain     solve again for what `parc explain` states of the examples and of 50 drawn jobs: all, or 30 s of each kind
 #   make acceptance  run the frameworks themselves on a sample of what parc emits; ARGS=--all runs all of it
 #   make docs        write a page for each rule of lint into docs/rules/
 #   make site        build the site of the documents into build/site, with warnings as errors
