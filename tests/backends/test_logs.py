@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import pytest
 
 from parc.backends import BACKENDS
@@ -64,6 +66,15 @@ def test_timers_of_megatron(prefix: str) -> None:
     for name, told in (("forward-backward", "9.00"), ("forward-backward", "(7.00, 8.50)")):
         text += f"\n{prefix}    {name + ' ':.<48}: {told}\n{prefix}    {'optimizer ':.<48}: 2.00\n"
     assert read("megatron", text).timers == {"passes": 0.0085, "optimizer": 0.002}
+
+
+def test_timers_of_deepspeed() -> None:
+    """Two ranks on a CPU, DeepSpeed 0.19.8 with `wall_clock_breakdown`: all steps but the first."""
+    log = read("deepspeed", (LOGS / "deepspeed_timers.log").read_text())
+    # Forward and backward of the steps 2 to 8: 192.26, 201.82, 219.58, 208.27, 200.70, 205.22, 249.17.
+    assert log.timers == {"passes": pytest.approx(0.20522), "optimizer": pytest.approx(0.01322)}
+    told = sum(log.timers.values())
+    assert told == pytest.approx(median(pace.value for pace in log.paces[1:]), rel=0.06)
 
 
 def test_a_real_log_of_torchtitan() -> None:

@@ -19,7 +19,7 @@ target megatron {}
 target torchtitan {}
 """
 
-# How far a search comes within its first quiet seconds is the machine's matter: here it speaks from the start.
+# How far a search comes within its quiet seconds is the machine's matter: here it speaks from the start.
 TALKATIVE = """
 import sys
 from parc.__main__ import main

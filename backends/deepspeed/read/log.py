@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from statistics import median
 from typing import Any
 
 from ....compiler.plan import OFFLOAD, RECOMPUTE
@@ -28,6 +29,11 @@ LINES: tuple[tuple[Unit, re.Pattern[str]], ...] = (
 #: Sequences per second and tokens per second give what a step holds.
 SEQUENCES = re.compile(r"iter time \(s\): (\d+(?:\.\d+)?) samples/sec: (\d+(?:\.\d+)?)")
 TOKENS = re.compile(r"\| (\d+(?:\.\d+)?) s/step \| (\d[\d,]*) tokens/s")
+#: utils/timer.py:141, with `wall_clock_breakdown`: milliseconds of the whole step on rank 0; a backward pass
+#: holds what is reduced in it, `step` the optimizer with the gradients' norm and the gathering of weights.
+TIMERS = re.compile(
+    r"time \(ms\) \| fwd: (\d+\.\d+) \| bwd: (\d+\.\d+) \|.{0,200}?\| step: (\d+\.\d+)"
+)
 #: parc's train.py (`announce`).
 LAYOUT = re.compile(r"^layout ((?:\w+=\w+ ?)+)$", re.MULTILINE)
 #: runtime/config.py:664
@@ -52,7 +58,18 @@ def read_log(text: str) -> RunLog | None:
         stack=_stack(config),
         clashes=clashes,
         step_tokens=_product(TOKENS, text, float),
+        timers=_timers(text),
     )
+
+
+def _timers(text: str) -> dict[str, float]:
+    """The median of all reports but the first, in which all begins."""
+    found = [[number(each) / 1000 for each in report] for report in TIMERS.findall(text)]
+    if not found:
+        return {}
+    forward, backward, optimizer = zip(*(found[1:] or found), strict=True)
+    passes = median(map(sum, zip(forward, backward, strict=True)))
+    return {"passes": passes, "optimizer": median(optimizer)}
 
 
 LAYOUT_NAMES = (
