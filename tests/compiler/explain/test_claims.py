@@ -2,8 +2,8 @@
 
 `PARC_EXPLAIN=all` checks those about every example and 50 drawn jobs, in ten parts; else a sample is checked.
 Of a job that is solved slowly they are drawn, by `PARC_EXPLAIN_SEED`, as long as SECONDS last; what was
-checked is printed. DeepSeek-V3 takes eight seconds to solve; it has 71 alternatives, and 13 thresholds of four
-solves each.
+checked is printed. DeepSeek-V3 takes eight seconds to solve; it has 71 alternatives, and 13 thresholds of
+four solves each.
 """
 
 from __future__ import annotations
