@@ -50,11 +50,11 @@ bench: $(READY)
 # 600 jobs whose scripts bash runs.
 fuzz: $(READY)
 	PARC_KILLS=all $(BIN)/python -m pytest tests/cli/test_killed_processes.py
-	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto \
+	PARC_FUZZ_INPUTS=2700 PARC_FUZZ_JOBS=50 $(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 	    tests/fuzz tests/backends/languages/test_writers.py tests/backends/test_hostile_strings.py
 
 explain: $(READY)
-	PARC_EXPLAIN=all $(BIN)/python -m pytest --numprocesses auto -rP tests/compiler/explain
+	PARC_EXPLAIN=all $(BIN)/python -m pytest --numprocesses auto --dist worksteal -rP tests/compiler/explain
 
 # Environments go to PARC_ACCEPTANCE_CACHE, else to the user's cache. ARGS="--all --seed 7 --jobs 1000" tries other jobs.
 acceptance: $(READY)
