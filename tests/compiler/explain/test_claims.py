@@ -146,7 +146,12 @@ def check_thresholds(job: Job, target: Target, found: Explanation) -> None:
 def stands(
     job: Job, target: Target, found: Explanation, threshold: Threshold, value: float
 ) -> bool:
-    """Whether the chosen layout is as good as the best, solved again with a mechanism so much slower."""
+    """Whether the chosen layout is as good as the best, solved again with a mechanism so much slower.
+
+    On a cluster without a price nothing costs anything; with any price the same layouts are the cheapest.
+    """
+    cluster = job.cluster.model_copy(update={"price": job.cluster.price or 1e-9})
+    job = job.model_copy(update={"cluster": cluster})
     factors = [value if each.name == threshold.error.parameter else 1.0 for each in MECHANISMS]
     case = slowed(Case(job, target), factors)
     best = solved(case.job, case.target)
@@ -156,7 +161,6 @@ def stands(
     if ours is None or best is None:
         return False
     values = sorted([ours.proof.value, best.proof.value])
-    # A cluster without a price costs nothing on any layout.
     return values[1] - values[0] <= share_of(case, job.goal.within) * values[0]
 
 
