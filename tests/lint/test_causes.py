@@ -10,6 +10,14 @@ from parc.lint.judging import LintOptions, judge
 HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\n"
 RANKED = 'srun bash -c "$LAUNCHER --node_rank $SLURM_PROCID train.py"\n'
 LAUNCHER = 'LAUNCHER="torchrun --nnodes 2 --nproc_per_node 4 {}"\n'
+STATIC = "torchrun --nnodes 2 --nproc_per_node 4 --master_addr node1 {} train.py\n"
+ACCELERATED = HEADER + (
+    "srun accelerate launch --config_file a.yaml train.py --per_device_train_batch_size 4 --output_dir o\n"
+)
+MACHINES = (
+    "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_multinode_launcher: {}\n"
+    "  zero_stage: 2\nmachine_rank: 0\nnum_machines: 2\nnum_processes: 8\n"
+)
 TASKS = HEADER + "#SBATCH --ntasks-per-node=4\n"
 MODEL = (
     "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 2 "
@@ -43,6 +51,22 @@ CASES = {
             "run.sh": "if [ $N -gt 1 ]; then srun torchrun --nproc_per_node 4 train.py\n"
             "else torchrun --nproc_per_node 4 train.py; fi\n",
         },
+    ),
+    "one number for all nodes, and the number of each": (
+        "PAR667", {"a.sh": HEADER + "srun " + STATIC.format("--node_rank 0")},
+        {"a.sh": HEADER + "srun bash -c '" + STATIC.format("--node_rank $SLURM_NODEID").strip() + "'\n"},
+    ),
+    "no number of the node, and one that is not asked for": (
+        "PAR667", {"a.sh": HEADER + "srun " + STATIC.format("")},
+        {"a.sh": HEADER + "srun " + STATIC.format("--rdzv_backend c10d --rdzv_endpoint node1:29500")},
+    ),
+    "the first node's step of two": (
+        "PAR667", {"a.sh": HEADER + "srun -l " + STATIC.format("--node_rank 0")},
+        {"a.sh": HEADER + "srun -N 1 -w node1 " + STATIC.format("--node_rank 0")},
+    ),
+    "the config of accelerate on each node, and on the one that starts the others": (
+        "PAR667", {"a.sh": ACCELERATED, "a.yaml": MACHINES.format("standard")},
+        {"a.sh": ACCELERATED, "a.yaml": MACHINES.format("pdsh")},
     ),
     "the recipe of an image": (
         "PAR805", {"run": "#!/bin/bash\r\ntorchrun --nproc_per_node 4 train.py\r\n"},

@@ -1,0 +1,106 @@
+"""srun starts the same command on several nodes, and its number of the node is the same on each of them.
+
+Why:
+With static rendezvous, which is the default, a node is what --node-rank says, 0 unless given; with
+accelerate what --machine_rank or `machine_rank` of its config says. Nodes that all call themselves the first
+wait for the others until the rendezvous times out. c10d gives the numbers out itself.
+
+Bad:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+srun torchrun --nnodes 2 --nproc-per-node 8 --node-rank 0 --master-addr "$MASTER_ADDR" pretrain_gpt.py
+
+Good:
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+srun torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d \\
+    --rdzv-endpoint "$MASTER_ADDR:29500" pretrain_gpt.py
+"""
+
+import re
+from collections.abc import Iterator
+
+from ....reading.facts import number_of
+from ...facts.batch import Batch, batches
+from ...facts.launched_job import LaunchedJob
+from ...facts.launcher_patterns import LAUNCHERS, UNDER_SRUN
+from ...finding import At, Complaint, Related
+
+CODE = "PAR667"
+TITLE = "every node has the same number"
+SEVERITY = "error"
+SINCE = "2026-12"
+SOURCE = "huggingface/accelerate#1327; torch/distributed/run.py: static rendezvous"
+FILE = "job.sbatch"
+
+
+#: Options with which a step is not the whole job's, and such as start it on one node after another.
+_PART = re.compile(
+    r"\bsrun\b.*?\s(?:-N|--nodes|-n|--ntasks|-w|--nodelist|-r|--relative|-x|--exclude|--het-group)\b"
+)
+#: What gives ranks out otherwise, or says them where no option does.
+_OTHERWISE = re.compile(
+    r"rdzv[-_](?:backend|endpoint|conf)|c10d|etcd|PET_NODE_RANK|--standalone|\bhostfile\b|pdsh"
+)
+#: accelerate starts DeepSpeed's processes from one node unless told otherwise (deepspeed_multinode_launcher).
+_FROM_ONE = re.compile(r"--use[-_]deepspeed|distributed_type:[ \t]*DEEPSPEED")
+_ON_EACH = re.compile(r"deepspeed_multinode_launcher\W+standard")
+_RANK = re.compile(r"--(?:node|machine)[-_]rank[= ]\S+")
+
+
+def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    for batch in batches(launch):
+        started = batch.commands(LAUNCHERS)
+        if batch.nodes is None or batch.nodes < 2 or len(started) != 1:
+            continue
+        number, line = started[0]
+        if (
+            _machines(launch) != batch.nodes
+            or not re.search(UNDER_SRUN, line)
+            or _PART.search(line)
+        ):
+            continue
+        if _otherwise("\n".join(launch.config.texts.values())):
+            continue
+        found = _rank(launch, batch, number, line)
+        if found is not None:
+            place, rank = found
+            nodes = batch.get("nodes")
+            related = (Related(f"{batch.nodes} nodes", nodes.place),) if nodes else ()
+            message = f"each of {batch.nodes} nodes calls itself number {rank}"
+            yield Complaint(message, place, related, _cure(line))
+
+
+def _otherwise(text: str) -> bool:
+    """Whether something in the job's files may give the nodes their numbers, or starts the others itself."""
+    from_one = _FROM_ONE.search(text) and not _ON_EACH.search(text)
+    return bool(from_one or _OTHERWISE.search(text))
+
+
+def _machines(launch: LaunchedJob) -> int | None:
+    said = launch.setting("launcher", "--nnodes", "--num-machines")
+    return number_of(said or launch.setting("yaml", "num_machines"))
+
+
+def _rank(launch: LaunchedJob, batch: Batch, number: int, line: str) -> tuple[At, int] | None:
+    """The number that the command or accelerate's config gives to all nodes, and its place."""
+    said = launch.setting("launcher", "--node-rank", "--machine-rank")
+    if said is None and not _RANK.search(line):
+        if "accelerate" not in line:
+            static = launch.setting("launcher", "--master-addr") is not None
+            return (batch.place(number, LAUNCHERS), 0) if static else None
+        said = launch.setting("yaml", "machine_rank")
+    rank = number_of(said)
+    return None if said is None or rank is None else (said, rank)
+
+
+def _cure(line: str) -> str:
+    if "accelerate" in line:
+        return "srun bash -c 'accelerate launch --machine_rank $SLURM_NODEID ...'"
+    return "--rdzv-backend c10d --rdzv-endpoint HOST:PORT"
