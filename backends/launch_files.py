@@ -145,12 +145,24 @@ class _Reading:
         if spread or not self.script.directives:
             others = spread or (launches if self.script.directives else [])
             if others:
-                return [self._config(launch, _nameless(launch)) for launch in others]
+                return [self._config(launch, self._nameless(launch)) for launch in others]
         return [self._header()]
 
     def _framework(self, launch: Started) -> LaunchConfig | None:
         recognised = (each.recognise(launch, self.texts, self.folder) for each in readers())
         return next((job for job in recognised if job is not None), None)
+
+    def _nameless(self, launch: Started) -> LaunchConfig:
+        """A command whose program is no framework's: its launcher alone says something, or its own file."""
+        told = (each.launcher_file(launch, self.texts, self.folder) for each in readers())
+        found = next((job for job in told if job is not None), None)
+        if found is not None:
+            return found
+        shape = tuple(
+            Fact(name, value, place.path, place.line, place.column)
+            for name, (value, place) in launch.shape.items()
+        )
+        return LaunchConfig("", shape, (), tuple(launch.options().settings("argument")))
 
     def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:
         slurm = bool(launch.launch.directives)
@@ -188,15 +200,6 @@ def _of_trainer(launch: Started) -> bool:
     """Whether a program that one process runs reads the arguments of Transformers' Trainer."""
     names = (option.name.replace("_", "-") for option in launch.options().every)
     return programs.reads_training_arguments(names)
-
-
-def _nameless(launch: Started) -> LaunchConfig:
-    """A command whose program is no framework's: only its launcher says something."""
-    found = [
-        Fact(name, value, place.path, place.line, place.column)
-        for name, (value, place) in launch.shape.items()
-    ]
-    return LaunchConfig("", tuple(found), (), tuple(launch.options().settings("argument")))
 
 
 def _slurm_facts(launch: Started) -> Iterator[Fact]:

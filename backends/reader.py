@@ -86,6 +86,10 @@ class Reader:
     """The job of a launched command, None for one of another program; `texts` and `folder` have its files."""
     log: Callable[[str], RunLog | None]
     """What a run printed; None for the log of another framework."""
+    launcher_file: Callable[[Started, Mapping[str, str], Folder], LaunchConfig | None] = (
+        lambda launch, texts, folder: None
+    )
+    """What a configuration of the launcher says, where the program is no framework's; None without one."""
     configs: tuple[ConfigFile, ...] = ()
     """Its configuration files."""
     telling: str = ""

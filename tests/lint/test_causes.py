@@ -68,6 +68,18 @@ CASES = {
         "PAR667", {"a.sh": ACCELERATED, "a.yaml": MACHINES.format("standard")},
         {"a.sh": ACCELERATED, "a.yaml": MACHINES.format("pdsh")},
     ),
+    "the config of accelerate for a program of one's own": (
+        "PAR667",
+        {
+            "a.sh": HEADER + "srun accelerate launch --config_file a.yaml mine.py\n",
+            "a.yaml": "distributed_type: MULTI_GPU\nmachine_rank: 1\nnum_machines: 2\nnum_processes: 8\n",
+        },
+        {
+            "a.sh": HEADER + "srun accelerate launch --config_file a.yaml mine.py\n",
+            "a.yaml": "distributed_type: MULTI_GPU\nrdzv_backend: c10d\nmachine_rank: 1\nnum_machines: 2\n"
+            "num_processes: 8\n",
+        },
+    ),
     "the recipe of an image": (
         "PAR805", {"run": "#!/bin/bash\r\ntorchrun --nproc_per_node 4 train.py\r\n"},
         {"Dockerfile": "# image\r\nFROM nvcr.io/pytorch\r\nCMD torchrun --nproc_per_node 4 train.py\r\n"},

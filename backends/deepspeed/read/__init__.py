@@ -17,6 +17,7 @@ VARIABLES = frozenset({"PYTORCH_CUDA_ALLOC_CONF", "TORCH_ELASTIC_SHUTDOWN_TIMEOU
 READER = Reader(
     recognise=job,
     log=read_log,
+    launcher_file=accelerate.of_program,
     configs=(
         ConfigFile("json", alone, is_config),
         ConfigFile("yaml", accelerate.alone, accelerate.is_config),

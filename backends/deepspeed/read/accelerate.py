@@ -115,6 +115,15 @@ def alone(path: str, text: str, texts: Mapping[str, str]) -> Iterator[LaunchConf
     yield LaunchConfig("accelerate-yaml", tuple(facts), (), told, framework, {path: text})
 
 
+def of_program(launch: Started, texts: Mapping[str, str], folder: Folder) -> LaunchConfig | None:
+    """A program of one's own under accelerate: nodes and processes as the configuration has them."""
+    configured = accelerate(launch, texts, folder)
+    if not configured.files:
+        return None
+    told = (*launch.options().settings("argument"), *configured.told)
+    return LaunchConfig("", tuple(shape(launch, configured)), (), told, None, configured.files)
+
+
 def shape(launch: Started, configured: Accelerate) -> Iterator[Fact]:
     """Nodes, GPUs and GPUs of a node, as the command says them, else its configuration."""
     stated = {
