@@ -153,7 +153,7 @@ class _Reading:
         return next((job for job in recognised if job is not None), None)
 
     def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:
-        slurm = bool(launch.launch.directives)
+        slurm, first = bool(launch.launch.directives), launch.launch.words[0]
         kind = job.kind or ("sbatch" if slurm else "bash")
         if slurm and job.kind:
             kind = f"slurm+{kind.removesuffix('-bash')}"
@@ -171,6 +171,7 @@ class _Reading:
             program=launch.program,
             stops=self.script.stops,
             hidden=launch.options().hidden,
+            command=(first.path, first.line, first.column),
         )
 
     def _header(self) -> LaunchConfig:

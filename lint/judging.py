@@ -20,6 +20,7 @@ from .finding import Complaint, Finding, Skipped
 from .one_cause import once
 from .rule import Rule
 from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
+from .swept import softened
 
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
@@ -75,6 +76,8 @@ class Judged:
 def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]:
     """Every job's findings, in the order of the files and lines; what jobs share is said of the first."""
     judged = [_judge(config, options) for config in configs]
+    rounds = softened([(each.config, each.findings) for each in judged])
+    judged = [replace(each, findings=own) for each, own in zip(judged, rounds, strict=True)]
     kept = once([(each.path, each.findings) for each in judged])
     return [replace(each, findings=own) for each, own in zip(judged, kept, strict=True)]
 

@@ -167,6 +167,41 @@ def test_what_is_only_a_hint(code: str, warned: str, hinted: str) -> None:
     assert said[1] and set(said[1]) == {"info"}
 
 
+SWEEP = """for tp in {}; do
+  for batch in {}; do
+    torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 \\
+      --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --lr 1e-4 \\
+      --train-iters {} --bf16 --tensor-model-parallel-size $tp \\
+      --pipeline-model-parallel-size {} --micro-batch-size 1 --global-batch-size $batch
+  done
+done
+"""
+
+
+@pytest.mark.parametrize(
+    "tps, batches, severities",
+    [
+        ("1 2", "4", {"info"}),
+        ("1", "4 16", {"info"}),
+        ("1", "4 12", {"error"}),
+        ("1", "4", {"error"}),
+    ],
+)
+def test_a_batch_that_one_round_of_a_sweep_does_not_divide(
+    tps: str, batches: str, severities: set[str]
+) -> None:
+    text = SWEEP.format(tps, batches, 1000, 1)
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR201",)))
+    assert {found.severity for job in judged for found in job.findings} == severities
+
+
+@pytest.mark.parametrize("steps, severity", [(1000, "warning"), (4, "info")])
+def test_an_idle_pipeline_of_a_run_of_few_steps(steps: int, severity: str) -> None:
+    text = SWEEP.format("1", "2 3", steps, 8)
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR204",)))
+    assert {found.severity for job in judged for found in job.findings} == {severity}
+
+
 def test_a_list_that_scontrol_knows_by_itself_is_a_warning() -> None:
     slip = HEADER + "nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIS ) )\nsrun hostname\n"
     for text, severity in (

@@ -388,6 +388,28 @@ def test_a_folder_that_is_there_is_no_finding(made: str, said: bool) -> None:
     assert any(job.findings for job in judged) == said
 
 
+@pytest.mark.parametrize(
+    "submitter, said",
+    [
+        ("mkdir -p logs\nfor n in 1 2; do\n  id=$(sbatch -N $n job.sh)\ndone\n", False),
+        ('JOB=slurm/job.sh\nmkdir -p "$ROOT/logs"\nsbatch "$JOB"\n', False),
+        ("sbatch job.sh\nmkdir -p logs\n", True),
+        ("mkdir -p logs\nsbatch other_job.sh\n", True),
+        ("mkdir -p logs/old\nsbatch job.sh\n", True),
+        ("mkdir -p logs\n# sbatch job.sh\nsbatch other.sh\n", True),
+    ],
+)
+def test_a_folder_that_the_submitting_script_makes_is_no_finding(
+    submitter: str, said: bool
+) -> None:
+    Path("slurm").mkdir()
+    Path("slurm/job.sh").write_text(JOB)
+    Path("slurm/submit.sh").write_text(submitter)
+    for path in (["."], ["slurm/job.sh"]):
+        judged = lint_paths(path, LintOptions(select=("PAR647",)), {})
+        assert any(job.findings for job in judged) == said
+
+
 def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "inner").mkdir()
