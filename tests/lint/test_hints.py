@@ -57,6 +57,11 @@ RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_add
 RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
+    "a container for a script that calls nothing of SLURM": (
+        "PAR657",
+        HEADER + "#SBATCH --container-image=train.sqsh\nsrun python train.py\n",
+        HEADER + "#SBATCH --container-image=train.sqsh\naccelerate launch train.py\n",
+    ),
     "a variable that a comment keeps": (
         "PAR808",
         "# seen last week\nexport CUDA_LAUNCH_BLOCKING=1\ntorchrun --nproc_per_node 8 train.py\n",

@@ -52,6 +52,17 @@ WHOLE = "torchrun --master-port 6000 --nproc-per-node {} train.py --num-layers 3
 
 #: Code, a file that has it, and one that has not.
 CASES = {
+    "types of mail add up": (
+        "PAR665",
+        HEADER + "#SBATCH --gres=gpu:1\n#SBATCH --gres=nvme:1\nsrun hostname\n",
+        HEADER + "#SBATCH --mail-type=begin\n#SBATCH --mail-type=end\nsrun hostname\n",
+    ),
+    "options of a plugin for containers": (
+        "PAR660",
+        HEADER + "#SBATCH --mail-typ=end\n#SBATCH --gpus-per-nod=4\n#SBATCH --cpus-per-tas=1\n"
+        "#SBATCH --ntask-per-node=1\nsrun hostname\n",
+        HEADER + "#SBATCH --container-env=HOME\n#SBATCH --no-container-mount-home\nsrun hostname\n",
+    ),
     "a directive that a template fills in": (
         "PAR660",
         HEADER + "#SBATCH --signal=B:USR1@\n",
