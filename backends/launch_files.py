@@ -172,6 +172,7 @@ class _Reading:
             stops=self.script.stops,
             hidden=launch.options().hidden,
             command=(first.path, first.line, first.column),
+            program_file="" if launch.entry is None else launch.entry.tail.lstrip("/"),
         )
 
     def _header(self) -> LaunchConfig:

@@ -11,6 +11,7 @@ from ..compiler.target import Predicate
 from ..dsl.diagnostics import Span
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
+from .facts.nodes import other_world
 from .finding import At, Complaint, Related, Skipped
 
 #: Values of a variable as a launch file has it, where the predicate means another; None leaves it.
@@ -81,10 +82,15 @@ def on_assumed_nodes(
     launch: LaunchedJob, found: Iterable[Complaint | Skipped]
 ) -> Iterator[Complaint | Skipped]:
     """Complaints of too few GPUs, which are warnings where a variable's default says how many nodes there
-    are: `NNODES=${NNODES:-1}` is overruled where the job is submitted."""
-    variable = launch.assumed_nodes
+    are: `NNODES=${NNODES:-1}` is overruled where the job is submitted. They are hints where the script writes
+    down another number of processes than its node's times the nodes."""
+    variable, world = launch.assumed_nodes, other_world(launch)
     for each in found:
-        if variable is not None and isinstance(each, Complaint):
+        if world is not None and isinstance(each, Complaint):
+            each = replace(
+                each, severity="info", help=f"WORLD_SIZE={world}: are the nodes unequal?"
+            )
+        elif variable is not None and isinstance(each, Complaint):
             nodes = launch.facts["nodes"]
             reason = Related(f"the default of ${variable}", nodes)
             each = replace(each, severity="warning", related=(*each.related, reason))

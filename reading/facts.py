@@ -74,7 +74,7 @@ class LaunchConfig:
     the launched file without its folder, or the module; "" where no command launches one or hides its name.
     `stops` are tests of the script that hold and end it before the command, each as the reason. `hidden` are
     words of the command that nobody knows and that may be options. `command` is where the command is written:
-    path, line, column.
+    path, line, column; `program_file` is the launched file as it is written there.
     """
 
     kind: str
@@ -87,6 +87,7 @@ class LaunchConfig:
     stops: tuple[Unread, ...] = ()
     hidden: tuple[Unknown, ...] = ()
     command: tuple[str, int, int] | None = None
+    program_file: str = ""
 
     def value(self, name: str) -> Value | Unknown | None:
         """The value of a fact, or None when the files say nothing of it."""

@@ -1,4 +1,5 @@
-"""Scripts beside a job -> whether one of them makes a folder and submits the job after that."""
+"""Scripts beside a job -> whether one of them makes a folder before: it submits the job, or sets up the
+checkout."""
 
 import os
 import re
@@ -9,16 +10,31 @@ _SUFFIXES = (".sh", ".bash")
 #: Most scripts of a folder that are looked at.
 _MOST = 200
 
+#: Names of scripts that are run once, before any job.
+_SETS_UP = re.compile(r"(?:^|[_-])(?:setup|set_up|install|prepare|bootstrap)(?:[_.-]|$)")
+
 Text = Callable[[str], str | None]
 
 
-def submitted_after_mkdir(place: str, folder: str, job: str, text_of: Text) -> bool:
-    """Whether a script in `place` makes `folder` and then submits `job`, a path; `text_of` reads a file."""
-    return any(
-        _makes_and_submits(text_of(path) or "", folder, os.path.basename(job))
-        for path in _scripts(place)
-        if os.path.basename(path) != os.path.basename(job)
-    )
+def made_before(place: str, folder: str, job: str, text_of: Text) -> bool:
+    """Whether a script in `place` makes `folder` and then submits `job`, a path, or makes it where it sets up
+    the checkout; `text_of` reads a file."""
+    for path in _scripts(place):
+        name, text = os.path.basename(path), text_of(path) or ""
+        if name == os.path.basename(job):
+            continue
+        sets_up = _SETS_UP.search(name) is not None and "#SBATCH" not in text
+        if sets_up and _makes(folder).search(text):
+            return True
+        if _makes_and_submits(text, folder, os.path.basename(job)):
+            return True
+    return False
+
+
+def _makes(folder: str) -> re.Pattern[str]:
+    plain = re.escape(folder.removeprefix("./"))
+    line = rf"^(?!\s*#).*\bmkdir\b.*[\s\"'/](?:\./)?{plain}/?(?=[\s;&\"']|$)"
+    return re.compile(line, re.MULTILINE)
 
 
 def _scripts(place: str) -> Iterator[str]:
@@ -35,8 +51,7 @@ def _makes_and_submits(text: str, folder: str, job: str) -> bool:
         return False
     name = rf"(?<![\w.-]){re.escape(job)}(?![\w.-])"
     lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
-    plain = re.escape(folder.removeprefix("./"))
-    makes = re.compile(rf"\bmkdir\b.*[\s\"'/](?:\./)?{plain}/?(?=[\s;&\"']|$)")
+    makes = _makes(folder)
     submits = re.compile(rf"\bsbatch\b.*(?:{name}|\$)")
     made = next((number for number, line in enumerate(lines) if makes.search(line)), None)
     if made is None or not any(re.search(name, line) for line in lines):

@@ -58,6 +58,14 @@ class LaunchedJob:
         places = PurePath(self.path).parents
         return next((text for place in places if (text := self.read(str(place / path)))), None)
 
+    @cached_property
+    def program_text(self) -> str | None:
+        """The text of the launched Python program, where it lies beside the script or above it."""
+        if not self.config.program.endswith(".py"):
+            return None
+        names = dict.fromkeys((self.config.program_file, self.config.program))
+        return next((text for name in names if name and (text := self.beside(name))), None)
+
     @property
     def framework(self) -> str | None:
         return self.config.framework

@@ -55,8 +55,17 @@ RATE = (
 )
 RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_addr a train.py"\n'
 RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
+CLOUD = (
+    "torchrun --nproc_per_node 3 --nnodes 2 --node_rank 1 --master_addr a pretrain_gpt.py "
+    f"{MODEL} --pipeline-model-parallel-size 4\n"
+)
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
+    "GPUs of nodes whose sizes differ": (
+        "PAR101",
+        f"WORLD_SIZE=6\n{CLOUD}",
+        f"WORLD_SIZE=4\n{CLOUD}",
+    ),
     "a container for a script that calls nothing of SLURM": (
         "PAR657",
         HEADER + "#SBATCH --container-image=train.sqsh\nsrun python train.py\n",

@@ -50,8 +50,23 @@ DEGREES = "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
 
 WHOLE = "torchrun --master-port 6000 --nproc-per-node {} train.py --num-layers 32\n"
 
+UNEQUAL = (
+    "torchrun --nproc_per_node 2 --nnodes 2 --node_rank 0 --master_addr a pretrain_gpt.py "
+    f"{MODEL} --tensor-model-parallel-size 4\n"
+)
+
 #: Code, a file that has it, and one that has not.
 CASES = {
+    "what two hyphens hand on to another parser": (
+        "PAR373",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --save-interval many --\n",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --save-interval 10 -- --seed 1\n",
+    ),
+    "tp of nodes whose sizes differ": (
+        "PAR104",
+        f"WORLD_SIZE=4\n{UNEQUAL}",
+        f"WORLD_SIZE=5\n{UNEQUAL}",
+    ),
     "types of mail add up": (
         "PAR665",
         HEADER + "#SBATCH --gres=gpu:1\n#SBATCH --gres=nvme:1\nsrun hostname\n",
@@ -419,6 +434,41 @@ def test_a_folder_that_the_submitting_script_makes_is_no_finding(
     for path in (["."], ["slurm/job.sh"]):
         judged = lint_paths(path, LintOptions(select=("PAR647",)), {})
         assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [("setup.sh", False), ("02_prepare-env.sh", False), ("clean.sh", True), ("setups.sh", True)],
+)
+def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(name: str, said: bool) -> None:
+    Path("slurm").mkdir()
+    Path("slurm/job.sh").write_text(JOB)
+    Path(f"slurm/{name}").write_text('python -m venv env\nmkdir -p "$HERE/logs"\n')
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+OWN = 'parser = argparse.ArgumentParser()\nparser.add_argument("--{}")\nargs = parser.{}()\n'
+DEEPSPEED = (
+    'cat > ds.json <<EOF\n{"train_micro_batch_size_per_gpu": 4}\nEOF\n'
+    "torchrun --nproc_per_node 8 code/own.py --per_device_train_batch_size 1 --deepspeed_config ds.json\n"
+)
+
+
+@pytest.mark.parametrize(
+    "option, parse, said",
+    [
+        ("batch_size", "parse_known_args", False),
+        ("batch_size", "parse_args", True),
+        ("per_device_train_batch_size", "parse_known_args", True),
+    ],
+)
+def test_an_option_that_the_program_leaves_out(option: str, parse: str, said: bool) -> None:
+    Path("code").mkdir()
+    Path("code/own.py").write_text(OWN.format(option, parse))
+    Path("job.sh").write_text(DEEPSPEED)
+    judged = lint_paths(["job.sh"], LintOptions(select=("PAR207",)), {})
+    assert any(job.findings for job in judged) == said
 
 
 def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:

@@ -48,9 +48,7 @@ def _has(release: Release, name: str) -> bool:
 
 def _declared(launch: LaunchedJob, option: str) -> bool:
     """Whether the program's file, where it lies beside the script, has a field of this name or takes it."""
-    program = launch.config.program
-    text = launch.beside(program) if program.endswith(".py") else None
-    name = re.escape(option.lstrip("-"))
+    text, name = launch.program_text, re.escape(option.lstrip("-"))
     return text is not None and bool(
         re.search(rf"^\s+{name}\s*:|[\"']--{name}[\"']", text, re.MULTILINE)
     )
