@@ -1,5 +1,6 @@
 """The compiler's own layout predicates, judged on the facts of a launch file."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.rules.validity import GENERAL
 from ..compiler.target import Predicate
-from ..dsl.diagnostics import Span
+from ..dsl.diagnostics import Severity, Span
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
 from .facts.nodes import other_world
@@ -18,6 +19,8 @@ from .finding import At, Complaint, Related, Skipped
 Adjust = Callable[[LaunchedJob, str], int | None]
 #: What to write instead, from the launch alone.
 Cure = Callable[[LaunchedJob], str | None]
+#: Variables in which SLURM, Kubernetes' operators, MPI and clouds say how many nodes a job has.
+_OF_PLATFORMS = re.compile(r"WORLD_SIZE|(?:SLURM|PET|MLP|VC|OMPI|PMI|DLC|ARNOLD|AWS|SM)_\w+")
 #: More legal values than anyone reads.
 _MOST_LEGAL = 12
 
@@ -82,8 +85,9 @@ def on_assumed_nodes(
     launch: LaunchedJob, found: Iterable[Complaint | Skipped]
 ) -> Iterator[Complaint | Skipped]:
     """Complaints of too few GPUs, which are warnings where a variable's default says how many nodes there
-    are: `NNODES=${NNODES:-1}` is overruled where the job is submitted. They are hints where the script writes
-    down another number of processes than its node's times the nodes."""
+    are: `NNODES=${NNODES:-1}` is overruled where the job is submitted. They are hints where a platform sets
+    the variable, as in `${WORLD_SIZE:-1}`, and where the script writes down another number of processes than
+    its node's times the nodes."""
     variable, world = launch.assumed_nodes, other_world(launch)
     for each in found:
         if world is not None and isinstance(each, Complaint):
@@ -93,7 +97,8 @@ def on_assumed_nodes(
         elif variable is not None and isinstance(each, Complaint):
             nodes = launch.facts["nodes"]
             reason = Related(f"the default of ${variable}", nodes)
-            each = replace(each, severity="warning", related=(*each.related, reason))
+            severity: Severity = "info" if _OF_PLATFORMS.fullmatch(variable) else "warning"
+            each = replace(each, severity=severity, related=(*each.related, reason))
         yield each
 
 

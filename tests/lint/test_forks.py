@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from parc.backends.launch_files import read_jobs
 from parc.lint.judging import LintOptions, judge
-from parc.lint.run import lint_paths
 
 VERL = (
     "python3 -m verl.trainer.main_ppo data.train_batch_size={} {} trainer.n_gpus_per_node=8 "
@@ -118,46 +115,3 @@ def test_a_program_may_declare_what_transformers_dropped(
     options = LintOptions(select=("PAR389",), versions=versions)
     judged = judge(read_jobs({"job.sh": text}), options)
     assert [found.severity for job in judged for found in job.findings] == [severity]
-
-
-OWN_CONFIG = """
-@dataclass
-class Validation:
-    {}: bool = False
-    \"\"\"Whether to validate.\"\"\"
-
-    freq: int = 100
-"""
-
-
-@pytest.mark.parametrize("key, said", [("switch_on", False), ("enable", True)])
-def test_a_key_that_the_torchtitan_of_the_repository_declares(key: str, said: bool) -> None:
-    Path("torchtitan/config").mkdir(parents=True)
-    Path("torchtitan/config/job_config.py").write_text(OWN_CONFIG.format(key))
-    Path("torchtitan/configs").mkdir()
-    config = "[training]\nlocal_batch_size = 8\nseq_len = 4096\n[validation]\nswitch_on = true\n"
-    Path("torchtitan/configs/train.toml").write_text(config)
-    judged = lint_paths(["."], LintOptions(select=("PAR365",)), {})
-    assert any(job.findings for job in judged) == said
-
-
-TRAINER = (
-    "torchrun --nproc_per_node 2 train.py --output_dir out --per_device_train_batch_size 4 "
-    "--learning_rate 1e-4 --evaluation_strategy steps\n"
-)
-
-
-@pytest.mark.parametrize(
-    "program, said",
-    [
-        ("class Arguments:\n    evaluation_strategy: str = 'no'\n", False),
-        ('parser.add_argument("--evaluation_strategy")\n', False),
-        ("print('evaluation_strategy')\n", True),
-    ],
-)
-def test_an_option_that_the_program_beside_the_script_declares(program: str, said: bool) -> None:
-    Path("scripts").mkdir()
-    Path("scripts/job.sh").write_text(TRAINER)
-    Path("train.py").write_text(program)
-    judged = lint_paths(["."], LintOptions(select=("PAR389",)), {})
-    assert any(job.findings for job in judged) == said

@@ -248,7 +248,13 @@ WORLD = (
 
 @pytest.mark.parametrize(
     "nodes, severity",
-    [("N:-1", "warning"), ('N:-"1"', "warning"), ("N=1", "warning"), ("NODES", "error")],
+    [
+        ("N:-1", "warning"),
+        ('N:-"1"', "warning"),
+        ("N=1", "warning"),
+        ("NODES", "error"),
+        ("WORLD_SIZE:-1", "info"),
+    ],
 )
 def test_too_few_gpus_of_a_default_of_nodes_are_a_warning(nodes: str, severity: str) -> None:
     """The environment overrules the default; more nodes never mend a batch, which stays an error."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parc.backends.launch_files import read_jobs
 from parc.lint.judging import LintOptions, judge
-from parc.lint.run import lint_paths
-from parc.reading.files import NamedFolders
 
 HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n"
 STEP = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:h100:4\n#SBATCH --ntasks-per-node=1\n"
@@ -397,84 +394,3 @@ def test_no_interval_beside_save_is_wrong_in_newer_releases_alone() -> None:
     assert _severities(command) <= {"info"}
     assert _severities(command, versions={"megatron": "0.19"}) == {"error"}
     assert not _severities(command, versions={"megatron": "0.8"})
-
-
-JOB = HEADER + "#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun hostname\n"
-
-
-@pytest.mark.parametrize(
-    "made, said",
-    [("logs", False), ("jobs/logs", False), ("other", True), ("jobs/slurm/logs", False)],
-)
-def test_a_folder_that_is_there_is_no_finding(made: str, said: bool) -> None:
-    Path("jobs/slurm").mkdir(parents=True)
-    Path(made).mkdir(parents=True)
-    Path("jobs/slurm/job.sh").write_text(JOB)
-    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
-
-
-@pytest.mark.parametrize(
-    "submitter, said",
-    [
-        ("mkdir -p logs\nfor n in 1 2; do\n  id=$(sbatch -N $n job.sh)\ndone\n", False),
-        ('JOB=slurm/job.sh\nmkdir -p "$ROOT/logs"\nsbatch "$JOB"\n', False),
-        ("sbatch job.sh\nmkdir -p logs\n", True),
-        ("mkdir -p logs\nsbatch other_job.sh\n", True),
-        ("mkdir -p logs/old\nsbatch job.sh\n", True),
-        ("mkdir -p logs\n# sbatch job.sh\nsbatch other.sh\n", True),
-    ],
-)
-def test_a_folder_that_the_submitting_script_makes_is_no_finding(
-    submitter: str, said: bool
-) -> None:
-    Path("slurm").mkdir()
-    Path("slurm/job.sh").write_text(JOB)
-    Path("slurm/submit.sh").write_text(submitter)
-    for path in (["."], ["slurm/job.sh"]):
-        judged = lint_paths(path, LintOptions(select=("PAR647",)), {})
-        assert any(job.findings for job in judged) == said
-
-
-@pytest.mark.parametrize(
-    "name, said",
-    [("setup.sh", False), ("02_prepare-env.sh", False), ("clean.sh", True), ("setups.sh", True)],
-)
-def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(name: str, said: bool) -> None:
-    Path("slurm").mkdir()
-    Path("slurm/job.sh").write_text(JOB)
-    Path(f"slurm/{name}").write_text('python -m venv env\nmkdir -p "$HERE/logs"\n')
-    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
-
-
-OWN = 'parser = argparse.ArgumentParser()\nparser.add_argument("--{}")\nargs = parser.{}()\n'
-DEEPSPEED = (
-    'cat > ds.json <<EOF\n{"train_micro_batch_size_per_gpu": 4}\nEOF\n'
-    "torchrun --nproc_per_node 8 code/own.py --per_device_train_batch_size 1 --deepspeed_config ds.json\n"
-)
-
-
-@pytest.mark.parametrize(
-    "option, parse, said",
-    [
-        ("batch_size", "parse_known_args", False),
-        ("batch_size", "parse_args", True),
-        ("per_device_train_batch_size", "parse_known_args", True),
-    ],
-)
-def test_an_option_that_the_program_leaves_out(option: str, parse: str, said: bool) -> None:
-    Path("code").mkdir()
-    Path("code/own.py").write_text(OWN.format(option, parse))
-    Path("job.sh").write_text(DEEPSPEED)
-    judged = lint_paths(["job.sh"], LintOptions(select=("PAR207",)), {})
-    assert any(job.findings for job in judged) == said
-
-
-def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "inner").mkdir()
-    folders = NamedFolders(tmp_path / "inner")
-    assert not folders.has_folder("logs", "../job.sh")
-    assert not folders.has_folder(str(tmp_path / "logs"), "job.sh")
-    assert NamedFolders(tmp_path).has_folder("logs", "inner/job.sh")
