@@ -13,6 +13,7 @@ from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
+from .accepted.swept import softened
 from .facts.launched_job import HasFolder, LaunchedJob, ReadFile, no_files, no_folders
 from .facts.release import dated
 from .facts.stated import meant_stage
@@ -20,7 +21,6 @@ from .finding import Complaint, Finding, Skipped
 from .one_cause import once
 from .rule import Rule
 from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
-from .swept import softened
 
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 

@@ -7,9 +7,9 @@ does not divide, or leaves a pipeline idle, is among what it measures.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..dsl.diagnostics import Note, Severity
-from ..reading.facts import LaunchConfig, Unknown
-from .finding import Finding
+from ...dsl.diagnostics import Note, Severity
+from ...reading.facts import LaunchConfig, Unknown
+from ..finding import Finding
 
 #: Codes of rules on batches, which depend on the values that loops go through.
 BATCH = "PAR2"
