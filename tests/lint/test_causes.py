@@ -98,6 +98,13 @@ CASES = {
         {"a.sh": "accelerate launch --num_processes 4 --num_machines 1 -m trl.scripts.grpo --output_dir o "
          "--per_device_train_batch_size 1 --num_generations 8 --gradient_accumulation_steps 2\n"},
     ),
+    "one completion beside a teacher": (
+        "PAR209",
+        {"a.sh": "swift rlhf --rlhf_type grpo --model m --output_dir o --per_device_train_batch_size 2 "
+         "--num_generations 1\n"},
+        {"a.sh": "swift rlhf --rlhf_type grpo --model m --output_dir o --per_device_train_batch_size 2 "
+         "--num_generations 1 --teacher_model t\n"},
+    ),
     "completions of a trainer of one's own": (
         "PAR209",
         {"a.sh": "pip install trl==0.15.2\naccelerate launch --num_processes 4 --num_machines 1 src/grpo.py "

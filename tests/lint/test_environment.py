@@ -12,6 +12,11 @@ TRAINER = "torchrun --nproc_per_node 1 t.py --output_dir o --learning_rate 2e-4"
 
 #: Code, a file that has it, and one that has not.
 CASES = {
+    "a value that a program has by itself": (
+        "PAR810",
+        f"WANDB_MODE=offline\n{TRAINER}\n",
+        f'WANDB_MODE="online"  # or offline\n{TRAINER}\n',
+    ),
     "GPUs that the job has": (
         "PAR666",
         HEADER + "#SBATCH --gres=gpu:4\nexport CUDA_VISIBLE_DEVICES=3,4\npython train.py\n",

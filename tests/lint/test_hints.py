@@ -55,12 +55,18 @@ RATE = (
 )
 RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_addr a train.py"\n'
 RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
+CONFIRM = 'if [ "${SURE:-}" != "YES" ]; then exit 1; fi\n' "torchrun --nproc_per_node 8 train.py\n"
 CLOUD = (
     "torchrun --nproc_per_node 3 --nnodes 2 --node_rank 1 --master_addr a pretrain_gpt.py "
     f"{MODEL} --pipeline-model-parallel-size 4\n"
 )
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
+    "a guard that the environment answers, as its message says": (
+        "PAR809",
+        f'SURE=no\n{CONFIRM}',
+        f'echo "Run: SURE=YES bash job.sh" >&2\n{CONFIRM}',
+    ),
     "GPUs of nodes whose sizes differ": (
         "PAR101",
         f"WORLD_SIZE=6\n{CLOUD}",

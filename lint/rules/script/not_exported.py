@@ -33,6 +33,8 @@ _NAMES = """CUDA_VISIBLE_DEVICES OMP_NUM_THREADS MKL_NUM_THREADS CUDA_DEVICE_MAX
     TRANSFORMERS_OFFLINE HF_HUB_OFFLINE WANDB_MODE WANDB_DISABLED HYDRA_FULL_ERROR
     VLLM_ATTENTION_BACKEND VLLM_WORKER_MULTIPROC_METHOD ASCEND_RT_VISIBLE_DEVICES HCCL_CONNECT_TIMEOUT"""
 _SET = re.compile(rf"^[ \t]*({'|'.join(_NAMES.split())})=[^\s\\]*[ \t]*(?:#.*)?$")
+#: What programs do anyway.
+_DEFAULTS = ("WANDB_MODE=online", "WANDB_DISABLED=false")
 _STARTS = re.compile(
     r"^\s*(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b", re.MULTILINE
 )
@@ -46,7 +48,13 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     before = ""
     for path, number, line in launch.lines():
         found = _SET.match(line)
-        if found and not before.endswith("\\") and _lost(launch, found[1], path, number, whole):
+        default = line.split("#")[0].strip().replace('"', "") in _DEFAULTS
+        if (
+            found
+            and not default
+            and not before.endswith("\\")
+            and _lost(launch, found[1], path, number, whole)
+        ):
             place = Place(path, number, found.start(1) + 1, len(found[1]))
             message = f"{found[1]} is set and not exported: no program sees it"
             yield Complaint(message, place, help=f"export {found[1]}=")
