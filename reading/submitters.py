@@ -23,7 +23,8 @@ def made_before(place: str, folder: str, job: str, text_of: Text) -> bool:
         name, text = os.path.basename(path), text_of(path) or ""
         if name == os.path.basename(job):
             continue
-        sets_up = _SETS_UP.search(name) is not None and "#SBATCH" not in text
+        logs = re.search(rf"^#SBATCH.*{re.escape(folder)}/", text, re.MULTILINE)
+        sets_up = _SETS_UP.search(name) is not None and logs is None
         if sets_up and _makes(folder).search(text):
             return True
         if _makes_and_submits(text, folder, os.path.basename(job)):

@@ -51,10 +51,13 @@ def test_a_folder_that_the_submitting_script_makes_is_no_finding(
     "name, said",
     [("setup.sh", False), ("02_prepare-env.sh", False), ("clean.sh", True), ("setups.sh", True)],
 )
-def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(name: str, said: bool) -> None:
+@pytest.mark.parametrize("head", ["", "#SBATCH -o %x.out\n"])
+def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(
+    head: str, name: str, said: bool
+) -> None:
     Path("slurm").mkdir()
     Path("slurm/job.sh").write_text(JOB)
-    Path(f"slurm/{name}").write_text('python -m venv env\nmkdir -p "$HERE/logs"\n')
+    Path(f"slurm/{name}").write_text(f'{head}python -m venv env\nmkdir -p "$HERE/logs"\n')
     judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
     assert any(job.findings for job in judged) == said
 
