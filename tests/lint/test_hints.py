@@ -56,12 +56,36 @@ RATE = (
 RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_addr a train.py"\n'
 RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
 CONFIRM = 'if [ "${SURE:-}" != "YES" ]; then exit 1; fi\n' "torchrun --nproc_per_node 8 train.py\n"
+EMPTY = (
+    "if [[ $data == x* || $data == '' ]]; then exit 1; fi\n"
+    "torchrun --nproc_per_node 8 train.py\n"
+)
+TITAN = """cat > t.toml <<EOF
+[model]
+name = "{}"
+[training]
+seq_len = 65536
+[parallelism]
+context_parallel_degree = 24
+EOF
+torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file t.toml
+"""
 CLOUD = (
     "torchrun --nproc_per_node 3 --nnodes 2 --node_rank 1 --master_addr a pretrain_gpt.py "
     f"{MODEL} --pipeline-model-parallel-size 4\n"
 )
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
+    "samples that a torchtitan of one's own may pad": (
+        "PAR131",
+        TITAN.format("llama3"),
+        TITAN.format("org/llama-vision-7b"),
+    ),
+    "a guard of what a loop over the arguments sets": (
+        "PAR809",
+        f"data=\nfor each in a b; do data=; done\n{EMPTY}",
+        f'data=\nfor each in $*; do [[ $each == --data* ]] && data=${{each#*=}}; done\n{EMPTY}',
+    ),
     "a guard that the environment answers, as its message says": (
         "PAR809",
         f'SURE=no\n{CONFIRM}',

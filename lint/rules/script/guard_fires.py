@@ -45,7 +45,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-=?]([^{}]*))?\}|([A-Za-z_]\w*))")
 #: What a script prints sets nothing: `echo "run: CONFIRM=YES bash $0"`.
 _PRINTED = re.compile(r"^[ \t]*(?:echo|printf)[ \t][^\n$`]*$", re.MULTILINE)
 #: Where a script goes through its arguments.
-_OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b")
+_OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b|\bfor\s+\w+\s+in\s+\"?\$[*@]")
 #: An argument of the script, or all of them; `${1:-8}` has a value without one, `${1:?usage}` has none.
 _ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*(?::?\?|\}))")
 #: The word of a `case`, or the end of one.
