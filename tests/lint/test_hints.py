@@ -56,6 +56,7 @@ RATE = (
 RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_addr a train.py"\n'
 RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
 CONFIRM = 'if [ "${SURE:-}" != "YES" ]; then exit 1; fi\n' "torchrun --nproc_per_node 8 train.py\n"
+WIDE = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --tensor-model-parallel-size 4\n"
 EMPTY = (
     "if [[ $data == x* || $data == '' ]]; then exit 1; fi\n"
     "torchrun --nproc_per_node 8 train.py\n"
@@ -76,6 +77,11 @@ CLOUD = (
 )
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
+    "a variable that a file of the site may set": (
+        "PAR304",
+        f"source ~/conda/etc/profile.d/conda.sh\n{WIDE}",
+        f"source $WORK/start-training\n{WIDE}",
+    ),
     "samples that a torchtitan of one's own may pad": (
         "PAR131",
         TITAN.format("llama3"),
