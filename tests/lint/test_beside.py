@@ -115,6 +115,16 @@ def test_a_key_that_the_torchtitan_of_the_repository_declares(key: str, said: bo
     assert any(job.findings for job in judged) == said
 
 
+def test_an_argument_that_a_program_made_of_torchtitan_declares() -> None:
+    Path("flow/models").mkdir(parents=True)
+    Path("flow/config_manager.py").write_text('parser.add_argument("--training.dataset_nam")\n')
+    config = "[training]\nlocal_batch_size = 8\ndataset_nam = 'c4'\nseq_le = 1\n"
+    Path("flow/models/train.toml").write_text(config)
+    judged = lint_paths(["."], LintOptions(select=("PAR365",)), {})
+    messages = [each.diagnostic.message for job in judged for each in job.findings]
+    assert len(messages) == 1 and "`seq_le`" in messages[0]
+
+
 TRAINER = (
     "torchrun --nproc_per_node 2 train.py --output_dir out --per_device_train_batch_size 4 "
     "--learning_rate 1e-4 --evaluation_strategy steps\n"

@@ -77,6 +77,11 @@ CLOUD = (
 )
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
+    "an optimizer that the program imports": (
+        "PAR416",
+        DS.format('"train_batch_size": 8, "optimizer": {"type": "FusedEmaAdam"}'),
+        DS.format('"train_batch_size": 8, "optimizer": {"type": "own.ops.FusedEmaAdam"}'),
+    ),
     "a variable that a file of the site may set": (
         "PAR304",
         f"source ~/conda/etc/profile.d/conda.sh\n{WIDE}",

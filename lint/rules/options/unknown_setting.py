@@ -45,8 +45,15 @@ OPTIONS = ("--framework-version", "torchtitan=0.2.2")
 
 #: The last release that is configured by a file; the one after it by functions of Python.
 LAST_TOML = "0.2.2"
-#: Where torchtitan declares its configuration, by release, as dataclasses.
-OWN_CONFIG = ("torchtitan/config/job_config.py", "torchtitan/config_manager.py")
+#: Where torchtitan declares its configuration, by release, as dataclasses or arguments; a program that is
+#: made of it has the file in a package of its own.
+OWN_CONFIG = (
+    "torchtitan/config/job_config.py",
+    "torchtitan/config_manager.py",
+    "config/job_config.py",
+    "config_manager.py",
+)
+_ARGUMENT = re.compile(r"[\"']--(\w+(?:\.\w+)+)[\"']")
 _CLASS = re.compile(r"^class (\w+)\b[^\n]*:\n((?:[ \t]+[^\n]*\n|\s*\n)*)", re.MULTILINE)
 _FIELD = re.compile(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
 #: Sections of experiments and forks, and of older releases.
@@ -76,12 +83,19 @@ def _declared(launch: LaunchedJob) -> dict[str, set[str]]:
     fields: dict[str, set[str]] = {}
     for match in _CLASS.finditer(text):
         fields[match[1].lower()] = set(_FIELD.findall(match[2]))
+    for name in _ARGUMENT.findall(text):
+        section, _, key = name.rpartition(".")
+        fields.setdefault(_class_of(section), set()).add(key)
     return fields
 
 
 def _declares(fields: dict[str, set[str]], name: str) -> bool:
     section, _, key = name.rpartition(".")
-    return key in fields.get(section.rpartition(".")[2].replace("_", ""), ())
+    return key in fields.get(_class_of(section), ())
+
+
+def _class_of(section: str) -> str:
+    return section.rpartition(".")[2].replace("_", "")
 
 
 def _own_of_a_fork(odd: Sequence[Setting], sections: Kinds) -> list[Setting]:
