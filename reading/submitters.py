@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 _SUFFIXES = (".sh", ".bash")
 #: Most scripts of a folder that are looked at.
 _MOST = 200
+#: Longer lines are not searched.
+_LONGEST = 1000
 
 #: Names of scripts that are run once, before any job.
 _SETS_UP = re.compile(r"(?:^|[_-])(?:setup|set_up|install|prepare|bootstrap)(?:[_.-]|$)")
@@ -23,19 +25,30 @@ def made_before(place: str, folder: str, job: str, text_of: Text) -> bool:
         name, text = os.path.basename(path), text_of(path) or ""
         if name == os.path.basename(job):
             continue
-        logs = re.search(rf"^#SBATCH.*{re.escape(folder)}/", text, re.MULTILINE)
-        sets_up = _SETS_UP.search(name) is not None and logs is None
-        if sets_up and _makes(folder).search(text):
+        if _SETS_UP.search(name) and _sets_up(text, folder):
             return True
         if _makes_and_submits(text, folder, os.path.basename(job)):
             return True
     return False
 
 
+def _sets_up(text: str, folder: str) -> bool:
+    """Whether a script makes the folder and needs it for no log of its own."""
+    logs = f"{folder}/"
+    own = any(line.startswith("#SBATCH") and logs in line for line in text.split("\n"))
+    makes = _makes(folder)
+    return not own and any(makes.search(line) for line in _commands(text))
+
+
 def _makes(folder: str) -> re.Pattern[str]:
     plain = re.escape(folder.removeprefix("./"))
-    line = rf"^(?!\s*#).*\bmkdir\b.*[\s\"'/](?:\./)?{plain}/?(?=[\s;&\"']|$)"
-    return re.compile(line, re.MULTILINE)
+    return re.compile(rf"\bmkdir\b.*[\s\"'/](?:\./)?{plain}/?(?=[\s;&\"']|$)")
+
+
+def _commands(text: str) -> list[str]:
+    """The lines of a script that are no comments, less those that nobody wrote by hand."""
+    lines = (line for line in text.split("\n") if len(line) <= _LONGEST)
+    return [line for line in lines if not line.lstrip().startswith("#")]
 
 
 def _scripts(place: str) -> Iterator[str]:
@@ -51,8 +64,7 @@ def _makes_and_submits(text: str, folder: str, job: str) -> bool:
     if "sbatch" not in text or job not in text:
         return False
     name = rf"(?<![\w.-]){re.escape(job)}(?![\w.-])"
-    lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
-    makes = _makes(folder)
+    lines, makes = _commands(text), _makes(folder)
     submits = re.compile(rf"\bsbatch\b.*(?:{name}|\$)")
     made = next((number for number, line in enumerate(lines) if makes.search(line)), None)
     if made is None or not any(re.search(name, line) for line in lines):
