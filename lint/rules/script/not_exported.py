@@ -33,32 +33,36 @@ _NAMES = """CUDA_VISIBLE_DEVICES OMP_NUM_THREADS MKL_NUM_THREADS CUDA_DEVICE_MAX
     TRANSFORMERS_OFFLINE HF_HUB_OFFLINE WANDB_MODE WANDB_DISABLED HYDRA_FULL_ERROR
     VLLM_ATTENTION_BACKEND VLLM_WORKER_MULTIPROC_METHOD ASCEND_RT_VISIBLE_DEVICES HCCL_CONNECT_TIMEOUT"""
 _SET = re.compile(rf"^[ \t]*({'|'.join(_NAMES.split())})=[^\s\\]*[ \t]*(?:#.*)?$")
+#: Characters of a line that are searched.
+_LONGEST = 2000
 #: What programs do anyway.
 _DEFAULTS = ("WANDB_MODE=online", "WANDB_DISABLED=false")
 _STARTS = re.compile(
-    r"^\s*(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b", re.MULTILINE
+    r"^[ \t]*(?!#).*\b(?:torchrun|accelerate|deepspeed|python3?|srun|llamafactory-cli)\b",
+    re.MULTILINE,
 )
-_ALL = re.compile(r"^\s*set\s+(?:-\w*a|-o\s+allexport)", re.MULTILINE)
+_ALL = re.compile(r"^[ \t]*set[ \t]+(?:-\w*a|-o\s+allexport)", re.MULTILINE)
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     whole = "\n".join(launch.config.texts.values())
     if _ALL.search(whole):
         return
-    before = ""
+    before, seen = "", set[tuple[str, str]]()
     for path, number, line in launch.lines():
-        found = _SET.match(line)
-        default = line.split("#")[0].strip().replace('"', "") in _DEFAULTS
-        if (
-            found
-            and not default
-            and not before.endswith("\\")
-            and _lost(launch, found[1], path, number, whole)
-        ):
+        found = None if before.endswith("\\") else _SET.match(line)
+        before = line
+        if found is None or (path, found[1]) in seen or _is_default(line):
+            continue
+        seen.add((path, found[1]))
+        if _lost(launch, found[1], path, number, whole):
             place = Place(path, number, found.start(1) + 1, len(found[1]))
             message = f"{found[1]} is set and not exported: no program sees it"
             yield Complaint(message, place, help=f"export {found[1]}=")
-        before = line
+
+
+def _is_default(line: str) -> bool:
+    return line.split("#")[0].strip().replace('"', "") in _DEFAULTS
 
 
 def _lost(launch: LaunchedJob, name: str, path: str, number: int, whole: str) -> bool:
@@ -69,4 +73,5 @@ def _lost(launch: LaunchedJob, name: str, path: str, number: int, whole: str) ->
     if not _STARTS.search(rest):
         return False
     exported = r"\b(?:export|declare|typeset)\b|(?:-e|--env|--export)[ =]"
-    return re.search(rf"\$\{{?{name}\b|(?:{exported})[^\n]*\b{name}\b", whole) is None
+    used = re.compile(rf"\$\{{?{name}\b|(?:{exported}).*\b{name}\b")
+    return not any(used.search(each[:_LONGEST]) for each in whole.split("\n") if name in each)
