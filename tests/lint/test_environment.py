@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from parc.backends.launch_files import read_jobs
@@ -65,3 +67,10 @@ def _codes(text: str, code: str) -> list[str]:
 def test_a_variable_that_does_not_reach_its_program(code: str, bad: str, good: str) -> None:
     assert _codes(bad, code) == [code]
     assert _codes(good, code) == []
+
+
+def test_blank_lines_without_end_are_read_in_seconds() -> None:
+    text = "OMP_NUM_THREADS=1\n" + "\n" * 100_000 + "torchrun --nproc_per_node 8 t.py\n"
+    started = time.monotonic()
+    judge(read_jobs({"job.sh": text}), LintOptions())
+    assert time.monotonic() - started < 20
