@@ -165,7 +165,7 @@ class _Reading:
         return LaunchConfig("", shape, (), tuple(launch.options().settings("argument")))
 
     def _config(self, launch: Started, job: LaunchConfig) -> LaunchConfig:
-        slurm = bool(launch.launch.directives)
+        slurm, first = bool(launch.launch.directives), launch.launch.words[0]
         kind = job.kind or ("sbatch" if slurm else "bash")
         if slurm and job.kind:
             kind = f"slurm+{kind.removesuffix('-bash')}"
@@ -183,6 +183,8 @@ class _Reading:
             program=launch.program,
             stops=self.script.stops,
             hidden=launch.options().hidden,
+            command=(first.path, first.line, first.column),
+            program_file="" if launch.entry is None else launch.entry.tail.lstrip("/"),
         )
 
     def _header(self) -> LaunchConfig:

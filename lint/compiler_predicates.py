@@ -1,5 +1,6 @@
 """The compiler's own layout predicates, judged on the facts of a launch file."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,15 +9,18 @@ from ..backends import BACKENDS
 from ..backends.reader import Missing
 from ..compiler.rules.validity import GENERAL
 from ..compiler.target import Predicate
-from ..dsl.diagnostics import Span
+from ..dsl.diagnostics import Severity, Span
 from .facts.known import Known
 from .facts.launched_job import LaunchedJob
+from .facts.nodes import other_world
 from .finding import At, Complaint, Related, Skipped
 
 #: Values of a variable as a launch file has it, where the predicate means another; None leaves it.
 Adjust = Callable[[LaunchedJob, str], int | None]
 #: What to write instead, from the launch alone.
 Cure = Callable[[LaunchedJob], str | None]
+#: Variables in which SLURM, Kubernetes' operators, MPI and clouds say how many nodes a job has.
+_OF_PLATFORMS = re.compile(r"WORLD_SIZE|(?:SLURM|PET|MLP|VC|OMPI|PMI|DLC|ARNOLD|AWS|SM)_\w+")
 #: More legal values than anyone reads.
 _MOST_LEGAL = 12
 
@@ -81,13 +85,20 @@ def on_assumed_nodes(
     launch: LaunchedJob, found: Iterable[Complaint | Skipped]
 ) -> Iterator[Complaint | Skipped]:
     """Complaints of too few GPUs, which are warnings where a variable's default says how many nodes there
-    are: `NNODES=${NNODES:-1}` is overruled where the job is submitted."""
-    variable = launch.assumed_nodes
+    are: `NNODES=${NNODES:-1}` is overruled where the job is submitted. They are hints where a platform sets
+    the variable, as in `${WORLD_SIZE:-1}`, and where the script writes down another number of processes than
+    its node's times the nodes."""
+    variable, world = launch.assumed_nodes, other_world(launch)
     for each in found:
-        if variable is not None and isinstance(each, Complaint):
+        if world is not None and isinstance(each, Complaint):
+            each = replace(
+                each, severity="info", help=f"WORLD_SIZE={world}: are the nodes unequal?"
+            )
+        elif variable is not None and isinstance(each, Complaint):
             nodes = launch.facts["nodes"]
             reason = Related(f"the default of ${variable}", nodes)
-            each = replace(each, severity="warning", related=(*each.related, reason))
+            severity: Severity = "info" if _OF_PLATFORMS.fullmatch(variable) else "warning"
+            each = replace(each, severity=severity, related=(*each.related, reason))
         yield each
 
 

@@ -13,7 +13,8 @@ from ..dsl.job import Job
 from ..reading.facts import LaunchConfig, Unknown
 from .accepted.exceptions import Excused
 from .accepted.ignore_comments import Ignore, Ignores
-from .facts.launched_job import HasFolder, LaunchedJob, no_folders
+from .accepted.swept import softened
+from .facts.launched_job import HasFolder, LaunchedJob, ReadFile, no_files, no_folders
 from .facts.release import dated
 from .facts.stated import meant_stage
 from .finding import Complaint, Finding, Skipped
@@ -33,7 +34,8 @@ class LintOptions:
     `severities`: code, name or start of a code -> its level here. `rules`: the newest dated set of rules that
     speaks, such as 2026-11. `exceptions` and `baseline` (how often a fingerprint was there) are accepted.
     `versions`: framework -> the release to judge for, `fork`: its fork. `arguments` are those of the script.
-    `has_folder`: of a relative folder and a script, whether the folder is there.
+    `has_folder`: of a relative folder and a script, whether the folder is there; `read` gives the text of a
+    file beside them, None where there is none.
     """
 
     job: Job | None = None
@@ -50,6 +52,7 @@ class LintOptions:
     require_complete: bool = False
     arguments: tuple[str, ...] = ()
     has_folder: HasFolder = no_folders
+    read: ReadFile = no_files
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Judged:
 def judge(configs: Iterable[LaunchConfig], options: LintOptions) -> list[Judged]:
     """Every job's findings, in the order of the files and lines; what jobs share is said of the first."""
     judged = [_judge(config, options) for config in configs]
+    rounds = softened([(each.config, each.findings) for each in judged])
+    judged = [replace(each, findings=own) for each, own in zip(judged, rounds, strict=True)]
     kept = once([(each.path, each.findings) for each in judged])
     return [replace(each, findings=own) for each, own in zip(judged, kept, strict=True)]
 
@@ -94,6 +99,7 @@ def _judge(config: LaunchConfig, options: LintOptions) -> Judged:
         options.arguments,
         options.fork,
         options.has_folder,
+        options.read,
     )
     if options.job is not None:
         launch = replace(launch, job=meant_stage(launch, options.job))

@@ -35,7 +35,9 @@ def lint_texts(
 ) -> list[Judged]:
     """Also files that the scripts name are followed, within `named_folders`."""
     folders = NamedFolders(current_folder(), named_folders(texts))
-    given = replace(options, arguments=tuple(arguments), has_folder=folders.has_folder)
+    given = replace(
+        options, arguments=tuple(arguments), has_folder=folders.has_folder, read=folders
+    )
     return judge(read_configs(texts, environment, arguments), given)
 
 

@@ -122,6 +122,11 @@ def _options(
     current: tuple[str, Word, list[Word]] | None = None
     for word in words:
         lead = word.lead
+        if word.text == "--":
+            # What follows is for another parser; argparse takes no value across it.
+            found += [CommandOption(current[0], current[1], tuple(current[2]))] if current else []
+            current = None
+            continue
         if _names(lead):
             if current is not None:
                 found.append(CommandOption(current[0], current[1], tuple(current[2])))

@@ -73,7 +73,8 @@ class LaunchConfig:
     `framework` is the name of a backend, None when nothing tells; `texts` are the files read. `program` is
     the launched file without its folder, or the module; "" where no command launches one or hides its name.
     `stops` are tests of the script that hold and end it before the command, each as the reason. `hidden` are
-    words of the command that nobody knows and that may be options.
+    words of the command that nobody knows and that may be options. `command` is where the command is written:
+    path, line, column; `program_file` is the launched file as it is written there.
     """
 
     kind: str
@@ -85,6 +86,8 @@ class LaunchConfig:
     program: str = ""
     stops: tuple[Unread, ...] = ()
     hidden: tuple[Unknown, ...] = ()
+    command: tuple[str, int, int] | None = None
+    program_file: str = ""
 
     def value(self, name: str) -> Value | Unknown | None:
         """The value of a fact, or None when the files say nothing of it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..dsl.inputs.files import reason_of, text_of
+from .submitters import made_before
 
 
 @dataclass
@@ -29,7 +30,7 @@ class NamedFolders:
 
     def has_folder(self, folder: str, script: str) -> bool:
         """Whether a relative folder is there, seen from the start or from a script's folder or one above it,
-        or a README.md there says to make it.
+        or a README.md there says to make it, or a script there makes it that submits this one or sets up.
 
         Where a job is submitted is not written in its script: mostly at the root of its repository.
         """
@@ -44,6 +45,7 @@ class NamedFolders:
         return any(
             os.path.isdir(os.path.join(place, folder))
             or makes.search(self(os.path.join(place, "README.md")) or "")
+            or made_before(str(place), folder, script, self)
             for place in here
         )
 

@@ -4,7 +4,9 @@ one alone."""
 _WORDS = """
     account acctg-freq array batch bb bbf begin chdir clusters cluster-constraint comment constraint
     container container-id container-image container-mounts container-workdir container-name
-    container-save container-mount-home container-remap-root container-writable container-entrypoint
+    container-save container-env container-mount-home no-container-mount-home container-remap-root
+    no-container-remap-root container-writable container-readonly container-entrypoint
+    no-container-entrypoint container-entrypoint-log no-container-entrypoint-log
     contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot
     dependency distribution error exclude exclusive export export-file extra extra-node-info
     get-user-env gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres

@@ -59,7 +59,7 @@ def lint_file(base: Path, path: str) -> list[Finding]:
     """Every finding of the jobs of one file, read from its repository's folder, once each."""
     folder = NamedFolders(base)
     configs = read_jobs({path: text_of(base / path)}, folder=folder)
-    options = LintOptions(has_folder=folder.has_folder)
+    options = LintOptions(has_folder=folder.has_folder, read=folder)
     found = (each for job in judge(configs, options) for each in job.findings)
     return list(dict.fromkeys(found))
 

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePath
 
 from ...backends import reader_of
 from ...backends.facts import in_plan_words
@@ -22,6 +23,8 @@ _DEFAULT_OF = re.compile(r"\$\{(\w+):?[-=][\"']?$")
 _WORD = re.compile(r"[^\s\"'`;,)(]+")
 #: A relative folder, and the script that names it -> whether it is there.
 HasFolder = Callable[[str, str], bool]
+#: A path -> the text of the file, None where it is not there or lies outside of what was named.
+ReadFile = Callable[[str], str | None]
 
 
 def no_folders(folder: str, script: str) -> bool:
@@ -29,11 +32,17 @@ def no_folders(folder: str, script: str) -> bool:
     return False
 
 
+def no_files(path: str) -> str | None:
+    """Where nothing is known of the files around."""
+    return None
+
+
 @dataclass(frozen=True)
 class LaunchedJob:
     """`versions`: framework -> the release to judge for, `fork`: the fork of Megatron-LM. `job` and `cluster`
     are those that the files are meant for, `arguments` those of the script. `has_folder` says whether a
-    relative folder is there, seen from a script."""
+    relative folder is there, seen from a script, `read` gives the text of a file of the repository.
+    """
 
     config: LaunchConfig
     job: Job | None = None
@@ -42,6 +51,20 @@ class LaunchedJob:
     arguments: tuple[str, ...] = ()
     fork: str | None = None
     has_folder: HasFolder = no_folders
+    read: ReadFile = no_files
+
+    def beside(self, path: str) -> str | None:
+        """The text of a file in the folder of the job's first file, or in one above it."""
+        places = PurePath(self.path).parents
+        return next((text for place in places if (text := self.read(str(place / path)))), None)
+
+    @cached_property
+    def program_text(self) -> str | None:
+        """The text of the launched Python program, where it lies beside the script or above it."""
+        if not self.config.program.endswith(".py"):
+            return None
+        names = dict.fromkeys((self.config.program_file, self.config.program))
+        return next((text for name in names if name and (text := self.beside(name))), None)
 
     @property
     def framework(self) -> str | None:

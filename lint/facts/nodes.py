@@ -26,3 +26,18 @@ def most_gpus(launch: LaunchedJob) -> int:
     """The most GPUs that a node, or a rack that its files name, can have."""
     named = any(_RACK_NAMES.search(text) for text in launch.config.texts.values())
     return _RACK if named else _LARGEST
+
+
+_WORLD = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?WORLD_SIZE=[\"']?(\d{1,6})[\"']?[ \t\r]*$", re.MULTILINE
+)
+
+
+def other_world(launch: LaunchedJob) -> int | None:
+    """The number of processes that a script of several nodes writes down, where it is not that of its own
+    node times the nodes: these are of unequal size, or the number is a stale one."""
+    gpus, nodes = launch.number("gpus"), launch.number("nodes")
+    if gpus is None or (nodes or 1) == 1:
+        return None
+    found = {int(each) for text in launch.config.texts.values() for each in _WORLD.findall(text)}
+    return found.pop() if len(found) == 1 and gpus not in found else None

@@ -16,7 +16,7 @@ from ..releases.history import History, history
 #: Not a framework that parc writes for; programs of several are started with its options.
 TRANSFORMERS = "transformers"
 _BESIDE = {TRANSFORMERS: Dated("Transformers", "argument", re.compile(installed("transformers")))}
-_COMMENT = re.compile(r"^\s*#.*$", re.M)
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.M)
 
 
 @dataclass(frozen=True)

@@ -37,3 +37,14 @@ def is_on(setting: Setting | None) -> bool:
     if setting is None:
         return False
     return not setting.values or (text_of(setting) or "").lower() in ("true", "1", "yes")
+
+
+def left_out(launch: LaunchedJob, option: str) -> bool:
+    """Whether the launched program, a file beside the script, has a parser of its own that does not name the
+    option and leaves out what it does not know."""
+    text = launch.program_text
+    if text is None or "parse_known_args(" not in text or "HfArgumentParser" in text:
+        return False
+    return "ArgumentParser(" in text and option.lstrip("-").replace("-", "_") not in text.replace(
+        "-", "_"
+    )

@@ -134,6 +134,20 @@ CASES = {
         {"a.sh": "accelerate launch --num_processes 4 --num_machines 1 -m trl.scripts.grpo --output_dir o "
          "--per_device_train_batch_size 1 --num_generations 8 --gradient_accumulation_steps 2\n"},
     ),
+    "words of prose that stand for a path": (
+        "PAR373",
+        {"a.sh": "V='vocab.json of gpt'\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 "
+         "--hidden-size 1024 --num-attention-heads 16 --lr 1e-4 --train-iters 10 --vocab-file $V\n"},
+        {"a.sh": "V='vocab file for gpt'\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 "
+         "--hidden-size 1024 --num-attention-heads 16 --lr 1e-4 --train-iters 10 --vocab-file $V\n"},
+    ),
+    "one completion beside a teacher": (
+        "PAR209",
+        {"a.sh": "swift rlhf --rlhf_type grpo --model m --output_dir o --per_device_train_batch_size 2 "
+         "--num_generations 1\n"},
+        {"a.sh": "swift rlhf --rlhf_type grpo --model m --output_dir o --per_device_train_batch_size 2 "
+         "--num_generations 1 --teacher_model t\n"},
+    ),
     "completions of a trainer of one's own": (
         "PAR209",
         {"a.sh": "pip install trl==0.15.2\naccelerate launch --num_processes 4 --num_machines 1 src/grpo.py "

@@ -55,8 +55,63 @@ RATE = (
 )
 RANK = 'srun bash -c "torchrun --nnodes 2 --node_rank $SLURM_PROCID --master_addr a train.py"\n'
 RUN = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL}\n"
+CONFIRM = 'if [ "${SURE:-}" != "YES" ]; then exit 1; fi\n' "torchrun --nproc_per_node 8 train.py\n"
+WIDE = f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --tensor-model-parallel-size 4\n"
+EMPTY = (
+    "if [[ $data == x* || $data == '' ]]; then exit 1; fi\n"
+    "torchrun --nproc_per_node 8 train.py\n"
+)
+TITAN = """cat > t.toml <<EOF
+[model]
+name = "{}"
+[training]
+seq_len = 65536
+[parallelism]
+context_parallel_degree = 24
+EOF
+torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file t.toml
+"""
+CLOUD = (
+    "torchrun --nproc_per_node 3 --nnodes 2 --node_rank 1 --master_addr a pretrain_gpt.py "
+    f"{MODEL} --pipeline-model-parallel-size 4\n"
+)
 #: Code, a file of which it is said, and one in which it is a hint.
 HINTS = {
+    "an optimizer that the program imports": (
+        "PAR416",
+        DS.format('"train_batch_size": 8, "optimizer": {"type": "FusedEmaAdam"}'),
+        DS.format('"train_batch_size": 8, "optimizer": {"type": "own.ops.FusedEmaAdam"}'),
+    ),
+    "a variable that a file of the site may set": (
+        "PAR304",
+        f"source ~/conda/etc/profile.d/conda.sh\n{WIDE}",
+        f"source $WORK/start-training\n{WIDE}",
+    ),
+    "samples that a torchtitan of one's own may pad": (
+        "PAR131",
+        TITAN.format("llama3"),
+        TITAN.format("org/llama-vision-7b"),
+    ),
+    "a guard of what a loop over the arguments sets": (
+        "PAR809",
+        f"data=\nfor each in a b; do data=; done\n{EMPTY}",
+        f'data=\nfor each in $*; do [[ $each == --data* ]] && data=${{each#*=}}; done\n{EMPTY}',
+    ),
+    "a guard that the environment answers, as its message says": (
+        "PAR809",
+        f'SURE=no\n{CONFIRM}',
+        f'echo "Run: SURE=YES bash job.sh" >&2\n{CONFIRM}',
+    ),
+    "GPUs of nodes whose sizes differ": (
+        "PAR101",
+        f"WORLD_SIZE=6\n{CLOUD}",
+        f"WORLD_SIZE=4\n{CLOUD}",
+    ),
+    "a container for a script that calls nothing of SLURM": (
+        "PAR657",
+        HEADER + "#SBATCH --container-image=train.sqsh\nsrun python train.py\n",
+        HEADER + "#SBATCH --container-image=train.sqsh\naccelerate launch train.py\n",
+    ),
     "a variable that a comment keeps": (
         "PAR808",
         "# seen last week\nexport CUDA_LAUNCH_BLOCKING=1\ntorchrun --nproc_per_node 8 train.py\n",
@@ -167,6 +222,41 @@ def test_what_is_only_a_hint(code: str, warned: str, hinted: str) -> None:
     assert said[1] and set(said[1]) == {"info"}
 
 
+SWEEP = """for tp in {}; do
+  for batch in {}; do
+    torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 \\
+      --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --lr 1e-4 \\
+      --train-iters {} --bf16 --tensor-model-parallel-size $tp \\
+      --pipeline-model-parallel-size {} --micro-batch-size 1 --global-batch-size $batch
+  done
+done
+"""
+
+
+@pytest.mark.parametrize(
+    "tps, batches, severities",
+    [
+        ("1 2", "4", {"info"}),
+        ("1", "4 16", {"info"}),
+        ("1", "4 12", {"error"}),
+        ("1", "4", {"error"}),
+    ],
+)
+def test_a_batch_that_one_round_of_a_sweep_does_not_divide(
+    tps: str, batches: str, severities: set[str]
+) -> None:
+    text = SWEEP.format(tps, batches, 1000, 1)
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR201",)))
+    assert {found.severity for job in judged for found in job.findings} == severities
+
+
+@pytest.mark.parametrize("steps, severity", [(1000, "warning"), (4, "info")])
+def test_an_idle_pipeline_of_a_run_of_few_steps(steps: int, severity: str) -> None:
+    text = SWEEP.format("1", "2 3", steps, 8)
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR204",)))
+    assert {found.severity for job in judged for found in job.findings} == {severity}
+
+
 def test_a_list_that_scontrol_knows_by_itself_is_a_warning() -> None:
     slip = HEADER + "nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIS ) )\nsrun hostname\n"
     for text, severity in (
@@ -199,7 +289,13 @@ WORLD = (
 
 @pytest.mark.parametrize(
     "nodes, severity",
-    [("N:-1", "warning"), ('N:-"1"', "warning"), ("N=1", "warning"), ("NODES", "error")],
+    [
+        ("N:-1", "warning"),
+        ('N:-"1"', "warning"),
+        ("N=1", "warning"),
+        ("NODES", "error"),
+        ("WORLD_SIZE:-1", "info"),
+    ],
 )
 def test_too_few_gpus_of_a_default_of_nodes_are_a_warning(nodes: str, severity: str) -> None:
     """The environment overrules the default; more nodes never mend a batch, which stays an error."""

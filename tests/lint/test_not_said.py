@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parc.backends.launch_files import read_jobs
 from parc.lint.judging import LintOptions, judge
-from parc.lint.run import lint_paths
-from parc.reading.files import NamedFolders
 
 HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n"
 STEP = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:h100:4\n#SBATCH --ntasks-per-node=1\n"
@@ -50,8 +47,34 @@ DEGREES = "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"
 
 WHOLE = "torchrun --master-port 6000 --nproc-per-node {} train.py --num-layers 32\n"
 
+UNEQUAL = (
+    "torchrun --nproc_per_node 2 --nnodes 2 --node_rank 0 --master_addr a pretrain_gpt.py "
+    f"{MODEL} --tensor-model-parallel-size 4\n"
+)
+
 #: Code, a file that has it, and one that has not.
 CASES = {
+    "what two hyphens hand on to another parser": (
+        "PAR373",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --save-interval many --\n",
+        f"torchrun --nproc_per_node 8 pretrain_gpt.py {MODEL} --save-interval 10 -- --seed 1\n",
+    ),
+    "tp of nodes whose sizes differ": (
+        "PAR104",
+        f"WORLD_SIZE=4\n{UNEQUAL}",
+        f"WORLD_SIZE=5\n{UNEQUAL}",
+    ),
+    "types of mail add up": (
+        "PAR665",
+        HEADER + "#SBATCH --gres=gpu:1\n#SBATCH --gres=nvme:1\nsrun hostname\n",
+        HEADER + "#SBATCH --mail-type=begin\n#SBATCH --mail-type=end\nsrun hostname\n",
+    ),
+    "options of a plugin for containers": (
+        "PAR660",
+        HEADER + "#SBATCH --mail-typ=end\n#SBATCH --gpus-per-nod=4\n#SBATCH --cpus-per-tas=1\n"
+        "#SBATCH --ntask-per-node=1\nsrun hostname\n",
+        HEADER + "#SBATCH --container-env=HOME\n#SBATCH --no-container-mount-home\nsrun hostname\n",
+    ),
     "a directive that a template fills in": (
         "PAR660",
         HEADER + "#SBATCH --signal=B:USR1@\n",
@@ -371,27 +394,3 @@ def test_no_interval_beside_save_is_wrong_in_newer_releases_alone() -> None:
     assert _severities(command) <= {"info"}
     assert _severities(command, versions={"megatron": "0.19"}) == {"error"}
     assert not _severities(command, versions={"megatron": "0.8"})
-
-
-JOB = HEADER + "#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun hostname\n"
-
-
-@pytest.mark.parametrize(
-    "made, said",
-    [("logs", False), ("jobs/logs", False), ("other", True), ("jobs/slurm/logs", False)],
-)
-def test_a_folder_that_is_there_is_no_finding(made: str, said: bool) -> None:
-    Path("jobs/slurm").mkdir(parents=True)
-    Path(made).mkdir(parents=True)
-    Path("jobs/slurm/job.sh").write_text(JOB)
-    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
-
-
-def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "inner").mkdir()
-    folders = NamedFolders(tmp_path / "inner")
-    assert not folders.has_folder("logs", "../job.sh")
-    assert not folders.has_folder(str(tmp_path / "logs"), "job.sh")
-    assert NamedFolders(tmp_path).has_folder("logs", "inner/job.sh")

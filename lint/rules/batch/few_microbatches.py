@@ -1,7 +1,8 @@
 """A pipeline of pp stages is full only with at least pp micro-batches in a step.
 
 Why:
-With fewer, stages stand idle for most of the step. torchtitan's 1F1B schedule refuses it.
+With fewer, stages stand idle for most of the step. torchtitan's 1F1B schedule refuses it. Of a run of a few
+steps, which measures and trains nothing, it is a hint.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --num-layers 32 \\
@@ -15,6 +16,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --pipeline-model-parallel-size 8 --n
 from collections.abc import Iterator
 
 from ....backends.reader import Missing
+from ....dsl.diagnostics import Severity
 from ....reading.facts import number_of
 from ...compiler_predicates import places
 from ...facts.known import Known
@@ -29,6 +31,9 @@ SOURCE = (
     "pytorch/torchtitan#775"
 )
 TRAINING = True
+
+#: A schedule of learning rates or an average of losses needs more.
+_FEW_STEPS = 20
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
@@ -57,7 +62,14 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     help_text = (
         f"at least {pp} micro-batches, better {4 * pp}: a smaller micro-batch or a larger batch"
     )
-    yield Complaint(message, at, related, help_text, "error" if refused else None)
+    mild: Severity | None = "info" if _measures(launch) else None
+    yield Complaint(message, at, related, help_text, "error" if refused else mild)
+
+
+def _measures(launch: LaunchedJob) -> bool:
+    """Whether so few steps are taken that only their speed can be meant."""
+    steps = number_of(launch.option("--train-iters"))
+    return steps is not None and steps <= _FEW_STEPS
 
 
 def _asserts(launch: LaunchedJob, pp: int, microbatches: int) -> bool:

@@ -40,6 +40,8 @@ SINCE = "2026-12"
 TRAINING = True
 FILE = "train.sh"
 
+#: With a teacher the signal of a completion is its distance from the teacher (ms-swift, GKD of trl).
+_TEACHERS = ("teacher_model", "teacher_model_name_or_path", "teacher_kl_coef")
 #: num_generations of GRPOConfig.
 _GROUP = 8
 _PINNED = re.compile(r"\btrl(?:\[[\w,-]+\])?==(\d+\.\d+(?:\.\d+)?)")
@@ -54,6 +56,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     group = _GROUP if given is None else number_of(given)
     release = pinned(_PINNED, launch.config.texts.values())
     severity = _severity(launch, release)
+    if (
+        given is not None
+        and group == 1
+        and any(trainer_argument(launch, name) for name in _TEACHERS)
+    ):
+        return
     if given is not None and group == 1:
         yield Complaint("a group of one completion has no advantage", given, severity=severity)
         return

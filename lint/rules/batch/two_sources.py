@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import compares_deepspeed, reads_training_arguments
+from ...facts.trainer import compares_deepspeed, left_out, reads_training_arguments
 from ...finding import Complaint, Related
 
 CODE = "PAR207"
@@ -63,7 +63,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         keys = [name.removeprefix("--").replace("-", "_") for name in options]
         for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
             given = launch.setting(scope, *names)
-            if config is not None and given is not None and _differ(config, given):
+            if config is None or given is None or not _differ(config, given):
+                continue
+            if scope != "argument" or not left_out(launch, given.name):
                 own = key == _LR and scope != "yaml" and not compares_deepspeed(launch)
                 yield replace(_complaint(given, config), severity="warning" if own else None)
     yield from _default_stage(launch)

@@ -3,7 +3,7 @@ start in the order in which they overlap. Blackwell, other vendors' devices and 
 
 Why:
 It is an assertion at start on Hopper and older GPUs. The image or the site may set the variable, so this is
-a warning.
+a warning, and a hint where the script sources a file of the site that is not there to be read.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --train-iters 1000 --tensor-model-parallel-size 2 \\
@@ -33,6 +33,8 @@ SOURCE = (
 
 
 NAME_OF_VARIABLE = "CUDA_DEVICE_MAX_CONNECTIONS"
+_SOURCED = re.compile(r"is sourced, and is not there")
+_ACTIVATES = re.compile(r"conda|mamba|activate|bashrc|profile|/modules?/|lmod", re.IGNORECASE)
 #: Says that the devices are not NVIDIA's, or newer than Hopper.
 ELSEWHERE = re.compile(r"HPU|HABANA|habana|hpu|ROCM|ROCm|HIP_|MUSA|NPU|ASCEND|GB[23]00|B[23]00|XPU")
 #: With what Megatron-LM only warns (arguments.py:1466), since the overlap wants several connections.
@@ -63,9 +65,19 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     number = launch.number(wide)
     said = f"is {text_of(at)}" if at else "is not set"
     message = f"{NAME_OF_VARIABLE} {said}, and {wide} {number} needs 1 before Blackwell"
-    severity: Severity | None = "info" if is_old(launch) else None
+    mild = is_old(launch) or (at is None and _set_elsewhere(launch))
+    severity: Severity | None = "info" if mild else None
     help_text = f"export {NAME_OF_VARIABLE}=1"
     yield Complaint(message, at or launch.facts[wide], help=help_text, severity=severity)
+
+
+def _set_elsewhere(launch: LaunchedJob) -> bool:
+    """Whether a file of the site's is sourced that is not there to be read; those of shells and of Python's
+    environments set nothing of CUDA."""
+    return any(
+        _SOURCED.search(each.reason) and not _ACTIVATES.search(each.reason)
+        for each in launch.config.unread
+    )
 
 
 def _otherwise_spelled(launch: LaunchedJob) -> bool:

@@ -2,7 +2,8 @@
 Together it must be a multiple of cp * lcm(2, tp). torchtitan always wants a multiple of 2 cp tp.
 
 Why:
-Megatron-LM checks context parallelism at start and sequence parallelism only in the first step.
+Megatron-LM checks context parallelism at start and sequence parallelism only in the first step. It is a hint
+where a torchtitan of one's own trains a model of the hub, whose samples it may pad.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --sequence-parallel \\
@@ -15,7 +16,9 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --seq
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
+from ....reading.facts import text_of
 from ...compiler_predicates import enforced
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related, Skipped
@@ -30,8 +33,17 @@ SOURCE = (
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
-    yield from enforced(CODE, launch, adjust=_parts, cure=_nearest)
+    for found in enforced(CODE, launch, adjust=_parts, cure=_nearest):
+        own = isinstance(found, Complaint) and _model_of_ones_own(launch)
+        yield replace(found, severity="info") if own and isinstance(found, Complaint) else found
     yield from _uneven_shares(launch)
+
+
+def _model_of_ones_own(launch: LaunchedJob) -> bool:
+    """Whether a fork of torchtitan trains a model of the hub, whose samples it may pad."""
+    return launch.framework == "torchtitan" and "/" in (
+        text_of(launch.setting("toml", "model.name")) or ""
+    )
 
 
 def _uneven_shares(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -14,9 +14,10 @@ torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-
 import math
 from collections.abc import Iterator
 
+from ...compiler_predicates import on_assumed_nodes
 from ...facts.launched_job import LaunchedJob
 from ...facts.nodes import has_gpus, most_gpus
-from ...finding import Complaint, Related
+from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR106"
 TITLE = "more ranks on a node than any node has GPUs"
@@ -26,7 +27,7 @@ SOURCE = "NVIDIA DGX-2 (16 GPUs) and GB200 NVL72 datasheets; NCCL: Duplicate GPU
 DEGREES = ("tp", "pp", "cp")
 
 
-def check(launch: LaunchedJob) -> Iterator[Complaint]:
+def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
     if launch.framework is None or launch.cluster is not None or not has_gpus(launch):
         return
     most = most_gpus(launch)
@@ -36,7 +37,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message = f"{each} processes on a node, and no node has more than {most} GPUs"
             yield Complaint(message, launch.facts["gpus_per_node"])
         return
-    yield from _group(launch, most)
+    yield from on_assumed_nodes(launch, _group(launch, most))
 
 
 def _group(launch: LaunchedJob, most: int) -> Iterator[Complaint]:

@@ -17,7 +17,7 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
 from collections.abc import Iterator
 
 from ...facts.launched_job import LaunchedJob
-from ...facts.nodes import most_gpus
+from ...facts.nodes import most_gpus, other_world
 from ...finding import Complaint, Related, Skipped
 
 CODE = "PAR104"
@@ -34,7 +34,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint | Skipped]:
         return
     domain = launch.cluster.domain if launch.cluster else gpus
     nodes = launch.number("nodes")
-    if tp <= max(domain, gpus) or nodes == 1 or launch.generated:
+    if tp <= max(domain, gpus) or nodes == 1 or launch.generated or other_world(launch):
         return
     related = (Related(f"{gpus} GPUs per node", launch.facts["gpus_per_node"]),)
     message = f"tp {tp} is larger than the {max(domain, gpus)} GPUs of a node"

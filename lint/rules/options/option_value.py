@@ -173,4 +173,5 @@ def _template(texts: list[str]) -> bool:
     """Whether a placeholder with blanks stands for one value."""
     capitals = all(re.fullmatch(r"[A-Z_]+", text) for text in texts[:2])
     yours = texts[0].lower() == "your"
-    return capitals or yours or any("<" in text or ">" in text for text in texts)
+    prose = len(texts) > 2 and all(re.fullmatch(r"[A-Za-z]+", text) for text in texts)
+    return capitals or yours or prose or any("<" in text or ">" in text for text in texts)

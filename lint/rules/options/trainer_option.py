@@ -13,6 +13,7 @@ torchrun --nproc-per-node 8 run_clm.py --model_name_or_path gpt2 --output_dir ou
     --per_device_train_batch_size 4 --learning_rate 1e-4 --eval_strategy steps
 """
 
+import re
 from collections.abc import Iterator
 
 from ....dsl.diagnostics import Severity
@@ -34,7 +35,8 @@ OPTIONS = ("--framework-version", "transformers=4.57")
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     release = launch.release(TRANSFORMERS)
     for setting in training_arguments(launch):
-        if setting.name in release.history and not _has(release, setting.name):
+        lacks = setting.name in release.history and not _has(release, setting.name)
+        if lacks and not _declared(launch, setting.name):
             yield _complaint(launch, setting, release)
 
 
@@ -42,6 +44,14 @@ def _has(release: Release, name: str) -> bool:
     """Whether the release that is known, else the newest, has an option."""
     judged = release.release or release.history.newest
     return judged in release.history.releases_with(name)
+
+
+def _declared(launch: LaunchedJob, option: str) -> bool:
+    """Whether the program's file, where it lies beside the script, has a field of this name or takes it."""
+    text, name = launch.program_text, re.escape(option.lstrip("-"))
+    return text is not None and bool(
+        re.search(rf"^\s+{name}\s*:|[\"']--{name}[\"']", text, re.MULTILINE)
+    )
 
 
 def _severity(launch: LaunchedJob, setting: Setting, release: Release) -> Severity:

@@ -5,6 +5,7 @@ torchtitan stops at load: "Invalid field names". Where the release is named, by 
 of lint, every key that it lacks is an error. Else a key that no release has had is a warning if it resembles
 one of the last release that the file may be for, and a hint otherwise. Two or more that resemble one, and
 whose names no section has, are a fork's own, and so are all beside a section that resembles none: hints.
+Nothing is said of what the configuration of a torchtitan in the same repository declares.
 
 Bad:
 [training]
@@ -23,6 +24,7 @@ seq_len = 4096
 tensor_parallel_degree = 2
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ....backends.torchtitan.schema import Kinds, kinds_of
@@ -43,6 +45,17 @@ OPTIONS = ("--framework-version", "torchtitan=0.2.2")
 
 #: The last release that is configured by a file; the one after it by functions of Python.
 LAST_TOML = "0.2.2"
+#: Where torchtitan declares its configuration, by release, as dataclasses or arguments; a program that is
+#: made of it has the file in a package of its own.
+OWN_CONFIG = (
+    "torchtitan/config/job_config.py",
+    "torchtitan/config_manager.py",
+    "config/job_config.py",
+    "config_manager.py",
+)
+_ARGUMENT = re.compile(r"[\"']--(\w+(?:\.\w+)+)[\"']")
+_CLASS = re.compile(r"^class (\w+)\b[^\n]*:\n((?:[ \t]+[^\n]*\n|\n)*)", re.MULTILINE)
+_FIELD = re.compile(r"^[ \t]+(\w+)[ \t]*:", re.MULTILINE)
 #: Sections of experiments and forks, and of older releases.
 FOREIGN = ("float8", "mx", "custom", "job.custom")
 
@@ -57,8 +70,32 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     kinds = kinds_of(release.history.at(_judged(release)))
     odd = [each for each in settings if release.known or each.name not in release.history]
     of_fork = [] if release.known else _own_of_a_fork(odd, kinds)
-    for setting in odd:
+    if not odd:
+        return
+    declared = _declared(launch)
+    for setting in (each for each in odd if not _declares(declared, each.name)):
         yield from _unknown(setting, kinds, release, setting in of_fork)
+
+
+def _declared(launch: LaunchedJob) -> dict[str, set[str]]:
+    """Class -> fields of the configuration of a torchtitan that lies in the same repository."""
+    text = next((found for path in OWN_CONFIG if (found := launch.beside(path))), "")
+    fields: dict[str, set[str]] = {}
+    for match in _CLASS.finditer(text):
+        fields[match[1].lower()] = set(_FIELD.findall(match[2]))
+    for name in _ARGUMENT.findall(text):
+        section, _, key = name.rpartition(".")
+        fields.setdefault(_class_of(section), set()).add(key)
+    return fields
+
+
+def _declares(fields: dict[str, set[str]], name: str) -> bool:
+    section, _, key = name.rpartition(".")
+    return key in fields.get(_class_of(section), ())
+
+
+def _class_of(section: str) -> str:
+    return section.rpartition(".")[2].replace("_", "")
 
 
 def _own_of_a_fork(odd: Sequence[Setting], sections: Kinds) -> list[Setting]:

@@ -6,6 +6,7 @@ from . import (
     empty_layout,
     guard_fires,
     missing_file,
+    not_exported,
     octal_job_id,
     placeholder,
     positional_count,
@@ -24,4 +25,5 @@ MODULES = (
     unreadable_config,
     debug_left_on,
     missing_file,
+    not_exported,
 )

@@ -42,8 +42,10 @@ _ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?=([^;\n]*))", re.MULTILI
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: A variable, and what stands in for it where it is unset.
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?[-=?]([^{}]*))?\}|([A-Za-z_]\w*))")
+#: What a script prints sets nothing: `echo "run: CONFIRM=YES bash $0"`.
+_PRINTED = re.compile(r"^[ \t]*(?:echo|printf)[ \t][^\n$`]*$", re.MULTILINE)
 #: Where a script goes through its arguments.
-_OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b")
+_OPTIONS = re.compile(r"\bgetopts\b|\$#|\bcase\s+\"?\$\{?1\b|\bfor\s+\w+\s+in\s+\"?\$[*@]")
 #: An argument of the script, or all of them; `${1:-8}` has a value without one, `${1:?usage}` has none.
 _ARGUMENT = re.compile(r"\$(?:[1-9@*]|\{[1-9@*]\d*(?::?\?|\}))")
 #: The word of a `case`, or the end of one.
@@ -62,7 +64,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _from_outside(launch: LaunchedJob, stop: Unread) -> bool:
     """Whether something that is tested, or that it is computed from, is taken from the script's arguments, or
     from its environment without a value that stands in for it."""
-    text = launch.config.texts.get(stop.path, "")
+    text = _PRINTED.sub("", launch.config.texts.get(stop.path, ""))
     assigned: dict[str, list[str]] = {}
     for name, value in _ASSIGNED.findall(text):
         assigned.setdefault(name, []).append(value)

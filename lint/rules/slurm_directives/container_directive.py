@@ -2,7 +2,7 @@
 
 Why:
 They belong to srun, where pyxis adds them: sbatch itself runs the script in the container, in which srun
-and scontrol are missing, or does not know the option.
+and scontrol are missing, or does not know the option. It is a hint of a script that calls nothing of SLURM.
 
 Bad:
 #!/bin/bash
@@ -17,6 +17,7 @@ srun --container-image=nvcr.io/nvidia/pytorch:25.03-py3 python train.py
 
 from collections.abc import Iterator
 
+from ....dsl.diagnostics import Severity
 from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -27,6 +28,9 @@ SEVERITY = "warning"
 SOURCE = "measured with SLURM 22.05.8; Azure/az-hop#1023"
 FILE = "job.sbatch"
 
+#: Programs that the image of a container does not have.
+_OF_SLURM = r"\b(?:srun|scontrol|sbatch|squeue|scancel|sacct)\b"
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
@@ -36,4 +40,5 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             message = f"--{first.name} puts the batch script itself into the container"
             related = tuple(Related(f"--{each.name}", each.place) for each in others)
             options = " ".join(f"--{each.name}" for each in given)
-            yield Complaint(message, first.place, related, help=f"srun {options}")
+            severity: Severity | None = None if batch.commands(_OF_SLURM) else "info"
+            yield Complaint(message, first.place, related, f"srun {options}", severity)

@@ -30,8 +30,8 @@ SOURCE = "sbatch(1): the last of an option counts; ExaWorks/psij-python#445"
 SINCE = "2026-12"
 FILE = "job.sbatch"
 
-#: Options whose value is a list that people extend.
-LISTS = ("export", "gres", "mail-type", "exclude", "nodelist", "licenses", "dependency")
+#: Options whose value is a list that people extend. Those of --mail-type add up (slurm_opt.c: `|=`).
+LISTS = ("export", "gres", "exclude", "nodelist", "licenses", "dependency")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

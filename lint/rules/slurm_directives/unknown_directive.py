@@ -48,6 +48,9 @@ NUMBERS = {
     "signal": r"([RB]+:)?(SIG)?[A-Za-z0-9]+(@\d+)?",
 }
 
+#: Options of plugins that start containers, of which there are more with each release.
+_OF_CONTAINERS = re.compile(r"(?:no-)?container-")
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
@@ -58,7 +61,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _check(directive: Directive) -> Iterator[Complaint]:
     name, value = directive.name, directive.value
     if name not in LONG_NAMES:
-        near = did_you_mean(name, LONG_NAMES)
+        near = None if _OF_CONTAINERS.match(name) else did_you_mean(name, LONG_NAMES)
         # Sites add options by plugins: only what resembles one of SLURM's own is certainly a slip.
         severity: Severity | None = None if near else "info"
         help_text = near.replace("`", "`--", 1) if near else None

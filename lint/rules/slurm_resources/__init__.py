@@ -3,6 +3,7 @@
 from . import (
     cpus_not_inherited,
     exclusive_without_gpus,
+    foreign_gpus,
     gpu_per_task,
     gpu_requests_differ,
     gpus_variable,
@@ -24,6 +25,7 @@ MODULES = (
     step_beyond_job,
     gpu_requests_differ,
     exclusive_without_gpus,
+    foreign_gpus,
     gpus_variable,
     cpus_not_inherited,
     time_limit,

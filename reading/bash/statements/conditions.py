@@ -8,7 +8,7 @@ from ...facts import Unknown
 from ..shell import DEEPEST, Shell, text_key
 from ..source import PlacedText
 from ..values import Text, lenient, nonempty, plain, unknowns
-from ..words import glob_patterns
+from ..words import glob_patterns, regular_expressions
 from ..words.arithmetic_expansion import arithmetic_text
 from ..words.closing_marks import raw_words
 from ..words.word_expansion import joined, words
@@ -42,13 +42,29 @@ class _Operand:
 
 def bracket(shell: Shell, source: PlacedText, start: int, end: int) -> Verdict:
     """The inside of `[[ ... ]]`."""
+    spans = _patterns_whole(source.text, list(raw_words(source.text, start, end, _OPERATORS)))
     operands = [
         _Operand(
             joined(shell, source, *span), source.text[slice(*span)], shell.world.given_from_outside
         )
-        for span in raw_words(source.text, start, end, _OPERATORS)
+        for span in spans
     ]
     return _Test(shell, operands, True).whole()
+
+
+def _patterns_whole(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The words of a test; parentheses of a regular expression do not part it."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        word = text[start:end]
+        after = len(found) > 1 and text[slice(*found[-2])] == "=~"
+        joins = after and start == found[-1][1] and word not in ("&&", "||")
+        pattern = text[slice(*found[-1])] if joins else ""
+        if joins and (word != ")" or pattern.count("(") > pattern.count(")")):
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
 
 
 def test(shell: Shell, source: PlacedText, start: int, end: int) -> Verdict:
@@ -83,7 +99,9 @@ class _Test:
         if not self.operands:
             return False
         verdict = self.either()
-        return verdict if self.position >= len(self.operands) else False
+        if self.position < len(self.operands):
+            return None if self.double else False
+        return verdict
 
     def raw(self, ahead: int = 0) -> str:
         index = self.position + ahead
@@ -143,7 +161,7 @@ class _Test:
         if isinstance(known, Unknown) or isinstance(other, Unknown):
             return _among(known, other) if operator in ("=", "==") else None
         if operator == "=~":
-            return _regular(other, known)
+            return regular_expressions.matches(right.raw, other, known)
         if operator in ("<", ">"):
             return known < other if operator == "<" else known > other
         pattern = self.double and right.raw[:1] not in ("'", '"')
@@ -175,16 +193,6 @@ def _among(known: str | Unknown, other: str | Unknown) -> Verdict:
     if isinstance(unknown, Unknown) and unknown.alternatives and isinstance(text, str):
         return None if text in unknown.alternatives or any(c in text for c in "*?[") else False
     return None
-
-
-def _regular(pattern: str, text: str) -> Verdict:
-    """Match `=~`; expressions that could take exponential time are undecided."""
-    if len(text) > 200 or len(pattern) > 200 or sum(map(pattern.count, "*+{")) > 2:
-        return None
-    try:
-        return re.search(pattern.replace("[[:digit:]]", "[0-9]"), text) is not None
-    except re.error:
-        return None
 
 
 def _exists(shell: Shell, operand: _Operand) -> Verdict:

@@ -1,0 +1,147 @@
+"""What lies beside a script decides: folders, scripts that submit it, the program that it launches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parc.lint.judging import LintOptions
+from parc.lint.run import lint_paths
+from parc.reading.files import NamedFolders
+
+JOB = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun hostname\n"
+
+
+@pytest.mark.parametrize(
+    "made, said",
+    [("logs", False), ("jobs/logs", False), ("other", True), ("jobs/slurm/logs", False)],
+)
+def test_a_folder_that_is_there_is_no_finding(made: str, said: bool) -> None:
+    Path("jobs/slurm").mkdir(parents=True)
+    Path(made).mkdir(parents=True)
+    Path("jobs/slurm/job.sh").write_text(JOB)
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize(
+    "submitter, said",
+    [
+        ("mkdir -p logs\nfor n in 1 2; do\n  id=$(sbatch -N $n job.sh)\ndone\n", False),
+        ('JOB=slurm/job.sh\nmkdir -p "$ROOT/logs"\nsbatch "$JOB"\n', False),
+        ("sbatch job.sh\nmkdir -p logs\n", True),
+        ("mkdir -p logs\nsbatch other_job.sh\n", True),
+        ("mkdir -p logs/old\nsbatch job.sh\n", True),
+        ("mkdir -p logs\n# sbatch job.sh\nsbatch other.sh\n", True),
+    ],
+)
+def test_a_folder_that_the_submitting_script_makes_is_no_finding(
+    submitter: str, said: bool
+) -> None:
+    Path("slurm").mkdir()
+    Path("slurm/job.sh").write_text(JOB)
+    Path("slurm/submit.sh").write_text(submitter)
+    for path in (["."], ["slurm/job.sh"]):
+        judged = lint_paths(path, LintOptions(select=("PAR647",)), {})
+        assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [("setup.sh", False), ("02_prepare-env.sh", False), ("clean.sh", True), ("setups.sh", True)],
+)
+@pytest.mark.parametrize("head", ["", "#SBATCH -o %x.out\n"])
+def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(
+    head: str, name: str, said: bool
+) -> None:
+    Path("slurm").mkdir()
+    Path("slurm/job.sh").write_text(JOB)
+    Path(f"slurm/{name}").write_text(f'{head}python -m venv env\nmkdir -p "$HERE/logs"\n')
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+OWN = 'parser = argparse.ArgumentParser()\nparser.add_argument("--{}")\nargs = parser.{}()\n'
+DEEPSPEED = (
+    'cat > ds.json <<EOF\n{"train_micro_batch_size_per_gpu": 4}\nEOF\n'
+    "torchrun --nproc_per_node 8 code/own.py --per_device_train_batch_size 1 --deepspeed_config ds.json\n"
+)
+
+
+@pytest.mark.parametrize(
+    "option, parse, said",
+    [
+        ("batch_size", "parse_known_args", False),
+        ("batch_size", "parse_args", True),
+        ("per_device_train_batch_size", "parse_known_args", True),
+    ],
+)
+def test_an_option_that_the_program_leaves_out(option: str, parse: str, said: bool) -> None:
+    Path("code").mkdir()
+    Path("code/own.py").write_text(OWN.format(option, parse))
+    Path("job.sh").write_text(DEEPSPEED)
+    judged = lint_paths(["job.sh"], LintOptions(select=("PAR207",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "inner").mkdir()
+    folders = NamedFolders(tmp_path / "inner")
+    assert not folders.has_folder("logs", "../job.sh")
+    assert not folders.has_folder(str(tmp_path / "logs"), "job.sh")
+    assert NamedFolders(tmp_path).has_folder("logs", "inner/job.sh")
+
+
+OWN_CONFIG = """
+@dataclass
+class Validation:
+    {}: bool = False
+    \"\"\"Whether to validate.\"\"\"
+
+    freq: int = 100
+"""
+
+
+@pytest.mark.parametrize("key, said", [("switch_on", False), ("enable", True)])
+def test_a_key_that_the_torchtitan_of_the_repository_declares(key: str, said: bool) -> None:
+    Path("torchtitan/config").mkdir(parents=True)
+    Path("torchtitan/config/job_config.py").write_text(OWN_CONFIG.format(key))
+    Path("torchtitan/configs").mkdir()
+    config = "[training]\nlocal_batch_size = 8\nseq_len = 4096\n[validation]\nswitch_on = true\n"
+    Path("torchtitan/configs/train.toml").write_text(config)
+    judged = lint_paths(["."], LintOptions(select=("PAR365",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+def test_an_argument_that_a_program_made_of_torchtitan_declares() -> None:
+    Path("flow/models").mkdir(parents=True)
+    Path("flow/config_manager.py").write_text('parser.add_argument("--training.dataset_nam")\n')
+    config = "[training]\nlocal_batch_size = 8\ndataset_nam = 'c4'\nseq_le = 1\n"
+    Path("flow/models/train.toml").write_text(config)
+    judged = lint_paths(["."], LintOptions(select=("PAR365",)), {})
+    messages = [each.diagnostic.message for job in judged for each in job.findings]
+    assert len(messages) == 1 and "`seq_le`" in messages[0]
+
+
+TRAINER = (
+    "torchrun --nproc_per_node 2 train.py --output_dir out --per_device_train_batch_size 4 "
+    "--learning_rate 1e-4 --evaluation_strategy steps\n"
+)
+
+
+@pytest.mark.parametrize(
+    "program, said",
+    [
+        ("class Arguments:\n    evaluation_strategy: str = 'no'\n", False),
+        ('parser.add_argument("--evaluation_strategy")\n', False),
+        ("print('evaluation_strategy')\n", True),
+    ],
+)
+def test_an_option_that_the_program_beside_the_script_declares(program: str, said: bool) -> None:
+    Path("scripts").mkdir()
+    Path("scripts/job.sh").write_text(TRAINER)
+    Path("train.py").write_text(program)
+    judged = lint_paths(["."], LintOptions(select=("PAR389",)), {})
+    assert any(job.findings for job in judged) == said
