@@ -1,4 +1,4 @@
-"""What was chosen -> the text of a job with comments, in the language's own columns."""
+"""What was chosen -> the text of a job with comments, before it is formatted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from parc.dsl.syntax.quoting import quoted
 
 from .first_job import FirstJob
 
-#: Columns of a remark behind a setting.
-_REMARK = 40
 Line = tuple[str, str, str]
 
 
@@ -106,7 +104,7 @@ def _targets(job: FirstJob) -> Iterator[str]:
     for name in job.targets.names:
         said, remark = BACKENDS[name].first
         block = f"target {name} {{ {said} }}" if said else f"target {name} {{}}"
-        yield f"{block:<{_REMARK + 10}}# {remark}" if remark else block
+        yield f"{block}  # {remark}" if remark else block
     for name, reason in job.targets.refused.items():
         yield f"# no target {name}: {reason}"
 
@@ -124,7 +122,7 @@ def _settings(lines: Iterable[Line]) -> Iterator[str]:
     width = max((len(name) for name, _, _ in lines), default=0)
     for name, value, remark in lines:
         text = f"  {name:<{width}} = {value}"
-        yield f"{text:<{_REMARK}} # {remark}" if remark else text
+        yield f"{text}  # {remark}" if remark else text
 
 
 def value_text(value: int | float | bool | str) -> str:

@@ -1,4 +1,4 @@
-"""What a user asked for -> the first job, checked against the weights and by the targets, and its text."""
+"""What a user asked for -> the first job, checked against weights and by targets, and its canonical text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 
 from parc.backends import BACKENDS
 from parc.dsl import loads
-from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.diagnostics import Diagnostic, JobError, Source
+from parc.dsl.formatting.canonical import formatted
 from parc.dsl.job import Job
 from parc.reading.huggingface.codes import BAD_VALUE
 
@@ -39,7 +40,7 @@ def first_job(
     chosen = draft.with_targets(chosen_targets(job_without, wanted))
     if not chosen.targets.names:
         raise JobError(_untrained(chosen))
-    text = job_text(chosen, chosen.targets.left_out)
+    text = formatted(Source("job.par", job_text(chosen, chosen.targets.left_out)))
     _loaded(text)
     return chosen, text
 

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import parc
+from parc.dsl.diagnostics import Source
+from parc.dsl.formatting.canonical import formatted
 from parc.new_job.models import hugging_face_choice
 from parc.new_job.questions import Terminal
 from parc.new_job.write import first_job
@@ -66,6 +68,7 @@ def test_a_job_of_every_family_has_a_target_that_trains_it(path: Path, tmp_path:
     (tmp_path / "new.par").write_text(text)
     assert parc.load(tmp_path / "new.par").model.name == path.stem
     assert all(f"#   {each}" in text for each in job.model.unsaid)
+    assert formatted(Source("new.par", text)) == text
 
 
 def smallest_of_each_family() -> dict[str, Path]:
