@@ -57,13 +57,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Unread:
-    """Something that a reader met and could not follow, and why; `missing` where a file is not there."""
+    """Something that a reader met and could not follow, and why; `missing` where a file is not there,
+    `sourced` where a script sources that file, which may set variables."""
 
     reason: str
     path: str
     line: int
     column: int = 1
     missing: bool = False
+    sourced: bool = False
 
 
 @dataclass(frozen=True)

@@ -118,10 +118,8 @@ def _launch(job: FirstJob) -> Iterator[str]:
 
 
 def _settings(lines: Iterable[Line]) -> Iterator[str]:
-    lines = list(lines)
-    width = max((len(name) for name, _, _ in lines), default=0)
     for name, value, remark in lines:
-        text = f"  {name:<{width}} = {value}"
+        text = f"  {name} = {value}"
         yield f"{text}  # {remark}" if remark else text
 
 

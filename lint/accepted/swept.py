@@ -4,7 +4,7 @@ A loop that launches one command with several layouts and batches measures them;
 does not divide, or leaves a pipeline idle, is among what it measures.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...dsl.diagnostics import Note, Severity
@@ -21,14 +21,16 @@ Job = tuple[LaunchConfig, tuple[Finding, ...]]
 
 def softened(jobs: Sequence[Job]) -> Iterator[tuple[Finding, ...]]:
     """The findings of each job; those on batches are hints where another launch of its command has none."""
+    launches: dict[object, list[Job]] = {}
+    for job in jobs:
+        launches.setdefault(job[0].command, []).append(job)
+    rounds = {command: _rounds(same) for command, same in launches.items() if command is not None}
     for config, findings in jobs:
-        rounds = _rounds(config, jobs) if any(_of_batches(each) for each in findings) else []
-        yield tuple(_hint(each, rounds) for each in findings)
+        yield tuple(_hint(each, rounds.get(config.command, [])) for each in findings)
 
 
-def _rounds(config: LaunchConfig, jobs: Iterable[Job]) -> list[tuple[Finding, ...]]:
-    """The findings of every launch of the same command, where these differ in what loops go through."""
-    same = [job for job in jobs if config.command is not None and job[0].command == config.command]
+def _rounds(same: Sequence[Job]) -> list[tuple[Finding, ...]]:
+    """The findings of every launch of one command, where these differ in what loops go through."""
     layouts = {tuple(_value(job, name) for name in _SWEPT) for job, _ in same}
     return [findings for _, findings in same] if len(layouts) > 1 else []
 

@@ -119,9 +119,15 @@ class World:
     #: Whether tests of unset variables are undecided, because the environment may set them.
     given_from_outside: bool = False
 
-    def note(self, reason: str, place: tuple[str, int, int], missing: bool = False) -> None:
+    def note(
+        self,
+        reason: str,
+        place: tuple[str, int, int],
+        missing: bool = False,
+        sourced: bool = False,
+    ) -> None:
         if len(self.unread) < 1000:
-            self.unread[Unread(reason, *place, missing)] = None
+            self.unread[Unread(reason, *place, missing, sourced)] = None
 
     def stop(self, test: str, place: tuple[str, int, int]) -> None:
         self.stops[Unread(test, *place)] = None

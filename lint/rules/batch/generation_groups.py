@@ -56,14 +56,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     group = _GROUP if given is None else number_of(given)
     release = pinned(_PINNED, launch.config.texts.values())
     severity = _severity(launch, release)
-    if (
-        given is not None
-        and group == 1
-        and any(trainer_argument(launch, name) for name in _TEACHERS)
-    ):
-        return
     if given is not None and group == 1:
-        yield Complaint("a group of one completion has no advantage", given, severity=severity)
+        if not any(trainer_argument(launch, name) for name in _TEACHERS):
+            yield Complaint("a group of one completion has no advantage", given, severity=severity)
         return
     completions = _completions(launch, one_step=_before(release, (0, 18)))
     if not group or completions is None or completions[0] % group == 0:

@@ -33,7 +33,6 @@ SOURCE = (
 
 
 NAME_OF_VARIABLE = "CUDA_DEVICE_MAX_CONNECTIONS"
-_SOURCED = re.compile(r"is sourced, and is not there")
 _ACTIVATES = re.compile(r"conda|mamba|activate|bashrc|profile|/modules?/|lmod", re.IGNORECASE)
 #: Says that the devices are not NVIDIA's, or newer than Hopper.
 ELSEWHERE = re.compile(r"HPU|HABANA|habana|hpu|ROCM|ROCm|HIP_|MUSA|NPU|ASCEND|GB[23]00|B[23]00|XPU")
@@ -74,10 +73,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
 def _set_elsewhere(launch: LaunchedJob) -> bool:
     """Whether a file of the site's is sourced that is not there to be read; those of shells and of Python's
     environments set nothing of CUDA."""
-    return any(
-        _SOURCED.search(each.reason) and not _ACTIVATES.search(each.reason)
-        for each in launch.config.unread
-    )
+    return any(each.sourced and not _ACTIVATES.search(each.reason) for each in launch.config.unread)
 
 
 def _otherwise_spelled(launch: LaunchedJob) -> bool:

@@ -99,7 +99,8 @@ def _source(shell: Shell, source: PlacedText, words: list[Word]) -> Status:
     place = (words[0].path, words[0].line, words[0].column)
     if found is None or shell.depth > 3 * DEEPEST:
         if shown.rpartition("/")[2] not in HARMLESS:
-            shell.world.note(f"`{shown}` is sourced, and is not there to be read", place, True)
+            reason = f"`{shown}` is sourced, and is not there to be read"
+            shell.world.note(reason, place, missing=True, sourced=True)
             shell.outside = Unknown(f"`{shown}`, which is sourced on line {place[1]}, may set it")
         return None
     path, text = found
