@@ -27,7 +27,6 @@ from .parameters import (
     bounds,
     figure,
     moved,
-    prior_std,
     with_settings,
 )
 from .posterior import Observation, Posterior, posterior
@@ -99,7 +98,7 @@ def written(cluster: Cluster, errors: Floats) -> dict[str, float]:
 def _parameters(
     cluster: Cluster, settings: Settings, found: Posterior
 ) -> Sequence[FittedParameter]:
-    left = found.std / prior_std()
+    left = found.std / found.usual
     return [
         FittedParameter(
             parameter=each,

@@ -94,6 +94,7 @@ def _block(
     """One definition: what differs from the nearest entry of the standard library, or all settings."""
     known = setting_types(type(value))
     base, changed = _nearest(kind, value)
+    changed |= {name: getattr(value, name) for name in notes if name in known}
     settings = dict(extra)
     if base is None and isinstance(value, Cluster):
         settings["nodes"] = str(value.nodes[0])

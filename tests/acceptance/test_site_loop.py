@@ -105,11 +105,7 @@ def test_measure_plan_trials_calibrate_plan(tmp_path: Path) -> None:
     write_job(tmp_path, "mine")
     (last,) = parc(tmp_path, "plan", "job.par")["plans"]
     assert last["measured"]["layouts"] == 3
-    # From the calibrated figures the fit may find a better optimum once: then it stays there.
-    again = parc(tmp_path, *CALIBRATE, "mine.par")
-    if again["written"]:
-        assert sum(abs(run["error_after"]) for run in again["runs"]) <= sum(after)
-        assert parc(tmp_path, *CALIBRATE, "mine.par")["written"] is False
+    assert parc(tmp_path, *CALIBRATE, "mine.par")["written"] is False
 
 
 @pytest.fixture(scope="module")

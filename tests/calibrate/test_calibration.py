@@ -9,8 +9,10 @@ import pytest
 
 import parc
 from parc.calibrate import is_ours
-from parc.calibrate.parameters import PARAMETERS, owner_of
+from parc.calibrate.parameters import PARAMETERS, owner_of, with_settings
 from parc.calibrate.setting_text import quantity_text
+from parc.calibrate.site import FittedParameter, FittedSite
+from parc.calibrate.site_file import prior, site_text
 from parc.dsl.library import std_entries
 from parc.dsl.schema import setting_types
 from parc.dsl.standard import std_cluster, std_gpu
@@ -103,6 +105,20 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
     assert estimate.step_seconds == pytest.approx(priced, rel=1e-5)
 
 
+def test_a_figure_that_is_fitted_to_its_default_keeps_what_it_was(calibrate: Calibrate) -> None:
+    """Else the next calibration would begin at the default."""
+    own = JOB.replace("{ nodes = 1 }", "{ nodes = 1; host_time = 1.3 }")
+    Path("own.par").write_text(own)
+    job = parc.load("own.par")
+    name, number = "host_time", [each.name for each in PARAMETERS].index("host")
+    fitted = with_settings(job.cluster, {name: 1.0})
+    host = FittedParameter(PARAMETERS[number], {name: 1.3}, {name: 1.0}, std=0.1, left=0.2)
+    text = site_text(job, FittedSite(fitted, (host,), 0.1, ()), "site.par", [])
+    Path("site.par").write_text(text)
+    Path("new.par").write_text('import "site.par"\n' + JOB.replace("std.h100_pod", "site"))
+    assert prior(parc.load("new.par"))[name] == 1.3
+
+
 def test_a_gpu_and_cluster_of_ones_own_are_written_out(calibrate: Calibrate) -> None:
     own = """
 gpu mine {
@@ -122,7 +138,7 @@ cluster site { gpu = mine; nodes = 1; gpus_per_node = 8; network = 37 GB/s; pric
     fitted = {name for each in PARAMETERS for name in each.settings}
     fitted |= {"name", "step_spread", "measured"}
     assert new.gpu.model_dump(exclude=fitted) == old.gpu.model_dump(exclude=fitted)
-    assert new.gpu.matmul_efficiency != old.gpu.matmul_efficiency
+    assert new.gpu.kernel_launch != old.gpu.kernel_launch
     fitted.add("gpu")
     assert new.model_dump(exclude=fitted) == old.model_dump(exclude=fitted)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from parc.calibrate import posterior as fitting
 from parc.calibrate.parameters import COMMON_STD, PARAMETERS, Floats, prior_std
-from parc.calibrate.posterior import LEFT_OPEN, Observation, Posterior, posterior
+from parc.calibrate.posterior import KINDS, LEFT_OPEN, Observation, Posterior, posterior
 
 SIZE = len(PARAMETERS)
 FREE = (np.full(SIZE, -5.0), np.full(SIZE, 5.0))
@@ -29,7 +30,7 @@ def error(found: Posterior, name: str) -> float:
 
 def left(found: Posterior, name: str) -> float:
     number = NAMES.index(name)
-    return float(found.std[number] / prior_std()[number])
+    return float(found.std[number] / found.usual[number])
 
 
 def site(dice: np.random.RandomState, count: int, noise: float, **true: float) -> list[Observation]:
@@ -51,8 +52,11 @@ def test_errors_of_a_cluster_come_back() -> None:
 
 
 def test_without_runs_the_prior_stands() -> None:
+    """Half as wide a cluster as any, half one like those that are known."""
     found = posterior([], FREE)
-    assert not found.errors.any() and found.std == pytest.approx(prior_std())
+    share = np.sqrt(np.mean(np.square(KINDS)))
+    assert not found.errors.any() and found.std == pytest.approx(share * prior_std())
+    assert found.usual == pytest.approx(found.std)
 
 
 def test_what_no_run_depends_on_moves_with_all_alone() -> None:
@@ -74,9 +78,11 @@ def test_one_run_moves_each_by_its_share_and_its_prior() -> None:
 
 def test_contradictions_leave_the_prior_and_widen_the_band() -> None:
     fast, slow = run(1.0, products=1.0), run(1.6, products=1.0)
-    agreed, apart = posterior([slow, slow], FREE), posterior([fast, slow], FREE)
-    assert abs(error(apart, "products")) < error(agreed, "products")
-    assert apart.spread > 1.5 * agreed.spread and apart.left_open > LEFT_OPEN
+    usual, agreed, apart = (
+        posterior(each, FREE) for each in ([fast] * 2, [slow] * 2, [fast, slow])
+    )
+    assert abs(error(apart, "products")) < error(agreed, "products") / 4
+    assert apart.spread > max(1.5 * usual.spread, agreed.spread) and apart.left_open > LEFT_OPEN
 
 
 def test_one_run_among_many_that_fits_no_cluster_is_outvoted() -> None:
@@ -85,6 +91,28 @@ def test_one_run_among_many_that_fits_no_cluster_is_outvoted() -> None:
     without = posterior(runs, FREE)
     assert found.weights[-1] < 0.2 < found.weights[:-1].min()
     assert error(found, "products") == pytest.approx(error(without, "products"), abs=0.06)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_fit_has_settled(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of which some contradict the others: more steps, or finer ones, find the same."""
+    dice = np.random.RandomState(seed)
+    runs = site(dice, int(dice.randint(2, 8)), 0.02, products=float(dice.normal(0, 0.3)))
+    runs += [run(float(each), link=0.3, memory=0.7) for each in dice.uniform(0.6, 1.6, 3)]
+    found = posterior(runs, FREE)
+    monkeypatch.setattr(fitting, "ITERATIONS", 500)
+    monkeypatch.setattr(fitting, "SETTLED", 1e-6)
+    finer = posterior(runs, FREE)
+    assert found.errors == pytest.approx(finer.errors, abs=0.005)
+    assert found.spread == pytest.approx(finer.spread, rel=0.01)
+
+
+def test_a_cluster_like_those_that_are_known_moves_less_than_another() -> None:
+    """Six runs of a hundredth more or less are noise; of a cluster that is half as fast they are not."""
+    runs = [run(each, products=1.0) for each in (1.02, 1.03, 1.02)]
+    known, other = posterior(runs, FREE), posterior([*runs, *[run(2.0, network=1.0)] * 3], FREE)
+    assert (known.usual < 0.7 * prior_std()).all() and (other.usual > 0.9 * prior_std()).all()
+    assert 0 < error(known, "products") < error(other, "products") < 0.03
 
 
 def test_a_run_of_a_noisy_clock_counts_less() -> None:
