@@ -9,6 +9,7 @@ from typing import Any
 
 from ..backends import BACKENDS
 from ..backends.languages.language import one_line
+from ..dsl.formatting.drafts import draft
 from ..dsl.library import std_entries
 from ..dsl.settings import Data
 from ..dsl.syntax.naming import block_name
@@ -17,7 +18,6 @@ from ..reading.facts import Setting
 from .facts.batch import Batch, batches
 from .facts.described import NEEDED, described_layout, described_model, described_train
 from .facts.launched_job import LaunchedJob
-from .imported_text import job_text
 from .unexpressed import lines, sayable, unexpressed
 
 #: What a job leaves out when it is the language's own default, or says nothing.
@@ -61,7 +61,7 @@ def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
     sources = ", ".join(one_line(PurePath(path).name) for path in launch.config.texts)
     head = f"# Imported by parc from {sources}. Commented settings are not in these files."
     lost = unexpressed(launch.config)
-    return Imported(job_text([head, *blocks, *_lost(lost)]), tuple(unknown), lost)
+    return Imported(draft([head, *blocks, *_lost(lost)]), tuple(unknown), lost)
 
 
 def _lost(settings: tuple[Setting, ...]) -> Iterator[str]:

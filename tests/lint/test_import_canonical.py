@@ -14,11 +14,11 @@ from benchmarks.lint.lint_mutations import OTHERS
 from parc.__main__ import main
 from parc.dsl.diagnostics import Source
 from parc.dsl.formatting.canonical import formatted
+from parc.dsl.formatting.drafts import draft
 from parc.dsl.formatting.layout import WIDTH
 from parc.dsl.syntax.naming import FROM, block_name
 from parc.lint.facts.launched_job import LaunchedJob
 from parc.lint.imported import imported
-from parc.lint.imported_text import job_text
 from parc.lint.rules import RULES
 from parc.lint.run import read_configs
 from tests.fuzz.readers import READERS
@@ -131,7 +131,7 @@ def test_fmt_finds_nothing_to_change(capsys: Captured) -> None:
 
 
 def test_a_block_that_the_language_does_not_read_is_written_as_it_is() -> None:
-    text = job_text(["model from {\n  layers=4\n}", "train {\n  seq_len=8\n  steps=4\n}", "# why"])
+    text = draft(["model from {\n  layers=4\n}", "train {\n  seq_len=8\n  steps=4\n}", "# why"])
     assert (
         text == "model from {\n  layers=4\n}\n\ntrain {\n  seq_len = 8\n  steps   = 4\n}\n\n# why\n"
     )

@@ -1,23 +1,23 @@
-"""Blocks of an imported job -> a text in canonical form, its comments in lines of the formatter's width."""
+"""Blocks that a program wrote -> a text in canonical form, comments in lines of the formatter's width."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
 
-from ..dsl.diagnostics import JobError, Source
-from ..dsl.formatting.canonical import formatted
-from ..dsl.formatting.layout import WIDTH
+from ..diagnostics import JobError, Source
+from .canonical import formatted
+from .layout import WIDTH
 
 #: Columns by which the further lines of a comment lie deeper than its first one.
 _DEEPER = 2
 
 
-def job_text(blocks: Iterable[str]) -> str:
+def draft(blocks: Iterable[str]) -> str:
     """The text as `parc fmt` leaves it, a blank line between two blocks.
 
     Where the language does not read the whole, each block that it reads is formatted alone and the others
-    stay as they are: an import is written all the same, and `parc check` says what is wrong with it.
+    stay as they are: a draft is written all the same, and `parc check` says what is wrong with it.
     """
     written = ["\n".join(map(_wrapped, block.split("\n"))) for block in blocks]
     whole = _formatted("\n\n".join(written))
