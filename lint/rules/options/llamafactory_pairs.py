@@ -93,6 +93,15 @@ def _without(name: str) -> _Search:
     return found
 
 
+def _new_adapter(launch: LaunchedJob) -> _Met:
+    """In releases before 0.4 an adapter is `checkpoint_dir`, and where it is not resumed a new one is trained
+    beside it."""
+    loaded = trainer_argument(launch, "checkpoint_dir")
+    resumed = trainer_argument(launch, "resume_lora_training")
+    new = resumed is not None and not is_on(resumed)
+    return ("a new adapter beside checkpoint_dir", resumed) if loaded is not None and new else None
+
+
 #: In the order of the parser.
 REFUSED = (
     Refused("adapter_name_or_path", _not("finetuning_type", "lora")),
@@ -100,6 +109,7 @@ REFUSED = (
     Refused("quantization_bit", _with("pissa_init")),
     Refused("quantization_bit", _with("resize_vocab")),
     Refused("quantization_bit", _with("create_new_adapter")),
+    Refused("quantization_bit", _new_adapter),
     Refused("predict_with_generate", _not("stage", "sft")),
     Refused("neat_packing", _not("stage", "sft")),
     Refused("load_best_model_at_end", _not("stage", "sft", "pt", "dpo", "kto", "orpo")),

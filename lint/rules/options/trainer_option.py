@@ -56,7 +56,7 @@ def _declared(launch: LaunchedJob, option: str) -> bool:
 
 def _severity(launch: LaunchedJob, setting: Setting, release: Release) -> Severity:
     """A program of one's own may declare the option itself, whatever the release that a script installs."""
-    own = setting.scope == "argument" and launch.config.program.endswith(".py")
+    own = launch.config.program.endswith(".py")
     said = release.severity()
     return "warning" if said == "error" and own and TRANSFORMERS not in launch.versions else said
 

@@ -10,6 +10,7 @@ from . import (
     octal_job_id,
     placeholder,
     positional_count,
+    quoted_list,
     script_newlines,
     unreadable_config,
 )
@@ -26,4 +27,5 @@ MODULES = (
     debug_left_on,
     missing_file,
     not_exported,
+    quoted_list,
 )
