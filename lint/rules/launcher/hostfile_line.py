@@ -38,6 +38,9 @@ SINCE = "2026-12"
 _HOST = re.compile(r"\S+\s+slots=\d+")
 #: The command in front of the option.
 _STARTED = re.compile(r"(?<![-./\w])deepspeed\s")
+#: What makes or changes a file.
+_WRITES = re.compile(r">|\b(?:tee|cp|mv|ln|rm|sed|scontrol|wget|curl)\b")
+_VARIABLE = re.compile(r"\$\{?(\w+)")
 #: Lines that are read: more are no hostfile.
 _MOST = 10_000
 
@@ -67,13 +70,30 @@ def _of_deepspeed(launch: LaunchedJob, given: Setting) -> bool:
 def _hostfile(launch: LaunchedJob, given: Setting) -> Source | None:
     """The file, beside the script or in a folder above it; None for one of the cluster's."""
     path = text_of(given)
-    if path is None or is_placeholder(path) or PurePath(path).is_absolute():
+    if (
+        path is None
+        or is_placeholder(path)
+        or PurePath(path).is_absolute()
+        or _written(launch, given)
+    ):
         return None
     for place in PurePath(launch.path).parents:
         text = launch.read(str(place / path))
         if text and text.count("\n") < _MOST:
             return Source(str(place / path), text)
     return None
+
+
+def _written(launch: LaunchedJob, given: Setting) -> bool:
+    """Whether a script may make the file: a line that writes has its name, or its variable's."""
+    line = launch.config.texts[given.path].split("\n")[given.line - 1]
+    variables = _VARIABLE.findall(line[given.column - 1 :])
+    names = [
+        re.escape(PurePath(text_of(given) or "").name),
+        *(rf"\$\{{?{each}\b" for each in variables),
+    ]
+    named = re.compile("|".join(names))
+    return any(_WRITES.search(line) and named.search(line) for _, _, line in launch.lines())
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

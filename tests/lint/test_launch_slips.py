@@ -1,0 +1,163 @@
+"""Slips in how a job is started, each beside what looks like it and is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parc.__main__ import main
+from tests.support.linted import Captured, codes
+
+JSON = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}}'
+
+
+def said(capsys: Captured, code: str, **files: str) -> bool:
+    """Whether `parc lint .` says a code of the files, whose names have `_` for the last dot."""
+    for name, text in files.items():
+        Path(".".join(name.rsplit("_", 1))).write_text(text)
+    return code in codes(capsys, ".")
+
+
+HOSTS = "deepspeed --hostfile {} train.py --deepspeed_config ds.json\n"
+
+
+@pytest.mark.parametrize(
+    "script, hosts, expected",
+    [
+        (HOSTS.format("hosts.txt"), "a slots=8\n\n# b\nb  slots=8 # spare\n", False),
+        (HOSTS.format("hosts.txt"), "a slots=8\nb 8\n", True),
+        (HOSTS.format("./hosts.txt"), "a slots = 8\n", True),
+        (HOSTS.format("/job/hosts.txt"), "a\n", False),
+        (HOSTS.format("$HOSTS"), "a\n", False),
+        ("HOSTS=hosts.txt\n" + HOSTS.format("$HOSTS"), "a\n", True),
+        ("echo a slots=8 > hosts.txt\n" + HOSTS.format("hosts.txt"), "a\n", False),
+        ("HOSTS=hosts.txt\nmake_hosts | tee $HOSTS\n" + HOSTS.format("$HOSTS"), "a\n", False),
+        ("mpirun --hostfile hosts.txt python train.py --lr 1\n", "a:8\n", False),
+    ],
+)
+def test_hostfiles(script: str, hosts: str, expected: bool, capsys: Captured) -> None:
+    assert said(capsys, "PAR669", run_sh=script, hosts_txt=hosts, ds_json=JSON) == expected
+
+
+BATCH = (
+    "#!/bin/bash\n#SBATCH --nodes={}\n{}\nsrun torchrun --nnodes 2 --nproc_per_node 8 train.py\n"
+)
+NAMES = '$(scontrol show hostnames "$SLURM_JOB_NODELIST")'
+
+
+@pytest.mark.parametrize(
+    "nodes, lines, expected",
+    [
+        (2, f'n=("{NAMES}")\nh=${{n[0]}}', True),
+        (2, f'x={NAMES}\nn=("$x")\nh=${{n[0]}}', True),
+        (2, f'x="{NAMES}"\nn=( "${{x}}" )\nh=${{n[$i]}}', True),
+        (2, f'x={NAMES}\nn=($x)\nh=${{n[0]}}', False),
+        (1, f'n=("{NAMES}")\nh=${{n[0]}}', False),
+        (2, f'n=("{NAMES}")\nfor h in ${{n[@]}}; do ping $h; done', False),
+        (2, f'x={NAMES[:-1]} | head -n 1)\nn=("$x")\nh=${{n[0]}}', False),
+        (2, 'x=a\nn=("$x")\nh=${n[0]}', False),
+        (2, f'x={NAMES}\nx=$(echo $x | cut -d" " -f1)\nn=("$x")\nh=${{n[0]}}', False),
+        (2, f'n=("{NAMES}" spare)\nh=${{n[0]}}', False),
+    ],
+)  # fmt: skip
+def test_lists_of_nodes(nodes: int, lines: str, expected: bool, capsys: Captured) -> None:
+    assert said(capsys, "PAR811", job_sbatch=BATCH.format(nodes, lines)) == expected
+
+
+STEP = "#!/bin/bash\n#SBATCH --nodes=1\n{}\nsrun --container-image=a {} python train.py --lr 1\n"
+
+
+@pytest.mark.parametrize(
+    "before, option, expected",
+    [
+        ("", "--container-env=A=1", True),
+        ("", '--container-env "B,A=$X"', True),
+        ("#SBATCH --container-env=A=1", "", True),
+        ("", "--container-env=A,B", False),
+        ("", "--container-env=$A", False),
+        ("# --container-env=A=1", "", False),
+        ("", "--export=A=1", False),
+        ("gcloud compute instances create-with-container x --container-env=A=1", "", False),
+    ],
+)
+def test_names_for_pyxis(before: str, option: str, expected: bool, capsys: Captured) -> None:
+    assert said(capsys, "PAR668", job_sbatch=STEP.format(before, option)) == expected
+
+
+SFT = "deepspeed {} --module openrlhf.cli.train_sft --micro_train_batch_size 2 --train_batch_size {}\n"
+PPO = SFT.replace("train_sft", "train_ppo")
+
+
+@pytest.mark.parametrize(
+    "script, expected",
+    [
+        (SFT.format("--num_gpus 6", 256), True),
+        (SFT.format("--num_gpus 6", 240), False),
+        (SFT.format("--num_gpus 8", 8), True),
+        (SFT.format("--include localhost:0,1,2", 256), True),
+        (SFT.format("", 255), False),
+        (SFT.format("--num_gpus 6", 256).replace(" 256", " 256 --ring_attn_size 3"), False),
+        (SFT.format("--num_gpus 6", 256).replace(" 256", " 256 --ring_attn_size $R"), False),
+        (SFT.format("--num_gpus 6", 256).replace(" 256", " 256 --use_dynamic_batch"), False),
+        (SFT.format("--num_gpus 6", "$B"), False),
+        (PPO.format("--num_gpus 6", 256), False),
+    ],
+)
+def test_batches_of_openrlhf(script: str, expected: bool, capsys: Captured) -> None:
+    assert said(capsys, "PAR210", run_sh=script) == expected
+
+
+YAML = "base_model: a/b\nmicro_batch_size: 1\noutput_dir: o\n{}\n"
+
+
+@pytest.mark.parametrize(
+    "keys, expected",
+    [
+        ("load_in_8bit: true\nfsdp:\n  - full_shard", True),
+        ("load_in_8bit: true\nfsdp: full_shard auto_wrap", True),
+        ("load_in_8bit: true\nfsdp:", False),
+        ("load_in_8bit: true\nfsdp: []", False),
+        ("load_in_8bit: false\nfsdp:\n  - full_shard", False),
+        ("load_in_4bit: true\nfsdp:\n  - full_shard", False),
+        ("load_in_8bit: true\nfsdp:\n  - full_shard\nfsdp_version: 2", False),
+        ("load_in_8bit: true\nfsdp:\n  - full_shard\nfsdp_config:\n  fsdp_version: 2", False),
+        ("load_in_8bit: true\ndeepspeed: ds.json", False),
+    ],
+)
+def test_eight_bits_under_fsdp(keys: str, expected: bool, capsys: Captured) -> None:
+    assert said(capsys, "PAR504", train_yaml=YAML.format(keys), ds_json=JSON) == expected
+
+
+ACCELERATE = "distributed_type: MULTI_GPU\nnum_machines: {}\nnum_processes: 8\n"
+ON_EACH = (
+    "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\n"
+    "{} accelerate launch --config_file a.yaml {} train.py --lr 1\n"
+)
+JOINED = "--main_process_ip $HEAD --machine_rank $SLURM_NODEID"
+
+
+@pytest.mark.parametrize(
+    "machines, step, options, expected",
+    [
+        (1, "srun", JOINED, True),
+        (2, "srun", JOINED, False),
+        (1, "srun", f"{JOINED} --num_machines 2", False),
+        (1, "srun", "", False),
+        (1, "srun -N 1", JOINED, False),
+        (1, "", JOINED, False),
+    ],
+)
+def test_machines_of_accelerate(
+    machines: int, step: str, options: str, expected: bool, capsys: Captured
+) -> None:
+    files = {"job_sbatch": ON_EACH.format(step, options), "a_yaml": ACCELERATE.format(machines)}
+    assert said(capsys, "PAR601", **files) == expected
+
+
+@pytest.mark.parametrize("code", ["PAR210", "PAR480", "PAR504", "PAR668", "PAR669", "PAR811"])
+def test_new_rules_are_silent_in_an_older_set(code: str, capsys: Captured) -> None:
+    Path("parc.toml").write_text('rules = "2026-11"\n')
+    assert not said(capsys, code, job_sbatch=BATCH.format(2, f'n=("{NAMES}")\nh=${{n[0]}}'))
+    assert main(["lint", "--explain", code]) == 0
+    assert code in capsys.readouterr().out
