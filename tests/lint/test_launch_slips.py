@@ -37,7 +37,7 @@ HOSTS = "deepspeed --hostfile {} train.py --deepspeed_config ds.json\n"
     ],
 )
 def test_hostfiles(script: str, hosts: str, expected: bool, capsys: Captured) -> None:
-    assert said(capsys, "PAR669", run_sh=script, hosts_txt=hosts, ds_json=JSON) == expected
+    assert said(capsys, "PAR812", run_sh=script, hosts_txt=hosts, ds_json=JSON) == expected
 
 
 BATCH = (
@@ -155,7 +155,7 @@ def test_machines_of_accelerate(
     assert said(capsys, "PAR601", **files) == expected
 
 
-@pytest.mark.parametrize("code", ["PAR210", "PAR480", "PAR504", "PAR668", "PAR669", "PAR811"])
+@pytest.mark.parametrize("code", ["PAR210", "PAR480", "PAR504", "PAR668", "PAR812", "PAR811"])
 def test_new_rules_are_silent_in_an_older_set(code: str, capsys: Captured) -> None:
     Path("parc.toml").write_text('rules = "2026-11"\n')
     assert not said(capsys, code, job_sbatch=BATCH.format(2, f'n=("{NAMES}")\nh=${{n[0]}}'))

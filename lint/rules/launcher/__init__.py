@@ -1,12 +1,10 @@
 """What starts the processes: how many, where they meet, and their environment."""
 
 from . import (
-    container_environment,
     deepspeed_counts,
     early_expansion,
     environment_name,
     fixed_port,
-    hostfile_line,
     launcher_environment,
     launcher_option,
     old_launcher,
@@ -36,6 +34,4 @@ MODULES = (
     pod_world,
     deepspeed_counts,
     uneven_processes,
-    container_environment,
-    hostfile_line,
 )

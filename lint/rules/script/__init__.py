@@ -5,6 +5,7 @@ from . import (
     debug_left_on,
     empty_layout,
     guard_fires,
+    hostfile_line,
     missing_file,
     not_exported,
     octal_job_id,
@@ -28,4 +29,5 @@ MODULES = (
     missing_file,
     not_exported,
     quoted_list,
+    hostfile_line,
 )

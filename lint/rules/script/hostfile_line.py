@@ -28,7 +28,7 @@ from ....reading.placeholders import is_placeholder
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
 
-CODE = "PAR669"
+CODE = "PAR812"
 TITLE = "a hostfile that the deepspeed launcher cannot read"
 SEVERITY = "error"
 SOURCE = "DeepSpeed 0.19.8 launcher/runner.py, _parse_hostfile; deepspeedai/DeepSpeed#3669"
