@@ -161,3 +161,20 @@ def test_new_rules_are_silent_in_an_older_set(code: str, capsys: Captured) -> No
     assert not said(capsys, code, job_sbatch=BATCH.format(2, f'n=("{NAMES}")\nh=${{n[0]}}'))
     assert main(["lint", "--explain", code]) == 0
     assert code in capsys.readouterr().out
+
+
+FACTORY = "model_name_or_path: a/b\nper_device_train_batch_size: 1\n{}\n"
+
+
+@pytest.mark.parametrize(
+    "keys, expected",
+    [
+        ("evaluation_strategy: steps", True),
+        ("eval_strategy: steps", False),
+        ("stage: sft\nfinetuning_type: lora\noverwrite_output_dir: true", False),
+        ("overwrite_output_dir: true", True),
+    ],
+)
+def test_arguments_in_the_yaml_of_a_command(keys: str, expected: bool, capsys: Captured) -> None:
+    run, yaml = "llamafactory-cli train t.yaml\n", FACTORY.format(keys)
+    assert said(capsys, "PAR389", run_sh=run, t_yaml=yaml) == expected
