@@ -178,3 +178,19 @@ FACTORY = "model_name_or_path: a/b\nper_device_train_batch_size: 1\n{}\n"
 def test_arguments_in_the_yaml_of_a_command(keys: str, expected: bool, capsys: Captured) -> None:
     run, yaml = "llamafactory-cli train t.yaml\n", FACTORY.format(keys)
     assert said(capsys, "PAR389", run_sh=run, t_yaml=yaml) == expected
+
+
+def test_keys_of_a_trainer_with_words_of_its_own(capsys: Captured) -> None:
+    yaml = "base_model: a/b\nmicro_batch_size: 1\noverwrite_output_dir: true\noutput_dir: o\n"
+    assert not said(capsys, "PAR389", run_sh="axolotl train t.yaml\n", t_yaml=yaml)
+
+
+COSINE = '{"train_micro_batch_size_per_gpu": 4, "scheduler": {"type": "WarmupCosineLR"}}'
+
+
+@pytest.mark.parametrize(
+    "version, expected", [("0.12.2", True), ("0.12.3", False), ("0.9.5", True), ("0.12", False)]
+)
+def test_a_schedule_that_came_later(version: str, expected: bool, capsys: Captured) -> None:
+    run = f"pip install deepspeed=={version}\ndeepspeed train.py --deepspeed_config ds.json\n"
+    assert said(capsys, "PAR416", run_sh=run, ds_json=COSINE) == expected
