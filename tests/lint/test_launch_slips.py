@@ -194,3 +194,52 @@ COSINE = '{"train_micro_batch_size_per_gpu": 4, "scheduler": {"type": "WarmupCos
 def test_a_schedule_that_came_later(version: str, expected: bool, capsys: Captured) -> None:
     run = f"pip install deepspeed=={version}\ndeepspeed train.py --deepspeed_config ds.json\n"
     assert said(capsys, "PAR416", run_sh=run, ds_json=COSINE) == expected
+
+
+HF = (
+    "{}deepspeed --num_gpus 8 run_clm.py --output_dir o --per_device_train_batch_size 1 --learning_rate 1e-5 "
+    "--num_train_epochs 1 --deepspeed ds.json\n"
+)
+ADAM = '{"optimizer": {"type": "AdamW"}, "train_micro_batch_size_per_gpu": "auto"%s}'
+
+
+@pytest.mark.parametrize(
+    "release, schedule, expected",
+    [
+        ("4.30.2", "", True),
+        ("4.33.0", "", True),
+        ("4.29.2", "", False),
+        ("4.34.1", "", False),
+        ("", "", False),
+        (
+            "4.30.2",
+            ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": "auto"}}',
+            False,
+        ),
+    ],
+)
+def test_an_optimizer_without_its_schedule(
+    release: str, schedule: str, expected: bool, capsys: Captured
+) -> None:
+    run = HF.format(f"pip install transformers=={release}\n" if release else "")
+    assert said(capsys, "PAR475", run_sh=run, ds_json=ADAM % schedule) == expected
+
+
+FACTORY_RUN = (
+    "python src/train_bash.py --stage sft --finetuning_type lora --output_dir o "
+    "--per_device_train_batch_size 1 --learning_rate 1e-5 --do_train --num_train_epochs 1 {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ("--checkpoint_dir a --resume_lora_training False --quantization_bit 8", True),
+        ("--checkpoint_dir a --resume_lora_training True --quantization_bit 8", False),
+        ("--checkpoint_dir a --quantization_bit 8", False),
+        ("--checkpoint_dir a --resume_lora_training False", False),
+        ("--resume_lora_training False --quantization_bit 8", False),
+    ],
+)
+def test_a_new_adapter_on_a_quantised_model(options: str, expected: bool, capsys: Captured) -> None:
+    assert said(capsys, "PAR474", run_sh=FACTORY_RUN.format(options)) == expected

@@ -66,9 +66,7 @@ TOP = {
 }  # fmt: skip
 
 #: Types that not every release has, and the first one that does (runtime/lr_schedules.py).
-FIRST = {
-    ("scheduler.type", "warmupcosinelr"): "0.12.3",
-}
+FIRST = {("scheduler.type", "warmupcosinelr"): "0.12.3"}
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

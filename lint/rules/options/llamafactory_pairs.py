@@ -93,15 +93,6 @@ def _without(name: str) -> _Search:
     return found
 
 
-def _new_adapter(launch: LaunchedJob) -> _Met:
-    """In releases before 0.4 an adapter is `checkpoint_dir`, and where it is not resumed a new one is trained
-    beside it."""
-    loaded = trainer_argument(launch, "checkpoint_dir")
-    resumed = trainer_argument(launch, "resume_lora_training")
-    new = resumed is not None and not is_on(resumed)
-    return ("a new adapter beside checkpoint_dir", resumed) if loaded is not None and new else None
-
-
 #: In the order of the parser.
 REFUSED = (
     Refused("adapter_name_or_path", _not("finetuning_type", "lora")),
@@ -109,7 +100,6 @@ REFUSED = (
     Refused("quantization_bit", _with("pissa_init")),
     Refused("quantization_bit", _with("resize_vocab")),
     Refused("quantization_bit", _with("create_new_adapter")),
-    Refused("quantization_bit", _new_adapter),
     Refused("predict_with_generate", _not("stage", "sft")),
     Refused("neat_packing", _not("stage", "sft")),
     Refused("load_best_model_at_end", _not("stage", "sft", "pt", "dpo", "kto", "orpo")),
@@ -136,6 +126,21 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             what, place = met
             related = (Related(what, place),) if place is not None else ()
             yield Complaint(f"{row.option} with {what}: LLaMA-Factory stops", given, related)
+    yield from _new_adapter(launch)
+
+
+def _new_adapter(launch: LaunchedJob) -> Iterator[Complaint]:
+    """In the words of releases before 0.4; the first of them go on with the old adapter, later ones stop."""
+    bits, loaded = (
+        trainer_argument(launch, name) for name in ("quantization_bit", "checkpoint_dir")
+    )
+    resumed = trainer_argument(launch, "resume_lora_training")
+    if loaded is None or resumed is None or is_on(resumed):
+        return
+    if bits is not None and _asked("quantization_bit", bits):
+        related = (Related("the adapter is not resumed", resumed), Related("an adapter", loaded))
+        message = "no new adapter is trained beside one that is loaded on a quantised model"
+        yield Complaint(message, bits, related, "--resume_lora_training True", "warning")
 
 
 def _asked(option: str, given: Setting) -> bool:
