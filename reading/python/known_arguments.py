@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 
 #: Characters of a module that is read, and modules of the program's own that are followed.
 MOST, MODULES = 400_000, 40
+#: Functions and names through which the pair of `parse_known_args` is followed.
+_DEEPEST = 4
 #: Packages that read nothing of the command when they are imported or used as a library.
-_LIBRARY_WORDS = """PIL accelerate bitsandbytes cv2 datasets deepspeed einops evaluate flash_attn h5py librosa
-    huggingface_hub
-    matplotlib numpy pandas peft psutil safetensors scipy sentencepiece sklearn soundfile tensorboard
-    tensorboardX timm tokenizers torch torchaudio torchvision tqdm transformers trl wandb yaml"""
+_LIBRARY_WORDS = """accelerate bitsandbytes cv2 datasets deepspeed einops evaluate flash_attn h5py
+    huggingface_hub librosa matplotlib numpy pandas peft PIL psutil safetensors scipy
+    sentencepiece sklearn smdistributed soundfile tensorboard tensorboardX timm
+    tokenizers torch torchaudio torchvision tqdm transformers trl wandb yaml"""
 _LIBRARIES = frozenset(_LIBRARY_WORDS.split())
 #: Names with which a module may read the command itself.
 _READING_WORDS = """argv orig_argv parse_args parse_known_args parse_intermixed_args HfArgumentParser
@@ -124,16 +126,47 @@ def _method(call: ast.Call, name: str, found: _Uses) -> None:
 
 
 def _drops_the_rest(tree: ast.Module, call: ast.Call) -> bool:
-    """`a, _ = p.parse_known_args()` whose second name nobody reads, or `p.parse_known_args()[0]`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and node.value is call:
-            return isinstance(node.slice, ast.Constant) and node.slice.value == 0
-        if isinstance(node, ast.Assign) and node.value is call and len(node.targets) == 1:
-            target = node.targets[0]
-            pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
-            rest = target.elts[1] if isinstance(target, ast.Tuple) and pair else None
-            return isinstance(rest, ast.Name) and rest.id not in _read_names(tree)
-    return False
+    """Whether of the pair that a call gives the second half is nobody's: `a, _ = p.parse_known_args()`, its
+    first element alone, or the pair returned by functions whose callers do so."""
+    parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    read = _read_names(tree)
+
+    def dropped(pair: ast.AST, depth: int) -> bool:
+        parent = parents.get(id(pair))
+        match parent:
+            case ast.Subscript(slice=ast.Constant(value=0)):
+                return True
+            case ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name(id=rest)])]):
+                return rest not in read
+            case ast.Assign(targets=[ast.Name(id=name)]) if depth:
+                return all_dropped(_loads(_scope(parent, parents) or tree, name), depth)
+            case ast.Return() if depth:
+                function = _scope(parent, parents)
+                name = function.name if function is not None else ""
+                loads = _loads(tree, name)
+                calls = [parents.get(id(each)) for each in loads]
+                called = all(isinstance(each, ast.Call) for each in calls)
+                return called and all_dropped([each for each in calls if each is not None], depth)
+        return False
+
+    def all_dropped(pairs: list[ast.AST], depth: int) -> bool:
+        return bool(pairs) and all(dropped(each, depth - 1) for each in pairs)
+
+    return dropped(call, _DEEPEST)
+
+
+def _scope(node: ast.AST, parents: dict[int, ast.AST]) -> ast.FunctionDef | None:
+    """The function around a node."""
+    above = parents.get(id(node))
+    while above is not None and not isinstance(above, ast.FunctionDef):
+        above = parents.get(id(above))
+    return above
+
+
+def _loads(tree: ast.AST, name: str) -> list[ast.AST]:
+    """Where a name is read."""
+    names = (each for each in ast.walk(tree) if isinstance(each, ast.Name))
+    return [each for each in names if each.id == name and isinstance(each.ctx, ast.Load)]
 
 
 def _read_names(tree: ast.Module) -> set[str]:
@@ -168,12 +201,20 @@ def _alone(tree: ast.Module, modules: Modules) -> bool:
 
 
 def _reads_itself(module: ast.Module, main: bool) -> bool:
+    """Whether a module names what reads the command; functions of its own may have such names."""
+    own = {each.name for each in ast.walk(module) if isinstance(each, ast.FunctionDef)}
     allowed = {"parse_known_args"} if main else set()
     for node in ast.walk(module):
-        name = node.attr if isinstance(node, ast.Attribute) else ""
-        name = node.id if isinstance(node, ast.Name) else name
-        names = {each.name for each in node.names} if isinstance(node, ast.ImportFrom) else {name}
-        if names & (_READS - allowed):
+        match node:
+            case ast.Attribute(attr=name):
+                names = {name} - allowed
+            case ast.Name(id=name):
+                names = {name} - own
+            case ast.ImportFrom(names=aliases):
+                names = {each.name for each in aliases}
+            case _:
+                continue
+        if names & _READS:
             return True
     return False
 

@@ -9,6 +9,10 @@ from parc.reading.python.known_arguments import known_options
 HEAD = "import argparse\nimport torch\nfrom os import path\n"
 PARSER = "p = argparse.ArgumentParser()\np.add_argument('--lr', '-l')\n"
 DROPS = "args, _ = p.parse_known_args()\n"
+KEPT = "    return found\n"
+IN_FUNCTION = (
+    (PARSER + "found = p.parse_known_args()\n").replace("\n", "\n    ").removesuffix("    ")
+)
 GROUP = "g = p.add_argument_group('a')\ng.add_argument('--wd')\n"
 #: Modules of the program's own.
 OWN = {"quiet": "import torch\n", "loud": "import sys\nprint(sys.argv)\n", "far": "import loud\n"}
@@ -19,6 +23,9 @@ OWN = {"quiet": "import torch\n", "loud": "import sys\nprint(sys.argv)\n", "far"
     [
         (PARSER + DROPS, {"--lr", "-l"}),
         (PARSER + "args = p.parse_known_args()[0]\n", {"--lr", "-l"}),
+        ("def parse():\n    " + IN_FUNCTION + "    return found\nargs, _ = parse()\n", {"--lr", "-l"}),
+        ("def parse():\n    " + IN_FUNCTION + "    return found[0]\nargs = parse()\n", {"--lr", "-l"}),
+        ("def parse_args():\n    " + IN_FUNCTION + KEPT + "args, _ = parse_args()\n", {"--lr", "-l"}),
         (PARSER + GROUP + DROPS, {"--lr", "-l", "--wd"}),
         (PARSER + "import quiet\n" + DROPS, {"--lr", "-l"}),
         ("def parse():\n    " + (PARSER + DROPS).strip().replace("\n", "\n    "), {"--lr", "-l"}),
@@ -38,6 +45,11 @@ def test_options_that_are_known(text: str, known: set[str]) -> None:
     [
         PARSER + "args = p.parse_args()\n",
         PARSER + "args, rest = p.parse_known_args()\nprint(rest)\n",
+        "def parse():\n    "
+        + IN_FUNCTION
+        + "    return found\nargs, rest = parse()\nprint(rest)\n",
+        "def parse():\n    " + IN_FUNCTION + "    return found\nother = parse\nargs, _ = parse()\n",
+        "def parse():\n    " + IN_FUNCTION + "    return found\nargs, _ = wrapped(parse())\n",
         PARSER + "both = p.parse_known_args()\n",
         PARSER + "args = p.parse_known_args()[1]\n",
         PARSER + "args, _ = p.parse_known_args(['--lr'])\n",
