@@ -155,6 +155,33 @@ def test_machines_of_accelerate(
     assert said(capsys, "PAR601", **files) == expected
 
 
+PROGRAM = """import argparse
+p = argparse.ArgumentParser()
+p.add_argument('--lr')
+a, _ = p.parse_known_args()
+"""
+DROPPED = "torchrun --nproc_per_node 8 {} --lr 1 {}\n"
+
+
+@pytest.mark.parametrize(
+    "program, options, text, expected",
+    [
+        ("train.py", "--wd 1", PROGRAM, True),
+        ("./train.py", "--wd 1", PROGRAM, True),
+        ("train.py", "--l 1", PROGRAM, False),
+        ("train.py", "--local_rank 0", PROGRAM, False),
+        ("other/train.py", "--wd 1", PROGRAM, False),
+        ("train.py", "--wd 1", PROGRAM.replace("_known_args", "_args").replace("a, _", "a"), False),
+        ("train.py", "--wd 1", f"import megatron\n{PROGRAM}", False),
+    ],
+)
+def test_options_that_a_program_drops(
+    program: str, options: str, text: str, expected: bool, capsys: Captured
+) -> None:
+    run = DROPPED.format(program, options)
+    assert said(capsys, "PAR480", run_sh=run, train_py=text) == expected
+
+
 @pytest.mark.parametrize("code", ["PAR210", "PAR480", "PAR504", "PAR668", "PAR812", "PAR811"])
 def test_new_rules_are_silent_in_an_older_set(code: str, capsys: Captured) -> None:
     Path("parc.toml").write_text('rules = "2026-11"\n')

@@ -40,7 +40,9 @@ _OF_LAUNCHERS = frozenset({"--local_rank", "--local-rank"})
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    text = launch.program_text
+    # A file of that name in another folder may be another program.
+    file = launch.config.program_file
+    text = launch.beside(file) if file.endswith(".py") else None
     given = [each for each in launch.all("argument") if each.name.startswith("--")]
     if not given or text is None or "parse_known_args" not in text:
         return
@@ -61,7 +63,7 @@ def _taken(name: str, known: frozenset[str]) -> bool:
 def _module(launch: LaunchedJob, name: str) -> str | None:
     """The text of a module of the repository: in the folder of the program, or in that of the script."""
     path = name.replace(".", "/")
-    folder = PurePath(launch.config.program_file or launch.config.program).parent
+    folder = PurePath(launch.config.program_file).parent
     for place in dict.fromkeys((folder, PurePath())):
         for file in (f"{path}.py", f"{path}/__init__.py"):
             text = launch.beside(str(place / file))
