@@ -79,7 +79,8 @@ def config_files() -> dict[str, list[ConfigFile]]:
 def _manifest(
     path: str, texts: Mapping[str, str], environment: Mapping[str, str], folder: Folder
 ) -> list[LaunchConfig]:
-    """The jobs of the commands that the pods of a manifest run."""
+    """The jobs of the commands that the pods of a manifest run; where none starts training, the first pods
+    that have GPUs."""
     text = texts[path]
     try:
         commands = read_manifest(path, text, environment=environment, texts=texts, folder=folder)
@@ -88,7 +89,8 @@ def _manifest(
     readings = [_Reading(path, texts, folder, each.script, each.pods) for each in commands]
     found = [job for each in readings for job in each.jobs()]
     named = [job for job in found if job.kind != KUBERNETES]
-    return named or found[:1]
+    with_gpus = [job for job in found if any(fact.name == "gpus_per_pod" for fact in job.facts)]
+    return named or (with_gpus or found)[:1]
 
 
 def _is_yaml(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What launch files say -> the text of a job: what is unknown stands there as a comment to fill in."""
+"""What launch files say -> the canonical text of a job: what is unknown is a comment to fill in."""
 
 import math
 import re
@@ -9,8 +9,10 @@ from typing import Any
 
 from ..backends import BACKENDS
 from ..backends.languages.language import one_line
+from ..dsl.formatting.drafts import draft
 from ..dsl.library import std_entries
 from ..dsl.settings import Data
+from ..dsl.syntax.naming import block_name
 from ..dsl.syntax.quoting import quoted
 from ..reading.facts import Setting
 from .facts.batch import Batch, batches
@@ -46,7 +48,7 @@ class Imported:
 def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
     """The job that a launch describes; `cluster` names where it runs, such as std.h100_pod."""
     model, train = described_model(launch), described_train(launch)
-    name = _identifier(_job_name(launch))
+    name = block_name(_job_name(launch), "job")
     unknown: list[str] = []
     blocks = [
         _settings(f"model {name}", model, NEEDED["model"], unknown, "model"),
@@ -59,7 +61,7 @@ def imported(launch: LaunchedJob, cluster: str | None = None) -> Imported:
     sources = ", ".join(one_line(PurePath(path).name) for path in launch.config.texts)
     head = f"# Imported by parc from {sources}. Commented settings are not in these files."
     lost = unexpressed(launch.config)
-    return Imported("\n\n".join([head, *blocks, *_lost(lost)]) + "\n", tuple(unknown), lost)
+    return Imported(draft([head, *blocks, *_lost(lost)]), tuple(unknown), lost)
 
 
 def _lost(settings: tuple[Setting, ...]) -> Iterator[str]:
@@ -224,8 +226,3 @@ def _time(batch: Batch) -> list[str]:
 
     seconds = seconds_from(batch.value("time") or "")
     return [f"  time = {seconds} s"] if seconds else []
-
-
-def _identifier(text: str) -> str:
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "imported"
-    return name if name[0].isalpha() else f"job_{name}"

@@ -16,13 +16,19 @@ from ..yaml_jobs import yaml_job
 
 #: A key that both have, and no other trainer's file.
 _TELLING = re.compile(r"^(?:\s{2})?device_train_microbatch_size\s*:", re.MULTILINE)
-#: Fact -> its keys: those of llm-foundry, then OLMo's.
+#: The block of a BERT of MosaicML's examples, whose keys are those of Hugging Face.
+_BERT = "model.model_config"
+#: Fact -> its keys: those of llm-foundry, then OLMo's, then a BERT's.
 KEYS = {
     "seq_len": ("max_seq_len", "model.max_sequence_length"),
-    "layers": ("model.n_layers", "model.config_overrides.n_layers"),
-    "hidden": ("model.d_model", "model.config_overrides.d_model"),
-    "heads": ("model.n_heads", "model.config_overrides.n_heads"),
-    "kv_heads": ("model.attn_config.kv_n_heads", "model.n_kv_heads"),
+    "layers": ("model.n_layers", "model.config_overrides.n_layers", f"{_BERT}.num_hidden_layers"),
+    "hidden": ("model.d_model", "model.config_overrides.d_model", f"{_BERT}.hidden_size"),
+    "heads": ("model.n_heads", "model.config_overrides.n_heads", f"{_BERT}.num_attention_heads"),
+    "kv_heads": (
+        "model.attn_config.kv_n_heads",
+        "model.n_kv_heads",
+        f"{_BERT}.num_key_value_heads",
+    ),
     "experts": ("model.ffn_config.moe_num_experts", "model.moe_num_experts"),
     "global_batch": ("global_train_batch_size",),
     "micro_batch": ("device_train_microbatch_size",),

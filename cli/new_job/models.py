@@ -12,9 +12,10 @@ from parc.dsl.inputs.files import reason_of, text_of
 from parc.dsl.library import std_entries
 from parc.dsl.model import Model
 from parc.dsl.standard import std_model
+from parc.dsl.syntax.naming import block_name
 from parc.reading.huggingface.codes import BAD_VALUE, NO_CONFIG
 from parc.reading.huggingface.config import Unsaid
-from parc.reading.huggingface.described import CONFIG, DescribedModel, identifier, read_model
+from parc.reading.huggingface.described import CONFIG, DescribedModel, read_model
 
 from .. import codes
 
@@ -92,7 +93,7 @@ def _text(config: Path) -> str:
 def _name(path: Path, folder: Path) -> str:
     """The name of the file, or of its folder where the file is a config.json."""
     named = path.stem if path.name != CONFIG and not path.is_dir() else folder.resolve().name
-    return identifier(named)
+    return block_name(named.lower(), "model")
 
 
 def _unsound(config: Path, error: ValueError) -> Diagnostic:

@@ -21,9 +21,13 @@ def compares_deepspeed(launch: LaunchedJob) -> bool:
 
 def training_arguments(launch: LaunchedJob) -> list[Setting]:
     """As options, in the order of the files; none where the program reads others. So are the keys of a YAML
-    that LLaMA-Factory or TRL reads."""
-    if launch.kind == "trainer-yaml":
-        return [replace(each, name=f"--{each.name}") for each in launch.all("yaml")]
+    that LLaMA-Factory or TRL reads, alone or named by a command; axolotl and ms-swift's Megatron, whose batch
+    is `micro_batch_size`, have keys of their own."""
+    if launch.kind in ("trainer-yaml", "trainer-bash"):
+        if launch.setting("yaml", "per_device_train_batch_size") is None:
+            return []
+        keys = [replace(each, name=f"--{each.name}") for each in launch.all("yaml")]
+        return [*launch.all("argument"), *keys]
     return launch.all("argument") if reads_training_arguments(launch) else []
 
 

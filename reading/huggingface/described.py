@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,9 +194,3 @@ def _assumed(config: Config) -> Iterator[str]:
     for key in sizes:
         if key in config.defaults and key not in config.values:
             yield f"{key} = {shown(config.defaults[key])}"
-
-
-def identifier(text: str) -> str:
-    """A name for a block: `Llama-3.1-8B` -> llama_3_1_8b."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "model"
-    return name if name[0].isalpha() else f"model_{name}"

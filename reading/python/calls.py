@@ -12,6 +12,16 @@ from .values import Function, Placed, PythonValue, Symbol, Tree
 
 #: Functions of NeMo-Run and of functools that name a class or a function, and give its arguments.
 CONFIGS = frozenset({"Config", "Partial", "partial"})
+#: Functions of Megatron-Bridge that set how experts' tokens travel and what is captured in a CUDA graph, and
+#: leave everything else of a configuration (training/flex_dispatcher_backend.py, utils/cuda_graph.py).
+TUNERS = frozenset(
+    [
+        "apply_flex_dispatcher_backend",
+        "set_cuda_graph_modules",
+        "clear_cuda_graph_modules",
+        "set_full_iteration_cuda_graph",
+    ]
+)
 #: Functions that take a configuration and leave it as it is.
 READERS = frozenset(
     [
@@ -166,7 +176,7 @@ def _named(
         rest = Unknown(f"what `{target.last}` gives is not in this file")
     made = frame.machine.tree(target.last, node, rest)
     reads = target.is_class or target.last in READERS
-    if not reads:
+    if not reads and target.last not in TUNERS:
         _changed(target.last, arguments, keywords)
     for index, each in enumerate(arguments):
         if reads or not isinstance(each.value, Tree):

@@ -18,7 +18,8 @@ from parc.calibrate.log_files import read_logs
 from parc.calibrate.probe.measured import measured
 from parc.calibrate.probe.rows import read_probe
 from parc.calibrate.trial_files import LISTED, logs_of
-from parc.dsl.diagnostics import JobError
+from parc.dsl.diagnostics import JobError, Source
+from parc.dsl.formatting.canonical import formatted
 from parc.dsl.job import Job
 from parc.lint.accepted.baseline import load_baseline
 from parc.lint.accepted.exceptions import load_exceptions
@@ -94,7 +95,8 @@ def launch_file(name: str) -> Answer:
         assert all(isinstance(each, str) for each in printed)
         assert all(fixed.after != fixed.before for fixed in fixes(judged))
         for job in (LaunchedJob(each.config) for each in judged if each.config.facts):
-            assert imported(job, None).text.strip()
+            text = imported(job, None).text
+            assert formatted(Source("job.par", text)) == text
 
     return answer
 

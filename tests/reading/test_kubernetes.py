@@ -173,3 +173,34 @@ def test_which_yaml_is_one() -> None:
         text.replace("4096", "{{ .hidden }}"),
     ):
         assert not looks_like_launch("job.yaml", other)
+
+
+RAY = """apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+spec:
+  replicatedJobs:
+  - template:
+      spec:
+        parallelism: 1
+        completions: 1
+        template:
+          spec:
+            containers:
+            - {name: head, args: [ray, start, --head]}
+  - template:
+      spec:
+        parallelism: 4
+        completions: 4
+        template:
+          spec:
+            containers:
+            - name: worker
+              args: [ray, start, --block]
+              resources: {limits: {nvidia.com/gpu: 8}}
+# torchrun
+"""
+
+
+def test_the_pods_with_gpus_are_those_of_a_job_without_a_launcher() -> None:
+    (config,) = read_jobs({"job.yaml": RAY})
+    assert config.values() == {"pods": 4, "gpus_per_pod": 8}

@@ -6,6 +6,7 @@ from . import (
     batch_triple,
     few_microbatches,
     generation_groups,
+    openrlhf_batch,
     rampup,
     two_sources,
     verl_batch,
@@ -22,4 +23,5 @@ MODULES = (
     two_sources,
     verl_batch,
     generation_groups,
+    openrlhf_batch,
 )

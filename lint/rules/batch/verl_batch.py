@@ -108,7 +108,9 @@ def _divided(launch: LaunchedJob, step: Setting, prompts: int, micro: int) -> It
     )
     if samples and by and (prompts * samples) % by:
         message = f"{prompts} prompts * {samples} samples = {prompts * samples} is not a multiple of {parts}"
-        yield Complaint(message, step, help="prompts of a step that the GPUs divide")
+        parted = "megatron" in launch.kind
+        related = (Related(f"micro-batch {micro}", launch.facts["micro_batch"]),) if parted else ()
+        yield Complaint(message, step, related, "prompts of a step that the GPUs divide")
 
 
 def _share(launch: LaunchedJob, update: int, micro: int) -> Iterator[Complaint]:

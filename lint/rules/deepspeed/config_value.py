@@ -22,10 +22,11 @@ from collections.abc import Iterator
 
 from ....backends.released_options import ReleasedOption
 from ....dsl.diagnostics import did_you_mean
-from ....reading.facts import Unknown, Value
+from ....reading.facts import Unknown, Value, text_of
 from ...facts.launched_job import LaunchedJob
 from ...facts.vocabulary import deepspeed_keys
 from ...finding import Complaint
+from ...releases.history import numbers
 from .unknown_section_key import split
 
 CODE = "PAR416"
@@ -64,9 +65,13 @@ TOP = {
     ),
 }  # fmt: skip
 
+#: Types that not every release has, and the first one that does (runtime/lr_schedules.py).
+FIRST = {("scheduler.type", "warmupcosinelr"): "0.12.3"}
+
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     release = launch.release("deepspeed")
+    yield from _later(launch, release.version)
     for setting in launch.all("json"):
         value = setting.values[0] if len(setting.values) == 1 else None
         if isinstance(value, Unknown) or value is None or value == "auto" or _template(value):
@@ -79,6 +84,20 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 severity = "info"
             message = f"{setting.name} {_shown(value)}: {said[0]}"
             yield Complaint(message, setting, help=said[1], severity=severity)
+
+
+def _later(launch: LaunchedJob, version: str | None) -> Iterator[Complaint]:
+    """A type that came after the release, where the files or the user name it to the last digit."""
+    asked = numbers(version or "")
+    for (key, value), first in FIRST.items() if len(asked) == 3 else ():
+        setting = launch.key(key)
+        if (
+            setting is not None
+            and asked < numbers(first)
+            and (text_of(setting) or "").lower() == value
+        ):
+            message = f"{key} {setting.values[0]} is not in DeepSpeed {version}: {first} is the first with it"
+            yield Complaint(message, setting, help=f"deepspeed>={first}")
 
 
 #: Sections that releases before this one read key by key, and check no value of (0.16's runtime/config.py).

@@ -45,6 +45,7 @@ _COPY = re.compile(r"(?:export\s+)?\w*(?:GPU|NPROC|DEVICES|WORLD)\w*=[\"']?(\d+)
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
     for batch in batches(launch):
         yield from _nodes(launch, batch)
+        yield from _machines(launch, batch)
         yield from _gpus(launch, batch)
         yield from _shape(batch)
 
@@ -81,6 +82,43 @@ def _nodes(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
         related = (Related(f"--nodes {nodes}", asked.place),)
         message = f"the launcher waits for {awaited} nodes, and the job has {nodes}"
         yield Complaint(message, counted, related, '--nnodes "$SLURM_NNODES"')
+
+
+#: With these on the command, accelerate is meant to run on several nodes.
+_JOINED = ("--main-process-ip", "--machine-rank")
+#: srun on other nodes than all of the job.
+_PART = re.compile(r"\s(?:-N|--nodes|-n|--ntasks|-w|--nodelist|-r|--relative|--het-group)\b")
+_VARIABLE = re.compile(r"\$\{?(\w+)")
+
+
+def _machines(launch: LaunchedJob, batch: Batch) -> Iterator[Complaint]:
+    """accelerate on each node, told where the first one is, and its file has another number of machines."""
+    asked, counted = batch.get("nodes"), launch.setting("yaml", "num_machines")
+    joined, said = launch.setting("launcher", *_JOINED), launch.setting(
+        "launcher", "--num-machines"
+    )
+    machines = number_of(counted)
+    if not (asked and asked.number and counted and joined and machines) or said is not None:
+        return
+    if machines == asked.number or not _on_each(batch):
+        return
+    related = (
+        Related(f"--nodes {asked.number}", asked.place),
+        Related(f"{joined.name} is given", joined),
+    )
+    message = f"accelerate is told of {machines} machines, and the job has {asked.number} nodes"
+    help_text = "--num_machines $SLURM_NNODES --num_processes, of all nodes, on the command"
+    yield Complaint(message, counted, related, help_text)
+
+
+def _on_each(batch: Batch) -> bool:
+    """Whether the only srun is on all nodes, and starts accelerate, by its name or by that of a variable."""
+    started = [line[line.index("srun") :] for _, line in batch.commands(r"\bsrun\b")]
+    if len(started) != 1 or _PART.search(started[0]):
+        return False
+    names = _VARIABLE.findall(started[0])
+    kept = any(batch.commands(rf"\b{name}=.*\baccelerate\s+launch\b") for name in names)
+    return kept or re.search(r"\baccelerate\s+launch\b", started[0]) is not None
 
 
 def _generates(launch: LaunchedJob) -> bool:

@@ -1,6 +1,7 @@
 """Options of Megatron-LM and Transformers and keys of torchtitan: unknown, removed, missing, or wrong."""
 
 from . import (
+    dropped_option,
     llamafactory_pairs,
     missing_option,
     option_value,
@@ -24,4 +25,5 @@ MODULES = (
     trainer_value,
     llamafactory_pairs,
     trainer_pairs,
+    dropped_option,
 )

@@ -126,6 +126,21 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             what, place = met
             related = (Related(what, place),) if place is not None else ()
             yield Complaint(f"{row.option} with {what}: LLaMA-Factory stops", given, related)
+    yield from _new_adapter(launch)
+
+
+def _new_adapter(launch: LaunchedJob) -> Iterator[Complaint]:
+    """In the words of releases before 0.4; the first of them go on with the old adapter, later ones stop."""
+    bits, loaded = (
+        trainer_argument(launch, name) for name in ("quantization_bit", "checkpoint_dir")
+    )
+    resumed = trainer_argument(launch, "resume_lora_training")
+    if loaded is None or resumed is None or is_on(resumed):
+        return
+    if bits is not None and _asked("quantization_bit", bits):
+        related = (Related("the adapter is not resumed", resumed), Related("an adapter", loaded))
+        message = "no new adapter is trained beside one that is loaded on a quantised model"
+        yield Complaint(message, bits, related, "--resume_lora_training True", "warning")
 
 
 def _asked(option: str, given: Setting) -> bool:

@@ -20,7 +20,7 @@ from ....dsl.diagnostics import Severity
 from ....reading.facts import Setting
 from ...facts.launched_job import LaunchedJob
 from ...facts.release import TRANSFORMERS, Release
-from ...facts.trainer import training_arguments
+from ...facts.trainer import trainer_argument, training_arguments
 from ...finding import Complaint
 from .removed_option import renaming
 
@@ -30,6 +30,9 @@ SEVERITY = "info"
 SOURCE = "transformers 4.20.1 to 5.10.4 training_args.py (lint/releases/transformers.csv)"
 RELEASE_BOUND = True
 OPTIONS = ("--framework-version", "transformers=4.57")
+
+#: Arguments that LLaMA-Factory declares beside those of Transformers (hparams/training_args.py).
+_LLAMA_FACTORY = frozenset({"--overwrite_output_dir"})
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -48,6 +51,8 @@ def _has(release: Release, name: str) -> bool:
 
 def _declared(launch: LaunchedJob, option: str) -> bool:
     """Whether the program's file, where it lies beside the script, has a field of this name or takes it."""
+    if option in _LLAMA_FACTORY and trainer_argument(launch, "finetuning_type") is not None:
+        return True
     text, name = launch.program_text, re.escape(option.lstrip("-"))
     return text is not None and bool(
         re.search(rf"^\s+{name}\s*:|[\"']--{name}[\"']", text, re.MULTILINE)
@@ -56,7 +61,7 @@ def _declared(launch: LaunchedJob, option: str) -> bool:
 
 def _severity(launch: LaunchedJob, setting: Setting, release: Release) -> Severity:
     """A program of one's own may declare the option itself, whatever the release that a script installs."""
-    own = setting.scope == "argument" and launch.config.program.endswith(".py")
+    own = launch.config.program.endswith(".py")
     said = release.severity()
     return "warning" if said == "error" and own and TRANSFORMERS not in launch.versions else said
 

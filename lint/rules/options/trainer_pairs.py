@@ -16,16 +16,23 @@ from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import reads_training_arguments, trainer_argument
+from ...facts.release import TRANSFORMERS
+from ...facts.trainer import compares_deepspeed, reads_training_arguments, trainer_argument
 from ...finding import Complaint, Related
 
 CODE = "PAR475"
 TITLE = "arguments of the Trainer that do not go together"
 SEVERITY = "error"
-SOURCE = "transformers 5.23 training_args.py, _validate_args, as 4.36 to 4.57 do"
+SOURCE = (
+    "transformers 5.23 training_args.py, _validate_args, as 4.36 to 4.57 do; 4.30.0 to 4.33.0 deepspeed.py, "
+    "deepspeed_optim_sched; huggingface/transformers#24359"
+)
 SINCE = "2026-12"
 TRAINING = True
 FILE = "train.sh"
+
+#: Releases that stop at an optimizer of DeepSpeed without its schedule.
+_PAIRED = ("4.30", "4.31", "4.32", "4.33")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -34,6 +41,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
     yield from _prefetch(launch)
     yield from _plateau(launch)
     yield from _logging(launch)
+    yield from _schedule(launch)
 
 
 def _prefetch(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -64,6 +72,16 @@ def _logging(launch: LaunchedJob) -> Iterator[Complaint]:
     if steps is not None and text_of(steps) == "0" and _by_steps(launch):
         message = "logging_steps 0 while logging_strategy is steps"
         yield Complaint(message, steps, help="--logging_strategy no")
+
+
+def _schedule(launch: LaunchedJob) -> Iterator[Complaint]:
+    """An optimizer of DeepSpeed without its schedule, which some releases refuse."""
+    optimizer, release = launch.key("optimizer.type"), launch.release(TRANSFORMERS).release
+    if optimizer is None or release not in _PAIRED or not compares_deepspeed(launch):
+        return
+    if not any(each.name.startswith("scheduler") for each in launch.all("json")):
+        message = f"Transformers {release} wants a `scheduler` beside DeepSpeed's `optimizer`"
+        yield Complaint(message, optimizer, help="a `scheduler`, or no `optimizer`")
 
 
 def _by_steps(launch: LaunchedJob) -> bool:

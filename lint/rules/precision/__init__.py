@@ -1,10 +1,17 @@
 """Number formats that disagree, switch themselves off, or that kernels do not take."""
 
-from . import fp8_shapes, precision_mismatch, precision_needs_fsdp, two_precisions
+from . import (
+    flat_integers,
+    fp8_shapes,
+    precision_mismatch,
+    precision_needs_fsdp,
+    two_precisions,
+)
 
 MODULES = (
     precision_needs_fsdp,
     two_precisions,
     precision_mismatch,
     fp8_shapes,
+    flat_integers,
 )

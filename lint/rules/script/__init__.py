@@ -5,11 +5,13 @@ from . import (
     debug_left_on,
     empty_layout,
     guard_fires,
+    hostfile_line,
     missing_file,
     not_exported,
     octal_job_id,
     placeholder,
     positional_count,
+    quoted_list,
     script_newlines,
     unreadable_config,
 )
@@ -26,4 +28,6 @@ MODULES = (
     debug_left_on,
     missing_file,
     not_exported,
+    quoted_list,
+    hostfile_line,
 )

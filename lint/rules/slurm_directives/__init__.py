@@ -1,7 +1,8 @@
-"""`#SBATCH` lines that SLURM does not read as they are meant."""
+"""Options of SLURM, in `#SBATCH` lines above all, that it does not read as they are meant."""
 
 from . import (
     container_directive,
+    container_environment,
     late_directive,
     misspelt_directive,
     prose_in_directive,
@@ -18,4 +19,5 @@ MODULES = (
     container_directive,
     unknown_directive,
     repeated_directive,
+    container_environment,
 )

@@ -65,3 +65,21 @@ def test_other_words(old: str, new: str, fact: str, value: object) -> None:
 def test_a_key_that_refers_to_another() -> None:
     text = OLMO.replace("max_sequence_length: 4096", "max_sequence_length: ${variables.length}")
     assert _facts(text + "variables:\n  length: 8192\n")["seq_len"] == 8192
+
+
+BERT = """max_seq_len: 512
+model:
+  name: hf_bert
+  model_config:
+    hidden_size: 768
+    num_attention_heads: 12
+    num_hidden_layers: 6
+global_train_batch_size: 64
+device_train_microbatch_size: 8
+"""
+
+
+def test_a_bert_has_the_keys_of_hugging_face() -> None:
+    told = _facts(BERT)
+    sizes = {"layers": 6, "hidden": 768, "heads": 12, "kv_heads": 12, "seq_len": 512}
+    assert {name: told[name] for name in sizes} == sizes

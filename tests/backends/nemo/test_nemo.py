@@ -148,6 +148,11 @@ def test_a_helper_of_another_module_may_change_the_recipe() -> None:
     assert known(text) == {"micro_batch": 2}
 
 
+def test_a_helper_of_megatron_bridge_leaves_the_layout() -> None:
+    calls = "    set_cuda_graph_modules(cfg.model, [])\n    apply_flex_dispatcher_backend(cfg.model, 'a')\n"
+    assert known(BRIDGE.replace("    return cfg", f"{calls}    return cfg")) == known(BRIDGE)
+
+
 @pytest.mark.parametrize(
     "code, text",
     [

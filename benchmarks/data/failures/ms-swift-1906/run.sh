@@ -1,2 +1,2 @@
-pip install deepspeed==0.12.3
+pip install deepspeed==0.12.2
 deepspeed --num_gpus 8 train.py --deepspeed --deepspeed_config ds_config.json
