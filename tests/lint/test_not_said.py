@@ -360,7 +360,7 @@ def test_only_what_is_wrong_is_said(code: str, bad: str, good: str) -> None:
 )
 def test_a_rank_that_c10d_does_not_read_is_a_hint(how: str, severity: str) -> None:
     text = HEADER + f"srun torchrun --node_rank $SLURM_NODEID {how} train.py\n"
-    (job,) = judge(read_jobs({"job.sh": text}), LintOptions())
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True))
     found = [each.diagnostic.severity for each in job.findings if each.code == "PAR607"]
     assert found == [severity]
 
