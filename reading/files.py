@@ -30,7 +30,8 @@ class NamedFolders:
 
     def has_folder(self, folder: str, script: str) -> bool:
         """Whether a relative folder is there, seen from the start or from a script's folder or one above it,
-        or a README.md there says to make it, or a script there makes it that submits this one or sets up.
+        or a README.md there says to make it, or starts the script by bash and not by sbatch, or a script there
+        makes it that submits this one or sets up.
 
         Where a job is submitted is not written in its script: mostly at the root of its repository.
         """
@@ -44,7 +45,7 @@ class NamedFolders:
         )
         return any(
             os.path.isdir(os.path.join(place, folder))
-            or makes.search(self(os.path.join(place, "README.md")) or "")
+            or _told(self(os.path.join(place, "README.md")) or "", makes, os.path.basename(script))
             or made_before(str(place), folder, script, self)
             for place in here
         )
@@ -61,6 +62,13 @@ class NamedFolders:
         except (OSError, ValueError) as error:
             self.refused[path] = reason_of(error)
             return None
+
+
+def _told(readme: str, makes: re.Pattern[str], script: str) -> bool:
+    """Whether a README says to make a folder, or that the script is started outside of jobs."""
+    name = rf"\s(?:\S*/)?{re.escape(script)}(?![\w.-])"
+    by_bash = re.search(rf"^\W*(?:bash|sh){name}", readme, re.MULTILINE)
+    return bool(makes.search(readme) or (by_bash and not re.search(rf"\bsbatch\b.*{name}", readme)))
 
 
 def _inside(place: Path, roots: Sequence[Path]) -> bool:

@@ -145,3 +145,61 @@ def test_an_option_that_the_program_beside_the_script_declares(program: str, sai
     Path("train.py").write_text(program)
     judged = lint_paths(["."], LintOptions(select=("PAR389",)), {})
     assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize(
+    "readme, said",
+    [
+        ("```\nbash slurm/job.sh --all\n```\n", False),
+        ("$ bash job.sh\n", False),
+        ("bash slurm/job.sh, or on the cluster:\nsbatch slurm/job.sh\n", True),
+        ("bash other_job.sh\n", True),
+        ("The jobs of bash job.sh\n", True),
+    ],
+)
+def test_a_script_that_the_readme_starts_by_bash_makes_its_folder_in_time(
+    readme: str, said: bool
+) -> None:
+    Path("slurm").mkdir()
+    Path("slurm/job.sh").write_text(JOB)
+    Path("README.md").write_text(readme)
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize(
+    "setup, said",
+    [
+        ("mkdir -p \\\n  data \\\n  logs\n", False),
+        ("mkdir -p \\\n  data \\\n  logs/old\n", True),
+        ("mkdir -p data\n  logs\n", True),
+    ],
+)
+def test_a_folder_that_a_command_of_several_lines_makes(setup: str, said: bool) -> None:
+    Path("job.sh").write_text(JOB)
+    Path("setup.sh").write_text(setup)
+    judged = lint_paths(["job.sh"], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+TEMPLATE = "#SBATCH --job-name={}\n#SBATCH --gres=gpu:{}\nsrun python train.py --lr 1\n"
+
+
+@pytest.mark.parametrize(
+    "name, values, said",
+    [
+        ("job.sh", ("<NAME>", "<GPUS>"), {"PAR803"}),
+        ("job_template.sh", ("<NAME>", "<GPUS>"), set()),
+        ("job.sh", ("<NAME>", "8"), {"PAR803", "PAR805"}),
+        ("job_template.sh", ("run", "8"), {"PAR805"}),
+    ],
+)
+def test_a_template_is_there_to_be_filled_in(
+    name: str, values: tuple[str, str], said: set[str]
+) -> None:
+    """What fills in several directives writes the first line, too."""
+    Path(name).write_text(TEMPLATE.format(*values))
+    options = LintOptions(own_levels=True, select=("PAR803", "PAR805"))
+    judged = lint_paths([name], options, {})
+    found = [found for job in judged for found in job.findings if found.severity != "info"]
+    assert {each.code for each in found} == said

@@ -365,6 +365,18 @@ def test_a_rank_that_c10d_does_not_read_is_a_hint(how: str, severity: str) -> No
     assert found == [severity]
 
 
+@pytest.mark.parametrize("backend, severity", [("static", "error"), ("c10d", "info")])
+def test_the_rank_of_accelerates_machine_is_that_of_torchruns_node(
+    backend: str, severity: str
+) -> None:
+    run = "accelerate launch --multi_gpu --num_machines 2 --num_processes 8 --main_process_ip h"
+    text = (
+        f'{HEADER}srun bash -c "{run} --rdzv_backend {backend} --machine_rank $SLURM_PROCID t.py"\n'
+    )
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR607",)))
+    assert [each.severity for each in job.findings] == [severity]
+
+
 def test_a_script_that_is_not_there_is_looked_through() -> None:
     (config,) = read_jobs({"job.sh": f"srun --label launch.sh tasks/evaluate.py {MODEL}\n"})
     assert config.program == "evaluate.py" and config.given("--bf16")
