@@ -203,3 +203,28 @@ def test_a_template_is_there_to_be_filled_in(
     judged = lint_paths([name], options, {})
     found = [found for job in judged for found in job.findings if found.severity != "info"]
     assert {each.code for each in found} == said
+
+
+LOOP = "from transformers import HfArgumentParser\nfrom own.loop import {0}\n\n{0}(model).train()\n"
+
+
+@pytest.mark.parametrize(
+    "base, name, said",
+    [
+        ("", "OwnTrainer", False),
+        ("(object)", "OwnTrainer", False),
+        ("(Trainer)", "OwnTrainer", True),
+        ("", "Loop", True),
+    ],
+)
+def test_a_trainer_that_derives_from_nothing_takes_batches_as_it_likes(
+    base: str, name: str, said: bool
+) -> None:
+    Path("src/own").mkdir(parents=True)
+    Path("src/own/loop.py").write_text(f"class {name}{base}:\n    pass\n")
+    Path("src/train.py").write_text(LOOP.format(name))
+    Path("ds.json").write_text('{"train_micro_batch_size_per_gpu": 2}')
+    arguments = "--deepspeed ds.json --output_dir o --per_device_train_batch_size 16"
+    Path("job.sh").write_text(f"deepspeed --num_gpus 8 src/train.py {arguments}\n")
+    judged = lint_paths(["job.sh", "ds.json"], LintOptions(select=("PAR207",)), {})
+    assert any(job.findings for job in judged) == said

@@ -341,6 +341,16 @@ CASES = {
         HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$SLURM_NTASKS torchrun train.py\n",
         HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$MACHINES torchrun train.py\n",
     ),
+    "two GPUs behind an equal sign": (
+        "PAR602",
+        HEADER + "#SBATCH --ntasks-per-node=2\n#SBATCH --gres=gpu=1\nsrun python train.py\n",
+        HEADER + "#SBATCH --ntasks-per-node=2\n#SBATCH --gres=gpu=2\nsrun python train.py\n",
+    ),
+    "visible GPUs that DeepSpeed ignores beside --num_gpus": (
+        "PAR603",
+        "export CUDA_VISIBLE_DEVICES=0,1\ntorchrun --nproc_per_node=3 train.py\n",
+        "export CUDA_VISIBLE_DEVICES=0,1\ndeepspeed --num_gpus=3 train.py\n",
+    ),
 }  # fmt: skip
 
 
