@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from parc.dsl.diagnostics import JobError
 from parc.lint.judging import LintOptions
 from parc.lint.run import lint_paths
 from parc.reading.files import NamedFolders
@@ -228,3 +229,32 @@ def test_a_trainer_that_derives_from_nothing_takes_batches_as_it_likes(
     Path("job.sh").write_text(f"deepspeed --num_gpus 8 src/train.py {arguments}\n")
     judged = lint_paths(["job.sh", "ds.json"], LintOptions(select=("PAR207",)), {})
     assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize("page, said", [("CHECKLIST.md", False), ("CHECKLIST.txt", True)])
+def test_any_page_may_say_to_make_the_folder(page: str, said: bool) -> None:
+    Path("job.sh").write_text(JOB)
+    Path("README.md").write_text("sbatch job.sh\n")
+    Path(page).write_text("- [ ] logs (`mkdir -p logs`)\n")
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n"
+
+
+@pytest.mark.parametrize(
+    "config, said", [(POINTER.format("0" * 64, 788), False), ("version x\n", True)]
+)
+def test_a_pointer_of_lfs_is_no_config(config: str, said: bool) -> None:
+    """Nor does it hide the other files of a folder; by its name it is refused with the cure."""
+    Path("ds_config.json").write_text(config)
+    Path("job.sh").write_text("deepspeed train.py --deepspeed ds_config.json\n")
+    judged = lint_paths(["."], LintOptions(select=("PAR807",)), {})
+    assert judged and any(job.findings for job in judged) == said
+
+
+def test_a_named_pointer_of_lfs_is_refused() -> None:
+    Path("ds_config.json").write_text(POINTER.format("0" * 64, 788))
+    with pytest.raises(JobError, match="git lfs pull"):
+        lint_paths(["ds_config.json"], LintOptions(), {})

@@ -341,6 +341,15 @@ CASES = {
         HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$SLURM_NTASKS torchrun train.py\n",
         HEADER + "#SBATCH --ntasks-per-node=4\nsrun --ntasks=$MACHINES torchrun train.py\n",
     ),
+    "processes that are counted by what SLURM sets": (
+        "PAR601",
+        HEADER.replace("=2", "=1")
+        + "#SBATCH --gres=gpu:6\nN=$(echo $OTHER | tr ',' '\\n' | wc -l)\n"
+        + "torchrun --nproc_per_node=$N train.py\n",
+        HEADER.replace("=2", "=1")
+        + "#SBATCH --gres=gpu:6\nN=$(echo $CUDA_VISIBLE_DEVICES | tr ',' '\\n' | wc -l)\n"
+        + "torchrun --nproc_per_node=$N train.py\n",
+    ),
     "two GPUs behind an equal sign": (
         "PAR602",
         HEADER + "#SBATCH --ntasks-per-node=2\n#SBATCH --gres=gpu=1\nsrun python train.py\n",
