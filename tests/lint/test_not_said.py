@@ -350,6 +350,13 @@ CASES = {
         + "#SBATCH --gres=gpu:6\nN=$(echo $CUDA_VISIBLE_DEVICES | tr ',' '\\n' | wc -l)\n"
         + "torchrun --nproc_per_node=$N train.py\n",
     ),
+    "the port of nodes that a site gives as a whole": (
+        "PAR605",
+        HEADER.replace("=2", "=1")
+        + "#SBATCH --gres=gpu:1\ntorchrun --nproc_per_node=gpu --master_port 29500 train.py\n",
+        HEADER.replace("=2", "=1")
+        + "#SBATCH -p gh\ntorchrun --nproc_per_node=gpu --master_port 29500 train.py\n",
+    ),
     "two GPUs behind an equal sign": (
         "PAR602",
         HEADER + "#SBATCH --ntasks-per-node=2\n#SBATCH --gres=gpu=1\nsrun python train.py\n",
