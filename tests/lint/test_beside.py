@@ -258,3 +258,22 @@ def test_a_named_pointer_of_lfs_is_refused() -> None:
     Path("ds_config.json").write_text(POINTER.format("0" * 64, 788))
     with pytest.raises(JobError, match="git lfs pull"):
         lint_paths(["ds_config.json"], LintOptions(), {})
+
+
+@pytest.mark.parametrize(
+    "declared, said",
+    [
+        ('eval_strategy: str = "steps"', False),
+        ('evaluation_strategy="epoch"', False),
+        ('save_strategy: str = "no"', False),
+        ("learning_rate: float = 1e-4", True),
+    ],
+)
+def test_a_program_may_have_a_strategy_of_its_own(declared: str, said: bool) -> None:
+    Path("train.py").write_text(f"class Arguments:\n    {declared}\n")
+    arguments = (
+        "--output_dir o --learning_rate 1e-4 --num_train_epochs 1 --load_best_model_at_end True"
+    )
+    Path("job.sh").write_text(f"torchrun --nproc_per_node 8 train.py {arguments}\n")
+    judged = lint_paths(["job.sh"], LintOptions(select=("PAR331",)), {})
+    assert any(job.findings for job in judged) == said

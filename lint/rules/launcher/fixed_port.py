@@ -93,7 +93,7 @@ def _alone(batch: Batch) -> bool:
 
 
 def _given_whole(launch: LaunchedJob, batch: Batch) -> bool:
-    """Whether a process starts on each GPU of a node and the job asks for none: the site gives whole nodes."""
+    """Whether a process starts on each GPU and the job asks for none: the site gives whole nodes."""
     each = launch.setting("launcher", "--nproc-per-node")
     asked = any(name.startswith("gpus") or name == "gres" for name in batch.directives)
     return text_of(each) in ("gpu", "auto") and not asked
