@@ -363,3 +363,25 @@ def test_two_learning_rates_of_a_program_of_ones_own_are_a_warning(
         LintOptions(own_levels=True, select=("PAR207",)),
     )
     assert [found.severity for job in judged for found in job.findings] == [severity]
+
+
+@pytest.mark.parametrize(
+    "how, severity", [("--master_addr h", "error"), ("--rdzv_backend c10d", "info")]
+)
+def test_a_rank_that_c10d_does_not_read_is_a_hint(how: str, severity: str) -> None:
+    text = HEADER + f"srun torchrun --node_rank $SLURM_NODEID {how} train.py\n"
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True))
+    found = [each.diagnostic.severity for each in job.findings if each.code == "PAR607"]
+    assert found == [severity]
+
+
+@pytest.mark.parametrize("backend, severity", [("static", "error"), ("c10d", "info")])
+def test_the_rank_of_accelerates_machine_is_that_of_torchruns_node(
+    backend: str, severity: str
+) -> None:
+    run = "accelerate launch --multi_gpu --num_machines 2 --num_processes 8 --main_process_ip h"
+    text = (
+        f'{HEADER}srun bash -c "{run} --rdzv_backend {backend} --machine_rank $SLURM_PROCID t.py"\n'
+    )
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR607",)))
+    assert [each.severity for each in job.findings] == [severity]
