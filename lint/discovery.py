@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..backends import readers
 from ..backends.launch_files import config_files
 from ..backends.reader import ConfigFile
-from ..dsl.inputs.files import first_bytes, text_of
+from ..dsl.inputs.files import first_bytes, is_pointer, text_of
 from ..reading.kubernetes.manifest import is_manifest
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def is_launch_file(path: str) -> bool:
         data = first_bytes(path, _SNIFFED_BYTES + 1)
     except (OSError, ValueError):
         return False
-    if b"\0" in data or (_config_kinds(kind) and len(data) > _SNIFFED_BYTES):
+    if b"\0" in data or is_pointer(data) or (_config_kinds(kind) and len(data) > _SNIFFED_BYTES):
         return False
     return looks_like_launch(path, data.decode("utf-8", errors="replace"))
 

@@ -45,7 +45,8 @@ class Related:
 class Complaint:
     """What a rule found. The first line alone must be enough: the arithmetic, with its numbers.
 
-    `severity` replaces the rule's own where a case is milder or worse. `edits` is the one safe cure.
+    `severity` replaces the rule's own where a case is milder or worse. `edits` is the one safe cure. `case`
+    names a case of the rule that has a record of its own.
     """
 
     message: str
@@ -54,6 +55,7 @@ class Complaint:
     help: str | None = None
     severity: Severity | None = None
     edits: tuple[Edit, ...] = ()
+    case: str = ""
 
 
 @dataclass(frozen=True)

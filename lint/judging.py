@@ -19,6 +19,7 @@ from .facts.release import dated
 from .facts.stated import meant_stage
 from .finding import Complaint, Finding, Skipped
 from .one_cause import once
+from .record import capped
 from .rule import Rule
 from .rules import RULES, UNKNOWN_FACT, UNUSED_IGNORE
 
@@ -33,7 +34,8 @@ class LintOptions:
     `per_file` (file pattern -> rules to ignore there) are codes, names, or starts of codes (`PAR6`).
     `severities`: code, name or start of a code -> its level here. `rules`: the newest dated set of rules that
     speaks, such as 2026-11. `exceptions` and `baseline` (how often a fingerprint was there) are accepted.
-    `versions`: framework -> the release to judge for, `fork`: its fork. `arguments` are those of the script.
+    `own_levels`: rules speak at the level of what they say, whatever their record. `versions`: framework ->
+    the release to judge for, `fork`: its fork. `arguments` are those of the script.
     `has_folder`: of a relative folder and a script, whether the folder is there; `read` gives the text of a
     file beside them, None where there is none.
     """
@@ -49,6 +51,7 @@ class LintOptions:
     baseline: Counter[str] | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     fork: str | None = None
+    own_levels: bool = False
     require_complete: bool = False
     arguments: tuple[str, ...] = ()
     has_folder: HasFolder = no_folders
@@ -176,11 +179,28 @@ def _finding(
     launch: LaunchedJob, rule: Rule, complaint: Complaint, options: LintOptions
 ) -> Finding:
     notes = tuple(Note(each.message, launch.span(each.at)) for each in complaint.related)
-    severity = _level(rule, options) or complaint.severity or rule.severity
+    severity = _level(rule, options) or _default(launch, rule, complaint, options)
     span = launch.span(complaint.at)
     diagnostic = Diagnostic(rule.code, complaint.message, span, severity, notes, complaint.help)
     path = span.source.name if span else launch.path
     return Finding(rule.name, diagnostic, path, complaint.edits)
+
+
+def _default(
+    launch: LaunchedJob, rule: Rule, complaint: Complaint, options: LintOptions
+) -> Severity:
+    """The level of what is said, at most that of the rule's record. This is of other people's files and of
+    unknown releases: it says nothing of what parc wrote, or where a release is known to run."""
+    severity = complaint.severity or rule.severity
+    if options.own_levels or launch.generated or (rule.release_bound and _known(launch)):
+        return severity
+    return capped(rule, severity, complaint.case)
+
+
+def _known(launch: LaunchedJob) -> bool:
+    """Whether somebody says which release or fork runs."""
+    names = {*filter(None, [launch.framework]), *launch.versions}
+    return any(dated(name) and launch.release(name).known for name in names)
 
 
 def _order(found: Finding) -> tuple[str, int, int, str, str]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
+from .record import default_level, judged_text
 from .rule import Rule
 
 
 def index(rules: Iterable[Rule]) -> str:
     """A table in Markdown whose rows link to pages in the same folder."""
     rows = [
-        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.title} |"
+        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {default_level(rule)} | {rule.title} |"
         for rule in rules
     ]
     lines = ["| code | name | level | what |", "| --- | --- | --- | --- |", *rows]
@@ -19,8 +20,9 @@ def page(rule: Rule) -> str:
     """The page in Markdown."""
     parts = [
         f"# {rule.code} {rule.name}",
-        f"{rule.title} ({rule.severity})",
+        f"{rule.title} ({default_level(rule)})",
         rule.page["What"],
+        judged_text(rule),
         "## Why",
         rule.page["Why"].strip(),
     ]

@@ -2,12 +2,15 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..dsl.inputs.files import reason_of, text_of
 from .submitters import made_before
+
+#: Most pages of a folder that are looked at.
+_MOST_PAGES = 50
 
 
 @dataclass
@@ -30,7 +33,8 @@ class NamedFolders:
 
     def has_folder(self, folder: str, script: str) -> bool:
         """Whether a relative folder is there, seen from the start or from a script's folder or one above it,
-        or a README.md there says to make it, or a script there makes it that submits this one or sets up.
+        or a page there (`*.md`) says to make it, or starts the script by bash and not by sbatch, or a script
+        there makes it that submits this one or sets up.
 
         Where a job is submitted is not written in its script: mostly at the root of its repository.
         """
@@ -44,10 +48,19 @@ class NamedFolders:
         )
         return any(
             os.path.isdir(os.path.join(place, folder))
-            or makes.search(self(os.path.join(place, "README.md")) or "")
+            or any(_told(page, makes, os.path.basename(script)) for page in self._pages(place))
             or made_before(str(place), folder, script, self)
             for place in here
         )
+
+    def _pages(self, place: Path) -> Iterator[str]:
+        """The pages in a folder, README.md first."""
+        try:
+            names = sorted(name for name in os.listdir(place) if name.endswith(".md"))
+        except OSError:
+            return
+        for name in sorted(names, key=lambda name: name != "README.md")[:_MOST_PAGES]:
+            yield self(os.path.join(place, name)) or ""
 
     def _read(self, path: str) -> str | None:
         try:
@@ -61,6 +74,13 @@ class NamedFolders:
         except (OSError, ValueError) as error:
             self.refused[path] = reason_of(error)
             return None
+
+
+def _told(readme: str, makes: re.Pattern[str], script: str) -> bool:
+    """Whether a README says to make a folder, or that the script is started outside of jobs."""
+    name = rf"\s(?:\S*/)?{re.escape(script)}(?![\w.-])"
+    by_bash = re.search(rf"^\W*(?:bash|sh){name}", readme, re.MULTILINE)
+    return bool(makes.search(readme) or (by_bash and not re.search(rf"\bsbatch\b.*{name}", readme)))
 
 
 def _inside(place: Path, roots: Sequence[Path]) -> bool:

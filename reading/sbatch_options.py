@@ -171,7 +171,7 @@ def gpus_per_node(directives: Sequence[BatchOption]) -> tuple[int | Unknown, Bat
         if isinstance(text, Unknown):
             return text, directive
         for part in text.split(","):
-            kind, *rest = part.split(":")
+            kind, *rest = part.replace("=", ":").split(":")
             if kind == "gpu":
                 number = rest[-1].partition("(")[0] if rest else "1"
                 return _of_kind(number), directive

@@ -46,8 +46,10 @@ def _makes(folder: str) -> re.Pattern[str]:
 
 
 def _commands(text: str) -> list[str]:
-    """The lines of a script that are no comments, less those that nobody wrote by hand."""
-    lines = (line for line in text.split("\n") if len(line) <= _LONGEST)
+    """The lines of a script that are no comments, each with those that a backslash adds to it, less those
+    that nobody wrote by hand."""
+    joined = text.replace("\\\n", " ")
+    lines = (line for line in joined.split("\n") if len(line) <= _LONGEST)
     return [line for line in lines if not line.lstrip().startswith("#")]
 
 

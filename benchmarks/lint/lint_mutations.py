@@ -93,10 +93,12 @@ def jobs(backend: str) -> dict[str, Files]:
 
 
 def said(files: Files) -> set[tuple[str, str]]:
-    """What the rules say of a job, as errors and warnings."""
+    """What the rules say of a job, at their own levels, as errors and warnings."""
     configs = read_jobs(files, folder=files.get)
     found = (
-        each for one in judge(configs, LintOptions(versions=VERSIONS)) for each in one.findings
+        each
+        for one in judge(configs, LintOptions(versions=VERSIONS, own_levels=True))
+        for each in one.findings
     )
     return {(each.code, each.diagnostic.message) for each in found if each.severity != "info"}
 

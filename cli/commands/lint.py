@@ -108,6 +108,7 @@ def _options(arguments: Namespace, config: ProjectSettings) -> LintOptions:
         baseline=None if baseline is None else load_baseline(baseline),
         versions={**config.versions, **dict(arguments.framework_version)},
         fork=arguments.fork or config.fork,
+        own_levels=arguments.own_levels,
         require_complete=arguments.require_complete,
     )
 

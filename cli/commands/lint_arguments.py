@@ -56,6 +56,11 @@ def _about_rules(parser: ArgumentParser) -> None:
     add("--skip-others", action="store_true", help="leave out named files that are no launch files")
     add("--require-complete", action="store_true", help="an unknown fact is an error")
     add("--baseline", type=Path, metavar="FILE", help="say only what this file does not have")
+    add(
+        "--own-levels",
+        action="store_true",
+        help="the levels of what rules say, however often they were wrong",
+    )
     add("--fail-on", choices=LEVELS, help="exit 1 from this level on; error unless given")
 
 

@@ -27,7 +27,7 @@ class ListedRule:
     """`origin` is what checks it: language, commands, check, compiler, target or targets, launcher, lint.
 
     `stricter` is why parc refuses what the framework would start; empty where the framework refuses it too.
-    `help` is the cure that a target's refusal names.
+    `help` is the cure that a target's refusal names, `record` the level of a rule of lint, and why.
     """
 
     code: str
@@ -37,6 +37,7 @@ class ListedRule:
     source: str
     stricter: str = ""
     help: str = ""
+    record: str = ""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -77,7 +78,7 @@ def _entry(rules: Sequence[ListedRule]) -> Iterator[tuple[str, str]]:
     yield f"{rules[0].code}  ", f"{rules[0].name}: {rules[0].text}"
     for rule in rules:
         stricter = f"stricter: {rule.stricter}" if rule.stricter else ""
-        first, *others = list(filter(None, (rule.source, rule.help, stricter))) or [""]
+        first, *others = list(filter(None, (rule.source, rule.help, stricter, rule.record))) or [""]
         yield (f"        {rule.origin:<11}  ", first) if first else (f"        {rule.origin}", "")
         yield from ((" " * 21, other) for other in others)
 
@@ -131,6 +132,7 @@ def all_rules() -> Iterator[ListedRule]:
     from parc.compiler.codes import CODES as COMPILER
     from parc.compiler.rules.validity import GENERAL
     from parc.dsl.codes import CODES as LANGUAGE
+    from parc.lint.record import judged_text
     from parc.lint.rules import RULES as LINT
     from parc.reading.huggingface.codes import CODES as HUGGING_FACE
     from parc.report.codes import CODES as REPORT
@@ -151,7 +153,8 @@ def all_rules() -> Iterator[ListedRule]:
     for name, launcher in LAUNCHERS.items():
         yield from _listed(launcher.codes, name, launcher.manual)
     for rule in LINT:
-        yield ListedRule(rule.code, rule.name, "lint", rule.title, rule.source)
+        record = judged_text(rule)
+        yield ListedRule(rule.code, rule.name, "lint", rule.title, rule.source, record=record)
 
 
 def _of_target(target: Target, origin: str) -> Iterator[ListedRule]:

@@ -12,6 +12,7 @@ from ..diagnostics import Diagnostic, JobError
 
 #: Launch files take a few kilobytes; larger ones are data.
 MOST_BYTES = 4 * 1024 * 1024
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 #: The kernel generates these files while they are read: some block, some have no end.
 _KERNEL_FOLDERS = ("/proc/", "/sys/")
 #: Opening never waits for the writer of a pipe, and never makes a terminal the controlling one.
@@ -31,6 +32,13 @@ class TooLarge(NotReadable):
         super().__init__(f"it has {size:,} bytes, at most {most:,} are read")
 
 
+class Pointer(NotReadable):
+    """What Git LFS leaves in a checkout where it has not brought the file."""
+
+    def __init__(self) -> None:
+        super().__init__("it is a pointer of Git LFS, which `git lfs pull` replaces by the file")
+
+
 class Binary(NotReadable):
     """A file with a zero byte."""
 
@@ -41,9 +49,16 @@ class Binary(NotReadable):
 def text_of(path: str | os.PathLike[str]) -> str:
     """The text of a file; raises `NotReadable`, or `OSError` where there is none or it may not be read."""
     data = bytes_of(path, MOST_BYTES)
+    if is_pointer(data):
+        raise Pointer
     if b"\0" in data:
         raise Binary(data.count(b"\n", 0, data.index(b"\0")) + 1)
     return data.decode("utf-8-sig", errors="surrogateescape").translate(_SURROGATES)
+
+
+def is_pointer(data: bytes) -> bool:
+    """Whether the start of a file is that of a pointer of Git LFS (its docs/spec.md)."""
+    return data.startswith(_POINTER)
 
 
 def bytes_of(path: str | os.PathLike[str], most: int) -> bytes:

@@ -139,16 +139,16 @@ def _directive(read: sbatch_options.BatchOption) -> Directive:
 
 
 def gpu_count(directive: Directive) -> int | None:
-    """The number in `8`, `h100:8`, `gpu:8` or `gpu:h100:8`; 1 where only a kind is named."""
+    """The number in `8`, `h100:8`, `gpu:8`, `gpu=8` or `gpu:h100:8`; 1 where only a kind is named."""
     if directive.value is None:
         return None
-    value = directive.value.split("(")[0]
+    value = directive.value.split("(")[0].replace("=", ":")
     if directive.name == "gres":
-        parts = [part for part in value.split(",") if part.split(":")[0].split("=")[0] == "gpu"]
+        parts = [part for part in value.split(",") if part.split(":")[0] == "gpu"]
         if not parts:
             return None
         value = parts[0].partition(":")[2] or "1"
-    last = value.replace("=", ":").split(":")[-1]
+    last = value.split(":")[-1]
     if last.isdecimal():
         return int(last)
     return 1 if directive.name == "gres" and last.isalnum() else None

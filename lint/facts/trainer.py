@@ -1,10 +1,15 @@
 """A job -> whether its program reads Transformers' TrainingArguments, and those that it is given."""
 
+import re
 from dataclasses import replace
+from pathlib import PurePath
 
 from ...reading import programs
 from ...reading.facts import Setting, dashed, text_of
 from .launched_job import LaunchedJob
+
+#: `from .module import Name, Other`, of a line.
+_IMPORTED = re.compile(r"^from ([\w.]+) import ([\w, ]+)", re.MULTILINE)
 
 
 def reads_training_arguments(launch: LaunchedJob) -> bool:
@@ -41,6 +46,19 @@ def is_on(setting: Setting | None) -> bool:
     if setting is None:
         return False
     return not setting.values or (text_of(setting) or "").lower() in ("true", "1", "yes")
+
+
+def own_loop(launch: LaunchedJob) -> bool:
+    """Whether the launched program trains by a class of its checkout that ends in Trainer and derives from
+    nothing: what Transformers' Trainer makes of arguments is not what it does."""
+    text, folder = launch.program_text or "", PurePath(launch.config.program_file or "").parent
+    for module, names in _IMPORTED.findall(text):
+        path = str(folder / f"{module.lstrip('.').replace('.', '/')}.py")
+        for name in re.findall(r"\w+Trainer\b", names):
+            own = launch.read(path) or launch.beside(path)
+            if own and re.search(rf"^class {name}(?:\(\s*(?:object)?\s*\))?:", own, re.MULTILINE):
+                return re.search(rf"\b{name}\(", text) is not None
+    return False
 
 
 def left_out(launch: LaunchedJob, option: str) -> bool:

@@ -11,6 +11,7 @@ from ...reading.facts import Unknown
 from ..accepted.baseline import fingerprint
 from ..finding import Finding
 from ..judging import Judged, findings
+from ..record import default_level
 from ..rule_page import page
 from ..rules import RULES
 from .text import position
@@ -60,7 +61,7 @@ def _rule(code: str, site: str | None) -> dict[str, Any]:
         "fullDescription": {"text": rule.page["What"]},
         **({"helpUri": address} if address else {}),
         "help": {"text": rule.page["Why"], "markdown": page(rule)},
-        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "defaultConfiguration": {"level": _LEVELS[default_level(rule)]},
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..facts import Unknown, Unread
-from ..sbatch_options import BatchOption
+from ..sbatch_options import BatchOption, asks_for_gpus
 from .values import Piece, Text, Word, size
 
 if TYPE_CHECKING:
@@ -206,6 +206,8 @@ class Shell:
         """The unknown value of a variable that the script does not set."""
         if name.startswith("SLURM") and self.directives:
             return Unknown(f"`{name}` is set by SLURM when the job runs", nonempty=True)
+        if name in _VISIBLE and asks_for_gpus(self.directives):
+            return Unknown(f"`{name}` is set by SLURM, to the GPUs of the job", nonempty=True)
         if name in ALWAYS_SET:
             return Unknown(f"`{name}` depends on the machine", nonempty=True)
         if self.outside is not None and name not in NEVER_SOURCED:
@@ -216,6 +218,7 @@ class Shell:
         return {name: value for name, value in self.variables.items() if value.exported}
 
 
+_VISIBLE = frozenset({"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"})
 ALWAYS_SET = frozenset({"HOME", "USER", "HOSTNAME", "PATH", "SHELL", "RANDOM", "UID", "SECONDS"})
 NEVER_SOURCED = frozenset({"@", "*"})
 

@@ -14,7 +14,7 @@ from parc.__main__ import main
 from parc.commands import std
 
 PARC = (sys.executable, "-m", "parc")
-BAD = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 6 --tensor-model-parallel-size 4\n"
+BAD = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 6 --tensor-model-parallel-size 3\n"
 
 
 def ran(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

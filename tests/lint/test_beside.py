@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from parc.dsl.diagnostics import JobError
 from parc.lint.judging import LintOptions
 from parc.lint.run import lint_paths
 from parc.reading.files import NamedFolders
@@ -144,4 +145,135 @@ def test_an_option_that_the_program_beside_the_script_declares(program: str, sai
     Path("scripts/job.sh").write_text(TRAINER)
     Path("train.py").write_text(program)
     judged = lint_paths(["."], LintOptions(select=("PAR389",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize(
+    "readme, said",
+    [
+        ("```\nbash slurm/job.sh --all\n```\n", False),
+        ("$ bash job.sh\n", False),
+        ("bash slurm/job.sh, or on the cluster:\nsbatch slurm/job.sh\n", True),
+        ("bash other_job.sh\n", True),
+        ("The jobs of bash job.sh\n", True),
+    ],
+)
+def test_a_script_that_the_readme_starts_by_bash_makes_its_folder_in_time(
+    readme: str, said: bool
+) -> None:
+    Path("slurm").mkdir()
+    Path("slurm/job.sh").write_text(JOB)
+    Path("README.md").write_text(readme)
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize(
+    "setup, said",
+    [
+        ("mkdir -p \\\n  data \\\n  logs\n", False),
+        ("mkdir -p \\\n  data \\\n  logs/old\n", True),
+        ("mkdir -p data\n  logs\n", True),
+    ],
+)
+def test_a_folder_that_a_command_of_several_lines_makes(setup: str, said: bool) -> None:
+    Path("job.sh").write_text(JOB)
+    Path("setup.sh").write_text(setup)
+    judged = lint_paths(["job.sh"], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+TEMPLATE = "#SBATCH --job-name={}\n#SBATCH --gres=gpu:{}\nsrun python train.py --lr 1\n"
+
+
+@pytest.mark.parametrize(
+    "name, values, said",
+    [
+        ("job.sh", ("<NAME>", "<GPUS>"), {"PAR803"}),
+        ("job_template.sh", ("<NAME>", "<GPUS>"), set()),
+        ("job.sh", ("<NAME>", "8"), {"PAR803", "PAR805"}),
+        ("job_template.sh", ("run", "8"), {"PAR805"}),
+    ],
+)
+def test_a_template_is_there_to_be_filled_in(
+    name: str, values: tuple[str, str], said: set[str]
+) -> None:
+    """What fills in several directives writes the first line, too."""
+    Path(name).write_text(TEMPLATE.format(*values))
+    options = LintOptions(own_levels=True, select=("PAR803", "PAR805"))
+    judged = lint_paths([name], options, {})
+    found = [found for job in judged for found in job.findings if found.severity != "info"]
+    assert {each.code for each in found} == said
+
+
+LOOP = "from transformers import HfArgumentParser\nfrom own.loop import {0}\n\n{0}(model).train()\n"
+
+
+@pytest.mark.parametrize(
+    "base, name, said",
+    [
+        ("", "OwnTrainer", False),
+        ("(object)", "OwnTrainer", False),
+        ("(Trainer)", "OwnTrainer", True),
+        ("", "Loop", True),
+    ],
+)
+def test_a_trainer_that_derives_from_nothing_takes_batches_as_it_likes(
+    base: str, name: str, said: bool
+) -> None:
+    Path("src/own").mkdir(parents=True)
+    Path("src/own/loop.py").write_text(f"class {name}{base}:\n    pass\n")
+    Path("src/train.py").write_text(LOOP.format(name))
+    Path("ds.json").write_text('{"train_micro_batch_size_per_gpu": 2}')
+    arguments = "--deepspeed ds.json --output_dir o --per_device_train_batch_size 16"
+    Path("job.sh").write_text(f"deepspeed --num_gpus 8 src/train.py {arguments}\n")
+    judged = lint_paths(["job.sh", "ds.json"], LintOptions(select=("PAR207",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+@pytest.mark.parametrize("page, said", [("CHECKLIST.md", False), ("CHECKLIST.txt", True)])
+def test_any_page_may_say_to_make_the_folder(page: str, said: bool) -> None:
+    Path("job.sh").write_text(JOB)
+    Path("README.md").write_text("sbatch job.sh\n")
+    Path(page).write_text("- [ ] logs (`mkdir -p logs`)\n")
+    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
+    assert any(job.findings for job in judged) == said
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n"
+
+
+@pytest.mark.parametrize(
+    "config, said", [(POINTER.format("0" * 64, 788), False), ("version x\n", True)]
+)
+def test_a_pointer_of_lfs_is_no_config(config: str, said: bool) -> None:
+    """Nor does it hide the other files of a folder; by its name it is refused with the cure."""
+    Path("ds_config.json").write_text(config)
+    Path("job.sh").write_text("deepspeed train.py --deepspeed ds_config.json\n")
+    judged = lint_paths(["."], LintOptions(select=("PAR807",)), {})
+    assert judged and any(job.findings for job in judged) == said
+
+
+def test_a_named_pointer_of_lfs_is_refused() -> None:
+    Path("ds_config.json").write_text(POINTER.format("0" * 64, 788))
+    with pytest.raises(JobError, match="git lfs pull"):
+        lint_paths(["ds_config.json"], LintOptions(), {})
+
+
+@pytest.mark.parametrize(
+    "declared, said",
+    [
+        ('eval_strategy: str = "steps"', False),
+        ('evaluation_strategy="epoch"', False),
+        ('save_strategy: str = "no"', False),
+        ("learning_rate: float = 1e-4", True),
+    ],
+)
+def test_a_program_may_have_a_strategy_of_its_own(declared: str, said: bool) -> None:
+    Path("train.py").write_text(f"class Arguments:\n    {declared}\n")
+    arguments = (
+        "--output_dir o --learning_rate 1e-4 --num_train_epochs 1 --load_best_model_at_end True"
+    )
+    Path("job.sh").write_text(f"torchrun --nproc_per_node 8 train.py {arguments}\n")
+    judged = lint_paths(["job.sh"], LintOptions(select=("PAR331",)), {})
     assert any(job.findings for job in judged) == said

@@ -8,6 +8,8 @@ from parc.backends.launch_files import read_jobs
 from parc.lint.judging import LintOptions, judge
 
 HEADER = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\n"
+ONE_NODE = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH {}\n{}\ntorchrun {} train.py\n"
+TWO_TASKS = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n"
 RANKED = 'srun bash -c "$LAUNCHER --node_rank $SLURM_PROCID train.py"\n'
 LAUNCHER = 'LAUNCHER="torchrun --nnodes 2 --nproc_per_node 4 {}"\n'
 STATIC = "torchrun --nnodes 2 --nproc_per_node 4 --master_addr node1 {} train.py\n"
@@ -161,11 +163,33 @@ CASES = {
          "--load_best_model_at_end\n"},
         {"a.sh": "python t.py --output_dir o --load_best_model_at_end\n"},
     ),
+    "processes that are counted by what SLURM sets": (
+        "PAR601",
+        {"a.sh": ONE_NODE.format(
+            "--gres=gpu:6", "N=$(echo $OTHER | tr ',' '\\n' | wc -l)", "--nproc_per_node=$N")},
+        {"a.sh": ONE_NODE.format(
+            "--gres=gpu:6", "N=$(echo $CUDA_VISIBLE_DEVICES | tr ',' '\\n' | wc -l)", "--nproc_per_node=$N")},
+    ),
+    "the port of nodes that a site gives as a whole": (
+        "PAR605",
+        {"a.sh": ONE_NODE.format("--gres=gpu:1", "", "--nproc_per_node=gpu --master_port 29500")},
+        {"a.sh": ONE_NODE.format("-p gh", "", "--nproc_per_node=gpu --master_port 29500")},
+    ),
+    "two GPUs behind an equal sign": (
+        "PAR602",
+        {"a.sh": TWO_TASKS + "#SBATCH --gres=gpu=1\nsrun python train.py\n"},
+        {"a.sh": TWO_TASKS + "#SBATCH --gres=gpu=2\nsrun python train.py\n"},
+    ),
+    "visible GPUs that DeepSpeed ignores beside --num_gpus": (
+        "PAR603",
+        {"a.sh": "export CUDA_VISIBLE_DEVICES=0,1\ntorchrun --nproc_per_node=3 train.py\n"},
+        {"a.sh": "export CUDA_VISIBLE_DEVICES=0,1\ndeepspeed --num_gpus=3 train.py\n"},
+    ),
 }  # fmt: skip
 
 
 def _loud(files: dict[str, str], code: str) -> list[str]:
-    judged = judge(read_jobs(files), LintOptions(select=(code,)))
+    judged = judge(read_jobs(files), LintOptions(own_levels=True, select=(code,)))
     return [found.code for job in judged for found in job.findings if found.severity != "info"]
 
 

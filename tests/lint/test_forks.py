@@ -32,7 +32,7 @@ ASYNCHRONOUS = VERL.format(0, "").replace(
 def test_batches_of_forks_of_verl_count_otherwise(command: str, said: bool) -> None:
     """Samples or an agent's steps, which keys tell that no verl has; the asynchronous trainer has 0, and
     where tokens are packed the whole step is an update."""
-    judged = judge(read_jobs({"job.sh": command}), LintOptions(select=("PAR472",)))
+    judged = judge(read_jobs({"job.sh": command}), LintOptions(own_levels=True, select=("PAR472",)))
     assert any(job.findings for job in judged) == said
 
 
@@ -53,7 +53,7 @@ SOURCED = (
 )
 def test_a_file_that_an_argument_names_may_set_degrees(text: str, said: bool) -> None:
     """Of a command that `eval` reads again too: what is unknown there may be several words."""
-    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR201",)))
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR201",)))
     assert any(job.findings for job in judged) == said
 
 
@@ -78,7 +78,7 @@ tensor_parallel_degree = 2
 )
 def test_several_keys_of_nobody_are_a_forks_own(keys: str, severity: str) -> None:
     configs = read_jobs({"train.toml": OWN_KEYS.format(keys=keys)})
-    judged = judge(configs, LintOptions(select=("PAR365",)))
+    judged = judge(configs, LintOptions(own_levels=True, select=("PAR365",)))
     assert {found.severity for job in judged for found in job.findings} == {severity}
 
 
@@ -87,7 +87,7 @@ def test_several_keys_of_nobody_are_a_forks_own(keys: str, severity: str) -> Non
 )
 def test_variables_of_other_batch_systems_are_set(variable: str, said: bool) -> None:
     text = f"torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --global-batch-size ${variable}\n"
-    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR801",)))
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR801",)))
     assert any(job.findings for job in judged) == said
 
 
@@ -98,7 +98,7 @@ def test_stages_that_keep_no_best_model(stage: str, said: bool) -> None:
         "--model_name_or_path m --finetuning_type lora --output_dir o --load_best_model_at_end "
         "--per_device_train_batch_size 1 --learning_rate 1e-5 --save_steps 100\n"
     )
-    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR474",)))
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR474",)))
     assert any(job.findings for job in judged) == said
 
 
@@ -112,6 +112,6 @@ def test_a_program_may_declare_what_transformers_dropped(
         "pip install transformers==4.57.6\ntorchrun --nproc_per_node 8 train.py --output_dir o "
         "--learning_rate 1 --save_steps 9 --evaluation_strategy no\n"
     )
-    options = LintOptions(select=("PAR389",), versions=versions)
+    options = LintOptions(own_levels=True, select=("PAR389",), versions=versions)
     judged = judge(read_jobs({"job.sh": text}), options)
     assert [found.severity for job in judged for found in job.findings] == [severity]

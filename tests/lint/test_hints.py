@@ -40,7 +40,7 @@ def test_a_guard_of_what_the_arguments_set_is_a_hint(
     """Or nothing at all, where the reading leaves open what the arguments set."""
     text = "#!/bin/bash\n" + GUARDED.format(parsed)
     jobs = read_jobs({"job.sh": text}, arguments=arguments)
-    judged = judge(jobs, LintOptions(select=("PAR809",), arguments=arguments))
+    judged = judge(jobs, LintOptions(own_levels=True, select=("PAR809",), arguments=arguments))
     said = [found.severity for job in judged for found in job.findings]
     assert said == ([severity] if severity else [])
 
@@ -209,7 +209,7 @@ HINTS = {
 
 @pytest.mark.parametrize("code, warned, hinted", HINTS.values(), ids=HINTS)
 def test_what_is_only_a_hint(code: str, warned: str, hinted: str) -> None:
-    options = LintOptions(select=(code,))
+    options = LintOptions(own_levels=True, select=(code,))
     said = [
         [
             found.severity
@@ -246,14 +246,14 @@ def test_a_batch_that_one_round_of_a_sweep_does_not_divide(
     tps: str, batches: str, severities: set[str]
 ) -> None:
     text = SWEEP.format(tps, batches, 1000, 1)
-    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR201",)))
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR201",)))
     assert {found.severity for job in judged for found in job.findings} == severities
 
 
 @pytest.mark.parametrize("steps, severity", [(1000, "warning"), (4, "info")])
 def test_an_idle_pipeline_of_a_run_of_few_steps(steps: int, severity: str) -> None:
     text = SWEEP.format("1", "2 3", steps, 8)
-    judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR204",)))
+    judged = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR204",)))
     assert {found.severity for job in judged for found in job.findings} == {severity}
 
 
@@ -264,7 +264,9 @@ def test_a_list_that_scontrol_knows_by_itself_is_a_warning() -> None:
         (slip.replace("nodes=", "set -u\nnodes="), "error"),
         (slip.replace("scontrol show hostnames", "expand"), "error"),
     ):
-        judged = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR606",)))
+        judged = judge(
+            read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR606",))
+        )
         assert [found.severity for job in judged for found in job.findings] == [severity]
 
 
@@ -277,7 +279,7 @@ def test_gpus_of_a_script_that_submits_another(how: str, said: bool) -> None:
         "job.sh": SUBMITTED.format(how),
         "train.sh": "#!/bin/bash\ntorchrun --nproc_per_node 4 train.py\n",
     }
-    judged = judge(read_jobs(files), LintOptions(select=("PAR603",)))
+    judged = judge(read_jobs(files), LintOptions(own_levels=True, select=("PAR603",)))
     assert any(job.findings for job in judged) == said
 
 
@@ -300,7 +302,7 @@ WORLD = (
 def test_too_few_gpus_of_a_default_of_nodes_are_a_warning(nodes: str, severity: str) -> None:
     """The environment overrules the default; more nodes never mend a batch, which stays an error."""
     text = "NODES=1\n" + WORLD.format(nodes)
-    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(select=("PAR101",)))
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR101",)))
     assert [found.severity for found in job.findings] == [severity]
 
 
@@ -327,7 +329,8 @@ def test_degrees_of_a_config_that_stands_in_for_another_one(config: str, severit
     )
     script = script if config == "$C" else script.split("\n", 1)[1]
     judged = judge(
-        read_jobs({"job.sh": script, "mini.yaml": NANOTRON}), LintOptions(select=("PAR103",))
+        read_jobs({"job.sh": script, "mini.yaml": NANOTRON}),
+        LintOptions(own_levels=True, select=("PAR103",)),
     )
     assert [found.severity for job in judged for found in job.findings] == [severity]
 
@@ -341,7 +344,7 @@ def test_a_learning_rate_of_a_trainers_yaml_is_an_error() -> None:
     ds = '{"optimizer": {"type": "AdamW", "params": {"lr": 2e-4}}}'
     run = "llamafactory-cli train train.yaml\n"
     configs = read_jobs({"run.sh": run, "train.yaml": yaml, "ds.json": ds})
-    judged = judge(configs, LintOptions(select=("PAR207",)))
+    judged = judge(configs, LintOptions(own_levels=True, select=("PAR207",)))
     assert [found.severity for job in judged for found in job.findings] == ["error"]
 
 
@@ -355,5 +358,30 @@ def test_a_learning_rate_of_a_trainers_yaml_is_an_error() -> None:
 def test_two_learning_rates_of_a_program_of_ones_own_are_a_warning(
     arguments: str, severity: str
 ) -> None:
-    judged = judge(read_jobs({"job.sh": RATE.format(arguments)}), LintOptions(select=("PAR207",)))
+    judged = judge(
+        read_jobs({"job.sh": RATE.format(arguments)}),
+        LintOptions(own_levels=True, select=("PAR207",)),
+    )
     assert [found.severity for job in judged for found in job.findings] == [severity]
+
+
+@pytest.mark.parametrize(
+    "how, severity", [("--master_addr h", "error"), ("--rdzv_backend c10d", "info")]
+)
+def test_a_rank_that_c10d_does_not_read_is_a_hint(how: str, severity: str) -> None:
+    text = HEADER + f"srun torchrun --node_rank $SLURM_NODEID {how} train.py\n"
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True))
+    found = [each.diagnostic.severity for each in job.findings if each.code == "PAR607"]
+    assert found == [severity]
+
+
+@pytest.mark.parametrize("backend, severity", [("static", "error"), ("c10d", "info")])
+def test_the_rank_of_accelerates_machine_is_that_of_torchruns_node(
+    backend: str, severity: str
+) -> None:
+    run = "accelerate launch --multi_gpu --num_machines 2 --num_processes 8 --main_process_ip h"
+    text = (
+        f'{HEADER}srun bash -c "{run} --rdzv_backend {backend} --machine_rank $SLURM_PROCID t.py"\n'
+    )
+    (job,) = judge(read_jobs({"job.sh": text}), LintOptions(own_levels=True, select=("PAR607",)))
+    assert [each.severity for each in job.findings] == [severity]

@@ -32,7 +32,7 @@ def printed(rule: Rule, heading: str, capsys: Captured) -> str:
     """What `parc lint` prints of an example, without the summary in the last line."""
     for name, text in rule.example(heading).items():
         Path(name).write_text(text)
-    main(["lint", *rule.arguments(heading)])
+    main(["lint", "--own-levels", *rule.arguments(heading)])
     captured = capsys.readouterr()
     assert not captured.err
     return captured.out.rstrip("\n").rpartition("\n")[0].rstrip("\n") + "\n"

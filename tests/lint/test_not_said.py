@@ -355,16 +355,6 @@ def test_only_what_is_wrong_is_said(code: str, bad: str, good: str) -> None:
     assert code not in _codes(good)
 
 
-@pytest.mark.parametrize(
-    "how, severity", [("--master_addr h", "error"), ("--rdzv_backend c10d", "info")]
-)
-def test_a_rank_that_c10d_does_not_read_is_a_hint(how: str, severity: str) -> None:
-    text = HEADER + f"srun torchrun --node_rank $SLURM_NODEID {how} train.py\n"
-    (job,) = judge(read_jobs({"job.sh": text}), LintOptions())
-    found = [each.diagnostic.severity for each in job.findings if each.code == "PAR607"]
-    assert found == [severity]
-
-
 def test_a_script_that_is_not_there_is_looked_through() -> None:
     (config,) = read_jobs({"job.sh": f"srun --label launch.sh tasks/evaluate.py {MODEL}\n"})
     assert config.program == "evaluate.py" and config.given("--bf16")

@@ -25,7 +25,12 @@ from dataclasses import replace
 
 from ....reading.facts import Setting, number_of, text_of
 from ...facts.launched_job import LaunchedJob
-from ...facts.trainer import compares_deepspeed, left_out, reads_training_arguments
+from ...facts.trainer import (
+    compares_deepspeed,
+    left_out,
+    own_loop,
+    reads_training_arguments,
+)
 from ...finding import Complaint, Related
 
 CODE = "PAR207"
@@ -55,9 +60,14 @@ SAME = {
 _LR = "optimizer.params.lr"
 
 
+#: What a loop that takes batches from its own loader does not take from the config.
+_OF_LOOP = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+
+
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
+    own_trainer = own_loop(launch)
     for key, options in SAME.items():
-        if key == _LR and "megatron" in launch.kind:
+        if (key == _LR and "megatron" in launch.kind) or (key in _OF_LOOP and own_trainer):
             continue
         config = launch.key(key)
         keys = [name.removeprefix("--").replace("-", "_") for name in options]

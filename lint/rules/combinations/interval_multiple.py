@@ -3,7 +3,8 @@
 Why:
 Megatron-LM keeps some of the checkpoints that it saves, and reports memory in some of the lines that it logs:
 an interval that is no multiple of theirs ends the job at start with a bare assertion. Transformers' Trainer
-stops too: with --load_best_model_at_end it saves where it evaluates.
+stops too: with --load_best_model_at_end it saves where it evaluates. A program of the same repository that
+names a strategy has a default of its own.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 10000 --save-interval 1000 \\
@@ -14,6 +15,7 @@ torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --train-iters 10000 
     --save-retain-interval 5000 --save checkpoints
 """
 
+import re
 from collections.abc import Iterator
 
 from ....reading.facts import Setting, number_of, text_of
@@ -61,6 +63,8 @@ def _best_checkpoint(launch: LaunchedJob) -> Iterator[Complaint]:
         return
     saving = launch.option("--save-strategy")
     evaluating = launch.option("--eval-strategy", "--evaluation-strategy")
+    if (saving is None and _own(launch, "save")) or (evaluating is None and _own(launch, "eval")):
+        return
     saves, evaluates = _word(saving, "steps"), _word(evaluating, "no")
     if saves in (None, "best") or evaluates is None:
         return
@@ -72,6 +76,11 @@ def _best_checkpoint(launch: LaunchedJob) -> Iterator[Complaint]:
         yield Complaint(message, saving or evaluating or best, related, "the same for both")
     elif saves == "steps":
         yield from _best_steps(launch)
+
+
+def _own(launch: LaunchedJob, what: str) -> bool:
+    """Whether the launched program, a file beside the script, has a strategy of its own."""
+    return re.search(rf"\b{what}(?:uation)?_strategy\b", launch.program_text or "") is not None
 
 
 def _best_steps(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -36,6 +36,7 @@ CODE = "PAR161"
 TITLE = "a launch file differs from its job"
 SEVERITY = "error"
 SOURCE = "parc: the job file is the source of its launch files"
+OF_JOB = True
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

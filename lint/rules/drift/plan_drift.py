@@ -39,6 +39,7 @@ CODE = "PAR162"
 TITLE = "a layout differs from the job's plan"
 SEVERITY = "warning"
 SOURCE = "parc: `parc plan` of the job"
+OF_JOB = True
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

@@ -37,6 +37,7 @@ CODE = "PAR163"
 TITLE = "a launch file runs other kernels or traffic than its job"
 SEVERITY = "warning"
 SOURCE = "parc: docs/backends.md, the stack"
+OF_JOB = True
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:

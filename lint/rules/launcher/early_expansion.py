@@ -46,7 +46,7 @@ _MEETING = re.compile(r"--rdzv[-_]backend[ =]['\"]?(?!static)\w|\bc10d\b")
 _TASKS = re.compile(r"\s(?:-n|--ntasks|--gpus-per-task|--gpus)\b")
 #: Numbers of nodes and tasks that follow what is asked for.
 _COUNTED = re.compile(r"\$\{?SLURM_(?:JOB_NUM_NODES|NNODES|NTASKS|NPROCS)\b")
-_NODE_RANK = re.compile(r"--node[-_]rank[ =]\S+")
+_NODE_RANK = re.compile(r"--(?:node|machine)[-_]rank[ =]\S+")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
@@ -81,7 +81,8 @@ def _rendezvous(batch: Batch, line: str) -> bool:
 
 def _severity(line: str, meets: bool) -> Severity:
     """By what the variable is for: torchrun reads --node-rank only of static rendezvous
-    (torch 2.13 distributed/run.py:863)."""
+    (torch 2.13 distributed/run.py:863), and accelerate hands its --machine_rank on as that
+    (accelerate utils/launch.py, prepare_multi_gpu_env)."""
     ranked = _RANKED.search(line)
     if not meets:
         return "error" if ranked else "warning"

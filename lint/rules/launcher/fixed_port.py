@@ -2,7 +2,8 @@
 
 Why:
 Two jobs on one node want the same port: the second fails with EADDRINUSE; and with the same host, port and
---rdzv-id the two even became one world. A job that has its nodes for itself cannot meet another.
+--rdzv-id the two even became one world. A job that has its nodes for itself cannot meet another, nor can one
+that takes every GPU of a node and asked for none.
 
 Bad:
 #!/bin/bash
@@ -49,7 +50,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if not port.isdecimal() or port == "0" or _default(launch, port):
             continue
         whole = (launch.number("gpus_per_node") or 0) >= _WHOLE_NODE
-        alone = whole or any(_alone(batch) for batch in batches(launch))
+        alone = whole or any(
+            _alone(batch) or _given_whole(launch, batch) for batch in batches(launch)
+        )
         on_slurm = any(True for _ in batches(launch))
         if alone:
             return
@@ -87,6 +90,13 @@ def _alone(batch: Batch) -> bool:
         or (gpus is not None and gpus >= (_WHOLE_NODE if batch.get("mem") else 4))
         or together >= _WHOLE_NODE
     )
+
+
+def _given_whole(launch: LaunchedJob, batch: Batch) -> bool:
+    """Whether a process starts on each GPU and the job asks for none: the site gives whole nodes."""
+    each = launch.setting("launcher", "--nproc-per-node")
+    asked = any(name.startswith("gpus") or name == "gres" for name in batch.directives)
+    return text_of(each) in ("gpu", "auto") and not asked
 
 
 def _of_one_node(batch: Batch) -> int | None:

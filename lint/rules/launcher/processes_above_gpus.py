@@ -19,7 +19,7 @@ srun torchrun --nproc-per-node 4 pretrain_gpt.py --num-layers 32
 import re
 from collections.abc import Iterator
 
-from ....reading.facts import number_of, text_of
+from ....reading.facts import dashed, number_of, text_of
 from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob
 from ...finding import Complaint, Related
@@ -45,7 +45,9 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
             related = (Related(f"{asked[0]} GPUs per node", asked[1].place),)
             yield Complaint(f"{processes} processes on a node of {asked[0]} GPUs", counted, related)
             return
-    visible = launch.setting("environment", "CUDA_VISIBLE_DEVICES")
+    # DeepSpeed's launcher ignores the variable beside --num_gpus, which PAR662 says.
+    ignored = dashed(counted.name) == "--num-gpus"
+    visible = None if ignored else launch.setting("environment", "CUDA_VISIBLE_DEVICES")
     devices = text_of(visible)
     if visible and devices and all(part.strip().isdecimal() for part in devices.split(",")):
         count = len(devices.split(","))

@@ -41,6 +41,9 @@ class _Left:
     directive: bool
 
 
+#: Names of files that are there to be filled in.
+_TEMPLATE = re.compile(r"template|skeleton|boilerplate", re.IGNORECASE)
+
 #: How such a text stands in a shell without being one: heredocs, redirections, XML and help texts.
 _HARMLESS = re.compile(
     r"<<|\becho\b|\bprintf\b|\busage\b|\bsed\b|\bgrep\b|\bawk\b|\bread\b|>\(|<\(|tok|\|>|html", re.I
@@ -73,7 +76,8 @@ def _left(line: str) -> re.Match[str] | None:
 def _complaint(left: list[_Left]) -> Complaint:
     first, *others = left
     # A path that every user must write is how published examples come; SLURM refuses the job at once.
-    severity: Severity | None = None if first.directive else "info"
+    meant = _TEMPLATE.search(first.place.path.rpartition("/")[2])
+    severity: Severity | None = None if first.directive and not meant else "info"
     related = tuple(Related(f"{each.text}, too", each.place) for each in others)
     message = f"the placeholder {first.text} was left in"
     return Complaint(message, first.place, related, "write the value", severity)

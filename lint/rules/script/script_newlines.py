@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from ....reading.bash.source import file_source
 from ....reading.bash.syntax_tree import parse
+from ....reading.placeholders import IN_LINE
 from ...facts.batch import batches
 from ...facts.launched_job import LaunchedJob, is_script
 from ...finding import Complaint, Edit, Place
@@ -38,7 +39,7 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
         if "\r\n" in text and is_script(path, text):
             yield from _carriage_returns(path, text)
     for batch in batches(launch):
-        if batch.directives and not batch.text.startswith("#!"):
+        if batch.directives and not batch.text.startswith("#!") and not _filled_in(batch.text):
             edit = Edit(batch.path, 0, 0, "#!/bin/bash\n")
             yield Complaint(
                 "sbatch wants #! in the first line",
@@ -46,6 +47,12 @@ def check(launch: LaunchedJob) -> Iterator[Complaint]:
                 help="#!/bin/bash",
                 edits=(edit,),
             )
+
+
+def _filled_in(text: str) -> bool:
+    """Whether several directives hold placeholders: what fills them in writes the first line, too."""
+    directives = re.findall(r"^#SBATCH\s.*", text, re.MULTILINE)
+    return sum(IN_LINE.search(line) is not None for line in directives) > 1
 
 
 def _carriage_returns(path: str, text: str) -> Iterator[Complaint]:

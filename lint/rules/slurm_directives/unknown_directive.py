@@ -48,6 +48,9 @@ NUMBERS = {
     "signal": r"([RB]+:)?(SIG)?[A-Za-z0-9]+(@\d+)?",
 }
 
+#: What resembles an option is judged apart: of the others most are a site's own.
+_SLIP = "slip"
+
 #: Options of plugins that start containers, of which there are more with each release.
 _OF_CONTAINERS = re.compile(r"(?:no-)?container-")
 
@@ -65,7 +68,9 @@ def _check(directive: Directive) -> Iterator[Complaint]:
         # Sites add options by plugins: only what resembles one of SLURM's own is certainly a slip.
         severity: Severity | None = None if near else "info"
         help_text = near.replace("`", "`--", 1) if near else None
-        yield Complaint(f"sbatch has no option --{name}", directive.place, (), help_text, severity)
+        yield Complaint(
+            f"sbatch has no option --{name}", directive.place, (), help_text, severity, case=_SLIP
+        )
         return
     pattern = NUMBERS.get(name)
     odd = pattern is not None and (value is None or not re.fullmatch(pattern, value))

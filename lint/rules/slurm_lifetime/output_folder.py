@@ -3,8 +3,9 @@
 Why:
 SLURM opens the output before the script runs. If the folder is not there the job fails and leaves no log at
 all. It is a hint where the script's usage says to make the folder first, and of a folder that does not hang
-on the checkout (`/fsx/logs`): that one is missing once. Nothing is said where a README.md beside the script
-or above it says to make the folder, or a script there makes it and then submits this one.
+on the checkout (`/fsx/logs`): that one is missing once. Nothing is said where a page (`*.md`) beside the
+script or above it says to make the folder or starts the script by bash, or a script there makes it and then
+submits this one.
 
 Bad:
 #!/bin/bash
