@@ -5,7 +5,8 @@
 
 For each source and GPU with at least 15 timed runs that accuracy.py prices, and for each seed, k random runs
 are a site's logs; `parc calibrate`'s fit moves the figures of GPU and cluster, and the other runs are
-predicted with them; `before` is of the same runs without. With `--unseen` parc is to know nothing of a source
+predicted with them and with what the logs were off beside these, as a plan tells (`measured.expected`);
+`before` is of the same runs without. With `--unseen` parc is to know nothing of a source
 but what others tell, as in left_out.py. The same file and arguments give the same numbers. Exit codes: 0
 something was scored, 1 nothing was, 2 the file or the arguments are unusable.
 """
@@ -34,6 +35,7 @@ from benchmarks.accuracy.setups.setup import Setup
 from parc.calibrate.parameters import Floats, at, bounds
 from parc.calibrate.posterior import Observation, Posterior, posterior
 from parc.compiler.risk import FOUR_OF_FIVE
+from parc.compiler.search.expected_step import DOUBLINGS, excess
 
 Report = dict[str, Any]
 #: Timed runs of one source on one GPU that make a site worth scoring.
@@ -139,11 +141,27 @@ def of_site(site: Site, count: int, seeds: int) -> tuple[Report, Report]:
     for seed in range(seeds):
         logs, others = split(site, count, seed)
         found = calibrated(logs, site)
-        predicted = np.array([run.log_seconds(found.errors[None])[0] for run in others])
+        fitted, predicted = (priced(runs, found.errors) for runs in (logs, others))
+        off = np.log([run.measured for run in logs]) - fitted
+        predicted = predicted + excess(columns(logs), off, columns(others))
         own = np.array([run.spread for run in others])
         before.append(figures(others, np.array([run.before for run in others]), own))
         after.append(figures(others, predicted, np.full(len(others), found.spread)))
     return _means(before), _means(after)
+
+
+def priced(runs: Site, errors: Floats) -> Floats:
+    """ln(seconds) of each run with figures that are off by `errors`."""
+    return np.array([run.log_seconds(errors[None])[0] for run in runs])
+
+
+def columns(runs: Site) -> dict[str, Any]:
+    """What `excess` compares of runs; a variable that the source leaves open is 1."""
+    layouts = [
+        {"gpus": run.setup.row.gpus or 1, "recompute": 0, **run.setup.layout} for run in runs
+    ]
+    names = (*DOUBLINGS, "recompute")
+    return {name: np.array([layout.get(name, 1) for layout in layouts]) for name in names}
 
 
 def figures(runs: Site, log_seconds: Floats, spreads: Floats) -> Report:

@@ -233,10 +233,13 @@ class OtherSettings(Frozen):
 
 
 class Measured(Frozen):
-    """What ran on the job's cluster (search/measured_layouts.py): how many of the job's layouts, and by what
-    share the step of the chosen one, and of the one that is predicted best, exceeded the prediction; None for
-    one that never ran."""
+    """What ran on the job's cluster (search/measured_layouts.py): how many `runs` of the target, of this job
+    or another, and by what share a step of the chosen layout is `expected` to exceed its prediction by them,
+    which is what it took if it ran; how many of the job's own `layouts`, and by what share the step of the
+    chosen one, and of the one predicted best, exceeded the prediction; None for one that never ran."""
 
+    runs: int
+    expected: float
     layouts: int
     chosen: float | None
     best: float | None

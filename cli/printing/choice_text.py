@@ -21,6 +21,7 @@ def choice_text(plan: Plan) -> list[str]:
     return [
         *settings_lines(plan),
         *choice(plan),
+        *expected_lines(plan),
         *simulated_lines(plan),
         *_next(plan),
         *doubt_lines(plan),
@@ -53,7 +54,7 @@ def _other_choice(plan: Plan, other: OtherSettings) -> str:
 
 def choice(plan: Plan) -> list[str]:
     """Why this layout was chosen, and what that costs where another one is predicted best."""
-    if plan.measured is not None:
+    if plan.measured is not None and plan.measured.layouts:
         return _measured(plan, plan.measured)
     if plan.simulated is not None and plan.simulated.instead is not None:
         return _judged(plan, plan.simulated, plan.simulated.instead)
@@ -78,6 +79,15 @@ def _judged(plan: Plan, found: Simulated, instead: Layout) -> list[str]:
     )
 
 
+def expected_lines(plan: Plan) -> list[str]:
+    """What a step is expected to take by runs on the cluster, where that is SHOWN or more off."""
+    if plan.measured is None or abs(plan.measured.expected) < SHOWN:
+        return []
+    taken = seconds(plan.estimate.step_seconds * (1 + plan.measured.expected))
+    runs = f"by {counted(plan.measured.runs, 'run')} on this cluster"
+    return words("  runs    ", f"{runs} a step takes {taken}, {_apart(plan.measured.expected)}")
+
+
 def simulated_lines(plan: Plan) -> list[str]:
     """By how much a simulated step differs from the predicted one, where that is SHOWN or more."""
     if plan.simulated is None:
@@ -86,8 +96,13 @@ def simulated_lines(plan: Plan) -> list[str]:
     apart = taken / plan.estimate.step_seconds - 1
     if abs(apart) < SHOWN:
         return []
-    differs = f"{abs(apart):.1%} {'longer' if apart > 0 else 'shorter'} than predicted"
-    return words("  passes  ", f"simulated one by one a step takes {seconds(taken)}, {differs}")
+    return words(
+        "  passes  ", f"simulated one by one a step takes {seconds(taken)}, {_apart(apart)}"
+    )
+
+
+def _apart(share: float) -> str:
+    return f"{abs(share):.1%} {'longer' if share > 0 else 'shorter'} than predicted"
 
 
 def _measured(plan: Plan, measured: Measured) -> list[str]:

@@ -61,7 +61,7 @@ def _chosen(explained: Explanation) -> str:
     if plan.best is None:
         return "that one"
     layout = layout_text(plan.layout.model_dump())
-    if plan.measured is not None:
+    if plan.measured is not None and plan.measured.layouts:
         return f"{layout}, {_worse(explained.margin)} as predicted: layouts ran, and it did better"
     if plan.simulated is not None and plan.simulated.instead is not None:
         longer = plan.simulated.instead_seconds / plan.simulated.step_seconds - 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..codes import MEASURED
 from ..plan import Measured
 from ..pricing.mechanisms import RUN, Floats, kinship
 from ..variables import NEUTRAL, ORDER
+from .expected_step import DOUBLINGS, excess
 from .sweep import PER_STEP, Swept, objectives
 
 #: Settings of `train` that decide how long a step takes.
@@ -57,13 +58,21 @@ def measured(case: Case) -> Known:
     Raises JobError for a text that `entry` does not give.
     """
     wanted = f"{case.target.name} {digest(case.job)}"
-    found: Known = []
+    return [known for head, known in _entries(case) if head == wanted]
+
+
+def on_target(case: Case) -> Known:
+    """The layouts of any job that ran on this target. Raises JobError as `measured` does."""
+    return [known for head, known in _entries(case) if head.split(" ")[0] == case.target.name]
+
+
+def _entries(case: Case) -> list[tuple[str, tuple[dict[str, int], float]]]:
+    """Target and job of each run as its text begins, its layout, and ln(measured / predicted time)."""
+    found = []
     for text in case.cluster.measured:
         head, _, said = text.partition(":")
         layout, _, ratio = said.rpartition(" took ")
-        known = (_layout(case, text, layout), _logarithm(case, text, ratio))
-        if head == wanted:
-            found.append(known)
+        found.append((head, (_layout(case, text, layout), _logarithm(case, text, ratio))))
     return found
 
 
@@ -159,11 +168,36 @@ def cost_of(swept: Swept, rows: Integers) -> Floats:
 
 
 def outcome(case: Case, chosen: Mapping[str, int], best: Mapping[str, int]) -> Measured | None:
-    """What the plan says of runs; None where no layout of the job ran."""
-    known = measured(case)
-    if not known:
+    """What the plan says of runs; None where no layout ran on the target."""
+    everything, known = on_target(case), measured(case)
+    if not everything:
         return None
-    return Measured(layouts=len(known), chosen=_excess(known, chosen), best=_excess(known, best))
+    own = _excess(known, chosen)
+    return Measured(
+        runs=len(everything),
+        expected=_expected(case, everything, chosen) if own is None else own,
+        layouts=len(known),
+        chosen=own,
+        best=_excess(known, best),
+    )
+
+
+def _expected(case: Case, known: Known, layout: Mapping[str, int]) -> float:
+    """By what share a step of the layout exceeds its prediction, given what ran."""
+    ran, one = (_compared(case, each) for each in ([run for run, _ in known], [layout]))
+    ratios = np.array([ratio for _, ratio in known])
+    return math.expm1(float(excess(ran, ratios, one)[0]))
+
+
+def _compared(case: Case, layouts: Sequence[Mapping[str, int]]) -> dict[str, Integers]:
+    """The columns that `excess` compares."""
+    per_node = case.cluster.gpus_per_node
+    columns = {
+        name: np.array([layout[name] for layout in layouts])
+        for name in (*DOUBLINGS, "recompute")
+        if name != "gpus"
+    }
+    return columns | {"gpus": np.array([layout["nodes"] * per_node for layout in layouts])}
 
 
 def _excess(known: Known, layout: Mapping[str, int]) -> float | None:

@@ -107,6 +107,7 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     others = [row for row in ranked if row != chosen]
     fastest = ranked[0] if ranked[0] != chosen else None
     measured = measured_layouts.outcome(case, chosen, fastest or chosen)
+    own_ran = measured is not None and measured.layouts > 0
     best = placed(case, fastest) if fastest else None
     return Plan(
         job=job,
@@ -114,7 +115,7 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
         estimate=estimate,
         proof=_proof(swept, solution),
         doubt=doubt(swept, chosen),
-        best=best if best and (measured or _forgone(case, estimate, best)) else None,
+        best=best if best and (own_ran or _forgone(case, estimate, best)) else None,
         runners_up=tuple(estimate_layout(case, row) for row in others[:RUNNERS_UP]),
         binding=binding(swept, int(swept.by_objective[0])),
         measured=measured,

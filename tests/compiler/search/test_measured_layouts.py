@@ -12,6 +12,7 @@ from parc.compiler.search.measured_layouts import entry
 from parc.compiler.variables import ORDER
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job
+from parc.printing.choice_text import choice, expected_lines
 
 JOB = """\
 model llama3_8b from std.llama3_8b {{}}
@@ -89,15 +90,41 @@ def test_a_preference_counts_beside_runs(tmp_path: Path, best: Plan) -> None:
     assert planned(tmp_path, said(tmp_path, best, 1.0), goal=goal).layout.pp == 2
 
 
-def test_runs_of_another_job_or_for_another_goal_count_nothing(
+def test_runs_of_another_job_or_for_another_goal_choose_nothing(
     tmp_path: Path, best: Plan, rival: Plan
 ) -> None:
     runs = [said(tmp_path, best, 1.12), said(tmp_path, rival, 0.97)]
     longer = planned(tmp_path, *runs, seq_len=8192)
-    assert longer.measured is None
-    assert longer.layout == planned(tmp_path, seq_len=8192).layout
+    assert longer.measured is not None and longer.measured.layouts == 0
+    assert longer.measured.chosen is None and "ran" not in "\n".join(choice(longer))
+    without = planned(tmp_path, seq_len=8192)
+    assert (longer.layout, longer.best) == (without.layout, without.best)
     small = planned(tmp_path, *runs, goal="goal { minimize memory }")
     assert small.layout == planned(tmp_path, goal="goal { minimize memory }").layout
+
+
+def test_what_ran_tells_what_a_step_takes(tmp_path: Path, best: Plan, rival: Plan) -> None:
+    """Of the layout itself all, of others the less the more they differ, of other targets nothing."""
+    slow = said(tmp_path, best, 1.12)
+    itself = planned(tmp_path, slow)
+    other = planned(tmp_path, slow, goal=f"goal {{ require tp == {rival.layout.tp} }}")
+    assert itself.layout == best.layout and other.layout == rival.layout
+    assert itself.measured is not None and other.measured is not None
+    assert itself.measured.expected == itself.measured.chosen == pytest.approx(0.12, abs=1e-3)
+    assert 0 < other.measured.expected < 0.06
+    line = " ".join(" ".join(expected_lines(itself)).split())
+    taken = best.estimate.step_seconds * (1 + itself.measured.expected)
+    assert line.startswith("runs by 1 run on this cluster a step takes ")
+    assert line.endswith(f"takes {taken:.1f} s, 12.0% longer than predicted")
+    assert itself.estimate == best.estimate
+    elsewhere = planned(tmp_path, slow.replace("megatron", "torchtitan"))
+    assert elsewhere.measured is None and expected_lines(elsewhere) == []
+
+
+def test_runs_of_another_job_tell_what_a_step_takes(tmp_path: Path, best: Plan) -> None:
+    found = planned(tmp_path, said(tmp_path, best, 0.9), seq_len=8192)
+    assert found.measured is not None and found.measured.runs == 1
+    assert -0.1 < found.measured.expected < 0
 
 
 @pytest.mark.parametrize(
