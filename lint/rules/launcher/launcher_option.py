@@ -98,7 +98,7 @@ def _ports(launch: LaunchedJob) -> Iterator[Complaint]:
 def _meets_elsewhere(launch: LaunchedJob) -> bool:
     """Whether torchrun leaves --master-port unread, as get_rdzv_endpoint of its run.py does: ranks meet at a
     port that --standalone finds free, at an endpoint, or by another backend than `static`."""
-    if launch.given("--standalone") or launch.setting("launcher", "--standalone", "--rdzv-endpoint"):
+    if launch.setting("launcher", "--standalone", "--rdzv-endpoint"):
         return True
     backend = launch.setting("launcher", "--rdzv-backend")
     return backend is not None and text_of(backend) != "static"
