@@ -47,6 +47,15 @@ def test_a_cut_command_is_one_finding_with_every_lost_option() -> None:
     assert places == [*range(3, 43, 2), 43]
 
 
+def test_comments_in_a_row_cut_a_command_once_at_the_first() -> None:
+    script = "torchrun train.py \\\n  # --a \\\n  # --b \\\n  --c \\\n  # --d \\\n  --e\n"
+    (found,) = _findings({"job.sh": script}, "PAR802")
+    assert found.diagnostic.span and found.diagnostic.span.line == 2
+    assert [note.span.line for note in found.diagnostic.notes if note.span] == [4, 6]
+    ended = "torchrun train.py \\\n  # --a \\\n  # --b\ntorchrun b.py \\\n  --c\n"
+    assert not _findings({"job.sh": ended}, "PAR802")
+
+
 def test_every_blank_of_a_cut_command_is_cured_at_once() -> None:
     script = "torchrun train.py \\ \n    --bf16 \\  \n    --lr 1\ntorchrun b.py \\ \n    --lr 1\n"
     first, second = _findings({"job.sh": script}, "PAR802")

@@ -213,6 +213,11 @@ enable_async_tensor_parallel = true
         ("torchrun --master_port 66660 --nproc_per_node 2", True),
         ("deepspeed --master_port 70000 --num_gpus 2", True),
         ("torchrun --master_port 65535 --nproc_per_node 2", False),
+        ("torchrun --standalone --master_port 66660 --nproc_per_node 2", False),
+        ("torchrun --rdzv_endpoint h:2950 --master_port 66660 --nproc_per_node 2", False),
+        ("torchrun --rdzv_backend c10d --master_port 66660 --nproc_per_node 2", False),
+        ("torchrun --rdzv-backend=static --master_port 66660 --nproc_per_node 2", True),
+        ("accelerate launch --main_process_port 70000 --rdzv_backend c10d", True),
     ],
 )
 def test_a_port_that_does_not_exist(launcher: str, expected: bool, capsys: Captured) -> None:

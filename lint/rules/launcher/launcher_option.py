@@ -34,7 +34,8 @@ _KNOWN_WORDS = """
     --rdzv-conf --rdzv-endpoint --rdzv-id --redirects --role --run-path --shutdown-timeout
     --signals-to-handle --standalone --start-method --tee --virtual-local-rank --use-env --use_env
 """
-PORTS = ("--master-port", "--main-process-port")
+_ACCELERATE = "--main-process-port"
+PORTS = ("--master-port", _ACCELERATE)
 #: RFC 9293: the field of a port has 16 bits.
 LAST_PORT = 65535
 KNOWN = frozenset(_KNOWN_WORDS.split())
@@ -88,8 +89,19 @@ def _ports(launch: LaunchedJob) -> Iterator[Complaint]:
     """The port of every launcher; a TCP port has 16 bits."""
     setting = launch.setting("launcher", *PORTS)
     port = number_of(setting)
-    if setting is not None and port is not None and port > LAST_PORT:
+    if setting is None or port is None or port <= LAST_PORT:
+        return
+    if dashed(setting.name) == _ACCELERATE or not _meets_elsewhere(launch):
         yield Complaint(f"port {port} is above {LAST_PORT}, the last one", setting)
+
+
+def _meets_elsewhere(launch: LaunchedJob) -> bool:
+    """Whether torchrun leaves --master-port unread, as get_rdzv_endpoint of its run.py does: ranks meet at a
+    port that --standalone finds free, at an endpoint, or by another backend than `static`."""
+    if launch.setting("launcher", "--standalone", "--rdzv-endpoint"):
+        return True
+    backend = launch.setting("launcher", "--rdzv-backend")
+    return backend is not None and text_of(backend) != "static"
 
 
 def _abbreviates(name: str) -> bool:

@@ -48,12 +48,18 @@ def _cut(path: str, lines: list[str]) -> Iterator[Complaint]:
     seen = 0
     for index in range(len(lines) - 1):
         what = _cuts(lines, index)
-        if index < seen or quotes[index] or what is None or not _goes_on(lines[index + 1]):
+        if index < seen or quotes[index] or what is None or not _goes_on(_below(lines, index)):
             continue
         lost = list(_lost(lines, index))
         seen = lost[-1] + 1
         related = tuple(Related("this option is lost", _option(path, lines, at)) for at in lost)
         yield replace(what(path, lines, index, lost), related=related)
+
+
+def _below(lines: list[str], index: int) -> str:
+    """The line below a cut; several comments cut a command once."""
+    below = lines[index + 1 :]
+    return next((line for line in below if not line.lstrip().startswith("#")), "")
 
 
 def _goes_on(line: str) -> bool:
