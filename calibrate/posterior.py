@@ -19,13 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.search.expected_step import FREEDOM, LEFT_OPEN
 from .parameters import Floats, prior_covariance, prior_std
 
-#: Degrees of freedom of the errors of runs. Few: logs of one site are of machines in several states.
-FREEDOM = 2.0
-#: Usual deviation of what the formulas leave open from one layout to the next, and for how many runs this
-#: counts when these tell another; assumed.
-LEFT_OPEN, EXPECTED_RUNS = 0.06, 4.0
+#: For how many runs the usual deviation of what formulas leave open counts when these tell another; assumed.
+EXPECTED_RUNS = 4.0
 #: The deviations that are tried, from all runs counting to hardly any that is off.
 LEFT_OPENS = np.geomspace(0.32, 0.02, 10)
 #: Shares of the parameters' deviations by which kinds of clusters are off, which are as likely: one like
@@ -85,10 +83,6 @@ class Posterior:
     @property
     def std(self) -> Floats:
         return np.asarray(np.sqrt(np.diag(self.covariance)))
-
-    def spread_of(self, gradient: Floats) -> float:
-        """The same for a run whose ln(seconds) has this gradient by the errors."""
-        return float(np.sqrt(gradient @ self.covariance @ gradient + self.left_open**2))
 
 
 def gradient(observation: Observation, errors: Floats, bounds: Bounds) -> tuple[float, Floats]:

@@ -13,6 +13,7 @@ from ..dsl.job import Job
 from ..dsl.library import std_entries
 from ..dsl.schema import setting_types
 from ..dsl.standard import std_cluster, std_gpu
+from ..dsl.syntax.naming import block_name
 from .parameters import PARAMETERS, figure, owner_of
 from .setting_text import SettingValue, setting_text
 from .site import FittedParameter, FittedSite
@@ -47,8 +48,7 @@ def definition_names(job: Job, output: str) -> tuple[str, str]:
 
 def stem_of(output: str) -> str:
     """The name of a file as a name of the language."""
-    stem = re.sub(r"\W", "_", PurePath(output).stem, flags=re.ASCII) or "site"
-    return f"site_{stem}" if stem[0].isdigit() else stem
+    return block_name(PurePath(output).stem, "site")
 
 
 def signed(command: str, body: str) -> str:

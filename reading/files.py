@@ -76,11 +76,11 @@ class NamedFolders:
             return None
 
 
-def _told(readme: str, makes: re.Pattern[str], script: str) -> bool:
-    """Whether a README says to make a folder, or that the script is started outside of jobs."""
+def _told(page: str, makes: re.Pattern[str], script: str) -> bool:
+    """Whether a page says to make a folder, or that the script is started outside of jobs."""
     name = rf"\s(?:\S*/)?{re.escape(script)}(?![\w.-])"
-    by_bash = re.search(rf"^\W*(?:bash|sh){name}", readme, re.MULTILINE)
-    return bool(makes.search(readme) or (by_bash and not re.search(rf"\bsbatch\b.*{name}", readme)))
+    by_bash = re.search(rf"^\W*(?:bash|sh){name}", page, re.MULTILINE)
+    return bool(makes.search(page) or (by_bash and not re.search(rf"\bsbatch\b.*{name}", page)))
 
 
 def _inside(place: Path, roots: Sequence[Path]) -> bool:

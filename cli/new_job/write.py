@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 from parc.backends import BACKENDS
 from parc.dsl import loads
-from parc.dsl.diagnostics import Diagnostic, JobError, Source
-from parc.dsl.formatting.canonical import formatted
+from parc.dsl.diagnostics import Diagnostic, JobError
+from parc.dsl.formatting.drafts import draft
 from parc.dsl.job import Job
 from parc.reading.huggingface.codes import BAD_VALUE
 
@@ -26,7 +26,7 @@ def first_job(
     """The job with its text. Without GPUs there are as many as the model needs; without targets there are all
     that train the model. Raises `JobError` where the model is none that can be trained."""
     wanted = tuple(dict.fromkeys(targets or BACKENDS))
-    draft = FirstJob(
+    untried = FirstJob(
         model,
         gpus or enough_gpus(model.parameters(model.positions or 1)),
         ChosenTargets(wanted, {}, {}),
@@ -34,13 +34,13 @@ def first_job(
     )
 
     def job_without(left_out: Collection[str]) -> Job:
-        return _loaded(job_text(draft, left_out))
+        return _loaded(job_text(untried, left_out))
 
-    _refuse_unsound(model, job_text(draft))
-    chosen = draft.with_targets(chosen_targets(job_without, wanted))
+    _refuse_unsound(model, job_text(untried))
+    chosen = untried.with_targets(chosen_targets(job_without, wanted))
     if not chosen.targets.names:
         raise JobError(_untrained(chosen))
-    text = formatted(Source("job.par", job_text(chosen, chosen.targets.left_out)))
+    text = draft([job_text(chosen, chosen.targets.left_out)])
     _loaded(text)
     return chosen, text
 

@@ -18,9 +18,11 @@ from ..pricing.mechanisms import Floats
 #: The ratios, as natural logarithms, over which the likeness of two layouts falls to 1 / e: doublings of each
 #: variable. None was tuned; benchmarks/transfer.py is as good with half or double of all.
 DOUBLINGS = {"tp": 1.0, "pp": 1.5, "cp": 1.0, "ep": 1.0, "gpus": 2.0, "micro_batch": 1.5}
-#: Deviation of ln(measured / predicted) of a calibrated run, and the share of its square that like layouts
-#: have in common; Student's degrees of freedom. Assumed: the first and the last as in calibrate/posterior.py.
-LEFT_OPEN, COMMON, FREEDOM = 0.06, 0.5, 2.0
+#: Usual deviation of what formulas leave open from one layout to the next, and the share of its square that
+#: like layouts have in common; assumed.
+LEFT_OPEN, COMMON = 0.06, 0.5
+#: Degrees of freedom of the errors of runs. Few: logs of one site are of machines in several states.
+FREEDOM = 2.0
 #: Columns of layouts: those of DOUBLINGS and `recompute`, each of the shape (layouts,).
 Columns = Mapping[str, Any]
 

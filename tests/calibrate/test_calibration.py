@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import parc
-from parc.calibrate import is_ours
+from parc.calibrate import definition_names, is_ours
 from parc.calibrate.parameters import PARAMETERS, owner_of, with_settings
 from parc.calibrate.setting_text import quantity_text
 from parc.calibrate.site import FittedParameter, FittedSite
@@ -103,6 +103,16 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
     run = report.json["runs"][0]
     priced = run["step_seconds"] * (1 + run["error_after"])
     assert estimate.step_seconds == pytest.approx(priced, rel=1e-5)
+
+
+@pytest.mark.parametrize("stem", ["from", "8x h100", "_", "Größe", "a--b"])
+def test_a_file_of_any_name_can_be_imported(stem: str, calibrate: Calibrate) -> None:
+    found = calibrate(*record("tp1"), output=f"{stem}.par")
+    assert found.code == 0
+    name, _ = definition_names(parc.load("job.par"), f"{stem}.par")
+    text = f'import "{stem}.par"\n' + JOB.replace("std.h100_pod", name)
+    Path("new.par").write_text(text)
+    assert parc.load("new.par").cluster.measured
 
 
 def test_a_figure_that_is_fitted_to_its_default_keeps_what_it_was(calibrate: Calibrate) -> None:

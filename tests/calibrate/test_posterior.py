@@ -7,7 +7,8 @@ import pytest
 
 from parc.calibrate import posterior as fitting
 from parc.calibrate.parameters import COMMON_STD, PARAMETERS, Floats, prior_std
-from parc.calibrate.posterior import KINDS, LEFT_OPEN, Observation, Posterior, posterior
+from parc.calibrate.posterior import KINDS, Observation, Posterior, posterior
+from parc.compiler.search.expected_step import LEFT_OPEN
 
 SIZE = len(PARAMETERS)
 FREE = (np.full(SIZE, -5.0), np.full(SIZE, 5.0))

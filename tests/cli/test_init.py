@@ -15,6 +15,7 @@ import pytest
 import parc
 from parc.dsl.diagnostics import Source
 from parc.dsl.formatting.canonical import formatted
+from parc.dsl.formatting.layout import WIDTH
 from parc.new_job.models import hugging_face_choice
 from parc.new_job.questions import Terminal
 from parc.new_job.write import first_job
@@ -67,8 +68,10 @@ def test_a_job_of_every_family_has_a_target_that_trains_it(path: Path, tmp_path:
     assert job.targets.names
     (tmp_path / "new.par").write_text(text)
     assert parc.load(tmp_path / "new.par").model.name == path.stem
-    assert all(f"#   {each}" in text for each in job.model.unsaid)
+    joined = re.sub(r"\n#\s+", " ", text)
+    assert all(str(each) in joined for each in job.model.unsaid)
     assert formatted(Source("new.par", text)) == text
+    assert max(len(line) for line in text.splitlines() if line.startswith("#")) <= WIDTH
 
 
 def smallest_of_each_family() -> dict[str, Path]:

@@ -14,6 +14,12 @@ from parc.reading.files import NamedFolders
 JOB = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun hostname\n"
 
 
+def heard(code: str, *paths: str) -> bool:
+    """Whether a rule says something of these files, or of the folder."""
+    judged = lint_paths(list(paths) or ["."], LintOptions(select=(code,)), {})
+    return any(job.findings for job in judged)
+
+
 @pytest.mark.parametrize(
     "made, said",
     [("logs", False), ("jobs/logs", False), ("other", True), ("jobs/slurm/logs", False)],
@@ -22,8 +28,7 @@ def test_a_folder_that_is_there_is_no_finding(made: str, said: bool) -> None:
     Path("jobs/slurm").mkdir(parents=True)
     Path(made).mkdir(parents=True)
     Path("jobs/slurm/job.sh").write_text(JOB)
-    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR647") == said
 
 
 @pytest.mark.parametrize(
@@ -44,8 +49,7 @@ def test_a_folder_that_the_submitting_script_makes_is_no_finding(
     Path("slurm/job.sh").write_text(JOB)
     Path("slurm/submit.sh").write_text(submitter)
     for path in (["."], ["slurm/job.sh"]):
-        judged = lint_paths(path, LintOptions(select=("PAR647",)), {})
-        assert any(job.findings for job in judged) == said
+        assert heard("PAR647", *path) == said
 
 
 @pytest.mark.parametrize(
@@ -59,8 +63,7 @@ def test_a_folder_that_a_script_of_set_up_makes_is_no_finding(
     Path("slurm").mkdir()
     Path("slurm/job.sh").write_text(JOB)
     Path(f"slurm/{name}").write_text(f'{head}python -m venv env\nmkdir -p "$HERE/logs"\n')
-    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR647") == said
 
 
 OWN = 'parser = argparse.ArgumentParser()\nparser.add_argument("--{}")\nargs = parser.{}()\n'
@@ -82,8 +85,7 @@ def test_an_option_that_the_program_leaves_out(option: str, parse: str, said: bo
     Path("code").mkdir()
     Path("code/own.py").write_text(OWN.format(option, parse))
     Path("job.sh").write_text(DEEPSPEED)
-    judged = lint_paths(["job.sh"], LintOptions(select=("PAR207",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR207", "job.sh") == said
 
 
 def test_a_folder_above_the_named_ones_is_not_looked_at(tmp_path: Path) -> None:
@@ -112,8 +114,7 @@ def test_a_key_that_the_torchtitan_of_the_repository_declares(key: str, said: bo
     Path("torchtitan/configs").mkdir()
     config = "[training]\nlocal_batch_size = 8\nseq_len = 4096\n[validation]\nswitch_on = true\n"
     Path("torchtitan/configs/train.toml").write_text(config)
-    judged = lint_paths(["."], LintOptions(select=("PAR365",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR365") == said
 
 
 def test_an_argument_that_a_program_made_of_torchtitan_declares() -> None:
@@ -144,8 +145,7 @@ def test_an_option_that_the_program_beside_the_script_declares(program: str, sai
     Path("scripts").mkdir()
     Path("scripts/job.sh").write_text(TRAINER)
     Path("train.py").write_text(program)
-    judged = lint_paths(["."], LintOptions(select=("PAR389",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR389") == said
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,7 @@ def test_a_script_that_the_readme_starts_by_bash_makes_its_folder_in_time(
     Path("slurm").mkdir()
     Path("slurm/job.sh").write_text(JOB)
     Path("README.md").write_text(readme)
-    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR647") == said
 
 
 @pytest.mark.parametrize(
@@ -179,8 +178,7 @@ def test_a_script_that_the_readme_starts_by_bash_makes_its_folder_in_time(
 def test_a_folder_that_a_command_of_several_lines_makes(setup: str, said: bool) -> None:
     Path("job.sh").write_text(JOB)
     Path("setup.sh").write_text(setup)
-    judged = lint_paths(["job.sh"], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR647", "job.sh") == said
 
 
 TEMPLATE = "#SBATCH --job-name={}\n#SBATCH --gres=gpu:{}\nsrun python train.py --lr 1\n"
@@ -227,8 +225,7 @@ def test_a_trainer_that_derives_from_nothing_takes_batches_as_it_likes(
     Path("ds.json").write_text('{"train_micro_batch_size_per_gpu": 2}')
     arguments = "--deepspeed ds.json --output_dir o --per_device_train_batch_size 16"
     Path("job.sh").write_text(f"deepspeed --num_gpus 8 src/train.py {arguments}\n")
-    judged = lint_paths(["job.sh", "ds.json"], LintOptions(select=("PAR207",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR207", "job.sh", "ds.json") == said
 
 
 @pytest.mark.parametrize("page, said", [("CHECKLIST.md", False), ("CHECKLIST.txt", True)])
@@ -236,8 +233,7 @@ def test_any_page_may_say_to_make_the_folder(page: str, said: bool) -> None:
     Path("job.sh").write_text(JOB)
     Path("README.md").write_text("sbatch job.sh\n")
     Path(page).write_text("- [ ] logs (`mkdir -p logs`)\n")
-    judged = lint_paths(["."], LintOptions(select=("PAR647",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR647") == said
 
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n"
@@ -275,5 +271,4 @@ def test_a_program_may_have_a_strategy_of_its_own(declared: str, said: bool) -> 
         "--output_dir o --learning_rate 1e-4 --num_train_epochs 1 --load_best_model_at_end True"
     )
     Path("job.sh").write_text(f"torchrun --nproc_per_node 8 train.py {arguments}\n")
-    judged = lint_paths(["job.sh"], LintOptions(select=("PAR331",)), {})
-    assert any(job.findings for job in judged) == said
+    assert heard("PAR331", "job.sh") == said

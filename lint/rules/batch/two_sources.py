@@ -58,22 +58,21 @@ SAME = {
 #: Megatron-DeepSpeed hands its own optimizer to deepspeed.initialize (megatron/training.py:425 of
 #: bigscience-workshop's, :606 of deepspeedai's @f4157bea): that of the config is not used.
 _LR = "optimizer.params.lr"
-
-
 #: What a loop that takes batches from its own loader does not take from the config.
 _OF_LOOP = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 
 def check(launch: LaunchedJob) -> Iterator[Complaint]:
-    own_trainer = own_loop(launch)
     for key, options in SAME.items():
-        if (key == _LR and "megatron" in launch.kind) or (key in _OF_LOOP and own_trainer):
+        if key == _LR and "megatron" in launch.kind:
             continue
         config = launch.key(key)
         keys = [name.removeprefix("--").replace("-", "_") for name in options]
         for scope, names in (("argument", options), ("launcher", options), ("yaml", keys)):
             given = launch.setting(scope, *names)
             if config is None or given is None or not _differ(config, given):
+                continue
+            if key in _OF_LOOP and own_loop(launch):
                 continue
             if scope != "argument" or not left_out(launch, given.name):
                 own = key == _LR and scope != "yaml" and not compares_deepspeed(launch)
