@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 #: The least scale of ln(measured / predicted bytes): that of all measured sources together without the one
-#: that agrees most, 0.053 (benchmarks/accuracy/fit_memory.py), and enough that a run a fifth below the
+#: that agrees most, 0.052 (benchmarks/accuracy/fit_memory.py), and enough that a run a fifth below the
 #: ceiling of the default risk has 1 %.
 SPREAD = 0.056
 

@@ -99,6 +99,10 @@ class MemoryTraits:
     stay for the step, whole at any stage."""
     buffers: Callable[[Job], int] = lambda job: 0
     """Fixed communication buffers, bytes."""
+    gaps: float = 0.0
+    """Share of activations, logits and workspace that lies in gaps of torch's allocator where the backward
+    pass allocates gradients of its own in blocks that these leave free; 0 where gradients have a place from
+    the start, or segments of the allocator grow (`expandable_segments`)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,10 @@ Rows that state their memory tell ln(measured / predicted bytes); rows that ran 
 than the GPU has, rows that ran out that they needed more. The scale of Student's t is the most likely one,
 every row of a source weighing the same, and every source. A framework has the geometric mean of the scale of
 its own sources, each counting as one, and of that of all others, which count as one together; and no less
-than SPREAD (compiler/risk.py). Prints the scales beside those in use, then, for several degrees of
-freedom, the log-likelihood of each source under the scale of the others. It changes no file.
+than SPREAD (compiler/risk.py); one that the table of stacks lacks that of all, each priced without its
+entries. Prints the scales beside those in use, then, for several degrees of freedom, the log-likelihood of
+each source under the scale of the others; then that of frameworks whose gradients leave gaps in the
+allocator, by the share of them (`MemoryTraits.gaps`). It changes no file.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gamma, pi, sqrt
 from pathlib import Path
 
@@ -27,6 +29,9 @@ from benchmarks.accuracy.fit_by_descent import Floats
 from benchmarks.accuracy.report import scores
 from benchmarks.accuracy.report.scores import Scored
 from benchmarks.accuracy.rows.csv_rows import Unreadable
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import Setup, case_of, setup_of
+from benchmarks.accuracy.setups.stacks import PLAIN, STACKS
 from parc.compiler.risk import SPREAD
 
 #: Scales that are tried, 2 % apart.
@@ -37,6 +42,8 @@ USED = 2
 #: Where the distribution is tabulated, in scales; the farthest row is 350 away at the smallest scale.
 GRID = np.linspace(-400.0, 400.0, 800_001)
 LEAST = 1e-9
+#: Shares of what comes and goes that are tried as the allocator's gaps.
+GAPS = (0.0, 0.1, 0.2, 0.3, 11 / 32, 0.4, 0.5)
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,42 @@ def without_each(tables: Mapping[str, Floats]) -> dict[str, float]:
     }
 
 
+def as_unknown(runs: Sequence[Scored]) -> list[Scored]:
+    """Runs priced as those of a framework that the table of stacks lacks."""
+
+    def unknown(run: Scored) -> Setup:
+        framework = run.setup.stack.framework
+        return setup_of(run.row, [stack for stack in STACKS if stack.framework != framework])
+
+    return [_priced(run, unknown(run)) for run in runs]
+
+
+def with_gaps(run: Scored, share: float) -> Scored:
+    """A run priced with another share of gaps."""
+    asked = run.setup.asked
+    asked = replace(asked, traits=(*asked.traits, ("gaps", share)))
+    return _priced(run, replace(run.setup, asked=asked, case=case_of(asked)))
+
+
+def _priced(run: Scored, setup: Setup) -> Scored:
+    return replace(run, setup=setup, prediction=predict(setup))
+
+
+def gap_lines(runs: Sequence[Scored]) -> Iterable[str]:
+    """How likely the runs of each framework that leaves gaps are, by the share of them."""
+    leaves = [run for run in runs if run.setup.case.traits.memory.gaps]
+    for framework in sorted({run.setup.stack.framework for run in leaves}):
+        own = [run for run in leaves if run.setup.stack.framework == framework]
+        for share in GAPS:
+            tables = likelihoods(told([with_gaps(run, share) for run in own]), USED).values()
+            best = likeliest(tables)
+            reached = np.mean([table.max() for table in tables])
+            yield (
+                f"{framework} with {share:.3f} of what comes and goes in gaps: "
+                f"log-likelihood {reached:.3f} at a scale of {best:.3f}"
+            )
+
+
 def report(runs: Sequence[Scored]) -> str:
     found = told(runs)
     used = {run.setup.stack.framework: run.setup.stack.memory_spread for run in runs}
@@ -116,6 +159,11 @@ def report(runs: Sequence[Scored]) -> str:
     lines = [f"{'scale of ln(measured / predicted bytes)':42}{'in use':>8}{'fitted':>8}"]
     for framework, scale in by_framework(found, tables).items():
         lines.append(f"{framework:42}{used[framework]:8.3f}{scale:8.3f}")
+    known = [run for run in runs if run.row.source in found]
+    strange = likelihoods(told(as_unknown(known)), USED).values()
+    lines.append(
+        f"{'a framework that is not in the table':42}{PLAIN.memory_spread:8.3f}{likeliest(strange):8.3f}"
+    )
     span = f"{min(apart.values()):.3f} to {max(apart.values()):.3f} without any one source"
     lines.append(f"{'all':42}{SPREAD:8.3f}{likeliest(tables.values()):8.3f}  {span}")
     for freedom in FREEDOMS:
@@ -125,7 +173,7 @@ def report(runs: Sequence[Scored]) -> str:
         lines.append(
             f"{freedom} degrees of freedom: log-likelihood of unseen sources {np.mean(unseen):.3f}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *gap_lines(known)])
 
 
 def main(given: Sequence[str] | None = None) -> int:

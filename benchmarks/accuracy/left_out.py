@@ -6,8 +6,8 @@ For each source in turn, entries of the table of stacks that no other source use
 framework falls back to an older entry or to the plain one; facts of kernels that it alone tells (`WITHOUT`)
 go back to what others published; and the efficiencies are fitted to the other sources. Prints its errors
 beside those of the fit to all, and how many of its runs lie in their band, whose spread comes from the other
-sources too (`familiar_bands.py`); then the spreads that all sources give, which compiler/familiarity.py
-holds. The same file gives the same numbers. Exit codes: 0 something was scored, 1 nothing could be left out,
+sources too (`familiar_bands.py`); the same of the risk to run out of memory; then the spreads that all
+sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0 something was scored, 1 nothing could be left out,
 2 the file or the arguments are unusable.
 """
 
@@ -27,11 +27,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that it runs 
 from benchmarks.accuracy import accuracy, fit
 from benchmarks.accuracy.familiar_bands import Unseen, kind_of, nested, spreads, strange_point
 from benchmarks.accuracy.fit_by_descent import Fit, Floats, Point, Sample
-from benchmarks.accuracy.report import document_tables
+from benchmarks.accuracy.report import document_tables, doubt_scores
 from benchmarks.accuracy.report.plain_text import percent, table
 from benchmarks.accuracy.rows.csv_rows import Row, Unreadable
 from benchmarks.accuracy.setups.memory_traits import Traits
-from benchmarks.accuracy.setups.setup import Setup, case_of
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import Setup, case_of, setup_of
 from benchmarks.accuracy.setups.stacks import PLAIN, STACKS, Stack, stack_of
 from parc.compiler.familiarity import FAMILIARITIES
 from parc.compiler.risk import FOUR_OF_FIVE
@@ -131,7 +132,30 @@ def report(path: Path) -> Report:
         }
     middle = {kind: _middle(by_source, kind) for kind in ("fitted", "left_out")}
     spread = {FAMILIARITIES[known].words: each for known, each in spreads(unseen.values()).items()}
-    return {"by_source": by_source, "median_of_sources": middle, "step_spread": spread}
+    return {
+        "by_source": by_source,
+        "median_of_sources": middle,
+        "risk": risks(path, found),
+        "step_spread": spread,
+    }
+
+
+def risks(path: Path, found: Mapping[str, Sequence[Row]]) -> Report:
+    """How true the risk is of sources with runs that ran out of memory, as they are priced and left out."""
+    runs = [
+        run for run in accuracy.score(path).runs if accuracy.measured(run.row) and not run.range
+    ]
+    result: Report = {}
+    for name in doubt_scores.risk(runs)["by_source"]:
+        known, stacks = [run for run in runs if run.row.source == name], shared_stacks(found, name)
+        setups = [setup_of(run.row, stacks) for run in known]
+        apart = [
+            replace(run, setup=setup, prediction=predict(setup))
+            for run, setup in zip(known, setups, strict=True)
+        ]
+        kinds = {"fitted": known, "left_out": apart}
+        result[name] = {kind: doubt_scores.risk(of_it) for kind, of_it in kinds.items()}
+    return result
 
 
 def _unseen(
@@ -186,7 +210,18 @@ def text(document: Report) -> str:
     inside = percent(unknown["in_band"])
     last = ("median of sources", "", *_two(known), *_two(unknown), "", inside, "")
     found = [(words, f"{each:.3f}") for words, each in document["step_spread"].items()]
-    return "\n".join([*table(head, [*lines, last]), *table(("step_spread", ""), found)])
+    risk = ("log loss of the risk", "rows", "fitted", "worst fifty", "left out", "worst fifty")
+    told = [
+        (name, str(each["fitted"]["n"]), *_loss(each["fitted"]), *_loss(each["left_out"]))
+        for name, each in document["risk"].items()
+    ]
+    return "\n".join(
+        [*table(head, [*lines, last]), *table(risk, told), *table(("step_spread", ""), found)]
+    )
+
+
+def _loss(each: Report) -> tuple[str, str]:
+    return f"{each['log_loss']:.3f}", percent(each["worst_fifty"])
 
 
 def _two(each: Report) -> tuple[str, str]:

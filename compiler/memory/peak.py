@@ -7,7 +7,7 @@ In the update it holds no activations, but all gradients and the optimizer's tem
 
 from dataclasses import replace
 
-from ..algebra import KIB, Algebra, Term, Value, added
+from ..algebra import KIB, Algebra, Term, Value, added, whole
 from ..case import Case
 from ..pipeline.even_chunks import ROLES
 from ..pipeline.rank_load import FLIGHT, Load, kinds, role_load
@@ -123,9 +123,17 @@ def rank_memory(x: Algebra[Value], load: Load[Value]) -> dict[str, Value]:
         "states": kept,
         "copied_weights": copied,
         "moment": x.largest(*found.values()),
-        "fragments": x.over(kept + copied + small, FRAGMENTS),
+        "fragments": fragments(x, kept + copied, small),
         "buffers": x.number(fixed_kib(x.case)),
     }
+
+
+def fragments(x: Algebra[Value], stays: Value, moves: Value) -> Value:
+    """KiB in the allocator's gaps: a part of all that is allocated, or a larger one of what comes and goes
+    where gradients are allocated among it and stay."""
+    if gaps := x.case.traits.memory.gaps:
+        return x.over(x.times(moves, whole(gaps * FRAGMENTS)), FRAGMENTS)
+    return x.over(stays + moves, FRAGMENTS)
 
 
 def peak_memory(x: Algebra[Value]) -> Value:

@@ -327,6 +327,7 @@ SAID: dict[str, tuple[str, Callable[[Any], str]]] = {
     "fused": ("elementwise kernels are fused", _plain),
     "compiles": ("`train.compile` fuses them", _plain),
     "buffers": ("fixed buffers", _mebibytes),
+    "gaps": ("share of what comes and goes that whole gradients leave in gaps", _plain),
     "host_seconds": ("host work per forward half-layer", _milliseconds),
     "expert_host_seconds": ("host work per forward layer's experts", _milliseconds),
     "gap_seconds": ("GPU time between the kernels of a forward half-layer", _milliseconds),

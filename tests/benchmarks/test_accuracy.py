@@ -71,10 +71,10 @@ def test_regret_of_the_simplest() -> None:
 
 
 #: Median error and 90th percentile of memory that may not be exceeded; at most so many rows that ran are
-#: refused, all but one of them Megatron-Bridge's, of which most keep activations in host memory
+#: refused, 15 of them Megatron-Bridge's, of which most keep activations in host memory
 #: (cpu_offloading_num_layers), one in nvfp4; and at least so many that did not are called.
 MEMORY = {"median_ape": 0.04, "p90_ape": 0.14}
-REFUSED, CALLED = 22, 228
+REFUSED, CALLED = 25, 255
 
 
 def test_memory_is_held(public: dict[str, Any]) -> None:
@@ -83,15 +83,17 @@ def test_memory_is_held(public: dict[str, Any]) -> None:
     assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= CALLED
 
 
-#: Reached: 79 % of the runs in their band; log loss 0.163 of all runs and 0.232 of Hagemann's sweep.
-IN_BAND, LOG_LOSS, OF_A_SWEEP = (0.75, 0.88), 0.18, 0.26
+#: Reached: 79 % of the runs in their band; log loss 0.121 of all runs and 0.103 of Hagemann's sweep, whose
+#: worst fifty runs are off by 7 points.
+IN_BAND, LOG_LOSS, OF_A_SWEEP, WORST_FIFTY = (0.75, 0.88), 0.14, 0.12, 0.1
 
 
 def test_bands_and_risks_are_held(public: dict[str, Any]) -> None:
     assert IN_BAND[0] <= public["overall"]["in_band"] <= IN_BAND[1]
     found = public["risk"]
     assert found["log_loss"] <= LOG_LOSS and found["brier"] <= 0.05
-    assert found["by_source"]["Hagemann 2311.05610 sweep"]["log_loss"] <= OF_A_SWEEP
+    sweep = found["by_source"]["Hagemann 2311.05610 sweep"]
+    assert sweep["log_loss"] <= OF_A_SWEEP and sweep["worst_fifty"] <= WORST_FIFTY
     for each in found["reliability"]:
         if each["n"] >= 50:
             assert each["observed"] == pytest.approx(each["predicted"], abs=0.15)

@@ -18,6 +18,8 @@ from parc.compiler.risk import FOUR_OF_FIVE, out_of_memory
 RISKS = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 #: A probability of less is taken as so much in the log loss.
 LEAST = 1e-6
+#: Runs next to each other in predicted risk whose predicted and observed rates are compared.
+NEIGHBOURS = 50
 
 
 def in_band(runs: Sequence[Scored]) -> float | None:
@@ -51,14 +53,25 @@ def _risk(runs: Sequence[Scored]) -> Report:
     predicted = np.array([risk_of(run) for run in runs])
     observed = np.array([float(run.row.oom or 0) for run in runs])
     if not len(runs):
-        return {"n": 0, "log_loss": None, "brier": None, "reliability": []}
+        return {"n": 0, "log_loss": None, "brier": None, "worst_fifty": None, "reliability": []}
     sure = np.clip(np.where(observed > 0, predicted, 1 - predicted), LEAST, 1.0)
     return {
         "n": len(runs),
         "log_loss": float(-np.mean(np.log(sure))),
         "brier": float(np.mean((predicted - observed) ** 2)),
+        "worst_fifty": worst_fifty(predicted, observed),
         "reliability": _reliability(predicted, observed),
     }
+
+
+def worst_fifty(predicted: Floats, observed: Floats) -> float | None:
+    """The largest difference between predicted and observed rate of NEIGHBOURS runs in order of predicted
+    risk; None of fewer runs."""
+    if len(predicted) < NEIGHBOURS:
+        return None
+    difference = (predicted - observed)[np.argsort(predicted, kind="stable")]
+    sums = np.concatenate([[0.0], np.cumsum(difference)])
+    return float(np.max(np.abs(sums[NEIGHBOURS:] - sums[:-NEIGHBOURS])) / NEIGHBOURS)
 
 
 def _reliability(predicted: Floats, observed: Floats) -> list[Report]:

@@ -142,9 +142,9 @@ def risks(document: Mapping[str, Any]) -> Iterator[str]:
     found = document["risk"]
     if not found["n"]:
         return
-    yield f"risk  log loss {found['log_loss']:.3f}, Brier score {found['brier']:.3f}"
+    yield f"risk  log loss {found['log_loss']:.3f}, Brier score {found['brier']:.3f}{_worst_fifty(found)}"
     for name, each in found["by_source"].items():
-        yield f"      {name}: log loss {each['log_loss']:.3f} of {each['n']} rows"
+        yield f"      {name}: log loss {each['log_loss']:.3f} of {each['n']} rows{_worst_fifty(each)}"
     lines = [
         (
             f"{percent(each['from'])} to {percent(each['to'])}",
@@ -155,6 +155,12 @@ def risks(document: Mapping[str, Any]) -> Iterator[str]:
         for each in found["reliability"]
     ]
     yield from table(("predicted risk", "rows", "its mean", "ran out"), lines)
+
+
+def _worst_fifty(each: Mapping[str, Any]) -> str:
+    if each["worst_fifty"] is None:
+        return ""
+    return f", the worst fifty next to each other off by {percent(each['worst_fifty'])}"
 
 
 def counts(

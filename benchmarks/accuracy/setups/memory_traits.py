@@ -100,8 +100,8 @@ IN_16_BITS: Traits = (("state", gradients_in_16_bits), ("reduce_bytes", 2.0))
 
 def scaling(job: Job, zero: int) -> StateBytes:
     """Aleph Alpha's trainer: 16-bit gradients, whole until the step, and their fp32 part for the update
-    (Aleph-Alpha/scaling, core/optimizer/parameter_group.py, step_prequel)."""
-    return replace(gradients_in_16_bits(job, zero), step=4.0)
+    (Aleph-Alpha/scaling, core/optimizer/parameter_group.py, step_prequel, which frees them)."""
+    return replace(gradients_in_16_bits(job, zero), gradients_stay=False, step=4.0)
 
 
 def buffered_logits(pp: Any) -> Any:
@@ -112,7 +112,9 @@ def buffered_logits(pp: Any) -> Any:
 
 #: Its head gathers logits over tp (ColumnParallelLinear without parallel_output), and torch's loss holds them
 #: in 16 bits, their log-softmax and two gradients in fp32 (transformer/model/losses/cross_entropy.py). With
-#: sequence parallelism norms gather what they return, and products keep it (core/nn/norm/rms_norm.py).
+#: sequence parallelism norms gather what they return, and products keep it (core/nn/norm/rms_norm.py). The
+#: first backward pass of a step allocates whole gradients in what logits and activations leave free, and they
+#: stay until the update: the gaps are the only figure fitted to its runs (fit_memory.py).
 ALEPH_ALPHA: Traits = (
     ("state", scaling),
     ("reduce_bytes", 2.0),
@@ -121,6 +123,7 @@ ALEPH_ALPHA: Traits = (
     ("output_logit_bytes", buffered_logits),
     ("keeps_outputs", True),
     ("keeps_gathered", True),
+    ("gaps", 11 / 32),
 )
 
 
