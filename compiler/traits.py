@@ -100,9 +100,9 @@ class MemoryTraits:
     buffers: Callable[[Job], int] = lambda job: 0
     """Fixed communication buffers, bytes."""
     gaps: float = 0.0
-    """Share of activations, logits and workspace that lies in gaps of torch's allocator where the backward
-    pass allocates gradients of its own in blocks that these leave free; 0 where gradients have a place from
-    the start, or segments of the allocator grow (`expandable_segments`)."""
+    """Share, in steps of 1/32, of activations, logits and workspace that lies in gaps of torch's allocator
+    where the backward pass allocates whole gradients in blocks that these leave free; 0 where gradients have
+    a place from the start, or segments of the allocator grow (`expandable_segments`)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ USED = 2
 GRID = np.linspace(-400.0, 400.0, 800_001)
 LEAST = 1e-9
 #: Shares of what comes and goes that are tried as the allocator's gaps.
-GAPS = (0.0, 0.1, 0.2, 0.3, 11 / 32, 0.4, 0.5)
+GAPS = tuple(each / 32 for each in (0, 4, 8, 10, 11, 12, 14, 16))
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def fragments(x: Algebra[Value], stays: Value, moves: Value) -> Value:
     """KiB in the allocator's gaps: a part of all that is allocated, or a larger one of what comes and goes
     where gradients are allocated among it and stay."""
     if gaps := x.case.traits.memory.gaps:
-        return x.over(x.times(moves, whole(gaps * FRAGMENTS)), FRAGMENTS)
+        return x.over(moves * whole(gaps * FRAGMENTS), FRAGMENTS)
     return x.over(stays + moves, FRAGMENTS)
 
 

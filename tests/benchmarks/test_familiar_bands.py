@@ -8,8 +8,14 @@ import pytest
 from benchmarks.accuracy import fit_memory
 from benchmarks.accuracy.familiar_bands import Unseen, nested, reach, spreads
 from benchmarks.accuracy.fit_memory import Told
+from benchmarks.accuracy.report.doubt_scores import NEIGHBOURS, worst_fifty
+from benchmarks.accuracy.report.scores import Scored
+from benchmarks.accuracy.setups.prediction import predict
+from benchmarks.accuracy.setups.setup import setup_of
+from benchmarks.accuracy.setups.stacks import PLAIN
 from parc.compiler.familiarity import FAMILIARITIES
 from parc.compiler.risk import FOUR_OF_FIVE, SPREAD
+from tests.support.measured_rows import row
 
 #: A spread of each familiarity, and of runs whose GPU is forgotten.
 PLANTED = {(True, True): 0.05, (False, True): 0.15, (True, False): 0.08, (False, False): 0.3}
@@ -78,3 +84,33 @@ def test_rows_that_ran_and_ran_out_tell_the_scale_too() -> None:
     found = {"census": Told("one", np.array([]), filled, filled[:100])}
     scale = fit_memory.likeliest(fit_memory.likelihoods(found, 2).values())
     assert scale == pytest.approx(np.log(2) / 1.0607, rel=0.3) and scale > 0.4
+
+
+def scored(**change: str) -> Scored:
+    setup = setup_of(row(**change))
+    return Scored(setup, predict(setup), 1.0)
+
+
+def test_an_unknown_framework_is_priced_without_its_entries() -> None:
+    known = scored(framework="megatron-deepspeed", framework_version="2022-01")
+    (unknown,) = fit_memory.as_unknown([known])
+    assert unknown.setup.stack is PLAIN is not known.setup.stack
+    assert unknown.prediction.bytes != known.prediction.bytes
+
+
+def test_gaps_cost_memory_and_no_time() -> None:
+    run = scored(framework="aleph-alpha", framework_version="", sp="0", attention="flash2")
+    found = [fit_memory.with_gaps(run, share).prediction for share in (0.125, 0.25, 0.375)]
+    least, middle, most = (each.bytes for each in found)
+    assert middle > least and most - middle == pytest.approx(middle - least, rel=1e-3)
+    assert len({each.seconds for each in found}) == 1
+
+
+def test_the_worst_fifty_are_next_to_each_other_in_predicted_risk() -> None:
+    predicted = np.linspace(0, 1, 4 * NEIGHBOURS)
+    observed = np.round(predicted)
+    off = worst_fifty(predicted, observed)
+    assert off == pytest.approx(0.375, abs=0.01)
+    shuffled = np.random.default_rng(2).permutation(len(predicted))
+    assert worst_fifty(predicted[shuffled], observed[shuffled]) == pytest.approx(off)
+    assert worst_fifty(predicted[: NEIGHBOURS - 1], observed[: NEIGHBOURS - 1]) is None

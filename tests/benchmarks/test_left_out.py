@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -67,10 +68,15 @@ def test_two_small_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         tmp_path / "runs.csv",
         *rows("one", "megatron-lm", ("20", "18", "17")),
         *rows("two", "internevo", ("25", "23", "21")),
+        {**GOOD, "source": "two", "framework": "internevo", "tp": "1", "dp": "128", "oom": "1"},
     )
     assert left_out.main(["--data", str(path), "--json", str(tmp_path / "out.json")]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^one\s+3 ", printed, re.M) and re.search(r"^two\s+3 .*plain$", printed, re.M)
+    risk = json.loads((tmp_path / "out.json").read_text())["risk"]
+    assert set(risk) == {"two"}
+    assert risk["two"]["fitted"]["n"] == risk["two"]["left_out"]["n"] == 4
+    assert risk["two"]["fitted"]["log_loss"] != risk["two"]["left_out"]["log_loss"]
     one = write(tmp_path / "one.csv", *rows("one", "megatron-lm", ("20", "18", "17")))
     assert left_out.main(["--data", str(one)]) == 1
     assert left_out.main(["--data", str(tmp_path / "none.csv")]) == 2

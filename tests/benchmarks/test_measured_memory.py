@@ -131,3 +131,16 @@ def test_stages_of_a_logged_run() -> None:
         memory = stages[index].memory
         found = (sum(memory.values()) - memory["fragments"] - memory["buffers"]) / 2**20
         assert found == pytest.approx(measured, rel=0.01), index
+
+
+def test_gaps_are_a_share_of_what_comes_and_goes() -> None:
+    """Of Aleph Alpha's trainer, on every rank of a pipeline; states leave none."""
+    run = "hagemann-2311-05610-sweep-0294"
+    (row,) = (row for _, row in rows(DATA) if isinstance(row, Row) and row.id == run)
+    setup = setup_of(row)
+    layout, share = predict(setup).layout, setup.case.traits.memory.gaps
+    stages = estimate_layout(setup.case, {name: layout[name] for name in ORDER}).stages
+    assert len(stages) == 2 and share > 0.3
+    for stage in stages:
+        moves = sum(stage.memory[name] for name in ("activations", "logits", "workspace"))
+        assert stage.memory["fragments"] == pytest.approx(share * moves, rel=1e-4)

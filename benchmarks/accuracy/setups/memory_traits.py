@@ -123,7 +123,7 @@ ALEPH_ALPHA: Traits = (
     ("output_logit_bytes", buffered_logits),
     ("keeps_outputs", True),
     ("keeps_gathered", True),
-    ("gaps", 11 / 32),
+    ("gaps", 3 / 8),
 )
 
 
