@@ -71,10 +71,9 @@ def test_regret_of_the_simplest() -> None:
 
 
 #: Median error and 90th percentile of memory that may not be exceeded; at most so many rows that ran are
-#: refused, 15 of them Megatron-Bridge's, of which most keep activations in host memory
-#: (cpu_offloading_num_layers), one in nvfp4; and at least so many that did not are called.
+#: refused, half of them Megatron-Bridge's, six at 102 %; and at least so many that did not are called.
 MEMORY = {"median_ape": 0.04, "p90_ape": 0.14}
-REFUSED, CALLED = 25, 255
+REFUSED, CALLED = 21, 255
 
 
 def test_memory_is_held(public: dict[str, Any]) -> None:
@@ -83,15 +82,15 @@ def test_memory_is_held(public: dict[str, Any]) -> None:
     assert public["oom"]["refused"] <= REFUSED and public["oom"]["called_oom"] >= CALLED
 
 
-#: Reached: 79 % of the runs in their band; log loss 0.120 of all runs and 0.101 of Hagemann's sweep, whose
+#: Reached: 79 % of the runs in their band; log loss 0.081 of all runs and 0.101 of Hagemann's sweep, whose
 #: worst fifty runs are off by 10 points.
-IN_BAND, LOG_LOSS, OF_A_SWEEP, WORST_FIFTY = (0.75, 0.88), 0.14, 0.12, 0.12
+IN_BAND, LOG_LOSS, OF_A_SWEEP, WORST_FIFTY = (0.75, 0.88), 0.1, 0.12, 0.12
 
 
 def test_bands_and_risks_are_held(public: dict[str, Any]) -> None:
     assert IN_BAND[0] <= public["overall"]["in_band"] <= IN_BAND[1]
     found = public["risk"]
-    assert found["log_loss"] <= LOG_LOSS and found["brier"] <= 0.05
+    assert found["log_loss"] <= LOG_LOSS and found["brier"] <= 0.025
     sweep = found["by_source"]["Hagemann 2311.05610 sweep"]
     assert sweep["log_loss"] <= OF_A_SWEEP and sweep["worst_fifty"] <= WORST_FIFTY
     for each in found["reliability"]:

@@ -19,6 +19,7 @@ from benchmarks.accuracy.rows.measured_seconds import (
 )
 from benchmarks.accuracy.setups.layer_placement import filled
 from benchmarks.accuracy.setups.prediction import predict, price_range
+from benchmarks.accuracy.setups.recipes import offloaded_share
 from benchmarks.accuracy.setups.setup import setup_of
 from benchmarks.accuracy.setups.stacks import STACKS, stack_of
 from parc.compiler.case import Case
@@ -360,3 +361,21 @@ def test_a_framework_that_sets_recompute_leaves_it_open_to_no_row() -> None:
     )
     assert silent.layout == stated.layout and not silent.ranged
     assert 0 < silent.layout["recompute_layers"] < silent.case.model.layers
+
+
+def test_layers_that_a_recipe_keeps_on_the_host_need_no_room() -> None:
+    """Of Llama 3 70B under Megatron-FSDP on racks, whose layers were chosen to just fit."""
+    recipe = {
+        "framework": "megatron-bridge", "framework_version": "26.02", "model": "Llama-3-70B", "layers": "80",
+        "hidden": "8192", "heads": "64", "kv_heads": "8", "ffn_hidden": "28672", "gated_mlp": "1",
+        "vocab": "128256", "seq_len": "8192", "gpus": "64", "gpus_per_node": "4", "tp": "1", "dp": "64",
+        "mbs": "2", "gbs": "128", "recompute": "none", "precision": "fp8", "attention": "flash",
+    }  # fmt: skip
+    racks = {
+        gpu: predict(setup_of(row(**recipe, gpu=gpu, zero_stage="3"))) for gpu in ("GB200", "GB300")
+    }
+    filled_up = [found.bytes / found.capacity for found in racks.values()]
+    assert all(0.9 < share < 1.05 for share in filled_up)
+    assert racks["GB300"].bytes > 1.3 * racks["GB200"].bytes
+    usual = setup_of(row(**recipe, gpu="GB200", zero_stage="1"))
+    assert offloaded_share(usual.row, usual.stack) == 0.0

@@ -90,6 +90,15 @@ ONEFLOW: Traits = (("logit_bytes", 4.0), ("local_logit_bytes", 8.0), ("reduce_by
 HALF_LOSS: Traits = (("loss_bytes", 12.0),)
 
 
+def no_copies(job: Job, zero: int) -> float:
+    """Weights are fp8 themselves, divided, and gathered as such (Megatron-Bridge, fp8_param_gather of
+    training/mixed_precision.py; keep_fp8_transpose_cache is off in scripts/performance)."""
+    return 0.0
+
+
+SHARDED_FP8: Traits = (("copied_weight_bytes", no_copies),)
+
+
 def gradients_in_16_bits(job: Job, zero: int) -> StateBytes:
     """Megatron-LM's state with gradients in 16 bits (--grad-reduce-in-bf16)."""
     return StateBytes(2.0, 2.0, 12.0, zero >= 3, zero >= 2, zero >= 1)
@@ -181,7 +190,8 @@ def of_the_target(row: Row) -> Traits:
 def of_performance_recipes(row: Row) -> Traits:
     """Gradients in 16 bits, as NeMo's and Megatron-Bridge's performance recipes have them
     (grad_reduce_in_fp32 is off), unless a row says otherwise."""
-    return () if row.grad_dtype == "fp32" else IN_16_BITS
+    copies = SHARDED_FP8 if row.zero_stage == 3 and row.precision == "fp8" else ()
+    return copies if row.grad_dtype == "fp32" else (*copies, *IN_16_BITS)
 
 
 def nanotron_sums(row: Row) -> Traits:

@@ -14,6 +14,7 @@ from benchmarks.accuracy.rows.csv_rows import Unusable
 from benchmarks.accuracy.rows.memory_figures import FIRST_STAGE
 from benchmarks.accuracy.setups import memory_traits
 from benchmarks.accuracy.setups.layer_placement import placement_of
+from benchmarks.accuracy.setups.recipes import offloaded_share
 from benchmarks.accuracy.setups.setup import Asked, Setup, case_of
 from parc.compiler.case import Case
 from parc.compiler.pipeline.even_split import fills_stages
@@ -81,10 +82,12 @@ def _estimate(setup: Setup, layout: Mapping[str, int]) -> Estimate:
 
 
 def _prediction(setup: Setup, layout: Mapping[str, int], estimate: Estimate) -> Prediction:
+    share = offloaded_share(setup.row, setup.stack)
+    needed = estimate.memory_bytes - int(share * estimate.fullest.memory["activations"])
     return Prediction(
         seconds=estimate.step_seconds * setup.share,
-        bytes=estimate.memory_bytes,
-        cached=_seen(setup, layout) if setup.row.mem_gb else estimate.memory_bytes,
+        bytes=needed,
+        cached=_seen(setup, layout) if setup.row.mem_gb else needed,
         reserve=setup.case.gpu.reserve,
         fragments=estimate.fullest.memory["fragments"],
         capacity=estimate.capacity_bytes,

@@ -17,6 +17,14 @@ FUSED_EXPERTS: Traits = (("expert_exchange", True), ("fused_experts", True))
 #: Capacity is fixed: the host counts no tokens, and all experts' products have one shape.
 FIXED_CAPACITY: Traits = (("expert_host_seconds", 0.76e-3),)
 RACKS = ("GB200", "GB300")
+#: Layers of 80 whose activations wait in host memory in the recipes of Llama 3 70B under Megatron-FSDP
+#: (cpu_offloading_num_layers in llama3_workload_base_configs.py of v0.2.0 to v0.5.0), by GPU and precision.
+OFFLOADED = {
+    ("GB300", "bf16"): 30,
+    ("GB300", "fp8"): 20,
+    ("GB200", "bf16"): 20,
+    ("GB200", "fp8"): 40,
+}
 
 
 def recipe_of(row: Row, stack: Stack) -> Traits:
@@ -42,3 +50,11 @@ def _graphed(row: Row) -> bool:
     if row.gpu in RACKS:
         return not row.model.startswith("Kimi")
     return row.gpu == "B300" and row.model.startswith("Qwen3-30B")
+
+
+def offloaded_share(row: Row, stack: Stack) -> float:
+    """Share of a run's activations that waits in host memory for the backward pass."""
+    sharded = stack.framework == "megatron-bridge" and row.zero_stage == 3
+    if not (sharded and row.layers and row.model == "Llama-3-70B"):
+        return 0.0
+    return OFFLOADED.get((row.gpu, row.precision), 0) / row.layers
