@@ -7,8 +7,8 @@ framework falls back to an older entry or to the plain one; facts of kernels tha
 go back to what others published; and the efficiencies are fitted to the other sources. Prints its errors
 beside those of the fit to all, and how many of its runs lie in their band, whose spread comes from the other
 sources too (`familiar_bands.py`); the same of the risk to run out of memory; then the spreads that all
-sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0 something was scored, 1 nothing could be left out,
-2 the file or the arguments are unusable.
+sources give, which compiler/familiarity.py holds. The same file gives the same numbers. Exit codes: 0
+something was scored, 1 nothing could be left out, 2 the file or the arguments are unusable.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from parc.compiler.variables import ORDER
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job
 from parc.printing.choice_text import choice, expected_lines
+from parc.printing.words.layouts import layout_text
+from parc.report.choice import choice as sentences
 
 JOB = """\
 model llama3_8b from std.llama3_8b {{}}
@@ -60,6 +62,7 @@ def test_a_layout_that_ran_slower_than_another_is_not_chosen(
     assert found.measured is not None and found.measured.layouts == 2
     assert found.best is not None and found.best.layout == best.layout
     assert found.measured.best == pytest.approx(0.12, abs=1e-3)
+    assert f"than predicted; {layout_text(best.layout)}, predicted" in sentences(found)
 
 
 def test_one_run_that_is_off_says_nothing_of_the_order(tmp_path: Path, best: Plan) -> None:
@@ -112,13 +115,14 @@ def test_what_ran_tells_what_a_step_takes(tmp_path: Path, best: Plan, rival: Pla
     assert itself.measured is not None and other.measured is not None
     assert itself.measured.expected == itself.measured.chosen == pytest.approx(0.12, abs=1e-3)
     assert 0 < other.measured.expected < 0.06
-    line = " ".join(" ".join(expected_lines(itself)).split())
-    taken = best.estimate.step_seconds * (1 + itself.measured.expected)
+    predicted = best.estimate.step_seconds
+    line = " ".join(" ".join(expected_lines(predicted, itself.measured)).split())
+    taken = predicted * (1 + itself.measured.expected)
     assert line.startswith("runs by 1 run on this cluster a step takes ")
     assert line.endswith(f"takes {taken:.1f} s, 12.0% longer than predicted")
     assert itself.estimate == best.estimate
     elsewhere = planned(tmp_path, slow.replace("megatron", "torchtitan"))
-    assert elsewhere.measured is None and expected_lines(elsewhere) == []
+    assert elsewhere.measured is None and expected_lines(predicted, None) == []
 
 
 def test_runs_of_another_job_tell_what_a_step_takes(tmp_path: Path, best: Plan) -> None:
