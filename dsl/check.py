@@ -253,4 +253,5 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
         stage=stage,
         open=checker.open,
     )
-    return job.with_spans(checker.spans)
+    blocks = {key: found.block.head for key, found in checker.scope.visible.items()}
+    return job.with_spans(checker.spans, blocks)
