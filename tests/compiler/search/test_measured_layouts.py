@@ -131,6 +131,41 @@ def test_runs_of_another_job_tell_what_a_step_takes(tmp_path: Path, best: Plan) 
     assert -0.1 < found.measured.expected < 0
 
 
+SITE = """\
+gpu site_gpu from std.h100_sxm {{ matmul_efficiency = 0.6 }}
+cluster site from std.dgx_h100 {{ gpu = site_gpu; measured = ["{measured}"] }}
+cluster spare from site {{ price = 2 $/h }}
+gpu lean from site_gpu {{ reserve = 3 GiB }}
+gpu lent from std.h100_sxm {{ reserve = 3 GiB }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gpu", "kept"),
+    [
+        ("", 1),
+        ("; gpu = site_gpu", 1),
+        ("; gpu = lean", 1),
+        ("; gpu = lent", 0),
+        ("; gpu = std.h200", 0),
+    ],
+)
+def test_what_ran_on_another_gpu_is_left_behind(
+    tmp_path: Path, best: Plan, gpu: str, kept: int
+) -> None:
+    (tmp_path / "site.par").write_text(SITE.format(measured=said(tmp_path, best, 1.1)))
+    text = JOB.format(measured="", goal="", seq_len=4096)
+    own = "cluster pod from std.h100_pod { nodes = 4; measured = [] }"
+    assert own in text
+    path = tmp_path / "other.par"
+    path.write_text(
+        'import "site.par"\n' + text.replace(own, f"cluster pod from spare {{ nodes = 4{gpu} }}")
+    )
+    assert len(parc.load(path).cluster.measured) == kept
+    assert len(parc.load(path, ["cluster.gpu=std.h200"]).cluster.measured) == 0
+    assert len(parc.load(path, ["cluster.gpu.memory=60GiB"]).cluster.measured) == kept
+
+
 @pytest.mark.parametrize(
     "text",
     [
