@@ -129,7 +129,10 @@ def _plans(file: Path) -> dict[str, JsonObject]:
         value: Any = json.loads(bytes_of(str(file), LARGEST))
         found = {str(plan["target"]): plan for plan in value["plans"]}
         whole = all(
-            plan.keys() >= NEEDED and isinstance(plan["layout"], dict) for plan in found.values()
+            plan.keys() >= NEEDED
+            and isinstance(plan["layout"], dict)
+            and isinstance(plan.get("measured") or {}, dict)
+            for plan in found.values()
         )
     except OSError as error:
         raise JobError([_no_plan(file, f"cannot be read: {reason_of(error)}")]) from None
