@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..compiler.plan import Estimate
+from ..compiler.plan import Estimate, Measured
 from ..compiler.pricing.estimate import estimate_layout
 from ..compiler.risk import band
+from ..compiler.search.measured_layouts import outcome
 from ..dsl.job import Job
 from .log_files import log_of, text_of
 from .measured_run import MeasuredRun, measured_run
@@ -47,6 +48,11 @@ class Ran:
     @property
     def tokens_per_second(self) -> float:
         return self.predicted.tokens_per_second / self.ratio
+
+    @property
+    def known(self) -> Measured | None:
+        """What runs that the cluster's file holds tell of the layout."""
+        return outcome(self.run.case, self.predicted.layout.model_dump())
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -50,6 +50,11 @@ def quantity_text(dimension: str, value: float) -> str:
     return f"{digits} {unit}"
 
 
+def read_back(digits: str, unit: str | None) -> float:
+    """The value in base units of what `setting_text` gives of a number."""
+    return float(exact(Fraction(digits) * (_factor(unit) if unit else 1)))
+
+
 def _factor(unit: str) -> Fraction:
     above, *below = unit.split("/")
     factor = UNITS[above][0]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from parc import compiler
 from parc.backends import BACKENDS, LAUNCHERS, OPTIONS
 from parc.compiler import Progress
-from parc.compiler.plan import Estimate, Plan
+from parc.compiler.plan import Estimate, Measured, Plan
 from parc.compiler.target import warnings as warnings_of
 from parc.dsl import load as read_job
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
@@ -77,6 +77,18 @@ def estimate(job: Job, layout: Mapping[str, int], target: str) -> Estimate:
     Raises `JobError` naming each rule that the layout breaks.
     """
     return compiler.estimate(job, BACKENDS[target].target, dict(layout))
+
+
+def measured(job: Job, target: str, priced: Estimate) -> Measured | None:
+    """What runs on the job's cluster tell of a priced layout, as `Plan.measured` has it of the chosen one;
+    None where none of the target ran there.
+
+    Raises `JobError` for a text of `cluster.measured` that names no layout.
+    """
+    from parc.compiler.case import Case
+    from parc.compiler.search.measured_layouts import outcome
+
+    return outcome(Case(job, BACKENDS[target].target), priced.layout.model_dump())
 
 
 def explain_plan(plan: Plan, known: Swept | None = None) -> Explanation:

@@ -13,10 +13,9 @@ from parc.dsl.diagnostics import Diagnostic, JobError
 from parc.dsl.inputs.files import bytes_of, reason_of
 
 from . import codes
-from .printing.plan_json import JsonObject, estimate_json
+from .printing.plan_json import JsonObject, estimate_json, measured_json
 
 if TYPE_CHECKING:
-    from parc.compiler.plan import Estimate
     from parc.dsl.hardware import Cluster
     from parc.dsl.job import Job
     from parc.lint.facts.launched_job import LaunchedJob
@@ -97,7 +96,8 @@ def subject_of(job: Job, name: str, target: str | None = None) -> Subject:
     plan = planned.plans[0]
     _, emitted = emit(Planned(job, (plan,)))
     settings = _settings_below(plan.target, emitted.files)
-    return Subject(name, "job", plan.target, estimate_json(plan.estimate), settings)
+    priced = {**estimate_json(plan.estimate), **measured_json(plan.measured)}
+    return Subject(name, "job", plan.target, priced, settings)
 
 
 def _plan_of(path: str) -> Path | None:
@@ -129,7 +129,10 @@ def _plans(file: Path) -> dict[str, JsonObject]:
         value: Any = json.loads(bytes_of(str(file), LARGEST))
         found = {str(plan["target"]): plan for plan in value["plans"]}
         whole = all(
-            plan.keys() >= NEEDED and isinstance(plan["layout"], dict) for plan in found.values()
+            plan.keys() >= NEEDED
+            and isinstance(plan["layout"], dict)
+            and isinstance(plan.get("measured") or {}, dict)
+            for plan in found.values()
         )
     except OSError as error:
         raise JobError([_no_plan(file, f"cannot be read: {reason_of(error)}")]) from None
@@ -160,18 +163,21 @@ def _of_launch(path: str, asked: Asked, job: Job | None) -> Subject:
         name=path,
         kind="launch files",
         target=launch.framework or "unknown",
-        estimate=None if price is None else estimate_json(price),
+        estimate=price,
         settings=settings_of([launch.config]),
         notes=tuple(notes),
     )
 
 
-def _price(launch: LaunchedJob, asked: Asked, job: Job | None) -> tuple[Estimate | None, list[str]]:
+def _price(
+    launch: LaunchedJob, asked: Asked, job: Job | None
+) -> tuple[JsonObject | None, list[str]]:
     """The price of launch files on a job, or on what they say themselves, and what to know of it."""
     from parc.backends import BACKENDS
     from parc.compiler import estimate
     from parc.lint.facts.described import described_job
 
+    from .api import measured
     from .launched import layout_on, other_batch
 
     if launch.framework is None or launch.framework not in BACKENDS:
@@ -182,8 +188,10 @@ def _price(launch: LaunchedJob, asked: Asked, job: Job | None) -> tuple[Estimate
     if on is None:
         return None, ["no price: the files do not say enough of the model and its batch"]
     target = BACKENDS[launch.framework].target
-    price = estimate(_with_target(on, launch.framework), target, layout_on(launch, on))
-    return price, [found.message for found in other_batch(launch, on)]
+    on = _with_target(on, launch.framework)
+    price = estimate(on, target, layout_on(launch, on))
+    priced = {**estimate_json(price), **measured_json(measured(on, launch.framework, price))}
+    return priced, [found.message for found in other_batch(launch, on)]
 
 
 def _with_target(job: Job, name: str) -> Job:

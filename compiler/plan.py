@@ -236,7 +236,8 @@ class Measured(Frozen):
     """What ran on the job's cluster (search/measured_layouts.py): how many `runs` of the target, of this job
     or another, and by what share a step of the chosen layout is `expected` to exceed its prediction by them,
     which is what it took if it ran; how many of the job's own `layouts`, and by what share the step of the
-    chosen one, and of the one predicted best, exceeded the prediction; None for one that never ran.
+    chosen one, and of the one predicted best, exceeded the prediction; None for one that never ran. Of a
+    layout that somebody gives, that one is the chosen one, and `best` is None.
     """
 
     runs: int

@@ -157,6 +157,11 @@ def _report_unknown_lets(checker: Checker) -> None:
 
 #: Blocks that a job has one of.
 _ONCE = ("model", "cluster", "train", "goal", "launch")
+#: Help for those of which a file to import may have several.
+_IN_LIBRARIES = {
+    kind: f"a file to `import` may have several, of which `{kind} from NAME {{ }}` takes one"
+    for kind in ("model", "cluster")
+}
 
 
 def _sort_blocks(checker: Checker) -> None:
@@ -171,7 +176,8 @@ def _sort_blocks(checker: Checker) -> None:
             elif not _reported_by_name(block, first):
                 notes = (Note("first one here", first.head),)
                 message = f"a job has one `{_title(block)}` block"
-                checker.report.add(codes.DUPLICATE, message, block.head, None, notes)
+                help = _IN_LIBRARIES.get(block.kind.name)
+                checker.report.add(codes.DUPLICATE, message, block.head, help, notes)
 
 
 def _doubles(block: Block, other: Block) -> bool:
@@ -253,4 +259,5 @@ def _job(checker: Checker, path: str, digest: str) -> Job | None:
         stage=stage,
         open=checker.open,
     )
-    return job.with_spans(checker.spans)
+    blocks = {key: found.block.head for key, found in checker.scope.visible.items()}
+    return job.with_spans(checker.spans, blocks)

@@ -1,6 +1,7 @@
 """What was asked for: the frozen result of reading a job file, in base units (bytes, seconds, FLOP, $)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -245,6 +246,7 @@ class Job(Frozen):
     open: dict[tuple[str, ...], tuple[Word, ...]] = {}
 
     _spans: dict[tuple[str, ...], Span] = PrivateAttr(default_factory=dict)
+    _blocks: dict[tuple[str, str], Span] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _length_is_given(self) -> "Job":
@@ -252,9 +254,16 @@ class Job(Frozen):
             raise ValueError("train needs `tokens` or `steps`")
         return self
 
-    def with_spans(self, spans: dict[tuple[str, ...], Span]) -> "Job":
+    def with_spans(
+        self, spans: Mapping[tuple[str, ...], Span], blocks: Mapping[tuple[str, str], Span]
+    ) -> "Job":
         self._spans.update(spans)
+        self._blocks.update(blocks)
         return self
+
+    def blocks(self, kind: str) -> dict[str, Span]:
+        """Where each named block of a kind begins, by name: of the job's file and of those it imports."""
+        return {name: span for (of, name), span in self._blocks.items() if of == kind}
 
     def span(self, *path: str) -> Span | None:
         """Position of a setting, such as `span("train", "seq_len")`; of its block if it is defaulted."""

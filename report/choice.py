@@ -17,7 +17,8 @@ GIB = 2**30
 def choice(plan: Plan) -> str:
     """Why this layout was chosen, and which of the settings that the job leaves open."""
     why = _sentence(choice_text.choice(plan))
-    for differs in (choice_text.expected_lines(plan), choice_text.simulated_lines(plan)):
+    ran = choice_text.expected_lines(plan.estimate.step_seconds, plan.measured)
+    for differs in (ran, choice_text.simulated_lines(plan)):
         why = f"{why} {_sentence(differs)}" if differs else why
     if not plan.settings:
         return why

@@ -10,7 +10,7 @@ from ...dsl.hardware import Cluster
 from ...dsl.schema import setting_types
 from ...dsl.standard import std_cluster, std_gpu
 from ..setting_text import SettingValue, setting_text
-from ..site_file import LEFT_TO_THE_JOB, signed, stem_of
+from ..site_file import LEFT_TO_THE_JOB, canonical, signed, stem_of
 from .levels import Level
 from .measured import Measured
 
@@ -38,7 +38,7 @@ def blocks_text(found: Measured, output: str) -> str:
         unmeasured = {"network": NO_NETWORK} if nodes == 1 else {}
     given = (found.cluster_entry, found.cluster, found.levels, extra, unmeasured)
     cluster = _block("cluster", cluster_name, *given)
-    return signed("measure", f"{comment}\n\n{gpu}\n\n{cluster}\n")
+    return signed("measure", canonical(output, f"{comment}\n\n{gpu}\n\n{cluster}\n"))
 
 
 def summary(found: Measured) -> list[str]:

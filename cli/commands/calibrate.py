@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
     with progress("calibrating"):
         result = calibrate(job, arguments.log, layouts)
     print_diagnostics(result.warnings)
-    text = site_text(job, result.site, arguments.output.name, summary(result))
+    text = site_text(job, result.site, str(arguments.output), summary(result))
     changed = replace(arguments.output, text)
     if arguments.json:
         print_json(calibration_json(result, str(arguments.output), changed))

@@ -58,15 +58,16 @@ def layout(text: str) -> dict[str, int]:
 
 def run(arguments: Namespace) -> int:
     job = load_job(arguments)
-    from ..api import cautions, softened, target_names
-    from ..printing.plan_json import estimate_json, job_json, warnings_json
+    from ..api import cautions, measured, softened, target_names
+    from ..printing.plan_json import estimate_json, job_json, measured_json, warnings_json
     from ..printing.plan_text import estimate_text
     from ..printing.terminal import print_diagnostics, print_json, print_text
 
     prices, complaints = {}, []
     for target in target_names(job, arguments.target):
         try:
-            prices[target] = parc.estimate(job, arguments.layout, target)
+            price = parc.estimate(job, arguments.layout, target)
+            prices[target] = price, measured(job, target, price)
         except JobError as error:
             complaints += [_named(job, target, found) for found in error.diagnostics]
     complaints = softened(complaints, bool(prices))
@@ -74,14 +75,19 @@ def run(arguments: Namespace) -> int:
     print_diagnostics([*complaints, *chain.from_iterable(warnings.values())])
     if arguments.json:
         priced = [
-            {"target": name, **estimate_json(price), "warnings": warnings_json(warnings[name])}
-            for name, price in prices.items()
+            {
+                "target": name,
+                **estimate_json(price),
+                **measured_json(ran),
+                "warnings": warnings_json(warnings[name]),
+            }
+            for name, (price, ran) in prices.items()
         ]
         broken = [complaint.to_json() for complaint in complaints]
         print_json({"job": job_json(job), "estimates": priced, "broken": broken})
     elif prices:
         print_text(
-            "\n\n".join(estimate_text(job, target, price) for target, price in prices.items())
+            "\n\n".join(estimate_text(job, target, *found) for target, found in prices.items())
         )
     return 0 if prices else 1
 

@@ -121,6 +121,8 @@ def _write(change: Change) -> None:
 
 def _unformatted(change: Change) -> Diagnostic:
     """The complaint of `--check`, at the first line that would change."""
+    from ..printing.words.commands import argument
+
     before, after = (
         (text or b"").decode().splitlines(True) for text in (change.before, change.after)
     )
@@ -133,4 +135,4 @@ def _unformatted(change: Change) -> Diagnostic:
     source = Source(change.path, "".join(before))
     message = f"`{change.path}` is not in canonical form"
     span = Span(source, start, end)
-    return Diagnostic(codes.UNFORMATTED, message, span, help=f"`parc fmt {change.path}`")
+    return Diagnostic(codes.UNFORMATTED, message, span, help=f"`parc fmt {argument(change.path)}`")

@@ -47,9 +47,10 @@ def run(arguments: Namespace) -> int:
     from ..api import plan_targets
     from ..printing.terminal import print_json, print_text, progress
     from ..printing.trials_report import trials_json, trials_text
-    from ..writing.output_folder import changes, write
+    from ..writing.output_folder import changes, refuse_unwritable, write
 
     changes(arguments.output, {})
+    refuse_unwritable(arguments.output)
     named = [arguments.target] if arguments.target else None
     plan = _best(plan_targets(job, named, progress))
     with progress(f"{job.name}: trials"):

@@ -13,6 +13,7 @@ from parc.compiler.pricing.estimate import layout_of, one_row
 from parc.compiler.risk import band
 from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.schema import setting_types
+from parc.dsl.syntax.quoting import quoted
 
 from .plan_json import JsonObject, job_json, rounded
 from .words.layouts import layout_text
@@ -45,11 +46,11 @@ def _use(result: Calibration, output: str, changed: bool) -> str:
     job = result.job
     state = "written" if changed else "nothing to change"
     if uses(job, result.site):
-        return f"{output}: {state}; the job uses it"
+        return f"{output}: {state}; the job has its numbers"
     cluster, _ = definition_names(job, output)
     path = os.path.relpath(output, os.path.dirname(os.path.abspath(job.path)))
     taken = f"cluster {job.cluster.name or 'NAME'} from {cluster} {{ nodes = ... }}"
-    return f'{output}: {state}; to use it, write in the job\n\n  import "{path}"\n  {taken}'
+    return f"{output}: {state}; to use it, write in the job\n\n  import {quoted(path)}\n  {taken}"
 
 
 _HEAD = ("run", "layout", "reports", "measured", "before", "after")
@@ -109,12 +110,12 @@ def _parameter_rows(result: Calibration) -> Iterable[tuple[str, ...]]:
     for found in result.site.parameters:
         for name, value in found.after.items():
             if value != found.before[name]:
-                known = f"{_setting(name, value)} ± {100 * found.std:.0f} %"
-                yield found.parameter.name, name, _setting(name, found.before[name]), known
+                known = f"{setting(name, value)} ± {100 * found.std:.0f} %"
+                yield found.parameter.name, name, setting(name, found.before[name]), known
 
 
-def _setting(name: str, value: float) -> str:
-    """A setting as a job would say it."""
+def setting(name: str, value: float) -> str:
+    """A setting of a GPU or a cluster as a job would say it."""
     types = setting_types(Cluster if owner_of(name) == "cluster" else Gpu)
     return setting_text(types[name], value)
 

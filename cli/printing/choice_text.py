@@ -21,7 +21,7 @@ def choice_text(plan: Plan) -> list[str]:
     return [
         *settings_lines(plan),
         *choice(plan),
-        *expected_lines(plan),
+        *expected_lines(plan.estimate.step_seconds, plan.measured),
         *simulated_lines(plan),
         *_next(plan),
         *doubt_lines(plan),
@@ -79,13 +79,14 @@ def _judged(plan: Plan, found: Simulated, instead: Layout) -> list[str]:
     )
 
 
-def expected_lines(plan: Plan) -> list[str]:
-    """What a step is expected to take by runs on the cluster, where that is SHOWN or more off."""
-    if plan.measured is None or abs(plan.measured.expected) < SHOWN:
+def expected_lines(predicted: float, measured: Measured | None) -> list[str]:
+    """What a step that is predicted to take so many seconds is expected to take by runs on the cluster, where
+    that is SHOWN or more off."""
+    if measured is None or abs(measured.expected) < SHOWN:
         return []
-    taken = seconds(plan.estimate.step_seconds * (1 + plan.measured.expected))
-    runs = f"by {counted(plan.measured.runs, 'run')} on this cluster"
-    return words("  runs    ", f"{runs} a step takes {taken}, {_apart(plan.measured.expected)}")
+    taken = seconds(predicted * (1 + measured.expected))
+    runs = f"by {counted(measured.runs, 'run')} on this cluster"
+    return words("  runs    ", f"{runs} a step takes {taken}, {_apart(measured.expected)}")
 
 
 def simulated_lines(plan: Plan) -> list[str]:
@@ -108,7 +109,9 @@ def _apart(share: float) -> str:
 def _measured(plan: Plan, measured: Measured) -> list[str]:
     """What runs on the cluster say of the choice."""
     ran = f"{counted(measured.layouts, 'layout')} of this job ran"
-    lines = words("  choice  ", f"{ran}; this one {_took(measured.chosen)}")
+    lines = words(
+        "  choice  ", f"{ran}; this one {_took(measured.chosen)}{';' if plan.best else ''}"
+    )
     if plan.best is not None:
         faster = plan.estimate.step_seconds / plan.best.step_seconds - 1
         fastest = f"{layout_text(plan.best.layout)}, predicted {faster:.1%} faster"

@@ -21,6 +21,7 @@ ABSENT = "–"
 FIGURES: tuple[tuple[str, Callable[[Any], str | None]], ...] = (
     ("GPUs", lambda found: f"{found['gpus']:,}"),
     ("step", lambda found: seconds(found["step_seconds"])),
+    ("step by runs", lambda found: _by_runs(found)),
     ("MFU", lambda found: f"{found['mfu']:.1%}"),
     ("tokens/s", lambda found: f"{found['tokens_per_second']:,.0f}"),
     ("memory", lambda found: f"{found['memory_bytes'] / GIB:.1f} GiB"),
@@ -28,6 +29,12 @@ FIGURES: tuple[tuple[str, Callable[[Any], str | None]], ...] = (
     ("days", lambda found: f"{found['days']:.1f}"),
     ("cost", lambda found: f"{found['cost']:,.0f} $" if found["cost"] else None),
 )
+
+
+def _by_runs(found: Any) -> str | None:
+    """What a step is expected to take by runs on its cluster; None where none tells, as in older plans."""
+    share = (found.get("measured") or {}).get("expected")
+    return None if share is None else seconds(found["step_seconds"] * (1 + share))
 
 
 def comparison_text(subjects: Sequence[Subject]) -> str:

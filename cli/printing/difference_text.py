@@ -8,6 +8,7 @@ from parc.calibrate.predicted_run import Ran
 from parc.compiler.explain.against import Against
 from parc.compiler.explain.difference import Term
 
+from .choice_text import expected_lines
 from .words.layouts import layout_text
 from .words.numbers import seconds
 from .words.paragraphs import words
@@ -31,6 +32,7 @@ def against_text(against: Against) -> str:
     scaled = f", for {found.here.layout.gpus:,} GPUs" if found.scale != 1 else ""
     lines += words("  step    ", f"{step}{scaled}, {longer:+.1%}")
     lines += _waterfall(found.time, found.here.step_seconds, 1.0, "s")
+    lines += expected_lines(found.there.step_seconds * found.scale, against.measured)
     before, after = (each.memory_bytes / GIB for each in (found.here, found.there))
     lines += words("  memory  ", f"{before:.1f} → {after:.1f} GiB on the fullest GPU")
     lines += _waterfall(found.memory, float(found.here.memory_bytes), GIB, "GiB")
@@ -78,4 +80,5 @@ def ran_text(ran: Ran) -> str:
         f"the step took {ran.ratio:.2f} times as predicted, {side} the band of four of five runs; "
         f"its {steps.reports} reports vary by {steps.spread:.1%}"
     )
-    return "\n".join([*lines, *words("  ", text)])
+    known = expected_lines(predicted.step_seconds, ran.known)
+    return "\n".join([*lines, *words("  ", text), *known])

@@ -12,7 +12,7 @@ from parc.compiler.explain.sensitivity import Threshold
 from parc.compiler.explain.what_if import Alternative
 from parc.compiler.plan import Layout
 
-from .plan_json import JsonObject, changed, plan_json, rounded
+from .plan_json import JsonObject, changed, measured_json, plan_json, rounded
 
 
 def explanation_json(explained: Explanation) -> JsonObject:
@@ -101,7 +101,11 @@ def _threshold(threshold: Threshold) -> JsonObject:
 
 
 def against_json(against: Against) -> JsonObject:
-    return {**difference_json(against.difference), "breaks": list(against.breaks)}
+    return {
+        **difference_json(against.difference),
+        "breaks": list(against.breaks),
+        **measured_json(against.measured),
+    }
 
 
 def ran_json(ran: Ran) -> JsonObject:
@@ -129,5 +133,6 @@ def ran_json(ran: Ran) -> JsonObject:
             "reports": steps.reports,
             "in_band": ran.expected,
             "time": predicted.time,
+            **measured_json(ran.known),
         }
     )

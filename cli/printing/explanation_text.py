@@ -62,7 +62,7 @@ def _chosen(explained: Explanation) -> str:
         return "that one"
     layout = layout_text(plan.layout.model_dump())
     if plan.measured is not None and plan.measured.layouts:
-        return f"{layout}, {_worse(explained.margin)} as predicted: layouts ran, and it did better"
+        return f"{layout}, {_worse(explained.margin)} as predicted, better by the layouts that ran"
     if plan.simulated is not None and plan.simulated.instead is not None:
         longer = plan.simulated.instead_seconds / plan.simulated.step_seconds - 1
         lost = layout_text(plan.simulated.instead.model_dump())
@@ -177,7 +177,8 @@ def _thresholds(explained: Explanation) -> Iterator[str]:
             "  ", f"{_error(each, each.value or 0)} ({each.deviations:.1f} deviations)"
         )
         yield from words("    ", _instead(each.layout, chosen, explained.plan.job.goal.within))
-    yield from words("  ", _standing(explained.thresholds))
+    if standing := _standing(explained.thresholds):
+        yield from words("  ", standing)
 
 
 def _standing(thresholds: Sequence[Threshold]) -> str:

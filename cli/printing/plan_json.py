@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import PurePath
 
-from parc.compiler.plan import Doubt, Estimate, Layout, Plan
+from parc.compiler.plan import Doubt, Estimate, Layout, Measured, Plan
 from parc.dsl.diagnostics import Diagnostic
 from parc.dsl.job import Job
 
@@ -108,6 +108,12 @@ def estimate_json(estimate: Estimate) -> JsonObject:
             "gpus": estimate.layout.gpus,
         }
     )
+
+
+def measured_json(measured: Measured | None) -> JsonObject:
+    """What runs on the cluster tell of one layout, as a plan has it of its own: `{"measured": ...}`, which is
+    null where none of the target ran there."""
+    return {"measured": measured and rounded(measured.model_dump(exclude={"best"}))}
 
 
 def rounded(values: Mapping[str, object]) -> JsonObject:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
-from parc.compiler.plan import Estimate, Layout
+from parc.compiler.plan import Estimate, Layout, Measured
 from parc.compiler.risk import FOUR_OF_FIVE
 from parc.dsl.job import Job
 
 from ..api import Planned
-from .choice_text import choice_text
+from .choice_text import choice_text, expected_lines
 from .goodput_text import goodput_lines
 from .words.layouts import layout_parts, layout_text
 from .words.numbers import counted, duration, mfu, number, risk, seconds, short
@@ -44,10 +44,13 @@ def plans_text(planned: Planned) -> Text:
     return text
 
 
-def estimate_text(job: Job, target: str, estimate: Estimate) -> str:
-    """One priced layout in full."""
+def estimate_text(
+    job: Job, target: str, estimate: Estimate, measured: Measured | None = None
+) -> str:
+    """One priced layout in full, and what runs on the cluster tell of it."""
     head = [*_title(job, estimate.layout), "", *_laid_out(f"  {target}  ", estimate.layout), ""]
-    return "\n".join([*head, *estimate_lines(job, target, estimate)])
+    ran = expected_lines(estimate.step_seconds, measured)
+    return "\n".join([*head, *estimate_lines(job, target, estimate), *ran])
 
 
 def _laid_out(head: str, layout: Layout) -> list[str]:

@@ -6,26 +6,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parc.calibrate.probe import Measured, block_names, summary
+from parc.dsl.syntax.quoting import quoted
 
-from .calibration_report import columns
+from .calibration_report import columns, setting
 from .plan_json import JsonObject, rounded
+from .words.commands import argument
 
 if TYPE_CHECKING:
     from parc.calibrate.probe.batch import Names
+    from parc.calibrate.probe.levels import Level
 
 
 def probe_text(found: Measured, output: Path, changed: bool) -> str:
     """What ran, each number with its spread, and how a job takes the file."""
     rows = [("number", "measured", "cases")]
     rows += [
-        (name, f"{level.value:.3g} ± {100 * level.spread:.0f} %", str(level.rows))
+        (name, f"{_shown(name, level)} ± {100 * level.spread:.0f} %", str(level.rows))
         for name, level in found.levels.items()
     ]
     cluster, _ = block_names(output.name)
     state = "written" if changed else "nothing to change"
-    use = f'  import "{output}"\n  cluster NAME from {cluster} {{ nodes = ... }}'
+    use = f"  import {quoted(str(output))}\n  cluster NAME from {cluster} {{ nodes = ... }}"
     end = f"{output}: {state}; to use it, write in a job\n\n{use}"
     return "\n".join([*summary(found), "", *columns(rows), "", end])
+
+
+def _shown(name: str, level: Level) -> str:
+    return setting(name, float(f"{level.value:.3g}"))
 
 
 def probe_json(found: Measured, output: Path, changed: bool) -> JsonObject:
@@ -57,10 +64,13 @@ def probe_json(found: Measured, output: Path, changed: bool) -> JsonObject:
 
 def batch_text(names: Names) -> str:
     """What to do with the files."""
+    script, rows, output = (
+        argument(path.name) for path in (names.script, names.rows, names.output)
+    )
     return (
         f"{names.script} and {names.program}: written; in their folder, run\n\n"
-        f"  sbatch {names.script.name}\n"
-        f"  parc measure --rows {names.rows.name} -o {names.output.name}"
+        f"  sbatch {script}\n"
+        f"  parc measure --rows {rows} -o {output}"
     )
 
 

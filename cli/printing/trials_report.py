@@ -9,17 +9,20 @@ from parc.calibrate.trials import STEPS, Trials
 from parc.dsl.job import Job
 
 from .plan_json import JsonObject, estimate_json, rounded
+from .words.commands import argument, program
 from .words.layouts import layout_text
+from .words.numbers import seconds, span
 from .words.paragraphs import words
 
 
 def trials_text(job: Job, found: Trials, folder: Path) -> str:
     lines = [f"{job.name}  {found.plan.target}, {len(found.plans)} trials of {STEPS} steps", ""]
     for number, plan in enumerate(found.plans, 1):
-        step = f"{plan.estimate.step_seconds:.2f} s"
+        step = seconds(plan.estimate.step_seconds)
         layout = f"{layout_text(plan.layout)}, {step} a step predicted"
         lines += words(f"  {FOLDER}{number}  ", layout)
     before, after = found.regret_before, found.regret_after
+    batch, place, path = (argument(each) for each in (folder / "trials.sbatch", folder, job.path))
     lines += [
         "",
         *words(
@@ -28,14 +31,13 @@ def trials_text(job: Job, found: Trials, folder: Path) -> str:
         ),
         *words(
             "  time    ",
-            f"{found.seconds / 60:.1f} minutes of steps, and what {len(found.plans)} starts take",
+            f"{span(found.seconds)} of steps, and what {len(found.plans)} starts take",
         ),
         "",
         f"{folder}: written; to use them",
         "",
-        f"  {folder / SCRIPT}"
-        + (f"    or    sbatch {folder / 'trials.sbatch'}" if job.launch else ""),
-        f"  parc calibrate {folder} --job {job.path} -o site.par",
+        f"  {program(folder / SCRIPT)}" + (f"    or    sbatch {batch}" if job.launch else ""),
+        f"  parc calibrate {place} --job {path} -o calibrated.par",
     ]
     return "\n".join(lines)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..case import Case
-from ..plan import Plan
+from ..plan import Measured, Plan
 from ..search.layout_text import quantity_text
+from ..search.measured_layouts import outcome
 from ..search.planning import estimate
 from ..search.space import Space
 from ..search.sweep import satisfied, sweep
@@ -22,10 +23,12 @@ from .difference import Difference, difference
 @dataclass(frozen=True)
 class Against:
     """A given layout beside the plan's. `breaks` says in words what keeps it from being chosen: limits of
-    memory, then conditions of the goal."""
+    memory, then conditions of the goal. `measured` is what runs on the cluster tell of the given layout.
+    """
 
     difference: Difference
     breaks: tuple[str, ...]
+    measured: Measured | None
 
 
 def against(plan: Plan, target: Target, layout: Mapping[str, int]) -> Against:
@@ -35,6 +38,7 @@ def against(plan: Plan, target: Target, layout: Mapping[str, int]) -> Against:
     return Against(
         difference=difference(plan.estimate, there, quantity_of(case)),
         breaks=tuple(_broken(case, there.layout.model_dump())),
+        measured=outcome(case, there.layout.model_dump()),
     )
 
 

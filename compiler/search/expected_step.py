@@ -28,7 +28,11 @@ Columns = Mapping[str, Any]
 
 
 def likeness(layouts: Columns, others: Columns) -> Floats:
-    """1 for equal layouts, falling to 0: shape (layouts, others)."""
+    """1 for equal layouts, falling to 0: shape (layouts, others).
+
+    Runs of any job tell of a layout by it, few of which split the model just alike; the choice among layouts
+    of one job has the stricter `kinship` of pricing/mechanisms.py, with its reason there.
+    """
     apart = np.not_equal.outer(layouts["recompute"], others["recompute"]).astype(float)
     for name, scale in DOUBLINGS.items():
         one, other = (np.log2(np.asarray(each[name], dtype=float)) for each in (layouts, others))

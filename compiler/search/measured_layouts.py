@@ -167,18 +167,22 @@ def cost_of(swept: Swept, rows: Integers) -> Floats:
     return np.asarray(value if objective.direction == "minimize" else -value)
 
 
-def outcome(case: Case, chosen: Mapping[str, int], best: Mapping[str, int]) -> Measured | None:
-    """What the plan says of runs; None where no layout ran on the target."""
+def outcome(
+    case: Case, layout: Mapping[str, int], best: Mapping[str, int] | None = None
+) -> Measured | None:
+    """What runs say of a layout and of the one predicted best; None where no layout ran on the target.
+
+    Raises JobError as `measured` does."""
     everything, known = on_target(case), measured(case)
     if not everything:
         return None
-    own = _excess(known, chosen)
+    own = _excess(known, layout)
     return Measured(
         runs=len(everything),
-        expected=_expected(case, everything, chosen) if own is None else own,
+        expected=_expected(case, everything, layout) if own is None else own,
         layouts=len(known),
         chosen=own,
-        best=_excess(known, best),
+        best=_excess(known, best) if best else None,
     )
 
 

@@ -22,7 +22,7 @@ from .goal import WITHIN_KEY, read_goal
 from .goal_settings import misplaced_setting
 from .overrides import Overrides, Targets
 from .parts import Parts
-from .scope import Definition, Scope
+from .scope import Definition, Names, Scope
 from .stages import of_stage, title_of
 from .value_cures import out_of_quotes
 
@@ -160,7 +160,7 @@ def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
         node = Identifier(node.value, node.span)
     if not isinstance(node, Identifier):
         message = f"`gpu` takes the name of a gpu, found `{node.span.text}`"
-        help, fix = _gpu_meant(node.span)
+        help, fix = _gpu_meant(node.span, chosen.names)
         raise wrong(codes.WRONG_KIND, message, node.span, help, fix=fix)
     definition = find_definition("gpu", node, chosen.names)
     block = gather(definition, checker.changes("cluster", "gpu"), checker.report)
@@ -172,9 +172,11 @@ def _gpu(checker: Checker, chosen: Located) -> Gpu | None:
 _COUNTED = re.compile(r"(\d+) ?[*x] ?([A-Za-z_][\w.-]*)|([A-Za-z_][\w.-]*) ?[*x] ?(\d+)")
 
 
-def _gpu_meant(span: Span) -> tuple[str, Fix | None]:
-    """The cure of `8*H100` and `A100-80GB`, which are no names."""
+def _gpu_meant(span: Span, names: Names) -> tuple[str, Fix | None]:
+    """The cure of `8*H100`, `A100-80GB` and `my-gpu`, which are no names."""
     text = " ".join(span.text.split())
+    if (own := text.replace("-", "_")) in names.known("gpu"):
+        return f"a name has `_` for `-`: `{own}`", replaced(span, own)
     counted = _COUNTED.fullmatch(text)
     name = (counted[2] or counted[3]) if counted else text
     found = STD.find("gpu", name)

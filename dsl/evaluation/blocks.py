@@ -12,9 +12,9 @@ from ..diagnostics import Fix, JobError, Note, Span, nearest, replaced
 from ..fixes import removal
 from ..library import STD, canonical, without_maker
 from ..open_settings import Word
-from ..report import Report, wrong
+from ..report import Report, already_reported, wrong
 from ..schema import setting_types
-from ..syntax.tree import Block, Clause, Collection, Identifier, Setting
+from ..syntax.tree import Block, Clause, Collection, Identifier, Setting, Text
 from .evaluate import plain
 from .open_values import Several, read_or_open
 from .scope import Definition, Names
@@ -88,7 +88,7 @@ def gather(definition: Definition, changes: Mapping[str, Located], report: Repor
         _follow(chain)
     settings: dict[str, Located] = {}
     for link in reversed(chain):
-        settings |= own_settings(link.block, link.names, report)
+        settings = _over(settings, own_settings(link.block, link.names, report))
     block = definition.block
     named = next((link.block.name for link in chain if link.block.name), None)
     clauses = frozenset(item.keyword.name for item in block.items if isinstance(item, Clause))
@@ -96,10 +96,40 @@ def gather(definition: Definition, changes: Mapping[str, Located], report: Repor
         title=f"`{block.kind.name}`",
         name=named.name if named else "",
         head=block.head,
-        settings=settings | dict(changes),
+        settings=_over(settings, changes),
         broken=clauses,
         whole=chain[-1].block.base is None,
     )
+
+
+def _over(settings: dict[str, Located], own: Mapping[str, Located]) -> dict[str, Located]:
+    """Settings of a base below those of a block; runs on one GPU tell nothing of a block with another."""
+    found = settings | dict(own)
+    if "measured" in settings and "gpu" in own and "measured" not in own:
+        before = settings.get("gpu")
+        if before is not None and not _derived_gpu(own["gpu"], before):
+            del found["measured"]
+    return found
+
+
+def _derived_gpu(gpu: Located, base: Located) -> bool:
+    """Whether a `gpu` is another's, or derives from it; and where a name is wrong, which others tell."""
+    try:
+        ours, (wanted, *_) = (_gpu_chain(each) for each in (gpu, base))
+    except JobError:
+        return True
+    return any(link.block is wanted.block for link in ours)
+
+
+def _gpu_chain(located: Located) -> list[Definition]:
+    value = located.setting.value
+    if isinstance(value, Text):
+        value = Identifier(value.value, value.span)
+    if not isinstance(value, Identifier):
+        raise already_reported()
+    chain = [find_definition("gpu", value, located.names)]
+    _follow(chain)
+    return chain
 
 
 def _follow(chain: list[Definition]) -> None:

@@ -25,6 +25,15 @@ def _standard(stop: Stop) -> Cure:
     return help, stop.fix(line.start(), line.end(), "")
 
 
+def _alias(stop: Stop) -> Cure:
+    """`import "site.par" as site`."""
+    alias = stop.around(r"^[ \t]*import[ \t]+\"[^\"\n]*\"([ \t]+as[ \t]+\w+)")
+    if alias is None:
+        return None
+    help = "blocks of an import keep their names, and another is `cluster NEW from NAME { }`"
+    return help, stop.fix(alias.start(1), alias.end(1), "")
+
+
 def _conditional(stop: Stop) -> Cure:
     """`a ? b : c`, `if a then b` and `b if a else c`."""
     written = r"=[ \t]*if\b|=[^=;{}]*[\w)\"][ \t]+if[ \t]+\w"
@@ -99,6 +108,7 @@ ABSENT_FEATURES: tuple[Callable[[Stop], Cure], ...] = (
     _loop,
     _exclusive,
     _standard,
+    _alias,
     _extends,
     _terraform,
     _index,

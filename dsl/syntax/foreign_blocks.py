@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from .naming import block_name
 from .stop import BLOCK, END, Cure, Stop
+
+#: What follows the name of a block.
+_AFTER_NAME = r"(?=[ \t]*(?:\{|$|from\b))"
 
 
 def _document(stop: Stop) -> Cure:
@@ -143,10 +147,13 @@ def _listed_targets(stop: Stop) -> Cure:
 def _quoted_name(stop: Stop) -> Cure:
     """`target "megatron" {`, as in Terraform."""
     head = stop.around(rf"^[ \t]*{BLOCK}[ \t]+(\"([A-Za-z_]\w*)\")")
-    other = stop.around(r"^[ \t]*(?:model|gpu|cluster)[ \t]+(\"[^\"\n]+\")[ \t]*(\{)?")
+    other = stop.around(r"^[ \t]*(model|gpu|cluster)[ \t]+(\"([^\"\n]+)\")[ \t]*(\{|from\b)?")
+    if head is None and other is not None and other[4] == "from":
+        text = block_name(other[3], other[1])
+        return f"a name has no quotes: `{text}`", stop.fix(other.start(2), other.end(2), text)
     if head is None and other is not None:
-        text = f"from {other[1]}" + ("" if other[2] else " { }")
-        return f"write `{text}`", stop.fix(other.start(1), other.end(1), text)
+        text = f"from {other[2]}" + ("" if other[4] else " { }")
+        return f"write `{text}`", stop.fix(other.start(2), other.end(2), text)
     if head is None:
         return None
     return f"a name has no quotes: `{head[2]}`", stop.fix(head.start(1), head.end(1), head[2])
@@ -178,12 +185,16 @@ def _several(stop: Stop) -> Cure:
 
 
 def _hyphened_name(stop: Stop) -> Cure:
-    """`target Megatron-LM`."""
-    head = stop.around(rf"^[ \t]*{BLOCK}[ \t]+([A-Za-z]\w*(?:-\w+)+)(?=[ \t]*(?:\{{|$))")
+    """`target Megatron-LM`, `cluster pod-2 from dgx_h100 {` and `cluster 2nd-pod {`."""
+    head = stop.around(rf"^[ \t]*{BLOCK}[ \t]+([A-Za-z]\w*(?:-\w+)+){_AFTER_NAME}")
+    if head is not None:
+        text = head[1].replace("-", "_")
+        return f"a name has `_` for `-`: `{text}`", stop.fix(head.start(1), head.end(1), text)
+    head = stop.around(rf"^[ \t]*(model|gpu|cluster)[ \t]+(\d\w*(?:-\w+)*){_AFTER_NAME}")
     if head is None:
         return None
-    text = head[1].replace("-", "_")
-    return f"a name has `_` for `-`: `{text}`", stop.fix(head.start(1), head.end(1), text)
+    text = block_name(head[2], head[1])
+    return f"a name begins with a letter: `{text}`", stop.fix(head.start(2), head.end(2), text)
 
 
 def _yaml_list(stop: Stop) -> Cure:

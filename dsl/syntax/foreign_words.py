@@ -141,7 +141,8 @@ def _dashes(stop: Stop) -> Cure:
     comment = re.compile(r"--[ \t]+(?=[A-Za-z])").match(stop.text, stop.at)
     if at_start and comment:
         return "a comment begins with `#`", stop.fix(comment.start(), comment.end(), "# ")
-    name = stop.around(r"(?:^|(?<=[{;]))[ \t]*((?:--)?([A-Za-z]\w*(?:-\w+)*)[ \t]*=)(?!=)")
+    named = r"((?:--)?([A-Za-z]\w*(?:-\w+)*)[ \t]*=)(?!=)"
+    name = stop.around(rf"(?:^|(?<=[{{;]))[ \t]*(?:let[ \t]+)?{named}")
     if name is None or "-" not in name[1]:
         return None
     text = f"{name[2].replace('-', '_')} ="

@@ -160,6 +160,13 @@ def _name_in_quotes(stop: Stop) -> Cure:
     )
     if name is None or not re.search(r"\b(from|import)$", stop.text[stop.line : name.start()]):
         return None
+    own = (name[1] or "").replace("-", "_")
+    if own != name[1] and re.search(
+        rf"^[ \t]*{BLOCK}[ \t]+(?:{re.escape(name[1] or own)}|{own})\b",
+        stop.source.text,
+        re.MULTILINE,
+    ):
+        return f"a name has `_` for `-`: `{own}`", stop.fix(name.start(1), name.end(1), own)
     text = f'"{name[1] or name[2]}"'
     return f"a name of other characters stands in quotes: `{text}`", stop.fix(
         name.start(1) if name[1] else name.start(2), name.end(), text

@@ -89,7 +89,7 @@ def test_the_file_works_where_it_is_imported(calibrate: Calibrate) -> None:
     assert job.cluster.gpu.model_dump(exclude=same) == old.cluster.gpu.model_dump(exclude=same)
     assert job.cluster.gpu.step_spread == report.json["step_spread"]
     again = calibrate(*logs, job="new.par")
-    assert again.code == 0 and "nothing to change; the job uses it" in again.out
+    assert again.code == 0 and "nothing to change; the job has its numbers" in again.out
     assert Path("site.par").read_text() == first
     layout = {
         "tp": 1,

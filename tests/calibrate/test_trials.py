@@ -72,6 +72,25 @@ def test_a_trial_is_short_and_leaves_nothing(written: RunTrials) -> None:
         subprocess.run(["bash", "-n", f"trials/{script}"], check=True)
 
 
+def test_what_is_printed_can_be_copied(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Into a shell that stands where the command ran; of folders with blanks and of this one."""
+    Path("it's job.par").write_text(JOB)
+    assert main(["trials", "it's job.par", "-n", "1", "-o", "try outs/it's"]) == 0
+    *_, start, calibrate = capfd.readouterr().out.splitlines()
+    script = start.split("    or    ")[0].strip()
+    told = subprocess.run(["bash", "-c", f"ls {script}"], capture_output=True, text=True)
+    assert told.stdout == "try outs/it's/run.sh\n", told.stderr
+    words = f"printf '%s\\n' {calibrate.removeprefix('  parc ')}"
+    given = subprocess.run(["bash", "-c", words], capture_output=True, text=True).stdout
+    assert given.splitlines()[1:4] == ["try outs/it's", "--job", "it's job.par"]
+    Path("empty").mkdir()
+    os.chdir("empty")
+    assert main(["trials", "../job.par", "-n", "1", "-o", "."]) == 0
+    assert "\n  ./run.sh    or" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize("target", ["megatron", "torchtitan", "deepspeed"])
 def test_the_short_job_of_every_target_compiles(target: str, tmp_path: Path) -> None:
     path = tmp_path / "job.par"

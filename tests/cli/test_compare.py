@@ -86,6 +86,7 @@ def test_another_model_has_no_price_on_the_job(compiled: Parc) -> None:
         (["job.par", "empty/plan.json"], "PAR180", "`empty/plan.json` cannot be read"),
         (["job.par", "bad/plan.json"], "PAR180", "`bad/plan.json` holds no plan of parc"),
         (["job.par", "other/plan.json"], "PAR180", "`other/plan.json` holds no plan of parc"),
+        (["job.par", "listed/plan.json"], "PAR180", "`listed/plan.json` holds no plan of parc"),
         (["job.par", "bad"], "PAR180", "`bad/plan.json` holds no plan of parc"),
         (["job.par", "out", "--target", "deepspeed"], "PAR092", "no target `deepspeed`"),
         (
@@ -104,6 +105,10 @@ def test_what_cannot_be_compared(
     for name, text in (("bad", "[1, {"), ("other", '{"plans": [{"target": "megatron"}]}')):
         Path(name).mkdir()
         Path(name, "plan.json").write_text(text)
+    plans = json.loads(Path("out/plan.json").read_text())
+    plans["plans"][0]["measured"] = [1]
+    Path("listed").mkdir()
+    Path("listed/plan.json").write_text(json.dumps(plans))
     found = compiled("compare", *subjects)
     assert found.code == 2 and found.out == ""
     assert f"[{code}" in found.err and message in found.err

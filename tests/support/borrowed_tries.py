@@ -70,6 +70,26 @@ BORROWED_TRIES: dict[str, tuple[str, str, str]] = {
     "a range without a start": _nodes("nodes = ..8", "nodes = 1..8"),
     "at most": _nodes("nodes <= 8", "nodes = 1..8"),
     "a range with a step": _nodes("nodes = 4..16..4", "nodes = {4, 8, 12, 16}"),
+    # names with other characters
+    "a cluster with a hyphen": ("cluster from", "cluster pod-2 from", "cluster pod_2 from"),
+    "a cluster that begins with a digit": (
+        "cluster from",
+        "cluster 2nd-pod from",
+        "cluster cluster_2nd_pod from",
+    ),
+    "a cluster in quotes": ("cluster from", 'cluster "pod 2-b" from', "cluster pod_2_b from"),
+    "a constant with a hyphen": (
+        "cluster from",
+        "let my-n = 2\ncluster from",
+        "let my_n = 2\ncluster from",
+    ),
+    "gpus with hyphens": (
+        "cluster from dgx_h100 { nodes = 2 }",
+        "gpu mine-1 from h200 { }\ngpu mine-2 from mine-1 { }\n"
+        "cluster from dgx_h100 { nodes = 2; gpu = mine-2 }",
+        "gpu mine_1 from h200 { }\ngpu mine_2 from mine_1 { }\n"
+        "cluster from dgx_h100 { nodes = 2; gpu = mine_2 }",
+    ),
     # words of other languages
     "extends": ("from llama3_8b", "extends llama3_8b", "from llama3_8b"),
     "a python import": (
@@ -204,6 +224,12 @@ ABSENT: dict[str, tuple[str, str, str]] = {
     "an item": _nodes("nodes = sizes[0]", "no item is picked from a list"),
     "the environment": _nodes("nodes = $NODES", "parc reads no environment"),
     "the environment by name": _nodes("nodes = env.NODES", "parc reads no environment"),
+    "an alias of an import": ("model from", 'import "x.par" as x\nmodel from', "keep their names"),
+    "a second cluster": (
+        "\nlaunch",
+        "\ncluster b from dgx_h200 { }\nlaunch",
+        "may have several",
+    ),
     "auto": _nodes("nodes = auto", "a range `1..8` or a set"),
     "a kind of network": _nodes("nodes = 2; network = NDR400", "like `450 GB/s`"),
     "no sizes": ("from llama3_8b { }", "{ params = 8B }", "`model from std.llama3_8b { }`"),

@@ -69,6 +69,9 @@ def test_known_numbers_come_back_and_a_job_takes_them(measure: Measure) -> None:
     assert cluster.gpu.memory == std_gpu("h100_sxm").memory, "the rest is the library's"
     assert (cluster.node_memory, cluster.cpu_cores) == (2**41, 112)
     assert main(["plan", "job.par"]) == 0
+    assert main(["fmt", "--check", "site.par"]) == 0, "formatting a folder does not edit it"
+    latency = next(line for line in ran.out.splitlines() if "nvlink_latency" in line)
+    assert latency.split()[2] == "us", "numbers have their units"
 
 
 def test_the_report_counts_cases_and_says_what_is_not_told(measure: Measure) -> None:
@@ -294,7 +297,8 @@ def test_a_python_without_pytorch_is_named(measure: Measure, tmp_path: Path) -> 
 
 def test_the_batch_files_stand_alone(measure: Measure) -> None:
     ran = measure("--nodes", "3", "--gpus-per-node", "4", "--minutes", "2", output="my site.par")
-    assert ran.code == 0 and "sbatch" in ran.out
+    assert ran.code == 0 and '\n  sbatch "my site.sbatch"\n' in ran.out
+    assert ran.out.endswith('measure --rows "my site.rows.jsonl" -o "my site.par"\n')
     script, program = Path("my site.sbatch"), Path("my site.probe.py")
     assert subprocess.run(["bash", "-n", script]).returncode == 0
     text = script.read_text()

@@ -13,6 +13,8 @@ from parc.compiler.variables import ORDER
 from parc.dsl.diagnostics import JobError
 from parc.dsl.job import Job
 from parc.printing.choice_text import choice, expected_lines
+from parc.printing.words.layouts import layout_text
+from parc.report.choice import choice as sentences
 
 JOB = """\
 model llama3_8b from std.llama3_8b {{}}
@@ -60,6 +62,7 @@ def test_a_layout_that_ran_slower_than_another_is_not_chosen(
     assert found.measured is not None and found.measured.layouts == 2
     assert found.best is not None and found.best.layout == best.layout
     assert found.measured.best == pytest.approx(0.12, abs=1e-3)
+    assert f"than predicted; {layout_text(best.layout)}, predicted" in sentences(found)
 
 
 def test_one_run_that_is_off_says_nothing_of_the_order(tmp_path: Path, best: Plan) -> None:
@@ -112,19 +115,55 @@ def test_what_ran_tells_what_a_step_takes(tmp_path: Path, best: Plan, rival: Pla
     assert itself.measured is not None and other.measured is not None
     assert itself.measured.expected == itself.measured.chosen == pytest.approx(0.12, abs=1e-3)
     assert 0 < other.measured.expected < 0.06
-    line = " ".join(" ".join(expected_lines(itself)).split())
-    taken = best.estimate.step_seconds * (1 + itself.measured.expected)
+    predicted = best.estimate.step_seconds
+    line = " ".join(" ".join(expected_lines(predicted, itself.measured)).split())
+    taken = predicted * (1 + itself.measured.expected)
     assert line.startswith("runs by 1 run on this cluster a step takes ")
     assert line.endswith(f"takes {taken:.1f} s, 12.0% longer than predicted")
     assert itself.estimate == best.estimate
     elsewhere = planned(tmp_path, slow.replace("megatron", "torchtitan"))
-    assert elsewhere.measured is None and expected_lines(elsewhere) == []
+    assert elsewhere.measured is None and expected_lines(predicted, None) == []
 
 
 def test_runs_of_another_job_tell_what_a_step_takes(tmp_path: Path, best: Plan) -> None:
     found = planned(tmp_path, said(tmp_path, best, 0.9), seq_len=8192)
     assert found.measured is not None and found.measured.runs == 1
     assert -0.1 < found.measured.expected < 0
+
+
+SITE = """\
+gpu site_gpu from std.h100_sxm {{ matmul_efficiency = 0.6 }}
+cluster site from std.dgx_h100 {{ gpu = site_gpu; measured = ["{measured}"] }}
+cluster spare from site {{ price = 2 $/h }}
+gpu lean from site_gpu {{ reserve = 3 GiB }}
+gpu lent from std.h100_sxm {{ reserve = 3 GiB }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gpu", "kept"),
+    [
+        ("", 1),
+        ("; gpu = site_gpu", 1),
+        ("; gpu = lean", 1),
+        ("; gpu = lent", 0),
+        ("; gpu = std.h200", 0),
+    ],
+)
+def test_what_ran_on_another_gpu_is_left_behind(
+    tmp_path: Path, best: Plan, gpu: str, kept: int
+) -> None:
+    (tmp_path / "site.par").write_text(SITE.format(measured=said(tmp_path, best, 1.1)))
+    text = JOB.format(measured="", goal="", seq_len=4096)
+    own = "cluster pod from std.h100_pod { nodes = 4; measured = [] }"
+    assert own in text
+    path = tmp_path / "other.par"
+    path.write_text(
+        'import "site.par"\n' + text.replace(own, f"cluster pod from spare {{ nodes = 4{gpu} }}")
+    )
+    assert len(parc.load(path).cluster.measured) == kept
+    assert len(parc.load(path, ["cluster.gpu=std.h200"]).cluster.measured) == 0
+    assert len(parc.load(path, ["cluster.gpu.memory=60GiB"]).cluster.measured) == kept
 
 
 @pytest.mark.parametrize(
