@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import PurePath
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.hardware import Cluster
 from ..dsl.job import Job
 from ..dsl.library import std_entries
 from ..dsl.schema import setting_types
 from ..dsl.standard import std_cluster, std_gpu
 from ..dsl.syntax.naming import block_name
+from .codes import UNREADABLE
 from .parameters import PARAMETERS, figure, owner_of
 from .setting_text import SettingValue, setting_text
 from .site import FittedParameter, FittedSite
@@ -37,7 +39,20 @@ def _before(job: Job, name: str) -> float:
     span = job.span(*path)
     line = span.source.line(span.line) if span is not None else ""
     found = BEFORE.search(line) if line.lstrip().startswith(name) else None
-    return float(found[1]) if found else figure(job.cluster, name)
+    if found is None or span is None:
+        return figure(job.cluster, name)
+    before = float(found[1])
+    owner = job.cluster if owner_of(name) == "cluster" else job.cluster.gpu
+    try:
+        type(owner).model_validate({**dict(owner), name: before})
+    except ValidationError as error:
+        wrong = error.errors()[0]["msg"]
+        message = f"`{name}` cannot have been {found[1]} before calibration: {wrong}"
+        help = (
+            "calibrate again from a job that does not import the file, and do not edit its comments"
+        )
+        raise JobError([Diagnostic(UNREADABLE, message, span, help=help)]) from None
+    return before
 
 
 def definition_names(job: Job, output: str) -> tuple[str, str]:

@@ -145,7 +145,7 @@ def test_a_trial_that_stopped_is_left_out_by_name(
     Path("trials/trial-2/run.log").write_text("torch.OutOfMemoryError: CUDA out of memory.\n")
     assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
     captured = capfd.readouterr()
-    assert "trials/trial-2" in captured.err and "reported no step" in captured.err
+    assert "trials/trial-2" in captured.err and "is left out" in captured.err
     assert "2 runs, 2 different" in captured.out
 
 
