@@ -90,14 +90,23 @@ def agreed(found: Iterable[tuple[str, str]]) -> tuple[dict[str, str], tuple[str,
 def json_after(text: str, mark: re.Pattern[str]) -> list[dict[str, Any]]:
     """The JSON objects that directly follow a mark, each once; those that cannot be read are left out."""
     found: list[dict[str, Any]] = []
+    cut = 0
     for match in mark.finditer(text):
-        try:
-            value, _ = json.JSONDecoder().raw_decode(_alone(text[match.end() :][:_LONGEST]))
-        except (ValueError, RecursionError):
-            continue
+        start = match.end()
+        value = _decoded(text, start)
+        if value is None and cut < _TRIES:
+            cut += 1
+            value = _decoded(_alone(text[start : start + _LONGEST]), 0)
         if isinstance(value, dict) and value not in found:
             found.append(value)
     return found
+
+
+def _decoded(text: str, start: int) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _alone(document: str) -> str:
@@ -113,5 +122,5 @@ _RANK = re.compile(r"^(?:(?:\[(?:rank|default)\d{1,6}\]:| {0,6}\d{1,6}:) ?)+", r
 #: Control sequences of a terminal (ECMA-48), and titles of its window.
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]*\x07)")
 _BEFORE = re.compile(r'\A[^\n]*\n+([^\n"]*?)[ \t]*"')
-#: Characters of a configuration at most.
-_LONGEST = 1_000_000
+#: Characters of a configuration at most, and configurations that are read line by line.
+_LONGEST, _TRIES = 100_000, 100

@@ -63,7 +63,9 @@ def _text(path: str) -> str:
             path, f"is larger than {LARGEST // 2**20} MiB", "cut it to one run"
         ) from None
     except (OSError, ValueError) as error:
-        raise _unreadable(path, f"cannot be read: {reason_of(error)}", "correct its name") from None
+        raise _unreadable(
+            path, f"cannot be read: {reason_of(error)}", "name a file that you may read"
+        ) from None
     if content.startswith(PACKED):
         raise _unreadable(path, "is packed", "unpack it first")
     if content.startswith(UTF16):

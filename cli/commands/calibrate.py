@@ -1,11 +1,9 @@
 """fit a cluster's few parameters to logs of real runs, and write them as a file to import"""
 
-import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from parc.dsl.diagnostics import Diagnostic, JobError, did_you_mean
 
-from .. import codes
 from .estimate import layout
 from .job_arguments import add_json, add_overrides, add_stage, load_job, output_path
 
@@ -51,8 +49,7 @@ def run(arguments: Namespace) -> int:
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
     from ..writing.single_file import refuse, replace
 
-    refuse(arguments.output, is_ours, arguments.force)
-    _refuse_input(arguments)
+    refuse(arguments.output, is_ours, arguments.force, (arguments.job, *arguments.log))
     layouts = _layouts(arguments)
     with progress("calibrating"):
         result = calibrate(job, arguments.log, layouts)
@@ -64,15 +61,6 @@ def run(arguments: Namespace) -> int:
     else:
         print_text(calibration_text(result, str(arguments.output), changed))
     return 0
-
-
-def _refuse_input(arguments: Namespace) -> None:
-    """--force replaces a file that parc did not write, but none that it reads."""
-    place = os.path.realpath(arguments.output)
-    for path in (arguments.job, *arguments.log):
-        if "\0" not in path and os.path.realpath(path) == place:
-            message = f"-o names `{path}`, which is read"
-            raise JobError([Diagnostic(codes.UNWRITABLE, message, help="choose another with -o")])
 
 
 def _layouts(arguments: Namespace) -> dict[str, dict[str, int]]:
