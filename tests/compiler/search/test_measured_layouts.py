@@ -139,6 +139,10 @@ def test_runs_of_another_job_tell_what_a_step_takes(tmp_path: Path, best: Plan) 
         "megatron 0: tq=2 took 1",
         "megatron 0: tp=two took 1",
         "megatron 0: tp=2,, took 1",
+        "megatron 0: tp=0 took 1",
+        "megatron 0: nodes=0 took 1",
+        "megatron 0: zero=4 took 1",
+        f"megatron 0: tp={'9' * 5000} took 1",
     ],
 )
 def test_a_text_that_is_no_layout_is_named(tmp_path: Path, text: str) -> None:
