@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
 from statistics import median
 from typing import Any, Literal
 
+#: Steps by which a rank's report may come after those of others; a step that is farther back is a restart.
+LATE = 8
 #: How a framework states the speed of its steps.
 Unit = Literal["seconds", "sequences/s", "tokens/s per GPU"]
 
@@ -55,11 +56,15 @@ def plain(text: str) -> str:
 
 
 def merged(paces: Iterable[Pace]) -> tuple[Pace, ...]:
-    """Reports of one step in a row as one: every rank prints its own."""
-    return tuple(
-        Pace(step, median(pace.value for pace in same))
-        for step, same in groupby(paces, key=lambda pace: pace.step)
-    )
+    """Reports of one step as one: every rank prints its own, some of them a few steps late."""
+    found: list[tuple[int, list[float]]] = []
+    for pace in paces:
+        same = next((values for step, values in found[-LATE:] if step == pace.step), None)
+        if same is None:
+            found.append((pace.step, [pace.value]))
+        else:
+            same.append(pace.value)
+    return tuple(Pace(step, median(values)) for step, values in found)
 
 
 def whole(text: str) -> int | None:
@@ -82,18 +87,40 @@ def agreed(found: Iterable[tuple[str, str]]) -> tuple[dict[str, str], tuple[str,
     return {name: kept[0] for name, kept in values.items()}, tuple(clashes)
 
 
-def json_after(text: str, mark: re.Pattern[str]) -> dict[str, Any]:
-    """The first JSON object that directly follows a mark; empty when there is none that can be read."""
+def json_after(text: str, mark: re.Pattern[str]) -> list[dict[str, Any]]:
+    """The JSON objects that directly follow a mark, each once; those that cannot be read are left out."""
+    found: list[dict[str, Any]] = []
+    cut = 0
     for match in mark.finditer(text):
-        try:
-            value, _ = json.JSONDecoder().raw_decode(text, match.end())
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value
-    return {}
+        start = match.end()
+        value = _decoded(text, start)
+        if value is None and cut < _TRIES:
+            cut += 1
+            value = _decoded(_alone(text[start : start + _LONGEST]), 0)
+        if isinstance(value, dict) and value not in found:
+            found.append(value)
+    return found
+
+
+def _decoded(text: str, start: int) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _alone(document: str) -> str:
+    """JSON without what stands before each of its lines but the first, such as a time or the name of a pod:
+    what is before the first quote of the second line, with any digits."""
+    second = _BEFORE.search(document)
+    before = re.sub(r"\d+", r"\\d+", re.escape(second[1])) if second else ""
+    return re.sub(rf"^{before}", "", document, flags=re.MULTILINE) if before else document
 
 
 #: What torchrun (`[rank0]:`, `[default0]:`) and `srun --label` put before a line.
-_RANK = re.compile(r"^(?:\[(?:rank|default)\d{1,6}\]:| {0,6}\d{1,6}:) ?", re.MULTILINE)
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_RANK = re.compile(r"^(?:(?:\[(?:rank|default)\d{1,6}\]:| {0,6}\d{1,6}:) ?)+", re.MULTILINE)
+#: Control sequences of a terminal (ECMA-48), and titles of its window.
+_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]*\x07)")
+_BEFORE = re.compile(r'\A[^\n]*\n+([^\n"]*?)[ \t]*"')
+#: Characters of a configuration at most, and configurations that are read line by line.
+_LONGEST, _TRIES = 100_000, 100

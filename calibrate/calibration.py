@@ -1,6 +1,6 @@
 """Logs and their job -> the fitted site, errors before and after, and what of it is not to be trusted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import hypot
@@ -8,13 +8,13 @@ from math import hypot
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.hardware import Cluster
 from ..dsl.job import Job
-from .codes import CONTRADICTORY, TOO_FEW
-from .log_files import counted, read_logs
+from .codes import CONTRADICTORY, TOO_FEW, UNSTEADY
+from .log_files import counted, log_of, text_of
 from .measured_run import MeasuredRun, measured_run
 from .parameters import with_settings
 from .site import FittedSite, fit_site, predicted_seconds, with_measured
 from .site_file import prior
-from .trial_files import logs_of
+from .trial_files import left_out, logs_of
 
 #: Two runs of one layout contradict each other when they differ by more than this share of a step, and by
 #: more than this many of their own standard deviations.
@@ -51,16 +51,16 @@ def calibrate(
 
     A path may be a folder of trials (trials.py). `layouts` gives degrees by log, those of all logs under "".
     Raises JobError for logs that cannot be used:
-    unreadable, of another framework or job, without a layout.
+    unreadable, of another framework or job, without a layout; of a trial there is a warning where others can.
     """
-    read, layouts, left_out = logs_of(paths, layouts)
-    runs = _runs(job, read, layouts)
+    runs, left = _runs(job, *logs_of(paths, layouts))
     before = with_settings(job.cluster, prior(job))
     groups = _groups(runs)
     site = with_measured(fit_site(before, groups), groups)
     compared = tuple(Compared(run, _error(run, before), _error(run, site.cluster)) for run in runs)
     warnings = (
-        *left_out,
+        *left,
+        *_two_paces(runs),
         *_few(groups, len(runs)),
         *_contradicting(groups),
         *_outvoted(groups, site),
@@ -69,18 +69,25 @@ def calibrate(
 
 
 def _runs(
-    job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int]]
-) -> list[MeasuredRun]:
+    job: Job, paths: Sequence[str], layouts: Mapping[str, Mapping[str, int]], trials: Container[str]
+) -> tuple[list[MeasuredRun], list[Diagnostic]]:
+    """The run of each log, and warnings of trials that are left out."""
     runs: list[MeasuredRun] = []
     complaints: list[Diagnostic] = []
-    for path, log in zip(paths, read_logs(job, paths), strict=True):
+    left: list[Diagnostic] = []
+    for path in paths:
         try:
-            runs.append(measured_run(path, log, job, layouts.get(path, layouts.get("", {}))))
+            given = layouts.get(path, layouts.get("", {}))
+            runs.append(measured_run(path, log_of(job, path, text_of(path)), job, given))
         except JobError as error:
-            complaints += error.diagnostics
-    if complaints:
-        raise JobError([*complaints, counted(len(paths) - len(runs), len(paths))])
-    return runs
+            if path in trials:
+                left.append(left_out(path, error.diagnostics[0]))
+            else:
+                complaints += error.diagnostics
+    if complaints or not runs:
+        bad = len(paths) - len(runs)
+        raise JobError([*complaints, *left, counted(bad, len(paths))])
+    return runs, left
 
 
 def _groups(runs: Sequence[MeasuredRun]) -> list[list[MeasuredRun]]:
@@ -95,6 +102,22 @@ def _error(run: MeasuredRun, cluster: Cluster) -> float:
     return predicted_seconds(run, cluster) / run.steps.seconds - 1
 
 
+def _two_paces(runs: Sequence[MeasuredRun]) -> list[Diagnostic]:
+    found = []
+    for run in runs:
+        steps = run.steps
+        if steps.odd:
+            message = (
+                f"`{run.path}` has two paces: {steps.odd} of {steps.reports} reports take about "
+                f"{steps.odd_seconds:.4g} s, its step counts as {steps.seconds:.4g} s"
+            )
+            help = (
+                "cut the log to the part that is like the job, or measure while nothing else runs"
+            )
+            found.append(Diagnostic(UNSTEADY, message, severity="warning", help=help))
+    return found
+
+
 def _few(groups: Sequence[object], runs: int) -> list[Diagnostic]:
     if len(groups) > 1:
         return []
@@ -107,26 +130,36 @@ def _few(groups: Sequence[object], runs: int) -> list[Diagnostic]:
 
 
 def _contradicting(groups: Sequence[Sequence[MeasuredRun]]) -> list[Diagnostic]:
-    """A complaint for each two runs of one layout whose times differ by more than their noise."""
+    """A complaint for each layout of which runs differ by more than their noise: of the two that do most."""
     found = []
-    for one, other in (pair for group in groups for pair in combinations(group, 2)):
-        noise = max(NOISE, DEVIATIONS * hypot(one.steps.spread, other.steps.spread))
-        times = sorted((one.steps.seconds, other.steps.seconds))
-        if times[1] / times[0] - 1 > noise:
+    for group in groups:
+        pairs = [pair for pair in combinations(group, 2) if _apart(*pair) > _noise(*pair)]
+        if pairs:
+            one, other = max(pairs, key=lambda pair: _apart(*pair) / _noise(*pair))
+            more = f"; {len(pairs) - 1} more pairs differ so" if len(pairs) > 1 else ""
             message = (
                 f"`{one.path}` and `{other.path}` ran the same layout in {one.steps.seconds:.4g} s "
-                f"and {other.steps.seconds:.4g} s"
+                f"and {other.steps.seconds:.4g} s{more}"
             )
-            help = f"find out which is wrong; {noise:.0%} apart would pass for noise"
+            help = f"find out which is wrong; {_noise(one, other):.0%} apart would pass for noise"
             found.append(Diagnostic(CONTRADICTORY, message, severity="warning", help=help))
     return found
+
+
+def _apart(one: MeasuredRun, other: MeasuredRun) -> float:
+    less, more = sorted((one.steps.seconds, other.steps.seconds))
+    return more / less - 1
+
+
+def _noise(one: MeasuredRun, other: MeasuredRun) -> float:
+    return max(NOISE, DEVIATIONS * hypot(one.steps.spread, other.steps.spread))
 
 
 def _outvoted(groups: Sequence[Sequence[MeasuredRun]], site: FittedSite) -> list[Diagnostic]:
     """A warning for each layout that no cluster explains beside the others."""
     found = []
     for group, count in zip(groups, site.counts, strict=True):
-        if count < OUTVOTED and len(groups) > 1:
+        if count < OUTVOTED:
             error = _error(group[0], site.cluster)
             message = (
                 f"`{group[0].path}` is {error:+.0%} off at best: it counts {count:.0%} of a run"

@@ -7,10 +7,11 @@ LAYOUT = "PAR793"
 UNSTEADY = "PAR794"
 TOO_FEW = "PAR795"
 CONTRADICTORY = "PAR796"
+NO_TRIAL = "PAR797"
 
 #: Code -> (short name, title), for `parc rules`.
 CODES: dict[str, tuple[str, str]] = {
-    UNREADABLE: ("log-unreadable", "a log is missing, empty, no text or too large"),
+    UNREADABLE: ("log-unreadable", "a log is missing, empty, packed or too large"),
     NO_STEPS: ("log-foreign", "a log has no line in which a framework of the job reports a step"),
     OTHER_JOB: ("log-of-another-job", "a log is of another job than the one it is given with"),
     LAYOUT: ("log-layout", "the layout that ran is left open, or said twice and differently"),
@@ -20,4 +21,5 @@ CODES: dict[str, tuple[str, str]] = {
         "contradictory-runs",
         "no cluster explains the times of all runs",
     ),
+    NO_TRIAL: ("no-trial", "no layout is left to try: all that may be the best have run"),
 }

@@ -1,6 +1,6 @@
 """Paths of logs -> `RunLog`s, each read by a framework that knows its lines, those of the job first."""
 
-from collections.abc import Sequence
+import os
 from pathlib import Path
 
 from ..backends import BACKENDS
@@ -14,21 +14,10 @@ from .codes import NO_STEPS, OTHER_JOB, UNREADABLE
 LARGEST = 512 * 2**20
 #: What runs in a folder of a trial wrote: one file, or one for each node.
 LOGS = "run*.log"
-GZIP = b"\x1f\x8b"
-
-
-def read_logs(job: Job, paths: Sequence[str]) -> list[RunLog]:
-    """Every log, in order. Raises JobError with a complaint about each unusable one, and their number."""
-    logs: list[RunLog] = []
-    complaints: list[Diagnostic] = []
-    for path in paths:
-        try:
-            logs.append(log_of(job, path, text_of(path)))
-        except JobError as error:
-            complaints += error.diagnostics
-    if complaints:
-        raise JobError([*complaints, counted(len(paths) - len(logs), len(paths))])
-    return logs
+#: How a file begins that is packed with gzip, xz, zstd, bzip2 or zip.
+PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"BZh", b"PK\x03\x04")
+#: Marks of an encoding other than UTF-8, in which Windows' shells write what is redirected.
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def counted(bad: int, all_of_them: int) -> Diagnostic:
@@ -54,10 +43,16 @@ def log_of(job: Job, path: str, text: str) -> RunLog:
 
 
 def text_of(path: str) -> str:
-    """The text of a file, or of all logs in the folder of a trial; bytes that are no UTF-8 become replacement
-    characters."""
-    logs = sorted(Path(path).glob(LOGS)) if Path(path).is_dir() else []
-    return "\n".join(map(_text, map(str, logs))) if logs else _text(path)
+    """The text of a file, or of all logs in the folder of a trial; bytes that are no text become replacement
+    characters, zero bytes, as a node that crashed leaves them, nothing."""
+    if os.path.isdir(path):
+        text = "\n".join(_text(str(log)) for log in sorted(Path(path).glob(LOGS)))
+    else:
+        text = _text(path)
+    if not text.strip():
+        what = f"has no {LOGS}, or empty ones" if os.path.isdir(path) else "is empty"
+        raise _unreadable(path, what, "give what the framework prints while it trains")
+    return text
 
 
 def _text(path: str) -> str:
@@ -68,14 +63,15 @@ def _text(path: str) -> str:
             path, f"is larger than {LARGEST // 2**20} MiB", "cut it to one run"
         ) from None
     except (OSError, ValueError) as error:
-        raise _unreadable(path, f"cannot be read: {reason_of(error)}", None) from None
-    if not content.strip():
-        raise _unreadable(path, "is empty", None)
-    if b"\0" in content or content.startswith(GZIP):
-        help = "unpack it first" if content.startswith(GZIP) else None
-        raise _unreadable(path, "is no text", help)
-    return content.decode(errors="replace")
+        raise _unreadable(
+            path, f"cannot be read: {reason_of(error)}", "name a file that you may read"
+        ) from None
+    if content.startswith(PACKED):
+        raise _unreadable(path, "is packed", "unpack it first")
+    if content.startswith(UTF16):
+        return content.decode("utf-16", errors="replace")
+    return content.replace(b"\0", b"").decode("utf-8-sig", errors="replace")
 
 
-def _unreadable(path: str, reason: str, help: str | None) -> JobError:
+def _unreadable(path: str, reason: str, help: str) -> JobError:
     return JobError([Diagnostic(UNREADABLE, f"log `{path}` {reason}", help=help)])

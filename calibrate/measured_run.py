@@ -28,6 +28,8 @@ UNSTEADY_SPREAD = 0.15
 MOST_GPUS = 10**6
 #: Seconds of the longest step that is believed.
 LONGEST = 1e6
+#: What is 1 where nobody says it.
+DEGREES = ("tp", "pp", "cp", "ep")
 #: Settings of a model that a log of a mixture of experts states in another way.
 DENSE_ONLY = {"ffn"}
 
@@ -87,7 +89,7 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
         layout=decided,
         placement=place(case, decided) if log.uneven else even,
         steps=steps,
-        filled=tuple(name for name in _open(layout) if len(case.domains.get(name, ())) > 1),
+        filled=(*_unsaid(log, given, case), *_open(layout, case)),
         facts=facts,
         timers=log.timers,
         reserved=log.reserved,
@@ -113,10 +115,21 @@ def _with_stack(job: Job, log: RunLog) -> tuple[Job, Mapping[str, object] | None
     return job.model_copy(update={"targets": targets}), differ
 
 
-def _open(layout: Mapping[str, int]) -> list[str]:
+def _open(layout: Mapping[str, int], case: Case) -> list[str]:
     """Decisions left to parc. The recomputed layers of a chunk only matter under full recomputation."""
     known = {"recompute_layers"} if "recompute" in layout else set()
-    return [name for name in FREE if name not in {*layout, "nodes", *known}]
+    names = (name for name in FREE if name not in {*layout, "nodes", *known})
+    return [name for name in names if len(case.domains.get(name, ())) > 1]
+
+
+def _unsaid(log: RunLog, given: Mapping[str, int], case: Case) -> list[str]:
+    """Degrees that are 1 and nodes that are the job's because nobody says so: a user's layout leaves out what
+    it does not mean to change."""
+    if given.keys() - {"nodes", "gpus"}:
+        return []
+    said = {*log.layout, *log.assumed, *given}
+    found = [name for name in DEGREES if name not in said and len(case.domains.get(name, ())) > 1]
+    return found if said & {"nodes", "gpus"} else [*found, "nodes"]
 
 
 def _raise(complaints: Iterable[Diagnostic]) -> None:
@@ -137,7 +150,7 @@ def _clashes(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> Iter
         yield Diagnostic(LAYOUT, f"`{path}` holds several runs: {clash}", help=help)
     for name, value in given.items():
         if name in log.layout and log.layout[name] != value:
-            message = f"`{path}` ran with {name} {log.layout[name]}, --layout says {value}"
+            message = f"`{path}` ran with {name} {log.layout[name]}, and is said to have {value}"
             yield Diagnostic(LAYOUT, message, help="leave out what the log says itself")
     for name, value in log.model.items():
         expected = _size(job.model, name)

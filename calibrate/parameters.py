@@ -81,12 +81,13 @@ def figure(cluster: Cluster, setting: str) -> float:
 
 
 def bounds(cluster: Cluster) -> tuple[Floats, Floats]:
-    """The least and the largest error of each parameter, so that shares of a peak stay possible."""
+    """The least and the largest error of each parameter, so that shares of a peak stay possible; figures that
+    are not may stay as they are."""
     low, high = [], []
     for each in PARAMETERS:
         rates = [figure(cluster, name) for name in each.rates]
-        low.append(max((np.log(rate / HIGHEST) for rate in rates), default=-np.inf))
-        high.append(min((np.log(rate / LOWEST) for rate in rates), default=np.inf))
+        low.append(min(0.0, max((np.log(rate / HIGHEST) for rate in rates), default=-np.inf)))
+        high.append(max(0.0, min((np.log(rate / LOWEST) for rate in rates), default=np.inf)))
         if each.share:
             start = figure(cluster, each.share)
             low[-1], high[-1] = -start, 1.0 - start

@@ -15,6 +15,8 @@ from ..compiler.pipeline.even_split import Split
 from ..compiler.pricing.estimate import one_row, time_by_part
 from ..compiler.pricing.ranks import Ranks
 from ..compiler.pricing.varied import varied_parts
+from ..compiler.search.measured_layouts import LEAST as LEAST_RATIO
+from ..compiler.search.measured_layouts import MOST as MOST_RATIO
 from ..compiler.search.measured_layouts import entry
 from ..dsl.hardware import Cluster
 from ..dsl.job import Job
@@ -144,15 +146,16 @@ def predicted_seconds(run: MeasuredRun, cluster: Cluster) -> float:
 
 
 def with_measured(site: FittedSite, groups: Sequence[Sequence[MeasuredRun]]) -> FittedSite:
-    """The site with what the runs took over what it predicts, by layout (search/measured_layouts.py)."""
-    texts = [
-        entry(
-            same[0].job,
-            same[0].target,
-            same[0].layout,
-            median(run.steps.seconds for run in same) / predicted_seconds(same[0], site.cluster),
-        )
+    """The site with what the runs took over what it predicts, by layout (search/measured_layouts.py), but for
+    those that are too far off to be told there."""
+    ratios = [
+        median(run.steps.seconds for run in same) / predicted_seconds(same[0], site.cluster)
         for same in groups
+    ]
+    texts = [
+        entry(same[0].job, same[0].target, same[0].layout, ratio)
+        for same, ratio in zip(groups, ratios, strict=True)
+        if LEAST_RATIO <= float(f"{ratio:.4g}") <= MOST_RATIO
     ]
     return replace(site, cluster=site.cluster.model_copy(update={"measured": tuple(sorted(texts))}))
 

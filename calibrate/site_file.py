@@ -8,9 +8,9 @@ from importlib.metadata import version
 from itertools import chain, count
 from pathlib import PurePath
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from ..dsl.diagnostics import Source
+from ..dsl.diagnostics import Diagnostic, JobError, Source
 from ..dsl.formatting.canonical import formatted
 from ..dsl.hardware import Cluster, Gpu
 from ..dsl.job import Job
@@ -18,6 +18,7 @@ from ..dsl.library import std_entries
 from ..dsl.schema import setting_types
 from ..dsl.standard import std_cluster, std_gpu
 from ..dsl.syntax.naming import block_name
+from .codes import UNREADABLE
 from .parameters import PARAMETERS, figure, owner_of
 from .setting_text import SettingValue, read_back, setting_text
 from .site import FittedParameter, FittedSite
@@ -41,7 +42,20 @@ def _before(job: Job, name: str) -> float:
     span = job.span(*path)
     line = span.source.line(span.line) if span is not None else ""
     found = BEFORE.search(line) if line.lstrip().startswith(name) else None
-    return read_back(found[1], found[2]) if found else figure(job.cluster, name)
+    if found is None or span is None:
+        return figure(job.cluster, name)
+    owner = job.cluster if owner_of(name) == "cluster" else job.cluster.gpu
+    try:
+        before = read_back(found[1], found[2])
+        type(owner).model_validate({**dict(owner), name: before})
+    except (KeyError, ValueError) as error:
+        wrong = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "no such number"
+        message = f"`{name}` cannot have been {found[1]} before calibration: {wrong}"
+        help = (
+            "calibrate again from a job that does not import the file, and do not edit its comments"
+        )
+        raise JobError([Diagnostic(UNREADABLE, message, span, help=help)]) from None
+    return before
 
 
 def definition_names(job: Job, output: str) -> tuple[str, str]:

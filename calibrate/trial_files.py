@@ -11,6 +11,7 @@ A run leaves `run*.log` in its folder: several nodes one each.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,8 +22,8 @@ from ..compiler.variables import ORDER
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.inputs.documents import json_value
 from ..dsl.inputs.files import text_of as file_text
-from .codes import NO_STEPS, UNREADABLE
-from .log_files import LOGS, text_of
+from .codes import LAYOUT, OTHER_JOB, UNREADABLE
+from .log_files import LOGS
 
 Layouts = Mapping[str, Mapping[str, int]]
 FOLDER, LISTED, SCRIPT, LOG = "trial-", "trials.json", "run.sh", "run.log"
@@ -54,56 +55,45 @@ def listed(plans: Sequence[Plan]) -> str:
     return json.dumps({"trials": found}, indent=2) + "\n"
 
 
-def logs_of(
-    paths: Sequence[str], layouts: Layouts
-) -> tuple[list[str], Layouts, tuple[Diagnostic, ...]]:
+def logs_of(paths: Sequence[str], layouts: Layouts) -> tuple[list[str], Layouts, set[str]]:
     """The logs at `paths`, where a folder of trials stands for the folders of those that ran; their layouts
-    beside the given ones; and a warning of each trial that reported no step.
+    beside the given ones; and which of the logs are of trials.
 
     Raises JobError for a folder that `parc trials` did not write, and where none of its trials ran.
     """
     found: list[str] = []
-    given = dict(layouts)
-    left_out: list[Diagnostic] = []
+    trials: dict[str, dict[str, int]] = {}
     for path in paths:
-        if not (Path(path) / LISTED).is_file():
-            found.append(path)
-            continue
-        ran = ran_trials(Path(path))
-        good = {folder: layout for folder, layout in ran.items() if _reports(folder)}
-        left_out += [_without_steps(folder) for folder in ran if folder not in good]
-        if not good:
-            raise JobError([*left_out, unusable(Path(path), "has no trial that reported a step")])
-        found += good
-        given |= {folder: {**layout, **layouts.get("", {})} for folder, layout in good.items()}
-    return found, given, tuple(left_out)
+        listed = os.path.isfile(os.path.join(path, LISTED))
+        folders = layouts_of(Path(path)) if listed else {}
+        trials |= folders
+        found += folders or [path]
+    given = {folder: {**layout, **layouts.get("", {})} for folder, layout in trials.items()}
+    return found, {**layouts, **given}, set(trials)
 
 
-def _reports(folder: str) -> bool:
-    text = text_of(folder)
-    return any(backend.reader.log(text) for backend in BACKENDS.values())
-
-
-def _without_steps(folder: str) -> Diagnostic:
-    message = f"`{folder}` reported no step, and is left out"
+def left_out(path: str, complaint: Diagnostic) -> Diagnostic:
+    """A trial that cannot be used: the others tell enough."""
     help = "see the end of its log: a layout that runs out of memory is no candidate"
-    return Diagnostic(NO_STEPS, message, severity="warning", help=help)
+    if complaint.code in (LAYOUT, OTHER_JOB):
+        help = "run it again: its log is of another trial or job"
+    message = f"{complaint.message}; `{path}` is left out"
+    return Diagnostic(complaint.code, message, severity="warning", help=help)
 
 
-def ran_trials(path: Path) -> dict[str, dict[str, int]]:
-    """The folders of trials that have a log, and the layout of each."""
+def layouts_of(path: Path) -> dict[str, dict[str, int]]:
+    """The folders of the trials, of which one at least has a log, and the layout of each."""
     try:
         known = json_value(file_text(path / LISTED))["trials"]
         layouts = [{name: int(each["layout"][name]) for name in ORDER} for each in known]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise JobError(
             [unusable(path / LISTED, f"is not what `parc trials` writes: {error}")]
         ) from None
     folders = {str(path / f"{FOLDER}{number}"): found for number, found in enumerate(layouts, 1)}
-    ran = {folder: found for folder, found in folders.items() if any(Path(folder).glob(LOGS))}
-    if not ran:
+    if not any(any(Path(folder).glob(LOGS)) for folder in folders):
         raise JobError([unusable(path, f"has no {FOLDER}*/{LOG}: none of its trials has run")])
-    return ran
+    return folders
 
 
 def unusable(path: Path, what: str) -> Diagnostic:

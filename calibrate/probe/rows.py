@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...dsl.diagnostics import Diagnostic, JobError, Source, Span
+from ...dsl.inputs.files import bytes_of, reason_of
 from .codes import NO_ROWS, ROWS_BROKEN, ROWS_MIXED
 from .program.machine import FORMAT
 
@@ -171,15 +172,11 @@ def read_probe(path: Path) -> Probe:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise JobError([Diagnostic(NO_ROWS, f"`{path}` is too large for rows of a probe")])
-        return path.read_text("utf-8", errors="replace")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        return bytes_of(path, MOST_BYTES).decode("utf-8-sig", errors="replace")
+    except (OSError, ValueError) as error:
+        message = f"cannot read `{path}`: {reason_of(error)}"
         help = "the probe writes it beside its script: submit that first"
-        raise JobError(
-            [Diagnostic(NO_ROWS, f"cannot read `{path}`: {reason}", help=help)]
-        ) from None
+        raise JobError([Diagnostic(NO_ROWS, message, help=help)]) from None
 
 
 def _lines(source: Source) -> Iterator[tuple[str, Span]]:

@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
     from ..printing.terminal import print_diagnostics, print_json, print_text, progress
     from ..writing.single_file import refuse, replace
 
-    refuse(arguments.output, is_ours, arguments.force)
+    refuse(arguments.output, is_ours, arguments.force, (arguments.job, *arguments.log))
     layouts = _layouts(arguments)
     with progress("calibrating"):
         result = calibrate(job, arguments.log, layouts)

@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
 
     from ..writing.single_file import refuse
 
-    refuse(arguments.output, is_ours, arguments.force)
+    refuse(arguments.output, is_ours, arguments.force, [arguments.rows] if arguments.rows else [])
     names = Names(arguments.output)
     if arguments.nodes:
         return _write_batch(arguments, names)
@@ -74,6 +74,10 @@ def _refuse_unused(arguments: Namespace) -> None:
         ("--rows starts nothing, so --python is not needed", arguments.rows and arguments.python),
         ("--nodes needs --gpus-per-node", arguments.nodes and not arguments.gpus_per_node),
         ("-o names a file that does not end in .par", arguments.output.suffix != ".par"),
+        (
+            "-o has a character that no batch script can say",
+            arguments.nodes and not arguments.output.name.isprintable(),
+        ),
     ]
     found = [Diagnostic(codes.USAGE, message) for message, is_wrong in wrong if is_wrong]
     if found:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
-from parc.dsl.diagnostics import JobError
+from parc.dsl.diagnostics import Diagnostic, JobError
 
 from .job_arguments import add_json, add_overrides, add_stage, load_job, output_path
 
 if TYPE_CHECKING:
     from parc.calibrate.trials import Trials
-    from parc.compiler.plan import Plan
-
-    from ..api import Planned
 
 NAME = "trials"
 #: Trials unless asked for more, and the most.
@@ -35,7 +32,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= MOST:
         raise ArgumentTypeError(f"`{text}` is no number from 1 to {MOST}")
     return int(text)
 
@@ -45,16 +42,22 @@ def run(arguments: Namespace) -> int:
     from parc.calibrate.trials import trials
 
     from ..api import plan_targets
-    from ..printing.terminal import print_json, print_text, progress
+    from ..printing.terminal import print_diagnostics, print_json, print_text, progress
     from ..printing.trials_report import trials_json, trials_text
     from ..writing.output_folder import changes, refuse_unwritable, write
 
     changes(arguments.output, {})
     refuse_unwritable(arguments.output)
     named = [arguments.target] if arguments.target else None
-    plan = _best(plan_targets(job, named, progress))
+    planned = plan_targets(job, named, progress)
+    if not planned.plans:
+        print_diagnostics(complaint for _, complaint in planned.complaints)
+        return 1
     with progress(f"{job.name}: trials"):
-        found = trials(plan, arguments.count)
+        found = trials(planned.plans[0], arguments.count)
+    if not found.plans:
+        print_diagnostics([_all_ran(found)])
+        return 1
     files, scripts = _files(found)
     wanted = changes(arguments.output, files, scripts=scripts)
     write(arguments.output, wanted, scripts, arguments.force)
@@ -65,10 +68,11 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _best(planned: Planned) -> Plan:
-    if not planned.plans:
-        raise JobError([complaint for _, complaint in planned.complaints])
-    return planned.plans[0]
+def _all_ran(found: Trials) -> Diagnostic:
+    from parc.calibrate.codes import NO_TRIAL
+
+    message = f"{found.plan.target}: every layout that may be the best has run on this cluster"
+    return Diagnostic(NO_TRIAL, message, help="take what `parc plan` says")
 
 
 def _files(found: Trials) -> tuple[dict[str, str], set[str]]:

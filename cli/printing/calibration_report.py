@@ -5,12 +5,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from parc.calibrate import Calibration, Compared, definition_names
+from parc.calibrate.measured_run import DEGREES
 from parc.calibrate.parameters import owner_of
 from parc.calibrate.setting_text import setting_text
 from parc.calibrate.site import FittedParameter, uses
 from parc.compiler.plan import Layout
 from parc.compiler.pricing.estimate import layout_of, one_row
 from parc.compiler.risk import band
+from parc.dsl.diagnostics import one_line
 from parc.dsl.hardware import Cluster, Gpu
 from parc.dsl.schema import setting_types
 from parc.dsl.syntax.quoting import quoted
@@ -85,11 +87,12 @@ def _filled(runs: Sequence[Compared]) -> list[str]:
     for run in (each.run for each in runs):
         if run.filled:
             lines.append(
-                f"{run.path} does not say {', '.join(run.filled)}: parc's choice is assumed"
+                f"{run.path} does not say {', '.join(run.filled)}: {_assumed(run.filled)} assumed"
             )
         if run.steps.early:
             lines.append(
-                f"{run.path} ran at another pace at first: {run.steps.early} reports are left out"
+                f"{run.path} ran at another pace at first, {run.steps.early_seconds:.4g} s: "
+                f"{run.steps.early} reports are left out"
             )
         if run.facts is None:
             lines.append(
@@ -99,6 +102,17 @@ def _filled(runs: Sequence[Compared]) -> list[str]:
             ran = ", ".join(f"{name} {_word(value)}" for name, value in run.facts.items())
             lines.append(f"{run.path} ran with {ran}, unlike the job, and is priced so")
     return lines
+
+
+def _assumed(names: Sequence[str]) -> str:
+    """What stands for decisions that nobody says."""
+    kinds = {
+        "1 as degree": {*names} & {*DEGREES},
+        "the job's nodes": "nodes" in names,
+        "parc's choice": {*names} - {*DEGREES, "nodes"},
+    }
+    found = [kind for kind, has in kinds.items() if has]
+    return f"{', '.join(found)} {'is' if len(found) == 1 else 'are'}"
 
 
 def _word(value: object) -> str:
@@ -135,7 +149,7 @@ def summary(result: Calibration) -> list[str]:
     rows = [("run", "step", "before", "after")]
     rows += [
         (
-            PurePath(each.run.path).name,
+            one_line(PurePath(each.run.path).name),
             f"{each.run.steps.seconds:.4g} s",
             _percent(each.before),
             _percent(each.after),

@@ -1,7 +1,7 @@
 """A path and a text -> the file, written whole or not at all; a file that parc did not write is refused."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +16,15 @@ MOST_BYTES = 64 * 2**20
 SUFFIX = ".tmp"
 
 
-def refuse(path: Path, is_ours: Callable[[str], bool], force: bool) -> None:
-    """Raises JobError where `path` cannot be written, or holds what parc did not write."""
+def refuse(
+    path: Path, is_ours: Callable[[str], bool], force: bool, read: Iterable[str | Path] = ()
+) -> None:
+    """Raises JobError where `path` cannot be written, holds what parc did not write, or is one of the files
+    that are `read`, which `force` does not replace either."""
     try:
+        same = next((each for each in read if _same(path, each)), None)
+        if same is not None:
+            raise JobError([_unwritable(path, f"`{same}` is read")])
         if path.exists() and not path.is_file():
             raise JobError([_unwritable(path, "it is no plain file")])
         folder = Path(os.path.realpath(path)).parent
@@ -34,6 +40,10 @@ def refuse(path: Path, is_ours: Callable[[str], bool], force: bool) -> None:
                 raise JobError([Diagnostic(codes.FOREIGN, message, help=help)])
     except (OSError, ValueError) as error:
         raise JobError([_unwritable(path, reason_of(error))]) from None
+
+
+def _same(one: Path, other: str | Path) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def replace(path: Path, text: str) -> bool:

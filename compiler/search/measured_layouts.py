@@ -22,7 +22,7 @@ from ..case import Case
 from ..codes import MEASURED
 from ..plan import Measured
 from ..pricing.mechanisms import RUN, Floats, kinship
-from ..variables import NEUTRAL, ORDER
+from ..variables import LARGEST, NEUTRAL, ORDER
 from .expected_step import DOUBLINGS, excess
 from .sweep import PER_STEP, Swept, objectives
 
@@ -80,11 +80,18 @@ def _layout(case: Case, text: str, layout: str) -> dict[str, int]:
     decided: dict[str, int] = {each: NEUTRAL.get(each, 1) for each in ORDER}
     for part in layout.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
-        known = VALUES.get(name, {})
-        if name not in decided or not (value.isdecimal() or value in known):
-            raise _wrong(case, f"`{text}` names no layout: `{part.strip()}`", name)
-        decided[name] = known[value] if value in known else int(value)
+        number = VALUES.get(name, {}).get(value, _count(value))
+        if name not in decided or not NEUTRAL.get(name, 1) <= number <= LARGEST[name]:
+            raise _wrong(
+                case, f"`{text}` names no layout: `{part.strip()}`", "" if name in decided else name
+            )
+        decided[name] = number
     return decided
+
+
+def _count(text: str) -> int:
+    """A whole number of no more digits than any decision has; -1 for every other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= DIGITS else -1
 
 
 def _logarithm(case: Case, text: str, ratio: str) -> float:

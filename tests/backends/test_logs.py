@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from statistics import median
 
 import pytest
@@ -140,7 +141,7 @@ def test_megatron_without_arguments_and_with_a_ramp_up() -> None:
 
 def test_two_runs_in_one_log_are_told() -> None:
     both = [log_text(RUNS[name], [1.0] * 6) for name in ("tp1", "tp2")]
-    assert any("tensor_model" in clash for clash in read("megatron", "".join(both)).clashes)
+    assert "tp is 1 and 2" in read("megatron", "".join(both)).clashes
     both = [log_text(RUNS[name], [1.0] * 6) for name in ("fsdp", "stages")]
     assert any("pp" in clash for clash in read("torchtitan", "".join(both)).clashes)
 
@@ -214,3 +215,81 @@ def test_a_restart_warms_up_again() -> None:
 
 def test_too_few_steps_are_none() -> None:
     assert steady_state([(step, 1.0) for step in range(1, 5)]) is None and steady_state([]) is None
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "2026-11-20T09:05:5{}.621Z ",
+        "2026-11-20T09:05:5{}.6+00:00 stdout F ",
+        "[pod/train-0/pytorch] ",
+        "train-1  | ",
+        "Nov 20 09:05:5{} node7 torchrun[1234]: ",
+        "10.1.2.3: ",
+        "3: [rank27]:",
+        "\x1b]0;title\x07\x1b[?25l\x1b[2K",
+    ],
+)
+@pytest.mark.parametrize("name", ["tp2", "fsdp", "zero3", "own"])
+def test_what_stands_before_every_line_changes_nothing(name: str, prefix: str) -> None:
+    """Times and names that Docker, Kubernetes, journald and pdsh put there, also inside a configuration."""
+    text = (LOGS / "deepspeed.log").read_text() if name == "own" else ""
+    text = text or log_text(RUNS[name], [9.0, 2.0, 1.5, 1.25])
+    target = "deepspeed" if name == "own" else RUNS[name].target
+    named = "".join(
+        prefix.format(number % 10) + line for number, line in enumerate(text.splitlines(True))
+    )
+    plain, other = read(target, text), read(target, named + "\n")
+    assert (other.paces, other.layout, other.train) == (plain.paces, plain.layout, plain.train)
+    assert (other.model, other.stack, other.clashes) == (plain.model, plain.stack, ())
+
+
+def test_ranks_that_come_late_are_no_restart() -> None:
+    """Eight ranks, each up to three steps behind the first, in one file."""
+    dice = random.Random(4)
+    lines = [
+        line for line in log_text(RUNS["tp2"], [2.0] * 40).splitlines() if " iteration " in line
+    ]
+    late = [dice.uniform(0, 3) for _ in range(8)]
+    order = sorted((step + lag, step) for step in range(40) for lag in late)
+    log = read("megatron", "\n".join(lines[step] for _, step in order) + "\n")
+    assert [pace.step for pace in log.paces] == [10 * step for step in range(1, 41)]
+
+
+def test_figures_with_a_comma_for_a_point_are_not_cut_short() -> None:
+    """`12,5` is not 12: such a report is left out."""
+    lines = {
+        "torchtitan": "step: {}  loss: 2.3  grad_norm: 1.0  memory: 9.5GiB(5%)  tps: {}  tflops: 1\n",
+        "deepspeed": "steps: {} loss: 2.1234 iter time (s): {} samples/sec: 102.400\n",
+    }
+    for target, line in lines.items():
+        for wrong in ("12,5", "10.840.1", "nan", "-3.0", "inf"):
+            assert BACKENDS[target].reader.log(line.format(1, wrong)) is None
+    timer = (
+        "global_step={}, RunningAvgSamplesPerSec=1.5, CurrSamplesPerSec={}, MemAllocated=0.4GB\n"
+    )
+    assert BACKENDS["deepspeed"].reader.log(timer.format(1, "14,25")) is None
+    assert read("deepspeed", timer.format(1, "14.25")).paces == (Pace(1, 14.25),)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "clash"),
+    [
+        ("tp2", "use_distributed_optimizer ....................... True",
+         "use_distributed_optimizer ....................... False", "zero is 1 and 0"),
+        ("tp2", "fp8 ............................................. None",
+         "fp8 ............................................. hybrid", "precision is bf16 and fp8"),
+        ("fsdp", "Applied full", "Applied selective", "recompute is full and selective"),
+        ("fsdp", '"n_layers": 32', '"n_layers": 16', "layers is 32 and 16"),
+        ("own", '"stage": 1', '"stage": 3', "zero is 1 and 3"),
+        ("own", '"train_batch_size": 8', '"train_batch_size": 16', "global_batch is 8 and 16"),
+    ],
+)  # fmt: skip
+def test_a_restart_with_other_settings_is_told(
+    name: str, before: str, after: str, clash: str
+) -> None:
+    text = (LOGS / "deepspeed.log").read_text() if name == "own" else ""
+    text = text or log_text(RUNS[name], [1.0] * 6)
+    target = "deepspeed" if name == "own" else RUNS[name].target
+    assert before in text and read(target, text + text).clashes == ()
+    assert clash in read(target, text + text.replace(before, after)).clashes

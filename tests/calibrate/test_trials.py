@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ goal { require zero <= 1 }
 target megatron { data = synthetic; eval_interval = 5; wandb = "llm"; profile_start = 100 }
 launch slurm { time = 1 h; requeue = 3 }
 """
+#: Milliseconds of steps without a steady time.
+WILD = cycle((900.0, 2900.0, 1700.0))
 RunTrials = Callable[..., dict[str, Any]]
 
 
@@ -164,7 +168,7 @@ def test_a_trial_that_stopped_is_left_out_by_name(
     Path("trials/trial-2/run.log").write_text("torch.OutOfMemoryError: CUDA out of memory.\n")
     assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
     captured = capfd.readouterr()
-    assert "trials/trial-2" in captured.err and "reported no step" in captured.err
+    assert "trials/trial-2" in captured.err and "is left out" in captured.err
     assert "2 runs, 2 different" in captured.out
 
 
@@ -220,3 +224,76 @@ def test_a_run_tells_of_its_kind() -> None:
     assert list(picked.regrets) == sorted(picked.regrets, reverse=True)
     assert picked.regrets[-1] < 0.002
     assert 0 not in chosen(known, np.array([True, False, False, False]), 2).places
+
+
+@pytest.mark.parametrize(
+    ("log", "says"),
+    [
+        ("", "has no run*.log, or empty ones"),
+        (None, "has no run*.log, or empty ones"),
+        ("torch.OutOfMemoryError: CUDA out of memory.\n", "report a step"),
+        ("early", "reports 4 steps, too few"),
+        ("wild", "they have no steady time"),
+        ("other", "and is said to have"),
+    ],
+)
+def test_tasks_of_an_array_that_failed_are_left_out_by_name(
+    log: str | None, says: str, written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Empty, never started, out of memory at once or after some steps, disturbed, or of earlier trials."""
+    found = written("-n", "3")
+    for number in (1, 2, 3):
+        ran(number, found["trials"][number - 1]["step_seconds"])
+    path = Path("trials/trial-2/run.log")
+    text = path.read_text()
+    changed = {
+        "early": "".join(
+            line for line in text.splitlines(True) if not re.search(r" {5,}[5-9]0/| \d{3}/", line)
+        ),
+        "wild": re.sub(r"\(ms\): [\d.]+", lambda _: f"(ms): {next(WILD)}", text),
+        "other": Path("trials/trial-1/run.log").read_text(),
+    }
+    path.unlink() if log is None else path.write_text(changed.get(log, log))
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
+    captured = capfd.readouterr()
+    assert says in captured.err and "`trials/trial-2` is left out" in captured.err
+    assert "2 runs, 2 different" in captured.out
+    for number in (1, 3):
+        Path(f"trials/trial-{number}/run.log").write_text("")
+    path.write_text("")
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "none.par"]) == 2
+    assert "3 of 3 logs cannot be used" in capfd.readouterr().err and not Path("none.par").exists()
+
+
+def test_one_node_of_a_trial_may_have_an_empty_log(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = written("-n", "2")
+    for number in (1, 2):
+        ran(number, found["trials"][number - 1]["step_seconds"])
+    Path("trials/trial-1/run-1.log").write_text("")
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
+    assert "left out" not in capfd.readouterr().err
+
+
+def test_a_job_without_a_layout_has_no_trials(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("job.par").write_text(JOB.replace("zero <= 1", "zero <= 1 and tp == 3"))
+    assert main(["trials", "job.par", "-o", "trials"]) == main(["plan", "job.par"]) == 1
+    assert "no layout meets" in capfd.readouterr().err and not Path("trials").exists()
+
+
+def test_when_all_ran_nothing_is_written(
+    written: RunTrials, capfd: pytest.CaptureFixture[str]
+) -> None:
+    one = "tp == 2 and pp == 1 and cp == 1 and micro_batch == 1 and recompute == none and dp_shard == 16"
+    Path("job.par").write_text(JOB.replace("zero <= 1", f"zero == 1 and {one}"))
+    found = written("-n", "2")
+    assert len(found["trials"]) == 1
+    ran(1, found["trials"][0]["step_seconds"])
+    assert main(["calibrate", "trials", "--job", "job.par", "-o", "site.par"]) == 0
+    after_it = Path("job.par").read_text().replace("from std.h100_pod", "from site")
+    Path("job.par").write_text(f'import "site.par"\n{after_it}')
+    assert main(["trials", "job.par", "-o", "more"]) == 1
+    assert "PAR797" in capfd.readouterr().err and not Path("more").exists()

@@ -14,7 +14,7 @@ import parc
 from benchmarks.accuracy.rows import csv_rows
 from benchmarks.lint.mutations import kubernetes, verl
 from benchmarks.lint.mutations.mutation import Files
-from parc.calibrate.log_files import read_logs
+from parc.calibrate.log_files import log_of, text_of
 from parc.calibrate.probe.measured import measured
 from parc.calibrate.probe.rows import read_probe
 from parc.calibrate.trial_files import LISTED, logs_of
@@ -117,7 +117,9 @@ def _logs(folder: Path) -> list[str]:
 
 
 def _log(text: str, folder: Path) -> None:
-    of_file("run.log", lambda path: read_logs(_calibrated(folder), [str(path)]))(text, folder)
+    of_file("run.log", lambda path: log_of(_calibrated(folder), str(path), text_of(str(path))))(
+        text, folder
+    )
 
 
 def _probe(folder: Path) -> list[str]:

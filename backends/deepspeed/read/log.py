@@ -13,16 +13,17 @@ from ...log import Pace, RunLog, Unit, agreed, json_after, merged, number, plain
 LINES: tuple[tuple[Unit, re.Pattern[str]], ...] = (
     (
         "seconds",
-        re.compile(
-            r"^step (\d{1,15})/\d+ \| loss .{0,200}?\| (\d+(?:\.\d+)?) s/step", re.MULTILINE
-        ),
+        re.compile(r"\bstep (\d{1,15})/\d+ \| loss .{0,200}?\| (\d+(?:\.\d+)?) s/step"),
     ),
-    ("seconds", re.compile(r"steps: (\d{1,15}) loss: .{0,400}?iter time \(s\): (\d+(?:\.\d+)?)")),
+    (
+        "seconds",
+        re.compile(r"steps: (\d{1,15}) loss: .{0,400}?iter time \(s\): (\d+(?:\.\d+)?)(?=\s)"),
+    ),
     (
         "sequences/s",
         re.compile(
             r"global_step=(\d{1,15}), RunningAvgSamplesPerSec=\S{1,40} "
-            r"CurrSamplesPerSec=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+            r"CurrSamplesPerSec=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=, )"
         ),
     ),
 )
@@ -35,7 +36,7 @@ TIMERS = re.compile(
     r"time \(ms\) \| fwd: (\d+\.\d+) \| bwd: (\d+\.\d+) \|.{0,200}?\| step: (\d+\.\d+)"
 )
 #: parc's train.py (`announce`).
-LAYOUT = re.compile(r"^layout ((?:\w+=\w+ ?)+)$", re.MULTILINE)
+LAYOUT = re.compile(r"\blayout ((?:\w+=\w+(?=\s|\Z)[^\S\n]*)+)")
 #: runtime/config.py:664
 CONFIG = re.compile(r"json = (?=\{)")
 
@@ -47,8 +48,10 @@ def read_log(text: str) -> RunLog | None:
     if not reports:
         return None
     unit, lines = reports[0]
-    config = json_after(text, CONFIG)
+    configs = json_after(text, CONFIG)
+    config = next(iter(configs), {})
     announced, clashes = agreed(re.findall(r"(\w+)=(\w+)", " ".join(LAYOUT.findall(text))))
+    _, changed = agreed(pair for each in configs for pair in _facts(each))
     return RunLog(
         target="deepspeed",
         unit=unit,
@@ -56,7 +59,7 @@ def read_log(text: str) -> RunLog | None:
         layout=_layout(config) | _announced(announced, LAYOUT_NAMES),
         train=_train(config, text) | _announced(announced, ("global_batch", "seq_len")),
         stack=_stack(config),
-        clashes=clashes,
+        clashes=clashes + changed,
         step_tokens=_product(TOKENS, text, float),
         timers=_timers(text),
     )
@@ -123,6 +126,12 @@ def _stack(config: Mapping[str, Any]) -> dict[str, Any] | None:
         found["grad_dtype"] = dtype
     tensor = _at(config, "tensor_parallel", "tp_overlap_comm")
     return found | ({"tp_overlap": tensor} if isinstance(tensor, bool) else {})
+
+
+def _facts(config: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """All that is read of a configuration."""
+    found = _layout(config) | _train(config, "") | (_stack(config) or {})
+    return ((name, str(value)) for name, value in found.items())
 
 
 def _offload(config: Mapping[str, Any]) -> int:

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from ....compiler.plan import RECOMPUTE
 from ...log import Pace, RunLog, agreed, merged, number, plain, whole
@@ -16,7 +18,7 @@ LINE = re.compile(
     r"(?:.{0,400}?global batch size:\s+(\d{1,9}) )?"
 )
 #: training/arguments.py:1909 pads a name with dots to 48 characters.
-ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*?)[^\S\n]*$", re.MULTILINE)
+ARGUMENT = re.compile(r"^.{0,80}? (\w+) \.{2,} (.*)$", re.MULTILINE)
 #: Lines before and after the block: without one of them the log was cut, and what it lacks is not known.
 BEGIN, END = re.compile(r"-{5,} arguments -{5,}"), re.compile(r"-{5,} end of arguments -{5,}")
 
@@ -56,16 +58,36 @@ PLACING = (
     "decoder_first_pipeline_num_layers",
     "decoder_last_pipeline_num_layers",
 )
-#: Arguments that a log must not give twice with different values.
-READ = {
-    *LAYOUT.values(),
-    *TRAIN.values(),
-    *MODEL.values(),
-    "recompute_granularity",
-    "recompute_modules",
-    "bf16",
-    "fp16",
-}
+
+
+@dataclass(frozen=True)
+class Block:
+    """The arguments of one start. Unless it is `whole`, its start or end was cut, and what it lacks is not
+    known."""
+
+    arguments: Mapping[str, str]
+    whole: bool
+
+    @property
+    def layout(self) -> dict[str, int]:
+        return _layout(self.arguments) if self.whole else _numbers(self.arguments, LAYOUT)
+
+    @property
+    def model(self) -> dict[str, int]:
+        return _numbers(self.arguments, MODEL)
+
+    @property
+    def stack(self) -> dict[str, Any] | None:
+        return log_stack.stack(self.arguments, self.layout) if self.whole else None
+
+    def train(self, batch: str) -> Mapping[str, int | str]:
+        return _train(self.arguments, batch) if self.whole else _sizes(self.arguments, batch)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """All that is read of it: other starts in one log must not say otherwise."""
+        found = {**self.layout, **self.model, **self.train(""), **(self.stack or {})}
+        return [(name, str(value)) for name, value in found.items()]
 
 
 def read_log(text: str) -> RunLog | None:
@@ -74,23 +96,34 @@ def read_log(text: str) -> RunLog | None:
     lines = LINE.findall(text)
     if not lines:
         return None
-    arguments, clashes = agreed(ARGUMENT.findall(text))
-    whole_block = bool(BEGIN.search(text) and END.search(text))
+    blocks = _blocks(text)
+    block = next((each for each in blocks if each.whole), blocks[0])
     batch = _batch(lines)
-    layout = _layout(arguments) if whole_block else _numbers(arguments, LAYOUT)
     return RunLog(
         target="megatron",
         unit="seconds",
         paces=_paces(lines, batch),
-        layout=layout,
-        train=_train(arguments, batch) if whole_block else _sizes(arguments, batch),
-        model=_numbers(arguments, MODEL),
-        stack=log_stack.stack(arguments, layout) if whole_block else None,
-        clashes=tuple(clash for clash in clashes if clash.split()[0] in READ),
-        uneven=any(arguments.get(name, "None") != "None" for name in PLACING),
+        layout=block.layout,
+        train=block.train(batch),
+        model=block.model,
+        stack=block.stack,
+        clashes=agreed(fact for each in blocks for fact in each.facts)[1],
+        uneven=any(block.arguments.get(name, "None") != "None" for name in PLACING),
         timers=_timers(text),
         reserved=max((number(found) * 2**20 for found in RESERVED.findall(text)), default=None),
     )
+
+
+def _blocks(text: str) -> list[Block]:
+    """One for each start that shows arguments; an empty one where none does."""
+    cut, *others = BEGIN.split(text)
+    found = [Block(_arguments(cut), False)]
+    found += [Block(_arguments(each), bool(END.search(each))) for each in others]
+    return [each for each in found if each.arguments] or found[:1]
+
+
+def _arguments(text: str) -> dict[str, str]:
+    return agreed((name, value.rstrip()) for name, value in ARGUMENT.findall(text))[0]
 
 
 def _timers(text: str) -> dict[str, float]:

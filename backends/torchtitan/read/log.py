@@ -1,7 +1,7 @@
 """torchtitan's standard output -> `RunLog`: what its trainer says at the start, and its line of metrics."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....compiler.plan import OFFLOAD, PASSES, RECOMPUTE
@@ -9,7 +9,7 @@ from ...log import Pace, RunLog, agreed, json_after, merged, number, plain
 from .spelling import ORDERS
 
 #: components/metrics.py:461 (torchtitan 0.2.2); tps is of one GPU.
-LINE = re.compile(r"step:\s*(\d{1,15})\s+loss:.{0,400}?\btps:\s*(\d[\d,]*)")
+LINE = re.compile(r"step:\s*(\d{1,15})\s+loss:.{0,400}?\btps:\s*(\d{1,3}(?:,\d{3})+|\d+)(?=\s)")
 #: The most that was reserved since the line before it (components/metrics.py:69).
 RESERVED = re.compile(r"step:\s*\d{1,15}\s+loss:.{0,400}?\bmemory:\s*(\d{1,6}\.\d+)GiB")
 #: distributed/parallel_dims.py:130
@@ -44,26 +44,33 @@ def read_log(text: str) -> RunLog | None:
         return None
     mesh, clashes = agreed(re.findall(r"(\w+)=(\d{1,9})\b", " ".join(MESH.findall(text))))
     layout = _layout({name: int(value) for name, value in mesh.items()}, text)
+    config = next(iter(json_after(text, CONFIG)), {})
+    models = [_model(each) for each in json_after(text, MODEL_ARGS)]
     return RunLog(
         target="torchtitan",
         unit="tokens/s per GPU",
         paces=merged(Pace(int(step), number(rate)) for step, rate in lines),
         layout=layout,
         train=_train(text),
-        model=_model(json_after(text, MODEL_ARGS)),
-        stack=_stack(json_after(text, CONFIG)),
-        assumed=_assumed(layout, json_after(text, CONFIG)),
-        clashes=clashes + _several(text),
+        model=next(iter(models), {}),
+        stack=_stack(config),
+        assumed=_assumed(layout, config),
+        clashes=clashes + _several(text, models),
         reserved=max((number(found) * 2**30 for found in RESERVED.findall(text)), default=0)
         or None,
     )
 
 
-def _several(text: str) -> tuple[str, ...]:
-    """Runs of different batches in one log."""
-    found = sorted(set(TRAINER.findall(text)))
-    said = (" x ".join((batch, length)) for _, batch, length in found)
-    return (f"global batch x sequence is {' and '.join(said)}",) if len(found) > 1 else ()
+def _several(text: str, models: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+    """What runs in one log announced differently."""
+    said = {
+        "local batch, global batch and sequence": TRAINER.findall(text),
+        "recompute": [(mode,) for mode in RECOMPUTED.findall(text)],
+        "schedule, micro-batches and stages": PIPELINE.findall(text),
+    }
+    found = ((name, " x ".join(words)) for name, all_of in said.items() for words in all_of)
+    sizes = ((name, str(size)) for model in models for name, size in model.items())
+    return agreed([*found, *sizes])[1]
 
 
 def _layout(mesh: dict[str, int], text: str) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -386,3 +387,17 @@ def test_a_cluster_of_the_library_is_found_by_what_the_driver_says(measure: Meas
         launch = {"kind": "launch", "seconds": [5e-6] * 8}
         write(Path("rows.jsonl"), [machine(cluster, 1, name=name), launch])
         assert measure("--rows", "rows.jsonl", "--json").json["gpu"]["entry"] == entry
+
+
+def test_rows_are_never_waited_for_nor_replaced(measure: Measure) -> None:
+    os.mkfifo("pipe")
+    for path in ("pipe", "/dev/zero", "."):
+        assert "it is no regular file" in measure("--rows", path).err
+    record(Path("rows.par"))
+    assert "is read" in measure("--rows", "rows.par", "--force", output="rows.par").err
+    assert measure("--rows", "rows.par").code == 0
+
+
+def test_a_name_that_no_batch_script_can_say_is_refused(measure: Measure) -> None:
+    found = measure("--nodes", "2", "--gpus-per-node", "8", output="a\nb.par")
+    assert "no batch script can say" in found.err and not list(Path().iterdir())

@@ -178,6 +178,10 @@ def test_what_ran_on_another_gpu_is_left_behind(
         "megatron 0: tq=2 took 1",
         "megatron 0: tp=two took 1",
         "megatron 0: tp=2,, took 1",
+        "megatron 0: tp=0 took 1",
+        "megatron 0: nodes=0 took 1",
+        "megatron 0: zero=4 took 1",
+        f"megatron 0: tp={'9' * 5000} took 1",
     ],
 )
 def test_a_text_that_is_no_layout_is_named(tmp_path: Path, text: str) -> None:
