@@ -19,6 +19,8 @@ UNITS_TO_TRY: dict[str, tuple[str, ...]] = {
 }
 #: Characters of a number with few digits.
 SHORT = 7
+#: No number in a job's units is smaller, or larger than one over it.
+LEAST = 1e-30
 
 
 def setting_text(field: SettingType, value: SettingValue) -> str:
@@ -51,7 +53,10 @@ def quantity_text(dimension: str, value: float) -> str:
 
 
 def read_back(digits: str, unit: str | None) -> float:
-    """The value in base units of what `setting_text` gives of a number."""
+    """The value in base units of what `setting_text` gives of a number. Raises ValueError for digits that are
+    none, or of no size that a setting has, and KeyError for an unknown unit."""
+    if digits.strip("0.") and not LEAST < float(digits) < 1 / LEAST:
+        raise ValueError(digits)
     return float(exact(Fraction(digits) * (_factor(unit) if unit else 1)))
 
 

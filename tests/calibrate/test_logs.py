@@ -353,7 +353,7 @@ def test_many_runs_that_contradict_each_other_are_one_complaint(calibrate: Calib
     assert "`0.log` and `11.log`" in found.err and "more pairs" in found.err
 
 
-@pytest.mark.parametrize("value", ["1e999", "0", "5.0"])
+@pytest.mark.parametrize("value", ["1e999", "1e999999999", "1e-999999999", "1.2.3", "0", "5.0"])
 def test_a_comment_that_was_edited_is_told_at_its_place(calibrate: Calibrate, value: str) -> None:
     logs = record("tp1", "tp2")
     assert calibrate(*logs).code == 0
