@@ -26,9 +26,29 @@ SCHEDULES = f"{COMMIT} megatron/core/pipeline_parallel/schedules.py"
 WHOLE_OPTIMIZERS = ("muon", "sgd")
 
 
+def fused_width(job: Job) -> int:
+    """Width of queries, keys and values, which are one product (core/transformer/attention.py:1678)."""
+    return (job.model.heads + 2 * job.model.groups) * job.model.head_size
+
+
 def kv_heads_divide(job: Job, tp: Any) -> Any:
+    """Copied ones must leave even shares of the fused product; its width is looked at for them alone, since
+    files may leave it open."""
     groups = job.model.groups
-    return job.model.mla | (groups % tp == 0) | (tp % groups == 0)
+    divided = job.model.mla | (groups % tp == 0)
+    if isinstance(tp, int) and (divided or tp % groups):
+        return divided
+    return divided | ((tp % groups == 0) & (fused_width(job) % tp == 0))
+
+
+def kv_heads_need(job: Job, tp: int) -> str:
+    groups = job.model.groups
+    if tp % groups:
+        return f"kv_heads {groups} is neither a multiple nor a divisor of tp {tp}"
+    return (
+        f"heads {job.model.heads} and twice kv_heads {groups} make queries, keys and values "
+        f"{fused_width(job)} wide, no multiple of tp {tp}"
+    )
 
 
 def expert_grid_fits(job: Job, pp: Any, ep: Any, etp: Any, gpus: Any) -> Any:
@@ -100,7 +120,7 @@ HEADS = (
         "kv_heads do not divide evenly over tp",
         ("tp",),
         kv_heads_divide,
-        lambda job, tp: f"kv_heads {job.model.groups} is neither a multiple nor a divisor of tp {tp}",
+        kv_heads_need,
         f"{CONFIG}:1462",
     ),
     widths_over_tp(f"{COMMIT} megatron/core/utils.py:592"),

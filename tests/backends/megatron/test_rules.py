@@ -36,7 +36,7 @@ def job_of(model: Model = DENSE, options: Options | None = None, **train: object
 #: Rule -> job, columns of a layout that it lets through and of one that it refuses.
 RULES = {
     "heads-tp": (job_of(), {"tp": 8}, {"tp": 3}),
-    "kv-heads-tp": (job_of(with_model(DENSE, heads=36, kv_heads=12)), {"tp": 36}, {"tp": 9}),
+    "kv-heads-tp": (job_of(with_model(DENSE, heads=36, kv_heads=12)), {"tp": 12}, {"tp": 9}),
     "ffn-tp": (job_of(with_model(DENSE, ffn=14_340)), {"tp": 4}, {"tp": 8}),
     "fp8-shapes": (job_of(with_model(DENSE, ffn=14_352), precision="fp8"), {"tp": 1}, {"tp": 2}),
     "experts-ep": (job_of(MOE), {"ep": 4}, {"ep": 3}),
@@ -145,6 +145,14 @@ def test_rule(name: str) -> None:
     assert all(number in message for number in numbers if number != "1"), message
     assert message[0].islower() and not message.endswith(".")
     assert predicate.code.startswith("PAR") and predicate.source
+
+
+def test_copied_kv_heads_leave_even_shares_of_one_product() -> None:
+    """96 heads of 128 with 4 of keys and values are 13,312 wide with those, which 48 ranks do not share."""
+    job = job_of(with_model(DENSE, hidden=12288, heads=96, kv_heads=4))
+    rule = PREDICATES["kv-heads-tp"]
+    assert [bool(holds(rule, job, {"tp": tp})) for tp in (4, 8, 16, 32, 48)] == [True] * 4 + [False]
+    assert "13312 wide, no multiple of tp 48" in rule.message(job, tp=48)
 
 
 def test_interleaving_is_fed_by_the_smallest_batch() -> None:
