@@ -114,6 +114,14 @@ def _holds(predicate: Predicate, known: Known, columns: Mapping[str, Any]) -> bo
     return bool(predicate.holds(known, **columns))
 
 
+def _surely(predicate: Predicate, known: Known, columns: Mapping[str, Any]) -> bool:
+    """Whether the rule holds of other values, which may need a fact that the given one did not."""
+    try:
+        return _holds(predicate, known, columns)
+    except Missing:
+        return False
+
+
 def places(known: Known) -> tuple[At, tuple[Related, ...]]:
     """The first value that was looked at, and the others, each position once."""
     first, *others = known.used.values()
@@ -132,11 +140,11 @@ def _position(at: At) -> tuple[str, int, int]:
 def _legal(
     predicate: Predicate, known: Known, columns: Mapping[str, int], vary: str | None
 ) -> str | None:
-    """`tp in {1, 2, 4, 8}`: values up to the given one, and at least 8, for which the rule holds."""
+    """`tp in {1, 2, 4, 8}`: values up to the given one, and at least 8, for which the rule surely holds."""
     if vary is None or vary not in columns:
         return None
     candidates = range(1, max(columns[vary], 8) + 1)
-    legal = [value for value in candidates if _holds(predicate, known, {**columns, vary: value})]
+    legal = [value for value in candidates if _surely(predicate, known, {**columns, vary: value})]
     return legal_values(vary, legal)
 
 

@@ -29,7 +29,6 @@ from benchmarks.accuracy.fit_by_descent import Floats
 from benchmarks.accuracy.report import scores
 from benchmarks.accuracy.report.scores import Scored
 from benchmarks.accuracy.rows.csv_rows import Unreadable
-from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import Setup, case_of, setup_of
 from benchmarks.accuracy.setups.stacks import PLAIN, STACKS
 from parc.compiler.risk import SPREAD
@@ -122,18 +121,14 @@ def as_unknown(runs: Sequence[Scored]) -> list[Scored]:
         framework = run.setup.stack.framework
         return setup_of(run.row, [stack for stack in STACKS if stack.framework != framework])
 
-    return [_priced(run, unknown(run)) for run in runs]
+    return [scores.repriced(run, unknown(run)) for run in runs]
 
 
 def with_gaps(run: Scored, share: float) -> Scored:
     """A run priced with another share of gaps."""
     asked = run.setup.asked
     asked = replace(asked, traits=(*asked.traits, ("gaps", share)))
-    return _priced(run, replace(run.setup, asked=asked, case=case_of(asked)))
-
-
-def _priced(run: Scored, setup: Setup) -> Scored:
-    return replace(run, setup=setup, prediction=predict(setup))
+    return scores.repriced(run, replace(run.setup, asked=asked, case=case_of(asked)))
 
 
 def gap_lines(runs: Sequence[Scored]) -> Iterable[str]:

@@ -29,9 +29,9 @@ from benchmarks.accuracy.familiar_bands import Unseen, kind_of, nested, spreads,
 from benchmarks.accuracy.fit_by_descent import Fit, Floats, Point, Sample
 from benchmarks.accuracy.report import document_tables, doubt_scores
 from benchmarks.accuracy.report.plain_text import percent, table
+from benchmarks.accuracy.report.scores import repriced
 from benchmarks.accuracy.rows.csv_rows import Row, Unreadable
 from benchmarks.accuracy.setups.memory_traits import Traits
-from benchmarks.accuracy.setups.prediction import predict
 from benchmarks.accuracy.setups.setup import Setup, case_of, setup_of
 from benchmarks.accuracy.setups.stacks import PLAIN, STACKS, Stack, stack_of
 from parc.compiler.familiarity import FAMILIARITIES
@@ -148,11 +148,7 @@ def risks(path: Path, found: Mapping[str, Sequence[Row]]) -> Report:
     result: Report = {}
     for name in doubt_scores.risk(runs)["by_source"]:
         known, stacks = [run for run in runs if run.row.source == name], shared_stacks(found, name)
-        setups = [setup_of(run.row, stacks) for run in known]
-        apart = [
-            replace(run, setup=setup, prediction=predict(setup))
-            for run, setup in zip(known, setups, strict=True)
-        ]
+        apart = [repriced(run, setup_of(run.row, stacks)) for run in known]
         kinds = {"fitted": known, "left_out": apart}
         result[name] = {kind: doubt_scores.risk(of_it) for kind, of_it in kinds.items()}
     return result

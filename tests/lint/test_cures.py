@@ -34,3 +34,14 @@ def test_fix_takes_quotes_away_and_moves_directives(capsys: Captured) -> None:
     assert Path("job.sbatch").read_text() == (
         "#!/bin/bash\n#SBATCH --time=01:00:00\n#SBATCH --nodes=2\nset -e\nsrun hostname\n"
     )
+
+
+def test_values_that_need_an_unknown_fact_are_not_advised(capsys: Captured) -> None:
+    """Whether copies of 2 kv_heads leave even shares for 4 ranks depends on a width that nothing says."""
+    Path("train.sh").write_text(
+        "torchrun --nproc-per-node 7 pretrain_gpt.py --tensor-model-parallel-size 7 "
+        "--num-layers 28 --hidden-size $HIDDEN --num-attention-heads 28 "
+        "--group-query-attention --num-query-groups 2\n"
+    )
+    assert lint("train.sh", "--select", "PAR112", "--own-levels") == 1
+    assert "help: tp in {1, 2}" in capsys.readouterr().out

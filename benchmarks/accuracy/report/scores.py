@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.accuracy.rows.csv_rows import Row
 from benchmarks.accuracy.rows.memory_figures import FIRST_STAGE, gauge_of
-from benchmarks.accuracy.setups.prediction import Prediction
+from benchmarks.accuracy.setups.prediction import Prediction, predict
 from benchmarks.accuracy.setups.setup import Setup
 from parc.compiler.pricing.estimate import one_row
 from parc.compiler.search.simplicity import complexity
@@ -54,6 +54,11 @@ class Scored:
         low, high = self.range or (self.prediction.seconds, self.prediction.seconds)
         measured = self.measured or 1.0
         return max(low / measured - 1.0, 1.0 - high / measured, 0.0)
+
+
+def repriced(run: Scored, setup: Setup) -> Scored:
+    """The same run, priced by another setup."""
+    return replace(run, setup=setup, prediction=predict(setup))
 
 
 def timed(runs: Iterable[Scored]) -> list[Scored]:

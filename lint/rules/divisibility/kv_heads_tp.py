@@ -3,7 +3,7 @@ more ranks than heads. tp must divide them, or be a multiple of them.
 
 Why:
 Megatron-LM before 0.16 and torchtitan want kv_heads to be a multiple of tp; others accept copies, which
-cost memory.
+cost memory, where tp divides the width of queries, keys and values together.
 
 Bad:
 torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --num-layers 32 \\

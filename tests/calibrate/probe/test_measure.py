@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,25 +36,6 @@ target megatron { data = synthetic }
 
 
 Measure = Callable[..., Ran]
-
-
-@pytest.fixture
-def measure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Measure:
-    """Runs the command in an empty folder; -o is site.par."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str, output: str = "site.par") -> Ran:
-        try:
-            code = main(["measure", *arguments, "-o", output])
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.err
-        return Ran(code, captured.out, captured.err)
-
-    return call
 
 
 def test_known_numbers_come_back_and_a_job_takes_them(measure: Measure) -> None:
@@ -387,17 +367,3 @@ def test_a_cluster_of_the_library_is_found_by_what_the_driver_says(measure: Meas
         launch = {"kind": "launch", "seconds": [5e-6] * 8}
         write(Path("rows.jsonl"), [machine(cluster, 1, name=name), launch])
         assert measure("--rows", "rows.jsonl", "--json").json["gpu"]["entry"] == entry
-
-
-def test_rows_are_never_waited_for_nor_replaced(measure: Measure) -> None:
-    os.mkfifo("pipe")
-    for path in ("pipe", "/dev/zero", "."):
-        assert "it is no regular file" in measure("--rows", path).err
-    record(Path("rows.par"))
-    assert "is read" in measure("--rows", "rows.par", "--force", output="rows.par").err
-    assert measure("--rows", "rows.par").code == 0
-
-
-def test_a_name_that_no_batch_script_can_say_is_refused(measure: Measure) -> None:
-    found = measure("--nodes", "2", "--gpus-per-node", "8", output="a\nb.par")
-    assert "no batch script can say" in found.err and not list(Path().iterdir())
