@@ -22,7 +22,8 @@ from .time import attention_kernels
 from .traits import StateBytes, Traits
 
 if TYPE_CHECKING:
-    from .pipeline.even_placements import EvenPlacements
+    from .pipeline.placements import Placements
+    from .pipeline.rank_table import RankTable
 
 
 #: Probability to run out of memory that a plan has at most where its user says nothing of memory.
@@ -122,11 +123,26 @@ class Case:
         return all(order in V_SHAPED for order in self.domains.get("order", (0,)))
 
     @cached_property
-    def placements(self) -> EvenPlacements:
-        """The model's even placements on pipelines."""
-        from .pipeline.even_placements import EvenPlacements
+    def placements(self) -> Placements:
+        """The placements of the model's layers on pipelines."""
+        from .pipeline.placements import Placements
 
-        return EvenPlacements(self.model, self.v_shaped)
+        return Placements(self.model, self.v_shaped, self.job.peak_flops / self.half_rate)
+
+    @cached_property
+    def rank_table(self) -> RankTable:
+        """What ranks hold in these placements."""
+        from .pipeline.rank_table import RankTable
+
+        return RankTable(self.placements, len(self.roles) - 2)
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Roles of pipeline ranks."""
+        from .pipeline.rank_table import ALIKE, FIRST, INNER, LAST
+
+        mixed = self.model.moe and self.model.dense_layers > 0
+        return (FIRST, *(INNER if mixed else INNER[:ALIKE]), LAST)
 
     @property
     def seq_len(self) -> int:

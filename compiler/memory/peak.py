@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from ..algebra import KIB, Algebra, Term, Value, added, whole
 from ..case import Case
-from ..pipeline.even_chunks import ROLES
-from ..pipeline.rank_load import FLIGHT, Load, kinds, role_load
+from ..pipeline.rank_load import FLIGHT, Load, kinds, one_stage, role_load
 from . import activations as memory
 from . import model_states
 from .model_states import SCALE
@@ -38,6 +37,8 @@ def activations(x: Algebra[Value], load: Load[Value]) -> Value:
         one = one + x.term(memory.stage_output)
     if load.first:
         one = one + x.term(memory.embedding_activation)
+    elif load.last:
+        one = one + x.times(x.term(one_stage), x.term(memory.embedding_activation))
     held = x.over(x.times(one, load.flight), FLIGHT) + x.term(memory.pipeline_buffers)
     last = list(kept.values())[-1]
     return held + x.times(x.case.model.mtp_layers, last) if load.last else held
@@ -138,7 +139,7 @@ def fragments(x: Algebra[Value], stays: Value, moves: Value) -> Value:
 
 def peak_memory(x: Algebra[Value]) -> Value:
     """KiB on the fullest rank."""
-    return x.largest(*(role_memory(x, role) for role in ROLES))
+    return x.largest(*(role_memory(x, role) for role in x.case.roles))
 
 
 def role_memory(x: Algebra[Value], role: str) -> Value:
@@ -148,7 +149,7 @@ def role_memory(x: Algebra[Value], role: str) -> Value:
 
 def host_memory(x: Algebra[Value]) -> Value:
     """KiB of one GPU's share in host memory."""
-    width, loads = x.term(model_states.host_width), [role_load(x, role) for role in ROLES]
+    width, loads = x.term(model_states.host_width), [role_load(x, role) for role in x.case.roles]
     total = x.times(x.largest(*(load.common for load in loads)), width)
     if x.case.model.moe:
         total = total + x.times(x.largest(*(load.experts for load in loads)), width)

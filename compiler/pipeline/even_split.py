@@ -1,8 +1,6 @@
-"""A model and its pipeline -> the even placement of layers on ranks, which the layout search assumes.
+"""A model and its pipeline -> the even placement of layers on ranks.
 
-`search/stage_placement.py` improves the placement of the chosen layout. Ranks are priced by role: the first
-(embedding, most micro-batches in flight), the middle (the most loaded of the others) and the last (head and
-loss).
+`placements.py` has the others that the search chooses from.
 """
 
 from __future__ import annotations
@@ -69,33 +67,6 @@ class Split:
     def held(self, rank: int) -> tuple[int, int]:
         """Dense and MoE blocks of a rank."""
         return summed(self.blocks[rank])
-
-    def paced(self, rank: int) -> tuple[tuple[int, int], ...]:
-        """The chunks that determine a rank's time, by chunk index: its own without interleaving.
-
-        Interleaved, all ranks run their chunks of one index concurrently, so the heaviest of them limits all;
-        only the model's first and last chunk, with embedding and head, count as they are. In the shape of a V
-        ranks run chunks of different indices at once, so that each rank's are its own.
-        """
-        own, last = self.blocks[rank], len(self.blocks) - 1
-        if len(own) == 1 or self.v_shaped:
-            return own
-        heaviest = list(self._heaviest)
-        if rank == 0:
-            heaviest[0] = own[0]
-        if rank == last:
-            heaviest[-1] = own[-1]
-        return tuple(heaviest)
-
-    @cached_property
-    def _heaviest(self) -> tuple[tuple[int, int], ...]:
-        """The chunk with most layers of each chunk index; among equals that with most MoE blocks."""
-        distinct = set(self.blocks)
-        return tuple(max(chunks, key=_weight) for chunks in zip(*distinct, strict=True))
-
-
-def _weight(chunk: tuple[int, int]) -> tuple[int, int]:
-    return sum(chunk), chunk[1]
 
 
 def summed(chunks: tuple[tuple[int, int], ...]) -> tuple[int, int]:

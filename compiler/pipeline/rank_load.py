@@ -1,6 +1,6 @@
 """A placement -> the load of its ranks: layers, parameters and micro-batches in flight, as terms by role.
 
-Layers and parameters come from the even placement of `even_split.py`; micro-batches in flight from the
+Layers and parameters come from a placement of `placements.py`; micro-batches in flight from the
 schedules (Megatron-core pipeline_parallel/schedules.py: warm-up of 1F1B and of the interleaved schedule).
 """
 
@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic
 
 from ...dsl.arrays import np
-from ..algebra import KIB, Algebra, Column, Integers, Mask, Term, Value, term
+from ..algebra import KIB, Algebra, Column, Integers, Mask, Term, Value, added, term
+
 from ..case import Case
 from ..model import parameters
 from ..model.parameters import Counts
-from .even_chunks import ROLES, Groups
-from .even_split import Split, fills_stages, recomputed, summed
-from .schedule import HALVED, in_flight
+from ..variables import PLACE
+from .even_split import Split, fills_stages, recomputed
+from .rank_table import ROLES, Held
+from .schedule import in_flight
 
 #: Denominator of micro-batches in flight, kept as an integer.
 FLIGHT = 64
@@ -83,32 +86,27 @@ def begun_beside(case: Case, pp: Any) -> Any:
 
 @dataclass(frozen=True)
 class Share:
-    """What the even placement gives ranks of a role, by layout and candidate for the fullest of them: the
-    chunks that they have and those that determine their time, and which `rank` of `pp` they are."""
+    """What ranks of a role have, by row: `held` chunks, and which `rank` of `pp` they are."""
 
-    held: Callable[[], Groups]
-    paced: Callable[[], Groups]
-    rank: Integers
+    held: Held
     pp: Integers
     v_shaped: bool
 
     @property
     def ends(self) -> tuple[Mask, Mask, Mask]:
         """What they have of the model's ends, as `_ends` has it."""
-        return _ends(self.rank, self.pp, self.v_shaped)
+        return _ends(self.held.low, self.pp, self.v_shaped)
 
 
-#: Columns of a layout's variables by name, with an axis for candidates.
+#: Columns of a layout's variables by name.
 At = Mapping[str, Integers]
-#: What pipeline ranks hold in the even placement, by layout and candidate.
+#: What pipeline ranks hold in a placement, by layout.
 RankValue = Callable[[Case, Share, At], Column]
-#: Layouts whose ranks are worked out at once.
-AT_ONCE = 2**13
 
 
 def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dict[str, Term]:
-    """One term per role: the largest `value` of any rank of that role, in the even placement. 0 where layers
-    do not fill the stages, which no allowed layout has."""
+    """One term per role: `value` of the ranks of that role. 0 where layers do not fill the stages, which no
+    allowed layout has."""
 
     def build(role: str) -> Term:
         def function(case: Case, *columns: Column) -> Column:
@@ -116,31 +114,15 @@ def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dic
             rows = {name: column.ravel() for name, column in zip(of, like, strict=True)}
             found = np.zeros(like[0].size)
             filled = np.flatnonzero(fills_stages(case.model, rows["pp"], rows["vpp"]))
-            for start in range(0, len(filled), AT_ONCE):
-                part = filled[start : start + AT_ONCE]
-                at = {name: column[part] for name, column in rows.items()}
-                beside = {name: column[:, np.newaxis] for name, column in at.items()}
-                found[part] = np.max(value(case, _share(case, role, at), beside), axis=-1)
+            at = {name: column[filled] for name, column in rows.items()}
+            held = case.rank_table.held(role, at["pp"], at["vpp"], at[PLACE])
+            found[filled] = value(case, Share(held, at["pp"], case.v_shaped), at)
             return found.reshape(like[0].shape)
 
         function.__name__ = f"{role}_{name}"
         return term(unit, of)(function)
 
     return {role: build(role) for role in ROLES}
-
-
-def _share(case: Case, role: str, at: At) -> Share:
-    """What ranks of a role have. Of those between the ends the first has most micro-batches in flight, or
-    where backward passes are divided the last."""
-    pp = at["pp"]
-    rank = {"first": 0 * pp, "middle": np.where(pp > 2, 1, pp - 1), "last": pp - 1}[role]
-    return Share(
-        lambda: case.placements.held(role, pp, at["vpp"]),
-        lambda: case.placements.paced(role, pp, at["vpp"]),
-        rank[:, np.newaxis],
-        pp[:, np.newaxis],
-        case.v_shaped,
-    )
 
 
 def _by_kind(
@@ -157,50 +139,30 @@ def _by_kind(
 
 
 def _held(share: Share, at: At) -> tuple[Integers, Integers]:
-    """Blocks whose parameters and activations ranks hold."""
-    return share.held().blocks
+    """Blocks of ranks."""
+    return share.held.blocks
 
 
-def _paced(share: Share, at: At) -> tuple[Integers, Integers]:
-    """Blocks that determine the ranks' time."""
-    return share.paced().blocks
-
-
-def _held_recomputed(share: Share, at: At) -> tuple[Integers, Integers]:
-    """Blocks of ranks whose activations full recomputation drops."""
-    return _recomputed(share.held(), at)
-
-
-def _paced_recomputed(share: Share, at: At) -> tuple[Integers, Integers]:
-    """Blocks whose forward pass ranks repeat under full recomputation."""
-    return _recomputed(share.paced(), at)
-
-
-def _recomputed(chunks: Groups, at: At) -> tuple[Integers, Integers]:
-    dense, moe = chunks.recomputed(at["recompute_layers"][..., np.newaxis])
+def _recomputed(share: Share, at: At) -> tuple[Integers, Integers]:
+    """Blocks of ranks that full recomputation covers."""
+    dense, moe = share.held.recomputed(at["recompute_layers"])
     full = at["recompute"] == 2
     return dense * full, moe * full
 
 
 def _common_ki(case: Case, share: Share, at: At) -> Column:
-    return (
-        np.asarray(_common(_counts(case, share.held().blocks, share.ends, at["tp"]), at["tp"]))
-        / KIB
-    )
+    counts = _counts(case, share.held.blocks, share.ends, at["tp"])
+    return np.asarray(_common(counts, at["tp"])) / KIB
 
 
 def _experts_ki(case: Case, share: Share, at: At) -> Column:
-    return (
-        np.asarray(_routed(_counts(case, share.held().blocks, share.ends, 1), at["expert_ways"]))
-        / KIB
-    )
+    counts = _counts(case, share.held.blocks, share.ends, 1)
+    return np.asarray(_routed(counts, at["expert_ways"])) / KIB
 
 
 def _flight(case: Case, share: Share, at: At) -> Column:
-    middle = (share.rank > 0) & (share.rank < share.pp - 1)
-    later = np.isin(at["order"], HALVED) & middle
-    rank = np.where(later, share.pp - 2, share.rank)
-    held: Column = in_flight(*_passing(at), rank) + begun_beside(case, at["pp"])
+    ends = (in_flight(*_passing(at), rank) for rank in (share.held.low, share.held.high))
+    held: Column = np.maximum(*ends) + begun_beside(case, at["pp"])
     return FLIGHT * held
 
 
@@ -211,7 +173,7 @@ def _passing(at: At | Mapping[str, int]) -> tuple[Any, Any, Any, Any]:
 
 #: The place of each kind of block in a pair (dense, MoE).
 KINDS = {"dense": 0, "moe": 1}
-STAGES = ("pp", "vpp")
+STAGES = ("pp", "vpp", PLACE)
 RECOMPUTING = (*STAGES, "recompute", "recompute_layers")
 PASSING = (*STAGES, "microbatches", "order")
 
@@ -219,42 +181,80 @@ COMMON = _by_role("Ki", ("tp", *STAGES), "common_parameters", _common_ki)
 EXPERTS = _by_role("Ki", ("expert_ways", *STAGES), "expert_parameters", _experts_ki)
 IN_FLIGHT = _by_role("1/64", PASSING, "in_flight", _flight)
 HELD = _by_kind(STAGES, "held", _held)
-PACED = _by_kind(STAGES, "paced", _paced)
-HELD_RECOMPUTED = _by_kind(RECOMPUTING, "held_recomputed", _held_recomputed)
-PACED_RECOMPUTED = _by_kind(RECOMPUTING, "paced_recomputed", _paced_recomputed)
+RECOMPUTED = _by_kind(RECOMPUTING, "recomputed", _recomputed)
+MANY = _by_role("1", STAGES, "ranks", lambda case, share, at: share.held.many)
+
+
+def _in_all(kind: str) -> Term:
+    def function(case: Case, *columns: Column) -> Column:
+        found = (
+            term(case, dict(zip(RECOMPUTING, columns, strict=True)))
+            * MANY[role](case, dict(zip(STAGES, columns, strict=False)))
+            for role, term in RECOMPUTED[kind].items()
+            if role in case.roles
+        )
+        return np.asarray(sum(found))
+
+    function.__name__ = f"recomputed_{kind}_in_all"
+    return term("1", of=RECOMPUTING)(function)
+
+
+#: Fully recomputed blocks of the whole model by kind.
+RECOMPUTED_IN_ALL = {kind: _in_all(kind) for kind in KINDS}
 
 
 @term("1", of=("pp",))
-def leading_ranks(case: Case, pp: Column) -> Column:
-    """1 where the first rank is not the last."""
-    return np.minimum(pp - 1, 1)
+def one_stage(case: Case, pp: Column) -> Column:
+    """1 where the only stage holds embedding and head, else 0."""
+    return np.equal(pp, 1)
 
 
-@term("1", of=("pp",))
-def inner_ranks(case: Case, pp: Column) -> Column:
-    """Ranks between the first and the last."""
-    return np.maximum(pp - 2, 0)
+@term("1", of=("recompute", "recompute_layers"))
+def whole_chunks(case: Case, recompute: Column, recompute_layers: Column) -> Column:
+    """1 where full recomputation covers all layers of each chunk, else 0."""
+    return np.equal(recompute, 2) & np.equal(recompute_layers, 0)
+
+
+@cache
+def common_of(blocks: tuple[int, int], ends: bool) -> Term:
+    """Ki-parameters outside routed experts of dense and MoE blocks on one rank, and with `ends` of embedding
+    and head."""
+
+    def function(case: Case, tp: Column) -> Column:
+        counts = _counts(case, blocks, (ends, ends, False), tp)
+        return np.asarray(_common(counts, tp)) // KIB
+
+    function.__name__ = f"common_{blocks}_{ends}"
+    return term("Ki", of=("tp",))(function)
+
+
+@cache
+def experts_of(blocks: tuple[int, int], ends: bool) -> Term:
+    """As `common_of`, in routed experts."""
+
+    def function(case: Case, expert_ways: Column) -> Column:
+        counts = _counts(case, blocks, (ends, ends, False), 1)
+        return np.asarray(_routed(counts, expert_ways)) // KIB
+
+    function.__name__ = f"experts_{blocks}_{ends}"
+    return term("Ki", of=("expert_ways",))(function)
 
 
 def all_ranks(x: Algebra[Value], values: Mapping[str, Value]) -> Value:
     """Sum over all ranks of a pipeline of a value by role."""
-    first = x.times(x.term(leading_ranks), values["first"])
-    return first + x.times(x.term(inner_ranks), values["middle"]) + values["last"]
+    return added(x, (x.times(x.term(MANY[role]), value) for role, value in values.items()))
 
 
 @dataclass(frozen=True)
 class Load(Generic[Value]):
     """The load of one pipeline rank as values of an algebra.
 
-    `held` and `recomputed` blocks, by kind, determine its memory; `paced` and `repeated` ones its time.
-    `common` and `experts` count Ki-parameters, outside and in routed experts; `flight` micro-batches in
+    It has `held` blocks by kind, of which full recomputation covers `recomputed` ones. `common` and `experts` count Ki-parameters, outside and in routed experts; `flight` micro-batches in
     flight in 1/64. `first` has the embedding, `last` the head.
     """
 
     held: dict[str, Value]
     recomputed: dict[str, Value]
-    paced: dict[str, Value]
-    repeated: dict[str, Value]
     common: Value
     experts: Value
     flight: Value
@@ -263,16 +263,14 @@ class Load(Generic[Value]):
 
 
 def role_load(x: Algebra[Value], role: str) -> Load[Value]:
-    """The load of a role, from the even placement."""
+    """The load of a role in the layout's placement."""
 
     def by_kind(terms: dict[str, dict[str, Term]]) -> dict[str, Value]:
         return {kind: x.term(terms[kind][role]) for kind in kinds(x.case)}
 
     return Load(
         held=by_kind(HELD),
-        recomputed=by_kind(HELD_RECOMPUTED),
-        paced=by_kind(PACED),
-        repeated=by_kind(PACED_RECOMPUTED),
+        recomputed=by_kind(RECOMPUTED),
         common=x.term(COMMON[role]),
         experts=x.term(EXPERTS[role]) if x.case.model.moe else x.number(0),
         flight=x.term(IN_FLIGHT[role]),
@@ -289,13 +287,11 @@ def placed_load(case: Case, at: Mapping[str, int], placement: Split, rank: int) 
 
     counts = rank_counts(case, placement, rank, at["tp"])
     first, last, _ = _ends(rank, len(placement.blocks), placement.v_shaped)
-    paced, recomputing = placement.paced(rank), (at["recompute"], at["recompute_layers"])
+    recomputing = at["recompute"], at["recompute_layers"]
     flight = in_flight(*_passing(at), rank) + begun_beside(case, at["pp"])
     return Load(
         held=by_kind(placement.held(rank)),
         recomputed=by_kind(recomputed(placement.blocks[rank], *recomputing)),
-        paced=by_kind(summed(paced)),
-        repeated=by_kind(recomputed(paced, *recomputing)),
         common=math.ceil(_common(counts, at["tp"]) / KIB),
         experts=math.ceil(_routed(counts, at["expert_ways"]) / KIB) if case.model.moe else 0,
         flight=math.ceil(FLIGHT * flight),

@@ -12,10 +12,10 @@ from ...dsl.job import Constraint
 from .. import risk
 from ..algebra import Integers
 from ..case import Case
-from ..pipeline.even_split import Split, split
+from ..pipeline.even_split import Split
 from ..plan import Estimate, Layout
 from ..time import step
-from ..variables import with_derived
+from ..variables import PLACE, with_derived
 from . import goodput
 from .quantities import time_quantities
 from .ranks import Ranks
@@ -64,10 +64,12 @@ def memory_bound(constraint: Constraint, case: Case) -> int | None:
 def estimate_layout(
     case: Case, layout: Mapping[str, int], placement: Split | None = None
 ) -> Estimate:
-    """Price a layout that gives every decision; `placement` defaults to the even one."""
-    columns = one_row(case, layout)
+    """Price a layout that gives every decision; `placement` defaults to the one that it gives the number of,
+    without a number to the even one."""
+    columns = one_row(case, {PLACE: 0, **layout})
     chosen = layout_of(columns)
-    placement = placement or split(case.model, chosen.pp, chosen.vpp, chosen.v_shaped)
+    place = int(columns[PLACE][0])
+    placement = placement or case.placements.split(chosen.pp, chosen.vpp, place)
     ranks = Ranks(case, columns)
     time = time_by_part(ranks, placement)
     totals = (np.array([value]) for value in (sum(time.values()), time.get("bubble", 0)))

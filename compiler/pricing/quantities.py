@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from .. import risk
-from ..algebra import Array, Arrays, Column, Integers, term
+from ..algebra import Array, Arrays, Integers
 from ..case import Case
 from ..memory.peak import host_memory, peak_memory
 from ..model import flops
-from ..pipeline.even_split import fills_stages
+from ..pipeline.rank_load import RECOMPUTED_IN_ALL
 from ..time.step import step_time
 from ..variables import FINE
 from .goodput import goodput
@@ -49,21 +49,6 @@ def times(case: Case, columns: Mapping[str, Integers]) -> tuple[Integers, Intege
     for rows, block in Arrays(case, columns).blocks():
         step_ns[rows], bubble_ns[rows] = step_time(block)
     return step_ns, bubble_ns
-
-
-@term("1", of=("pp", "vpp", "recompute", "recompute_layers"))
-def recomputed_total(
-    case: Case, pp: Column, vpp: Column, recompute: Column, recompute_layers: Column
-) -> Column:
-    """Fully recomputed layers of the whole model."""
-    like = np.broadcast_arrays(pp, vpp, recompute, recompute_layers)
-    pipelines, virtual, how, layers = (np.asarray(column).ravel() for column in like)
-    total = np.zeros(like[0].size, dtype=np.int64)
-    full = np.flatnonzero((how == 2) & fills_stages(case.model, pipelines, virtual))
-    if len(full):
-        chunks = case.placements.whole(pipelines[full], virtual[full])
-        total[full] = sum(chunks.recomputed(layers[full, np.newaxis]))
-    return total.reshape(like[0].shape)
 
 
 def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
@@ -109,7 +94,7 @@ def time_quantities(
 ) -> dict[str, Array]:
     """The quantities that follow from the time of a step and of its bubble, in base units. The bubble's share
     is rounded down to 1 / SHARE, as in the solver."""
-    layers = Arrays(case, columns).term(recomputed_total)
+    layers = sum(Arrays(case, columns).term(each) for each in RECOMPUTED_IN_ALL.values())
     repeated = recomputed_flops(case, layers, columns["recompute"])
     peak = case.job.peak_flops * np.asarray(columns["gpus"]) * (step_ns / 1e9)
     return {

@@ -71,13 +71,15 @@ class Ranks:
         moments = {name: kib * KIB for name, kib in peak.moments(self.x, load).items()}
         fullest = max(moments, key=lambda name: moments[name])
         updating = fullest == "update"
+        states = _states(load, self._widths, total["states"])
         absent = 0 if updating else KIB * peak.unallocated_gradients(self.x, load)
+        absent = min(absent, states["gradients"])
         activations = 0 if updating else KIB * peak.activations(self.x, load)
         transient = moments[fullest] - activations + absent
-        states = _states(load, self._widths, total["states"], absent)
         return {
             **states,
             "weights": states["weights"] + total["copied_weights"],
+            "gradients": states["gradients"] - absent,
             "activations": activations,
             "logits": transient if fullest == "logits" else 0,
             "workspace": 0 if fullest == "logits" else transient,
@@ -97,17 +99,16 @@ class Ranks:
         return common, routed
 
 
-def _states(load: Load[int], widths: Widths, whole: int, absent: int) -> dict[str, int]:
-    """`whole` bytes of model states split by kind, less `absent` bytes of gradients not yet allocated."""
+def _states(load: Load[int], widths: Widths, whole: int) -> dict[str, int]:
+    """`whole` bytes of model states split by kind."""
     common, routed = widths
     parts = {
         kind: float(load.common * common[kind] + load.experts * routed[kind]) for kind in common
     }
     scale = whole / max(sum(parts.values()), 1e-9)
     weights, gradients = (int(parts[kind] * scale) for kind in ("weights", "gradients"))
-    absent = min(absent, gradients)
     return {
         "weights": weights,
-        "gradients": gradients - absent,
+        "gradients": gradients,
         "optimizer": whole - weights - gradients,
     }

@@ -44,8 +44,7 @@ class Passes:
 
 def rank_passes(ranks: Ranks, placement: Split, rank: int) -> list[Passes]:
     """The passes of each chunk of a rank; their parts add up to those of a micro-batch on the rank."""
-    load = ranks.load(placement, rank)
-    own = replace(load, paced=load.held, repeated=load.recomputed)
+    own = ranks.load(placement, rank)
     whole = step.slot(ranks.x, own)
     weights: list[dict[str, float]] = []
     for each in _chunks(ranks.x, own, placement.blocks[rank]):
@@ -68,8 +67,8 @@ def _chunks(x: Numbers, own: Load[int], blocks: Sequence[tuple[int, int]]) -> li
     return [
         replace(
             own,
-            paced={kind: chunk[KINDS[kind]] for kind in own.paced},
-            repeated={kind: recomputed((chunk,), *modes)[KINDS[kind]] for kind in own.paced},
+            held={kind: chunk[KINDS[kind]] for kind in own.held},
+            recomputed={kind: recomputed((chunk,), *modes)[KINDS[kind]] for kind in own.held},
             first=own.first and index == 0,
             last=own.last and index == len(blocks) - 1,
         )
@@ -89,7 +88,7 @@ def _weights(x: Numbers, load: Load[int]) -> list[dict[str, float]]:
             _add(backward, part, count * (both - ahead))
         _add(forward, "host", count)
         _add(backward, "host", 2 * count)
-    for kind, count in load.repeated.items():
+    for kind, count in load.recomputed.items():
         _add(backward, "recompute", count * sum(step.layer_forward(x, kind).values()))
         _add(backward, "host", count)
     for time, share in _ends(x, load):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..algebra import Integers, Mask
-from ..variables import DERIVED, ORDER
+from ..variables import DERIVED, ORDER, PLACE, SEARCHED
 from .bounds import LEVELS, Bounds, Least, first_level
 from .columns import rows_of
 from .measured_layouts import measured
@@ -114,7 +114,7 @@ class BestFirst:
         """The layouts that are kept, with their prices."""
         none = np.zeros(0, dtype=np.int64)
         swept = self.swept or sweep(
-            replace(self.space, blocks=dict.fromkeys((*ORDER, *DERIVED), none))
+            replace(self.space, blocks=dict.fromkeys((*SEARCHED, *DERIVED), none))
         )
         return replace(swept, explored=Explored(self.space, self.priced))
 
@@ -122,7 +122,7 @@ class BestFirst:
         if level == len(LEVELS):
             for rows in _slices(len(blocks["nodes"]), SMALL):
                 part = {name: column[rows] for name, column in blocks.items()}
-                self._price(self.space.extend(part, ORDER))
+                self._place(self.space.extend(part, ORDER))
             return
         if level and not self.space.decides(LEVELS[level]):
             self._refine(self.space.extend(blocks, LEVELS[level]), level + 1)
@@ -141,6 +141,15 @@ class BestFirst:
             self._batch[level] = min(2 * self._batch[level], MOST)
             if len(batch):
                 self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
+
+    def _place(self, layouts: dict[str, Integers]) -> None:
+        """Prices all placements of those layouts that may answer a question in any."""
+        self.priced += len(layouts["tp"])
+        if not len(layouts["tp"]):
+            return
+        bounds = Bounds(self.space, layouts)
+        needed = self._needed(self._by_question(bounds), bounds.least)
+        self._price(self.space.extend(rows_of(layouts, needed), (PLACE,)))
 
     def _by_question(self, bounds: Bounds) -> list[Mask]:
         """The blocks that may hold layouts that each question asks for. The dearer bounds are worked out for
@@ -168,7 +177,6 @@ class BestFirst:
     def _price(self, layouts: dict[str, Integers]) -> None:
         for rows in _slices(len(layouts["tp"]), WHOLE):
             part = {name: column[rows] for name, column in layouts.items()}
-            self.priced += len(part["tp"])
             self._keep(sweep(replace(self.space, blocks=part)))
             if self.progress is not None and self.swept is not None:
                 name = self.space.case.target.name
@@ -178,11 +186,11 @@ class BestFirst:
     def _keep(self, found: Swept) -> None:
         """Keeps the layouts that answer a question, of those known and those found."""
         kept = answers(found, self._questions)
-        if self.swept is not None and kept.size:
+        if self.swept is not None and kept.rows:
             blocks = self.swept.space.layouts
             both = {name: np.concatenate([blocks[name], kept.layouts[name]]) for name in blocks}
             kept = replace(self.space, blocks=both)
-        if kept.size:
+        if kept.rows:
             self.swept = sweep(answers(sweep(kept), self._questions))
             self._learn(self.swept)
 
@@ -197,7 +205,7 @@ def _slices(count: int, size: int) -> Iterator[slice]:
 def answers(swept: Swept, questions: Sequence[Question]) -> Space:
     """The space of those layouts alone that answer a question."""
     rows = [_answering(question, swept) for question in questions]
-    mask = np.zeros(swept.space.size, dtype=bool)
+    mask = np.zeros(swept.space.rows, dtype=bool)
     mask[np.concatenate(rows)] = True
     return replace(swept.space, blocks=rows_of(swept.space.layouts, mask))
 

@@ -20,9 +20,12 @@ from ..case import Case
 from ..codes import TOO_LARGE
 from ..interval import interval
 from ..memory.peak import host_memory, peak_memory, role_memory
+from ..pipeline.rank_table import INNER, LAST
 from ..time.step import step_time
+from ..variables import ORDER
 from .columns import rows_of
 from .goal_constraints import Totals, longest_step_ns, minimised
+from .rank_bounds import rank_times
 from .ranges import Ranges
 from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, objectives
@@ -72,7 +75,8 @@ class Bounds:
         self._held, self._timed = np.zeros((2, count), dtype=bool)
         every = np.ones(count, dtype=bool)
         for rows, x in self._parts(every, ~every):
-            memory[rows] = interval(role_memory(x, "middle")).low
+            both = (interval(role_memory(x, role)).low for role in (INNER[0], LAST))
+            memory[rows] = np.maximum(*both)
 
     def hold(self, mask: Mask) -> None:
         """Bounds the memory of more blocks by all of their ranks, and on the host."""
@@ -85,7 +89,7 @@ class Bounds:
         objective = objectives(self.space.case)[0]
         for rows, x in self._parts(mask, self._timed):
             x.apart = objective.quantity == "bubble"
-            step_ns, bubble_ns = (interval(value) for value in step_time(x))
+            step_ns, bubble_ns = (interval(value) for value in step_time(x, rank_times(x)))
             sized = objective.quantity in ("memory", "risk")
             memory_kib = interval(peak_memory(x) if sized else 0)
             totals = Totals(step_ns, bubble_ns, memory_kib)
@@ -164,7 +168,7 @@ def within(
 def narrowed(space: Space, most: int) -> Space:
     """The space less the blocks in which no layout runs with a first objective of at most `most`."""
     blocks: Mapping[str, Integers] = space.blocks or {}
-    for names in LEVELS:
+    for names in (*LEVELS, ORDER):
         blocks = space.extend(blocks, names)
         bounds = Bounds(space, blocks)
         found = bounds.least

@@ -12,7 +12,7 @@ from ..case import Case
 from ..codes import NO_LAYOUT
 from ..rules.validity import WORLD, broken, complaint, undecided
 from ..target import holds
-from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, with_derived
+from ..variables import DECISIONS, DERIVATIONS, LARGEST, NEUTRAL, ORDER, SEARCHED, with_derived
 from .best_first import explored, with_reasons
 from .space import Space
 from .sweep import fits
@@ -41,7 +41,7 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     if not swept.space.size:
         raise JobError(_complaints(space, layout))
     if swept.best is not None:
-        return {name: swept.best[name] for name in ORDER}
+        return {name: swept.best[name] for name in SEARCHED}
     prices = swept.prices
     fit = fits(case, prices)
     row = (

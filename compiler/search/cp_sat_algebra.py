@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algebra import LIMIT, Bounded, Column, Integers, Term, constant, replaced
 from ..target import holds
-from ..variables import DERIVED, ORDER
+from ..variables import DERIVED, SEARCHED
 from .columns import distinct
 from .space import Space
 
@@ -29,7 +29,7 @@ class CpSatAlgebra:
         self.model = model
         self.rows = 0
         self.values: dict[str, tuple[int, ...]] = {
-            name: tuple(space.values(name)) for name in (*ORDER, *DERIVED)
+            name: tuple(space.values(name)) for name in (*SEARCHED, *DERIVED)
         }
         self.variables: dict[str, cp_model.IntVar] = {
             name: self._variable(name) for name in self.values
@@ -37,7 +37,7 @@ class CpSatAlgebra:
         self._terms: dict[str, Bounded] = {}
         for name, derived in DERIVED.items():
             self._relate(name, derived.of)
-        for rule in space.rules:
+        for rule in (*space.rules, space.placed):
             self.restrict(rule.of, partial(holds, rule, self.case.job))
         self._keep_to(space.blocks or {})
 
@@ -168,7 +168,7 @@ class CpSatAlgebra:
 
     def _keep_to(self, blocks: Mapping[str, Integers]) -> None:
         """Allow only layouts of these blocks."""
-        live = [name for name in ORDER if name in blocks and len(self.values[name]) > 1]
+        live = [name for name in SEARCHED if name in blocks and len(self.values[name]) > 1]
         if live:
             rows = np.column_stack([blocks[name] for name in live])
             self._table([self.variables[name] for name in live], rows)

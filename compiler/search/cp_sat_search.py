@@ -15,7 +15,7 @@ from ..algebra import Bounded, constant
 from ..case import LIKELY_TO_FIT
 from ..memory.peak import host_memory, peak_memory
 from ..time.step import step_time
-from ..variables import BRANCHING, DERIVED, ORDER
+from ..variables import BRANCHING, DERIVED, ORDER, SEARCHED
 from .bounds import narrowed
 from .cp_sat_algebra import CpSatAlgebra
 from .cp_sat_run import Run, Steps, finish, run
@@ -196,12 +196,16 @@ def optimum(search: Search, incumbent: Incumbent | None = None) -> Steps[Solutio
             first, spare = found, slack(search.space.case, value)
             phases = _simplest(search, expression, value, spare) + phases
         search.bound(expression, expression.low, value + spare)
-        if len(phases) == 1 and incumbent is not None and incumbent.chosen.items() <= best.items():
+        if len(phases) == 1 and incumbent is not None and _same(incumbent.chosen, best):
             break  # the sweep has ordered those that are equal so far
     assert first is not None
     status = "OPTIMAL" if proven else "FEASIBLE" if best else "UNKNOWN"
     seconds = time.perf_counter() - search.began
     return replace(first, layout=best, status=status, seconds=seconds, best=first.layout)
+
+
+def _same(layout: Mapping[str, int], found: Mapping[str, int]) -> bool:
+    return bool(found) and all(layout[name] == found[name] for name in ORDER)
 
 
 def _found(search: Search, solver: cp_model.CpSolver, status: str) -> Solution:
@@ -213,7 +217,7 @@ def _found(search: Search, solver: cp_model.CpSolver, status: str) -> Solution:
     if status not in ("OPTIMAL", "FEASIBLE"):
         case = search.space.case
         raise RuntimeError(f"CP-SAT ended {status} on {case.job.name} for {case.target.name}")
-    layout = {name: _value(solver, search.solver, name) for name in (*ORDER, *DERIVED)}
+    layout = {name: _value(solver, search.solver, name) for name in (*SEARCHED, *DERIVED)}
     return Solution(
         layout, status, float(round(solver.objective_value)), solver.best_objective_bound, 0.0
     )

@@ -18,7 +18,6 @@ from ..plan import Estimate, Simulated
 from ..pricing.estimate import estimate_layout
 from ..schedule.timeline import simulated_seconds
 from .simplicity import UNMET
-from .stage_placement import place
 from .sweep import PER_STEP, Swept, objectives, score, slack
 
 #: Layouts that are simulated beside the chosen one: the best predictions.
@@ -68,7 +67,7 @@ def _told(taken: Finalist, own: Finalist) -> Simulated | None:
 
 
 def placed(case: Case, decided: Mapping[str, int]) -> Estimate:
-    return estimate_layout(case, decided, place(case, decided))
+    return estimate_layout(case, decided)
 
 
 def _finalist(case: Case, decided: Decided) -> Finalist:

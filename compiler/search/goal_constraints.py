@@ -28,6 +28,7 @@ from ..algebra import (
 )
 from ..case import Case
 from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
+from ..pipeline.rank_load import RECOMPUTED_IN_ALL, RECOMPUTING
 from ..pricing.goodput import goodput
 from ..pricing.quantities import (
     INVERSE,
@@ -35,7 +36,6 @@ from ..pricing.quantities import (
     gpu_dollars,
     gpu_watts,
     recomputed_flops,
-    recomputed_total,
 )
 from .cp_sat_algebra import CpSatAlgebra
 
@@ -266,7 +266,7 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
     steps, peak = case.train.full_batches, case.job.peak_flops
 
     def hardware(limit: Array, columns: Mapping[str, Integers]) -> Array:
-        layers = Arrays(case, columns).term(recomputed_total)
+        layers = sum(Arrays(case, columns).term(each) for each in RECOMPUTED_IN_ALL.values())
         done = case.model_flops + recomputed_flops(case, layers, columns["recompute"])
         return 1e9 * done / (limit * peak * columns["gpus"])
 
@@ -281,7 +281,7 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
         "mfu": _Integer(
             ("gpus",), lambda limit, at: 1e9 * case.model_flops / (limit * peak * at["gpus"]), True
         ),
-        "hfu": _Integer(("gpus", "pp", "vpp", "recompute", "recompute_layers"), hardware, True),
+        "hfu": _Integer(("gpus", *RECOMPUTING), hardware, True),
         "cost": _Integer(
             ("gpus",),
             lambda limit, at: of_run(limit, at["gpus"]) / gpu_dollars(case, at["gpus"]),

@@ -15,7 +15,7 @@ from ..pricing.estimate import estimate_layout
 from ..pricing.quantities import value_of
 from ..stages import refuse_stages
 from ..target import Target
-from ..variables import ORDER
+from ..variables import SEARCHED
 from . import measured_layouts
 from .best_first import explored, with_reasons
 from .bounds import TooManyBlocks
@@ -28,7 +28,6 @@ from .finalists import judged, placed
 from .progress import Progress
 from .settled_plans import decided
 from .space import Space
-from .stage_placement import place
 from .sweep import PER_STEP, Swept, objectives, runnable
 
 #: Next-best layouts in a plan.
@@ -99,7 +98,7 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     progress.chose_from(swept)
     ran, simulated = measured_layouts.chosen(swept), None
     if ran is None:
-        taken, simulated = judged(swept, {name: solution.layout[name] for name in ORDER})
+        taken, simulated = judged(swept, swept.placed(solution.layout) or _decisions(solution))
         chosen, estimate = taken.decided, taken.estimate
     else:
         chosen, estimate = ran, placed(case, ran)
@@ -121,6 +120,10 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
         measured=measured,
         simulated=simulated,
     )
+
+
+def _decisions(solution: Solution) -> dict[str, int]:
+    return {name: solution.layout[name] for name in SEARCHED}
 
 
 def _forgone(case: Case, chosen: Estimate, best: Estimate) -> bool:
@@ -197,8 +200,7 @@ def estimate(job: Job, target: Target, layout: Mapping[str, int]) -> Estimate:
     """
     _refuse(job, target)
     case = Case(job, target)
-    decided = complete(case, layout)
-    return estimate_layout(case, decided, place(case, decided))
+    return estimate_layout(case, complete(case, layout))
 
 
 def _refuse(job: Job, target: Target) -> None:

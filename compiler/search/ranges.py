@@ -16,7 +16,7 @@ import numpy as np
 from ..algebra import BLOCK, LIMIT, Arrays, Integers, Mask, Term, product, replaced
 from ..interval import Later, Range, interval, known
 from ..target import holds
-from ..variables import DERIVED, ORDER
+from ..variables import DERIVED, SEARCHED
 from .columns import distinct
 from .space import Space
 
@@ -283,7 +283,7 @@ class Ranges:
             if name not in columns and all(source in columns for source in derived.of):
                 found = derived.value(job, **{source: columns[source] for source in derived.of})
                 columns[name] = np.asarray(found, dtype=np.int64)
-        for rule in self.space.rules:
+        for rule in (*self.space.rules, self.space.placed):
             if all(name in columns for name in rule.of):
                 kept = np.broadcast_to(holds(rule, job, columns), rows.shape)
                 columns, rows = {name: it[kept] for name, it in columns.items()}, rows[kept]
@@ -303,7 +303,7 @@ def _sources(names: Sequence[str], decided: Mapping[str, Integers]) -> tuple[Nam
     for name in names:
         if name in decided:
             known[name] = None
-        elif name in ORDER:
+        elif name in SEARCHED:
             free[name] = None
         else:
             below, above = _sources(DERIVED[name].of, decided)

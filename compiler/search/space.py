@@ -16,7 +16,7 @@ from ..case import Case
 from ..rules.candidate_degrees import all_values, divisors_of_gpus
 from ..rules.validity import BATCH, IMPLIED, REPLICAS, WORLD, predicates
 from ..target import Predicate, divisors, holds
-from ..variables import DERIVED, NEUTRAL, ORDER
+from ..variables import DERIVED, NEUTRAL, ORDER, PLACE, SEARCHED
 from .columns import Growing, distinct, expanded, joined, quotient_pairs
 
 if TYPE_CHECKING:
@@ -55,9 +55,23 @@ class Space:
         return tuple(rule for rule in predicates(self.case.target) if rule not in self.without)
 
     @cached_property
+    def placed(self) -> Predicate:
+        """The rule that a pipeline has the placement of that number."""
+        placements = self.case.placements
+        return Predicate(
+            "",
+            "placement",
+            "the pipeline has no such placement",
+            ("pp", "vpp", PLACE),
+            lambda job, pp, vpp, place: place < placements.counts(pp, vpp),
+            lambda job, pp, vpp, place: f"pp {pp} with vpp {vpp} has no placement {place}",
+            "compiler/pipeline/placements.py",
+        )
+
+    @cached_property
     def _joining(self) -> tuple[Predicate, ...]:
         """The rules, and what they imply of fewer variables, so that joins drop rows early."""
-        return (*chain.from_iterable(self.implied.values()), *self.rules)
+        return (*chain.from_iterable(self.implied.values()), *self.rules, self.placed)
 
     @cached_property
     def implied(self) -> Mapping[Predicate, tuple[Predicate, ...]]:
@@ -94,11 +108,15 @@ class Space:
             decided = all_values(self.job, decided) if self.wide else decided
             given = {"nodes": self.job.cluster.nodes, **decided}
             given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
-            given.update({name: (value,) for name, value in self.fixed.items() if name in ORDER})
-            self.case.kept_domains[key] = {
-                name: tuple(sorted(set(values))) for name, values in given.items()
-            }
+            given.update({name: (value,) for name, value in self.fixed.items() if name in given})
+            found = {name: tuple(sorted(set(values))) for name, values in given.items()}
+            most = self.case.placements.most(found["pp"], found["vpp"])
+            self.case.kept_domains[key] = {**found, PLACE: self._fixed_places or tuple(range(most))}
         return self.case.kept_domains[key]
+
+    @property
+    def _fixed_places(self) -> tuple[int, ...]:
+        return (self.fixed[PLACE],) if PLACE in self.fixed else ()
 
     @cached_property
     def columns(self) -> dict[str, Integers]:
@@ -113,13 +131,13 @@ class Space:
 
     @cached_property
     def layouts(self) -> dict[str, Integers]:
-        """Every layout that the rules allow, one column per variable, in a fixed order."""
-        return self.extend(self.blocks or {}, ORDER)
+        """Every layout that the rules allow in each placement, one column per variable, in a fixed order."""
+        return self.extend(self.blocks or {}, SEARCHED)
 
     def has_at_most(self, most: int) -> bool:
-        """Whether the space has so few layouts; a join that takes more rows on its way counts as more."""
+        """Whether the space has so few rows; a join that takes more on its way counts as more."""
         columns = dict(self.blocks or {})
-        for name in ORDER:
+        for name in SEARCHED:
             found = self.extend_to(columns, name, most)
             if found is None:
                 return False
@@ -171,8 +189,14 @@ class Space:
         return any(len(self.domains[name]) > 1 for name in names)
 
     @property
-    def size(self) -> int:
+    def rows(self) -> int:
+        """Layouts, each in all of its placements."""
         return len(self.layouts["tp"])
+
+    @property
+    def size(self) -> int:
+        """Layouts, whatever their placements."""
+        return int(np.count_nonzero(self.layouts[PLACE] == 0))
 
     def values(self, name: str) -> tuple[int, ...]:
         """The values that a variable, decided or derived, takes in some allowed layout."""

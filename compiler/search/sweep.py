@@ -14,7 +14,8 @@ from ...dsl.job import Constraint, Objective
 from ..algebra import Array, Arrays, Column, Integers, Mask
 from ..case import Case
 from ..pricing.quantities import Prices, price, quantities
-from ..variables import ORDER
+from ..variables import ORDER, PLACE, SEARCHED
+from .columns import distinct
 from .goal_constraints import (
     Totals,
     fewest_first,
@@ -84,11 +85,27 @@ class Swept:
 
     @cached_property
     def by_objective(self) -> Integers:
-        """Feasible rows by the objectives in turn, then by smaller variables by ORDER."""
+        """Feasible rows by the objectives in turn, then by smaller variables by ORDER; of each layout the one
+        with the best placement alone, of equally good ones the one that needs the least memory.
+        """
         rows = np.flatnonzero(self.feasible)
         scores = [score(objective, self)[rows] for objective in objectives(self.space.case)]
-        keys = [self.values[name][rows] for name in reversed(ORDER)]
-        return rows[np.lexsort([*keys, *reversed(scores)])]
+        layout = [self.values[name][rows] for name in reversed(ORDER)]
+        placed = [self.values[PLACE][rows], self.prices.memory_kib[rows]]
+        rows = rows[np.lexsort([*placed, *layout, *reversed(scores)])]
+        if not self.values[PLACE].any():
+            return rows
+        code = distinct([self.values[name][rows] for name in ORDER])[1]
+        return rows[np.sort(np.unique(code, return_index=True)[1])]
+
+    def placed(self, layout: Mapping[str, int]) -> dict[str, int] | None:
+        """The decisions of a feasible layout with its best placement; None where it has no row."""
+        rows = self.by_objective
+        same = np.ones(len(rows), dtype=bool)
+        for name in ORDER:
+            same &= self.values[name][rows] == layout[name]
+        found = np.flatnonzero(same)
+        return self.decisions(int(rows[found[0]])) if len(found) else None
 
     @cached_property
     def best(self) -> dict[str, int] | None:
@@ -113,7 +130,8 @@ class Swept:
         ]
 
     def decisions(self, row: int) -> dict[str, int]:
-        return {name: int(self.space.layouts[name][row]) for name in ORDER}
+        """The decisions of a row, its placement too."""
+        return {name: int(self.space.layouts[name][row]) for name in SEARCHED}
 
     def layout(self, row: int) -> dict[str, int]:
         return {name: int(column[row]) for name, column in self.space.layouts.items()}

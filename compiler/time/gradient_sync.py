@@ -10,7 +10,6 @@ import numpy as np
 
 from ..algebra import KIBI, MEBI, NANO, Algebra, Column, Value, added, by_stage, term, whole
 from ..case import Case
-from ..pipeline.even_chunks import ROLES
 from ..pipeline.rank_load import COMMON, EXPERTS, Load
 from . import layers
 from . import parallel_traffic as traffic
@@ -169,7 +168,7 @@ def _rank_traffic(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Va
     total = x.number(0)
     for rate in rates:
         for kind, value in rate.items():
-            held = x.largest(*(x.term(most[kind][role]) for role in ROLES))
+            held = x.largest(*(x.term(most[kind][role]) for role in x.case.roles))
             total = total + x.times(held, value)
     return x.over(total, KIBI)
 
@@ -186,9 +185,9 @@ def _exposed(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -
 
 def optimizer(x: Algebra[Value]) -> Value:
     """Nanoseconds of the optimizer step on the rank with most parameters."""
-    total = x.times(x.largest(*(x.term(COMMON[role]) for role in ROLES)), x.term(optimizer_common))
+    total = x.times(x.largest(*(x.term(COMMON[role]) for role in x.case.roles)), x.term(optimizer_common))
     if x.case.model.moe:
-        most = x.largest(*(x.term(EXPERTS[role]) for role in ROLES))
+        most = x.largest(*(x.term(EXPERTS[role]) for role in x.case.roles))
         total = total + x.times(most, x.term(optimizer_experts))
     return x.over(total, KIBI)
 

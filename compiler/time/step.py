@@ -15,8 +15,7 @@ import numpy as np
 
 from ..algebra import NANO, Algebra, Column, Value, added, term, whole
 from ..case import Case
-from ..pipeline.even_chunks import ROLES
-from ..pipeline.rank_load import Load, all_ranks, kinds, role_load
+from ..pipeline.rank_load import Load, all_ranks, kinds, one_stage, role_load
 from ..pipeline.schedule import bubble_of
 from . import layers
 from . import parallel_traffic as traffic
@@ -118,12 +117,6 @@ def head_forward_backward(case: Case, tp: Column, tokens: Column) -> Column:
     return NANO * (layers.head(case, tp, tokens) + layers.mtp_block(case, tp, tokens))
 
 
-@term("1", of=("pp",))
-def one_stage(case: Case, pp: Column) -> Column:
-    """1 where the only stage holds embedding and head, else 0."""
-    return np.equal(pp, 1)
-
-
 @term("ns", of=("tp", "tokens"))
 def embedding_forward_backward(case: Case, tp: Column, tokens: Column) -> Column:
     """Nanoseconds of the embedding's lookup and the scatter of its gradient."""
@@ -214,7 +207,7 @@ def rank_work(x: Algebra[Value], load: Load[Value]) -> Parts[Value]:
     busy = parts["compute"] + parts["recompute"]
     for kind in kinds(x.case):
         forward = layer_forward(x, kind)
-        repeated = {part: x.times(load.repeated[kind], value) for part, value in forward.items()}
+        repeated = {part: x.times(load.recomputed[kind], value) for part, value in forward.items()}
         busy = busy + repeated["compute"]
         _add(parts, "recompute", added(x, repeated.values()))
     host = traits.host
@@ -249,7 +242,7 @@ def launches(case: Case, pp: Column, ep: Column) -> Column:
 
 def blocks(x: Algebra[Value], load: Load[Value]) -> list[tuple[str, Value]]:
     """Kinds of blocks and how many of each determine a rank's time, those of MTP included."""
-    found = [(kind, load.paced[kind]) for kind in kinds(x.case)]
+    found = [(kind, load.held[kind]) for kind in kinds(x.case)]
     if load.last and x.case.model.mtp_layers:
         found.append((kinds(x.case)[-1], x.number(x.case.model.mtp_layers)))
     return found
@@ -268,7 +261,7 @@ def launch_time(x: Algebra[Value], load: Load[Value], forward: Mapping[str, int]
     for kind, count in blocks(x, load):
         time = time + 3 * x.times(count, forward[kind])
     for kind in kinds(x.case):
-        time = time + x.times(load.repeated[kind], forward[kind])
+        time = time + x.times(load.recomputed[kind], forward[kind])
     return time
 
 
@@ -321,12 +314,16 @@ def bubble(x: Algebra[Value], one: Value, others: Value) -> Value:
     return x.over_beside(bubble_of(x, others), x.variable("vpp"), one)
 
 
-def step_time(x: Algebra[Value]) -> tuple[Value, Value]:
-    """Nanoseconds of a step, and of its bubble."""
-    slots = {role: added(x, slot(x, role_load(x, role)).values()) for role in ROLES}
-    slowest = x.largest(*slots.values())
-    others = x.excess_beside(all_ranks(x, slots), slowest)
-    parts = step_parts(x, {"work": slowest}, others)
+def rank_times(x: Algebra[Value]) -> tuple[Value, Value]:
+    """Nanoseconds of a micro-batch on the slowest rank, and on all ranks together."""
+    slots = {role: added(x, slot(x, role_load(x, role)).values()) for role in x.case.roles}
+    return x.largest(*slots.values()), all_ranks(x, slots)
+
+
+def step_time(x: Algebra[Value], times: tuple[Value, Value] | None = None) -> tuple[Value, Value]:
+    """Nanoseconds of a step, and of its bubble; `times` are those of ranks, as `rank_times` has them."""
+    slowest, every = times or rank_times(x)
+    parts = step_parts(x, {"work": slowest}, x.excess_beside(every, slowest))
     return added(x, parts.values()), parts["bubble"]
 
 

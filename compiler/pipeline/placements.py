@@ -1,0 +1,130 @@
+"""A model and a pipeline -> the placements of its layers that the search chooses from.
+
+Placement 0 is the even one of `even_split.py`. The others have on each inner rank as many layers as on every
+other or one less, the shorter ranks in front, where more micro-batches are in flight; the first and the last
+rank have fewer, for the memory of the embedding's and for the time of the head's. For Llama 3's 126 layers on
+16 stages one of them is the published placement: a layer less on the first and the last (arXiv 2407.21783,
+3.3.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+from ...dsl.arrays import np
+from ...dsl.model import Model
+from ..algebra import Integers
+from .even_split import Split, dense_blocks, head_weight, ranks_of, split
+
+#: Most layers by which the first rank may have fewer than the fullest inner one.
+LESS_ON_FIRST = 4
+#: The least share of `head_weight` that a head may take of a layer's time: attention and traffic, which its
+#: FLOP do not count, lengthen layers alone.
+LIGHTEST_HEAD = 0.25
+#: Most virtual stages that are placed otherwise than evenly.
+MOST_STAGES = 1024
+
+
+class Totals(NamedTuple):
+    """Layers of pipeline ranks: of the first and the last, and of the `long` last inner ones `most` each, of
+    the other inner ones one less."""
+
+    first: int
+    most: int
+    long: int
+    last: int
+
+    def ranks(self, pp: int) -> tuple[int, ...]:
+        """Layers of each rank."""
+        short = pp - 2 - self.long
+        return (self.first, *[self.most - 1] * short, *[self.most] * self.long, self.last)
+
+
+class Placements:
+    """The placements of a model on pipelines; in the shape of a V, whose ranks have a light and a heavy end
+    each, the even ones alone. `head_pace` is the time of a FLOP of the head over one of a layer.
+    """
+
+    def __init__(self, model: Model, v_shaped: bool = False, head_pace: float = 1.0):
+        self.model = model
+        self.v_shaped = v_shaped
+        self._head = (LIGHTEST_HEAD * head_weight(model), head_pace * head_weight(model))
+        self._totals: dict[tuple[int, int], tuple[Totals, ...]] = {}
+
+    def totals(self, pp: int, vpp: int) -> tuple[Totals, ...]:
+        """The placements 1, 2, ... of a pipeline."""
+        key = pp, vpp
+        if key not in self._totals:
+            self._totals[key] = tuple(self._others(pp, vpp)) if self._several(pp, vpp) else ()
+        return self._totals[key]
+
+    def count(self, pp: int, vpp: int) -> int:
+        """How many placements a pipeline has; 1 where its layers do not fill it."""
+        return 1 + len(self.totals(pp, vpp))
+
+    def counts(self, pp: Integers, vpp: Integers) -> Integers:
+        """`count` of columns."""
+        pairs, code = np.unique(np.stack([pp, vpp]), axis=1, return_inverse=True)
+        each = [self.count(*pair) for pair in pairs.T.tolist()]
+        return np.asarray(each, dtype=np.int64)[np.ravel(code)]
+
+    def most(self, pp: Iterable[int], vpp: Iterable[int]) -> int:
+        """The largest `count` of these degrees together."""
+        return max(self.count(*pair) for pair in product(pp, vpp))
+
+    def split(self, pp: int, vpp: int, place: int) -> Split:
+        """A placement by its number."""
+        if not place:
+            return split(self.model, pp, vpp, self.v_shaped)
+        return ranks_of(self.model, dealt(self.totals(pp, vpp)[place - 1].ranks(pp), vpp), pp)
+
+    def _several(self, pp: int, vpp: int) -> bool:
+        return pp > 1 and pp * vpp <= min(self.model.layers, MOST_STAGES) and not self.v_shaped
+
+    @property
+    def heaviest_head(self) -> float:
+        """The most layers' time that the head may take."""
+        return self._head[1]
+
+    @cached_property
+    def leading(self) -> int:
+        """Dense layers in front of layers with experts."""
+        return dense_blocks(self.model) if self.model.moe else 0
+
+    def _others(self, pp: int, vpp: int) -> Iterator[Totals]:
+        """Without the even one. Of all chunks only the model's first and last may be empty, and all leading
+        dense layers are in the first."""
+        layers, inner, least = self.model.layers, pp - 2, vpp - 1
+        even = tuple(map(sum, split(self.model, pp, vpp).chunks)) if vpp == 1 else ()
+        lightest, heaviest = math.floor(self._head[0]), math.ceil(self._head[1]) + 1
+        seen = set()
+        for most in range(-(-layers // pp), -(-(layers + heaviest) // pp) + 2):
+            for last in range(max(least, most - heaviest), max(least, most - lightest) + 1):
+                for first in range(most + self.leading, most - LESS_ON_FIRST - 1, -1):
+                    long = layers - first - last - inner * (most - 1)
+                    found = Totals(first, most, long, last) if inner else Totals(first, first, 0, last)
+                    fits = 0 < long <= inner if inner else first + last == layers
+                    enough = first >= least and most - (long < inner) >= vpp and found not in seen
+                    if fits and enough and self._leads(found, pp, vpp) and found.ranks(pp) != even:
+                        seen.add(found)
+                        yield found
+
+    def _leads(self, totals: Totals, pp: int, vpp: int) -> bool:
+        return totals.first // vpp >= self.leading
+
+
+def dealt(totals: tuple[int, ...], vpp: int) -> tuple[int, ...]:
+    """Layers of each chunk in model order. A rank's chunks differ by at most one layer: the larger are the
+    last on the first rank and the first elsewhere, so that embedding and head join the smallest."""
+    pp = len(totals)
+    counts = [0] * (pp * vpp)
+    for rank, total in enumerate(totals):
+        share, surplus = divmod(total, vpp)
+        rich = range(vpp - surplus, vpp) if rank == 0 else range(surplus)
+        for chunk in range(vpp):
+            counts[chunk * pp + rank] = share + (1 if chunk in rich else 0)
+    return tuple(counts)

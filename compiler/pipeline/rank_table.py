@@ -1,0 +1,159 @@
+"""Placements -> what their ranks hold, as columns: of each role a rank that stands for all that are like it.
+
+A pipeline has a first rank, a last one, and inner ones of a few kinds, which differ in their layers: ranks of
+a kind take equally long, and the one of them with most micro-batches in flight is at either end of the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from ...dsl.arrays import np
+from ..algebra import Integers
+from .placements import Placements
+
+#: Roles of ranks: the ends, and kinds of inner ranks in their order.
+FIRST, LAST = "first", "last"
+INNER = ("inner1", "inner2", "inner3", "inner4")
+ROLES = (FIRST, *INNER, LAST)
+#: Kinds of inner ranks where all layers are alike: shorter and longer ones.
+ALIKE = 2
+#: Kinds of chunks that a rank may have, by their dense and MoE blocks.
+KINDS_OF_CHUNKS = 4
+#: Above any number of virtual stages of a rank, and of placements.
+WIDE = 2**24
+
+Chunk = tuple[int, int]
+
+
+class Kind(NamedTuple):
+    """Ranks from `low` to `high` with like chunks, `many` in all."""
+
+    low: int
+    high: int
+    many: int
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Ranks of a role, rows: from `low` to `high`, `many` in all; of their kinds of chunks, on the last axis,
+    how `often` a rank has each and its `dense` and `moe` blocks."""
+
+    low: Integers
+    high: Integers
+    many: Integers
+    often: Integers
+    dense: Integers
+    moe: Integers
+
+    @property
+    def blocks(self) -> tuple[Integers, Integers]:
+        """Dense and MoE blocks of a rank."""
+        return (self.often * self.dense).sum(axis=-1), (self.often * self.moe).sum(axis=-1)
+
+    def recomputed(self, layers: Integers) -> tuple[Integers, Integers]:
+        """Dense and MoE blocks among the leading `layers` of each chunk, all of them where 0."""
+        whole = self.dense + self.moe
+        asked = layers[:, np.newaxis]
+        chosen = np.where(asked == 0, whole, np.minimum(asked, whole))
+        dense = np.minimum(chosen, self.dense)
+        return (self.often * dense).sum(axis=-1), (self.often * (chosen - dense)).sum(axis=-1)
+
+
+class RankTable:
+    """The ranks of placements that were asked for so far, by pipeline and number."""
+
+    def __init__(self, placements: Placements, inner: int):
+        self._placements = placements
+        self._roles = (FIRST, *INNER[:inner], LAST)
+        self._keys = np.zeros(0, dtype=np.int64)
+        self._columns = {role: Held(*_columns([])) for role in self._roles}
+
+    def held(self, role: str, pp: Integers, vpp: Integers, place: Integers) -> Held:
+        """What ranks of a role have, by row of columns of equal length."""
+        keys = (pp * WIDE + vpp) * WIDE + place
+        missing = np.setdiff1d(keys, self._keys)
+        if len(missing):
+            self._learn(missing)
+        rows = np.searchsorted(self._keys, keys)
+        known = self._columns[role]
+        return Held(*(getattr(known, name)[rows] for name in Held.__dataclass_fields__))
+
+    def _learn(self, keys: Integers) -> None:
+        pipelines, places = np.divmod(keys, WIDE)
+        pp, vpp = np.divmod(pipelines, WIDE)
+        found: dict[str, list[Kind]] = {role: [] for role in self._roles}
+        for each in zip(pp.tolist(), vpp.tolist(), places.tolist(), strict=True):
+            for role, kind in self._by_role(*each).items():
+                found[role].append(kind)
+        both = np.concatenate([self._keys, keys])
+        order = np.argsort(both)
+        self._keys = both[order]
+        for role, kinds in found.items():
+            old, new = self._columns[role], _columns(kinds)
+            names = Held.__dataclass_fields__
+            whole = [
+                np.concatenate([getattr(old, name), column])[order]
+                for name, column in zip(names, new, strict=True)
+            ]
+            self._columns[role] = Held(*whole)
+
+    def _by_role(self, pp: int, vpp: int, place: int) -> dict[str, Kind]:
+        first, *inner, last = self._kinds(pp, vpp, place)
+        if pp == 1:
+            first = first._replace(many=0, chunks=())
+        spare = last._replace(many=0, chunks=())
+        missing = len(self._roles) - 2 - len(inner)
+        assert missing >= 0, f"{len(inner)} kinds of inner ranks"
+        return dict(zip(self._roles, [first, *inner, *[spare] * missing, last], strict=True))
+
+    def _kinds(self, pp: int, vpp: int, place: int) -> list[Kind]:
+        if place:
+            return self._of_totals(pp, vpp, place)
+        blocks = self._placements.split(pp, vpp, place).blocks
+        first, last = (Kind(rank, rank, 1, blocks[rank]) for rank in (0, pp - 1))
+        return [first, *_alike(enumerate(blocks[1:-1], 1)), last]
+
+    def _of_totals(self, pp: int, vpp: int, place: int) -> list[Kind]:
+        """Without a list of all ranks, of which there may be hundreds."""
+        totals = self._placements.totals(pp, vpp)[place - 1]
+        leading, moe = self._placements.leading, self._placements.model.moe
+        short = pp - 2 - totals.long
+        ends = ((1, short, totals.most - 1), (short + 1, pp - 2, totals.most))
+        spans = [(0, 0, totals.first), *ends, (pp - 1, pp - 1, totals.last)]
+        kinds = [
+            Kind(low, high, high - low + 1, _chunks(layers, vpp, moe))
+            for low, high, layers in spans
+            if low <= high
+        ]
+        (dense, routed), *others = sorted(kinds[0].chunks)
+        chunks = ((dense + leading, routed - leading), *others) if leading else kinds[0].chunks
+        return [kinds[0]._replace(chunks=chunks), *kinds[1:]]
+
+
+def _chunks(layers: int, vpp: int, moe: bool) -> tuple[Chunk, ...]:
+    """The chunks of a rank, which differ by at most one layer."""
+    share, surplus = divmod(layers, vpp)
+    counts = [share] * (vpp - surplus) + [share + 1] * surplus
+    return tuple((0, count) if moe else (count, 0) for count in counts)
+
+
+def _alike(ranks: Iterable[tuple[int, tuple[Chunk, ...]]]) -> Iterator[Kind]:
+    """Neighbours with like chunks as one kind."""
+    for chunks, alike in groupby(ranks, key=lambda each: tuple(sorted(each[1]))):
+        numbers = [rank for rank, _ in alike]
+        yield Kind(numbers[0], numbers[-1], len(numbers), chunks)
+
+
+def _columns(kinds: list[Kind]) -> list[Integers]:
+    """The columns of `Held`."""
+    ends = np.array([kind[:3] for kind in kinds], dtype=np.int64).reshape(-1, 3).T
+    chunks = np.zeros((3, len(kinds), KINDS_OF_CHUNKS), dtype=np.int64)
+    for row, kind in enumerate(kinds):
+        for column, chunk in enumerate(sorted(set(kind.chunks))):
+            chunks[:, row, column] = kind.chunks.count(chunk), *chunk
+    return [*ends, *chunks]
