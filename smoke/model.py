@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from math import ceil, lcm
 
 from ..compiler.model.parameters import total
-from ..compiler.rules.candidate_degrees import LEAST_CONTEXT_TOKENS
 from ..compiler.target import divisors
 from ..dsl.job import Train
 from ..dsl.model import Model
@@ -15,9 +14,9 @@ HEAD, NARROW_HEAD = 8, 4
 MANY_HEADS = 64
 #: Widths are multiples of this, so that degrees of up to 16 divide them.
 MULTIPLE = 16
-#: Tokens of a sequence per context-parallel rank: one block of torchtitan 0.3.0's attention masks, and the
-#: least that parc's rules allow where that block is too short.
-SEQUENCE, LONG_SEQUENCE = 128, LEAST_CONTEXT_TOKENS
+#: Tokens of a sequence per context-parallel rank: one block of torchtitan 0.3.0's attention masks, and more
+#: where that block is too short.
+SEQUENCE, LONG_SEQUENCE = 128, 1024
 #: Parameters aimed at: a few processes on a few cores train them in seconds.
 PARAMETERS = 8_000_000
 #: Length before YaRN's scaling at most, where its bounds are not rounded: torchtitan's gpt_oss wants them

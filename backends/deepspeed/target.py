@@ -55,7 +55,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "zero": (0, 1, 2, 3),
         "micro_batch": micro_batches(job),
         "offload": (0, 1, 2),
-        "hpz": (1, job.cluster.gpus_per_node),
+        "hpz": gpu_divisors(job),
     }
     if hugging_face(job):
         # transformers checkpoints whole layers, and has neither a pipeline nor Ulysses here.

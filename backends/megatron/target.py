@@ -43,23 +43,18 @@ from .models import RANKING
 from .options import Options, options_of
 from .refusals import REFUSALS
 from .rules import PREDICATES, WHOLE_OPTIMIZERS
-from .tensor_overlap import tensor_degrees
-
-VIRTUAL_STAGES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
-#: Fully recomputed layers of a chunk, in steps of about 3/2; 0 stands for all.
-RECOMPUTED = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
     model, degrees = job.model, gpu_divisors(job)
-    tp = tensor_degrees(job)
+    tp = tuple(k for k in degrees if model.heads % k == 0)
     pp, dp = pipeline_degrees(job), replica_degrees(job)
     zero = (0,) if job.train.optimizer in WHOLE_OPTIMIZERS else (0, 1, 2, 3)
     return {
         "tp": tp,
         "pp": pp,
-        "vpp": virtual_stages(job, pp, VIRTUAL_STAGES),
+        "vpp": virtual_stages(job, pp),
         "cp": context_degrees(job),
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),
@@ -69,7 +64,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
         "micro_batch": micro_batches(job),
         "offload": offload.levels(job),
         "recompute": (0, 1, 2, FINE) if recomputed_modules.layer_outputs(job) else (0, 1, 2),
-        "recompute_layers": tuple(k for k in RECOMPUTED if k < model.layers),
+        "recompute_layers": tuple(range(model.layers)),
     }
 
 

@@ -8,7 +8,7 @@ from .options import options_of
 from .rules import sequence_parallel
 
 
-def tensor_degrees(job: Job) -> tuple[int, ...]:
+def fast_degrees(job: Job) -> tuple[int, ...]:
     """Degrees that stay on the fast link and divide the heads."""
     domain, heads = job.cluster.domain, job.model.heads
     return tuple(k for k in gpu_divisors(job) if k <= domain and heads % k == 0)
@@ -29,7 +29,7 @@ def _runs(job: Job) -> bool:
     tensors = train.precision == "fp8" and options.fp8_recipe != "blockwise"
     switched = cluster.gpu.switch_sums > 0 and not cluster.nvlink_mesh
     plain = not (job.model.moe or job.model.mla or options.sft or options.cuda_graph)
-    divided = all(sequence_parallel(job, tp) for tp in tensor_degrees(job) if tp > 1)
+    divided = all(sequence_parallel(job, tp) for tp in fast_degrees(job) if tp > 1)
     return switched and plain and divided and (tensors or train.precision == "bf16")
 
 

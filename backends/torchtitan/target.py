@@ -33,8 +33,6 @@ from .releases import release
 from .rules import PREDICATES
 from .training_refusals import REFUSALS as TRAINING_REFUSALS
 
-#: Stages per pipeline rank: 1 is 1F1B, more is Interleaved1F1B.
-VIRTUAL_STAGES = (1, 2, 3, 4, 6, 8)
 
 
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
@@ -46,7 +44,7 @@ def domains(job: Job) -> Mapping[str, Sequence[int]]:
     return {
         "tp": tp,
         "pp": pp,
-        "vpp": virtual_stages(job, pp, VIRTUAL_STAGES),
+        "vpp": virtual_stages(job, pp),
         "cp": context_degrees(job) if family(job) in release(job).divided else (1,),
         "ep": tuple(k for k in degrees if model.experts % k == 0) if model.moe else (1,),
         "etp": tp if model.moe else (1,),

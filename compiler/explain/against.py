@@ -43,7 +43,7 @@ def against(plan: Plan, target: Target, layout: Mapping[str, int]) -> Against:
 
 
 def _broken(case: Case, layout: Mapping[str, int]) -> list[str]:
-    swept = sweep(Space(case, {name: layout[name] for name in ORDER}, wide=True))
+    swept = sweep(Space(case, {name: layout[name] for name in ORDER}))
     needed, found = int(swept.prices.memory_kib[0]) * 1024, case.gpu.memory
     lines = []
     if needed > found:

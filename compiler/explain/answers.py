@@ -31,15 +31,8 @@ class Best:
 
 
 def priced(case: Case) -> Swept:
-    """The space that `search/planning.py:plan` chooses from: of all values where no candidate satisfies the
-    goal."""
-    found = explored(Space(case))
-    return found if found.best is not None else explored(Space(case, wide=True))
-
-
-def unpriced(space: Space) -> Swept:
-    """A space to ask, with its prices where it is small enough to be priced whole."""
-    return sweep(space) if space.has_at_most(best_first.WHOLE) else BestFirst(space).result()
+    """The space that `search/planning.py:plan` chooses from."""
+    return explored(Space(case))
 
 
 def ask(swept: Swept, questions: Sequence[Question]) -> list[Best | None]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from ...dsl.expression import VALUES
 from ...dsl.job import Constraint
 from ..search.questions import Question
-from ..search.space import Space
 from ..search.sweep import Swept
 from ..variables import ORDER
-from .answers import Best, ask, condition, loss, unpriced
+from .answers import Best, ask, condition, loss
 
 GIB = 2**30
 
@@ -48,8 +47,8 @@ def alternatives(swept: Swept, chosen: dict[str, int], best: Best) -> list[Alter
     ]
     found = ask(swept, [Question("score", (*case.hard, only), time=True) for *_, only in asked])
     missing = [only for (*_, only), answer in zip(asked, found, strict=True) if answer is None]
-    others = iter(_among_all_values(swept, missing))
-    answers = [(answer, "") if answer is not None else next(others) for answer in found]
+    reasons = iter(_reasons(swept, missing))
+    answers = [(answer, "" if answer is not None else next(reasons)) for answer in found]
     return [
         Alternative(
             decision=name,
@@ -61,19 +60,6 @@ def alternatives(swept: Swept, chosen: dict[str, int], best: Best) -> list[Alter
         )
         for (name, value, _), (answer, why) in zip(asked, answers, strict=True)
     ]
-
-
-def _among_all_values(swept: Swept, values: Sequence[Constraint]) -> list[tuple[Best | None, str]]:
-    """The best layout for each `require NAME == VALUE` that no candidate satisfies, as `plan` would then find
-    it among all values, or why there is none."""
-    if not values:
-        return []
-    case, space = swept.space.case, swept.explored.space if swept.explored else swept.space
-    every = swept if space.wide else unpriced(Space(case, wide=True))
-    found = ask(every, [Question("score", (*case.hard, each), time=True) for each in values])
-    missing = [each for each, answer in zip(values, found, strict=True) if answer is None]
-    reasons = iter(_reasons(every, missing))
-    return [(answer, "" if answer is not None else next(reasons)) for answer in found]
 
 
 def _reasons(swept: Swept, values: Sequence[Constraint]) -> list[str]:

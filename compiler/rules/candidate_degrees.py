@@ -1,17 +1,12 @@
 """A job -> candidate values of its variables, as far as they do not depend on the framework."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ...dsl.arrays import np
 from ...dsl.job import Job
 from ..algebra import Integers
 from ..target import divisors
-
-MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
-#: With fewer tokens per rank, exchanging keys and values takes longer than the attention that is divided.
-LEAST_CONTEXT_TOKENS = 1024
-MOST_CONTEXT_RANKS = 128
 
 
 def gpu_divisors(job: Job) -> tuple[int, ...]:
@@ -33,8 +28,8 @@ def divisors_of_gpus(nodes: int, gpus_per_node: int) -> Integers:
 
 
 def micro_batches(job: Job) -> tuple[int, ...]:
-    """Micro-batch sizes that divide the global batch."""
-    return tuple(size for size in MICRO_BATCHES if job.train.global_batch % size == 0)
+    """Micro-batch sizes: divisors of the global batch."""
+    return divisors(job.train.global_batch)
 
 
 def replica_degrees(job: Job) -> tuple[int, ...]:
@@ -45,10 +40,7 @@ def replica_degrees(job: Job) -> tuple[int, ...]:
 def context_degrees(job: Job) -> tuple[int, ...]:
     """Context-parallel degrees; each rank takes an early and a late part, which balances causal attention."""
     tokens = job.train.seq_len
-    most = min(MOST_CONTEXT_RANKS, tokens // LEAST_CONTEXT_TOKENS)
-    return tuple(
-        way for way in gpu_divisors(job) if way == 1 or (way <= most and tokens % (2 * way) == 0)
-    )
+    return tuple(way for way in gpu_divisors(job) if way == 1 or tokens % (2 * way) == 0)
 
 
 def pipeline_degrees(job: Job) -> tuple[int, ...]:
@@ -56,23 +48,8 @@ def pipeline_degrees(job: Job) -> tuple[int, ...]:
     return tuple(way for way in gpu_divisors(job) if way <= job.model.layers + 2)
 
 
-def all_values(job: Job, candidates: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
-    """The candidates, and values seldom worth a look: degrees across nodes, short parts of sequences, uneven
-    micro-batches. A variable that the target does not decide, or fixes, stays as it is.
-    """
-    every: dict[str, Sequence[int]] = {
-        "tp": gpu_divisors(job),
-        "cp": gpu_divisors(job),
-        "micro_batch": divisors(job.train.global_batch),
-    }
-    return {name: every.get(name, values) for name, values in candidates.items()}
-
-
-def virtual_stages(job: Job, pp: Sequence[int], choices: Sequence[int]) -> tuple[int, ...]:
-    """Those of `choices` of virtual stages per rank that the layers fill at the smallest `pp` above 1."""
+def virtual_stages(job: Job, pp: Sequence[int]) -> tuple[int, ...]:
+    """Virtual stages per rank that the layers fill at the smallest `pp` above 1."""
     fewest = next((degree for degree in pp if degree > 1), None)
-    return tuple(
-        choice
-        for choice in choices
-        if choice == 1 or (fewest is not None and choice * fewest <= job.model.layers + 2)
-    )
+    most = (job.model.layers + 2) // fewest if fewest else 1
+    return tuple(range(1, max(most, 1) + 1))

@@ -1,7 +1,6 @@
 """A layout that gives some variables -> the cheapest that gives all, or the rules that it breaks."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -36,8 +35,6 @@ def complete(case: Case, layout: Mapping[str, int]) -> dict[str, int]:
     }
     space = Space(case, {**closed, **layout})
     swept = with_reasons(explored(space))
-    if not swept.space.size:
-        swept = with_reasons(explored(replace(space, wide=True)))
     if not swept.space.size:
         raise JobError(_complaints(space, layout))
     if swept.best is not None:

@@ -26,7 +26,7 @@ def least_possible(case: Case, clashing: Sequence[Constraint]) -> Iterator[Note]
         if name is None:
             continue
         try:
-            found = explored(Space(_asking(case, name, constraint), wide=True))
+            found = explored(Space(_asking(case, name, constraint)))
         except TooManyBlocks:
             continue
         if len(found.by_objective):

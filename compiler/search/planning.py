@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ...dsl.diagnostics import Diagnostic, JobError, Note
+from ...dsl.diagnostics import Diagnostic, JobError
 from ...dsl.job import Job
 from ...dsl.open_settings import settled
 from ..algebra import LIMIT
@@ -18,7 +18,6 @@ from ..target import Target
 from ..variables import SEARCHED
 from . import measured_layouts
 from .best_first import explored, with_reasons
-from .bounds import TooManyBlocks
 from .complete_layout import complete
 from .cp_sat_run import Steps, side_by_side
 from .cp_sat_search import Solution, solving
@@ -86,15 +85,8 @@ def _plan(job: Job, target: Target, progress: Progress) -> Steps[Plan]:
     _refuse(job, target)
     case = Case(job, target)
     swept, solution = yield from _solved(Space(case), progress)
-    notes: tuple[Note, ...] = ()
     if solution is None:
-        try:
-            swept, solution = yield from _among_all(swept, progress)
-        except TooManyBlocks as many:
-            notes = tuple(Note(f"of candidates alone: {each.message}") for each in many.diagnostics)
-    if solution is None:
-        reason = no_layout(with_reasons(swept, progress))
-        raise JobError([replace(reason, notes=(*reason.notes, *notes))])
+        raise JobError([no_layout(with_reasons(swept, progress))])
     progress.chose_from(swept)
     ran, simulated = measured_layouts.chosen(swept), None
     if ran is None:
@@ -141,15 +133,6 @@ def _solved(space: Space, progress: Progress) -> Steps[tuple[Swept, Solution | N
     progress.says(space.case.target.name, "proving")
     solution = yield from solving(swept.space, swept.incumbent)
     return swept, _decided(swept, solution)
-
-
-def _among_all(candidates: Swept, progress: Progress) -> Steps[tuple[Swept, Solution | None]]:
-    """The search of all values where no candidate satisfies the goal: what `estimate` prices is found. Where
-    nothing does, the candidates explain it best, if the rules leave any."""
-    space = candidates.explored.space if candidates.explored else candidates.space
-    swept, solution = yield from _solved(replace(space, wide=True), progress)
-    explains = solution is not None or not candidates.space.size
-    return (swept, solution) if explains else (candidates, None)
 
 
 def _decided(swept: Swept, solution: Solution | None) -> Solution | None:

@@ -13,7 +13,7 @@ import numpy as np
 from ...dsl.job import Job
 from ..algebra import Integers, Mask
 from ..case import Case
-from ..rules.candidate_degrees import all_values, divisors_of_gpus
+from ..rules.candidate_degrees import divisors_of_gpus
 from ..rules.validity import BATCH, IMPLIED, REPLICAS, WORLD, predicates
 from ..target import Predicate, divisors, holds
 from ..variables import DERIVED, NEUTRAL, ORDER, PLACE, SEARCHED
@@ -36,13 +36,12 @@ DIVIDING = frozenset({WORLD, *IMPLIED[WORLD]})
 @dataclass(frozen=True)
 class Space:
     """Domains by variable and the rules between them. `fixed` restricts variables, derived ones included, to
-    one value; `wide` takes all values that the rules may allow in place of the target's candidates; `without`
-    are rules to leave out; `blocks`, columns of `join` or `extend`, are what is left of the space.
+    one value; `without` are rules to leave out; `blocks`, columns of `join` or `extend`, are what is left of
+    the space.
     """
 
     case: Case
     fixed: Mapping[str, int] = field(default_factory=dict)
-    wide: bool = False
     without: frozenset[Predicate] = frozenset()
     blocks: Mapping[str, Integers] | None = None
 
@@ -102,11 +101,9 @@ class Space:
     @cached_property
     def domains(self) -> dict[str, tuple[int, ...]]:
         """The sorted domain of each decision; the neutral value alone where the target does not decide it."""
-        key = (self.wide, *sorted(self.fixed.items()))
+        key = tuple(sorted(self.fixed.items()))
         if key not in self.case.kept_domains:
-            decided = self.case.domains
-            decided = all_values(self.job, decided) if self.wide else decided
-            given = {"nodes": self.job.cluster.nodes, **decided}
+            given = {"nodes": self.job.cluster.nodes, **self.case.domains}
             given = {name: given.get(name, (NEUTRAL.get(name, 1),)) for name in ORDER}
             given.update({name: (value,) for name, value in self.fixed.items() if name in given})
             found = {name: tuple(sorted(set(values))) for name, values in given.items()}
