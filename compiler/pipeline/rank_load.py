@@ -19,7 +19,7 @@ from ..case import Case
 from ..model import parameters
 from ..model.parameters import Counts
 from ..variables import PLACE
-from .even_split import Split, fills_stages, recomputed
+from .even_split import Split, recomputed
 from .rank_table import ROLES, Held
 from .schedule import in_flight
 
@@ -105,18 +105,14 @@ RankValue = Callable[[Case, Share, At], Column]
 
 
 def _by_role(unit: str, of: tuple[str, ...], name: str, value: RankValue) -> dict[str, Term]:
-    """One term per role: `value` of the ranks of that role. 0 where layers do not fill the stages, which no
-    allowed layout has."""
+    """One term per role: `value` of the ranks of that role."""
 
     def build(role: str) -> Term:
         def function(case: Case, *columns: Column) -> Column:
             like = np.broadcast_arrays(*columns)
             rows = {name: column.ravel() for name, column in zip(of, like, strict=True)}
-            found = np.zeros(like[0].size)
-            filled = np.flatnonzero(fills_stages(case.model, rows["pp"], rows["vpp"]))
-            at = {name: column[filled] for name, column in rows.items()}
-            held = case.rank_table.held(role, at["pp"], at["vpp"], at[PLACE])
-            found[filled] = value(case, Share(held, at["pp"], case.v_shaped), at)
+            held = case.rank_table.held(role, rows["pp"], rows["vpp"], rows[PLACE])
+            found = np.asarray(value(case, Share(held, rows["pp"], case.v_shaped), rows))
             return found.reshape(like[0].shape)
 
         function.__name__ = f"{role}_{name}"

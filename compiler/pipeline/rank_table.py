@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ...dsl.arrays import np
 from ..algebra import Integers
+from .even_split import fills_stages
 from .placements import Placements
 
 #: Roles of ranks: the ends, and kinds of inner ranks in their order.
@@ -76,12 +77,19 @@ class RankTable:
     def held(self, role: str, pp: Integers, vpp: Integers, place: Integers) -> Held:
         """What ranks of a role have, by row of columns of equal length."""
         keys = (pp * WIDE + vpp) * WIDE + place
-        missing = np.setdiff1d(keys, self._keys)
-        if len(missing):
-            self._learn(missing)
-        rows = np.searchsorted(self._keys, keys)
+        rows = self._rows(keys)
+        if rows is None:
+            self._learn(np.setdiff1d(keys, self._keys))
+            rows = np.searchsorted(self._keys, keys)
         known = self._columns[role]
         return Held(*(getattr(known, name)[rows] for name in Held.__dataclass_fields__))
+
+    def _rows(self, keys: Integers) -> Integers | None:
+        """Where keys are; None where one is not known."""
+        if not len(self._keys):
+            return None
+        rows = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return rows if np.array_equal(self._keys[rows], keys) else None
 
     def _learn(self, keys: Integers) -> None:
         pipelines, places = np.divmod(keys, WIDE)
@@ -112,6 +120,10 @@ class RankTable:
         return dict(zip(self._roles, [first, *inner, *[spare] * missing, last], strict=True))
 
     def _kinds(self, pp: int, vpp: int, place: int) -> list[Kind]:
+        """Of the first rank, of inner ones, and of the last; without layers where they do not fill the
+        stages, which no allowed layout has."""
+        if not fills_stages(self._placements.model, pp, vpp):
+            return [Kind(0, 0, 0, ())] * 2
         if place:
             return self._of_totals(pp, vpp, place)
         blocks = self._placements.split(pp, vpp, place).blocks

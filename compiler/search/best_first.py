@@ -134,7 +134,7 @@ class BestFirst:
         )
         wanted = self._by_question(found)
         blocks, bounds = found.blocks, found.least
-        order = np.argsort(getattr(bounds, self._asked[0].of), kind="stable")
+        order = self._by_bound(bounds)
         while len(order):
             order = order[self._needed(wanted, bounds)[order]]
             batch, order = np.split(order, [self._batch[level]])
@@ -143,13 +143,23 @@ class BestFirst:
                 self._refine({name: column[batch] for name, column in blocks.items()}, level + 1)
 
     def _place(self, layouts: dict[str, Integers]) -> None:
-        """Prices all placements of those layouts that may answer a question in any."""
+        """Prices all placements of those layouts that may answer a question in any, the best bounds first."""
         self.priced += len(layouts["tp"])
         if not len(layouts["tp"]):
             return
-        bounds = Bounds(self.space, layouts)
-        needed = self._needed(self._by_question(bounds), bounds.least)
-        self._price(self.space.extend(rows_of(layouts, needed), (PLACE,)))
+        found = Bounds(self.space, layouts)
+        wanted = self._by_question(found)
+        order, size = self._by_bound(found.least), FEWEST
+        while len(order):
+            order = order[self._needed(wanted, found.least)[order]]
+            batch, order = np.split(order, [size])
+            size = min(2 * size, MOST)
+            if len(batch):
+                part = {name: column[batch] for name, column in layouts.items()}
+                self._price(self.space.extend(part, (PLACE,)))
+
+    def _by_bound(self, bounds: Least) -> Integers:
+        return np.argsort(getattr(bounds, self._asked[0].of), kind="stable")
 
     def _by_question(self, bounds: Bounds) -> list[Mask]:
         """The blocks that may hold layouts that each question asks for. The dearer bounds are worked out for
@@ -186,13 +196,11 @@ class BestFirst:
     def _keep(self, found: Swept) -> None:
         """Keeps the layouts that answer a question, of those known and those found."""
         kept = answers(found, self._questions)
-        if self.swept is not None and kept.rows:
-            blocks = self.swept.space.layouts
-            both = {name: np.concatenate([blocks[name], kept.layouts[name]]) for name in blocks}
-            kept = replace(self.space, blocks=both)
-        if kept.rows:
-            self.swept = sweep(answers(sweep(kept), self._questions))
-            self._learn(self.swept)
+        if self.swept is not None and kept.space.rows:
+            kept = answers(self.swept.with_rows(kept), self._questions)
+        if kept.space.rows:
+            self.swept = kept
+            self._learn(kept)
 
     def _learn(self, swept: Swept) -> None:
         self._most = [limit(question, swept) for question in self._asked]
@@ -202,12 +210,12 @@ def _slices(count: int, size: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, count, size))
 
 
-def answers(swept: Swept, questions: Sequence[Question]) -> Space:
-    """The space of those layouts alone that answer a question."""
+def answers(swept: Swept, questions: Sequence[Question]) -> Swept:
+    """Those layouts alone that answer a question."""
     rows = [_answering(question, swept) for question in questions]
     mask = np.zeros(swept.space.rows, dtype=bool)
     mask[np.concatenate(rows)] = True
-    return replace(swept.space, blocks=rows_of(swept.space.layouts, mask))
+    return swept.only(mask)
 
 
 def _answering(question: Question, swept: Swept) -> Integers:

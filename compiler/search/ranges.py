@@ -33,6 +33,8 @@ RELATED = {"dp_shard": ("dp",), "zero": ("pp",), "vpp": ("pp",)}
 #: Most combinations of a term with those.
 MOST_RELATED = 2**18
 Names = tuple[str, ...]
+#: Values of recomputed layers that are looked at: 0, the fewest and the most.
+FEW = 3
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ class Ranges:
         """Each block's code of what decides a term, and the bounds by code; each combination is evaluated
         once."""
         known, free = _sources(term.of, self._blocks)
-        size = math.prod(len(self.space.domains[name]) for name in free)
+        size = math.prod(len(self._choices(name)) for name in free)
         known = self._with_related(known, free, size)
         code, values = self._coded(known)
         keys = _packed(values)
@@ -256,12 +258,20 @@ class Ranges:
             self._codes[names] = (code, values)
         return self._codes[names]
 
+    def _choices(self, name: str) -> Integers:
+        """The values of an open variable that may be a term's extremes: the more layers are recomputed, the
+        more or the less any term is, and 0 stands for all."""
+        domain = self.space.columns[name]
+        if name != "recompute_layers" or len(domain) <= FEW:
+            return domain
+        return np.concatenate([domain[:2], domain[-1:]])
+
     def _combined(self, known: Names, free: Names, values: Integers) -> Combined:
         """The combinations of `values` of the columns `known` with the open variables `free`."""
         key = (known, free, values.tobytes())
         if key in self._combinations:
             return self._combinations[key]
-        domains = [self.space.columns[name] for name in free]
+        domains = [self._choices(name) for name in free]
         choices = [axis.ravel() for axis in np.meshgrid(*domains, indexing="ij")]
         count, size = len(values), len(choices[0]) if choices else 1
         columns = {name: np.repeat(values[:, index], size) for index, name in enumerate(known)}

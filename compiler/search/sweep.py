@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..algebra import Array, Arrays, Column, Integers, Mask
 from ..case import Case
 from ..pricing.quantities import Prices, price, quantities
 from ..variables import ORDER, PLACE, SEARCHED
-from .columns import distinct
+from .columns import distinct, rows_of
 from .goal_constraints import (
     Totals,
     fewest_first,
@@ -61,6 +61,28 @@ class Swept:
     values: Mapping[str, Array]
     feasible: Mask
     explored: Explored | None = None
+
+    def only(self, mask: Mask) -> Swept:
+        """Some of the rows."""
+        prices = Prices(*(getattr(self.prices, each.name)[mask] for each in fields(Prices)))
+        values = {name: np.broadcast_to(it, mask.shape)[mask] for name, it in self.values.items()}
+        space = replace(self.space, blocks=rows_of(self.space.layouts, mask))
+        return Swept(space, prices, values, self.feasible[mask], self.explored)
+
+    def with_rows(self, other: Swept) -> Swept:
+        """These rows, and those of another part of the same space."""
+
+        def both(here: Array, there: Array) -> Array:
+            return np.concatenate([here, there])
+
+        layouts, others = self.space.layouts, other.space.layouts
+        names = [each.name for each in fields(Prices)]
+        return Swept(
+            replace(self.space, blocks={name: both(layouts[name], others[name]) for name in layouts}),
+            Prices(*(both(getattr(self.prices, name), getattr(other.prices, name)) for name in names)),
+            {name: both(column, other.values[name]) for name, column in self.values.items()},
+            both(self.feasible, other.feasible),
+        )
 
     @cached_property
     def order(self) -> Integers:
@@ -190,7 +212,9 @@ def sweep(space: Space) -> Swept:
     """Price every layout of a space and mark the feasible ones."""
     case = space.case
     prices = price(case, space.layouts)
-    values = {**space.layouts, **quantities(case, space.layouts, prices)}
+    priced = quantities(case, space.layouts, prices)
+    shape = space.layouts["tp"].shape
+    values = {name: np.broadcast_to(it, shape) for name, it in (space.layouts | priced).items()}
     hard = [satisfied(constraint, values) for constraint in case.hard]
     feasible = reduce(np.logical_and, hard, runnable(case, prices))
     return Swept(space, prices, values, np.broadcast_to(feasible, space.layouts["tp"].shape))
