@@ -111,7 +111,7 @@ DERIVATIONS = (
 
 #: Names of the decisions, in the order of the table.
 ORDER = tuple(decision.name for decision in DECISIONS)
-#: The placement of layers on the pipeline's ranks by its number (`pipeline/placements.py`), 0 for the even one.
+#: The placement of layers on a pipeline by its number (`pipeline/placements.py`), 0 for the even one.
 #: The search decides it after all others, and a layout is priced with the best one: it has no name in a job.
 PLACE = "place"
 #: What the rows of a space hold.

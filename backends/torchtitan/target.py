@@ -34,7 +34,6 @@ from .rules import PREDICATES
 from .training_refusals import REFUSALS as TRAINING_REFUSALS
 
 
-
 def domains(job: Job) -> Mapping[str, Sequence[int]]:
     """Candidate values; what they may not combine is in the predicates."""
     model, degrees = job.model, gpu_divisors(job)

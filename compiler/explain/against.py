@@ -9,13 +9,13 @@ import numpy as np
 
 from ..case import Case
 from ..plan import Measured, Plan
+from ..pricing.estimate import decisions
 from ..search.layout_text import quantity_text
 from ..search.measured_layouts import outcome
 from ..search.planning import estimate
 from ..search.space import Space
 from ..search.sweep import satisfied, sweep
 from ..target import Target
-from ..variables import ORDER
 from .answers import quantity_of
 from .difference import Difference, difference
 
@@ -37,13 +37,13 @@ def against(plan: Plan, target: Target, layout: Mapping[str, int]) -> Against:
     case = Case(plan.job, target)
     return Against(
         difference=difference(plan.estimate, there, quantity_of(case)),
-        breaks=tuple(_broken(case, there.layout.model_dump())),
+        breaks=tuple(_broken(case, decisions(case, there))),
         measured=outcome(case, there.layout.model_dump()),
     )
 
 
 def _broken(case: Case, layout: Mapping[str, int]) -> list[str]:
-    swept = sweep(Space(case, {name: layout[name] for name in ORDER}))
+    swept = sweep(Space(case, layout))
     needed, found = int(swept.prices.memory_kib[0]) * 1024, case.gpu.memory
     lines = []
     if needed > found:

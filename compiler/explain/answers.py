@@ -12,11 +12,10 @@ from ...dsl.diagnostics import Source, Span
 from ...dsl.expression import Call, Const, Name
 from ...dsl.job import Constraint
 from ..case import Case
-from ..search import best_first
 from ..search.best_first import BestFirst, explored
 from ..search.questions import Question
 from ..search.space import Space
-from ..search.sweep import Swept, objectives, score, sweep
+from ..search.sweep import Swept, objectives, score
 
 
 @dataclass(frozen=True)

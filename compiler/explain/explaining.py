@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..case import Case
-from ..plan import Estimate, Plan
-from ..pricing.estimate import estimate_layout
+from ..plan import Plan
+from ..pricing.estimate import decisions, estimate_layout
+from ..search.complete_layout import complete
 from ..search.questions import Question
 from ..search.sweep import Swept
 from ..target import Target
-from ..variables import ORDER
 from .answers import Best, ask, best_at, condition, loss, only, priced, quantity_of
 from .conditions import Binding, bindings
 from .difference import Difference, difference
@@ -25,8 +25,7 @@ class Explanation:
 
     `best` is the layout that is predicted best under the goal, `bare` the best one that fits into memory
     under no condition at all, `margin` the share by which the chosen one is predicted worse than `best`.
-    `runners_up` are the plan's, then the best of its rival ways of splitting, each against the chosen layout:
-    both with layers placed evenly, as the search compares them.
+    `runners_up` are the plan's, then the best of its rival ways of splitting, each against the chosen layout.
     """
 
     plan: Plan
@@ -52,7 +51,7 @@ def explain(found: Plan, target: Target, known: Swept | None = None) -> Explanat
     swept = known or priced(case)
     best = best_at(swept, int(swept.by_objective[0]))
     (bare,) = ask(swept, [Question("score", time=True)])
-    chosen = {name: getattr(found.layout, name) for name in ORDER}
+    chosen = decisions(case, found.estimate)
     return Explanation(
         plan=found,
         best=best,
@@ -73,11 +72,7 @@ def _margin(swept: Swept, chosen: Mapping[str, int], best: Best) -> float:
 def _runners_up(case: Case, found: Plan) -> list[Difference]:
     rivals = [each.layout for each in found.doubt.rivals] if found.doubt else []
     layouts = dict.fromkeys([*(each.layout for each in found.runners_up), *rivals])
-    here = _even(case, found.layout.model_dump())
     quantity = quantity_of(case)
-    others = [layout for layout in layouts if layout != found.layout]
-    return [difference(here, _even(case, each.model_dump()), quantity) for each in others]
-
-
-def _even(case: Case, layout: Mapping[str, int]) -> Estimate:
-    return estimate_layout(case, {name: layout[name] for name in ORDER})
+    others = [each.model_dump() for each in layouts if each != found.layout]
+    priced = [estimate_layout(case, complete(case, each)) for each in others]
+    return [difference(found.estimate, each, quantity) for each in priced]

@@ -7,11 +7,10 @@ follows from the runs alone, however many layers, ranks and chunks there are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from ...dsl.arrays import np
-from ..algebra import Integers, Mask
+from ..algebra import Integers
 
 ROLES = ("first", "middle", "last")
 

@@ -10,7 +10,7 @@ rank have fewer, for the memory of the embedding's and for the time of the head'
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
@@ -68,9 +68,12 @@ class Placements:
 
     def counts(self, pp: Integers, vpp: Integers) -> Integers:
         """`count` of columns."""
-        pairs, code = np.unique(np.stack([pp, vpp]), axis=1, return_inverse=True)
-        each = [self.count(*pair) for pair in pairs.T.tolist()]
-        return np.asarray(each, dtype=np.int64)[np.ravel(code)]
+        wide = int(vpp.max(initial=0)) + 1
+        code = pp * wide + vpp
+        used = np.flatnonzero(np.bincount(code))
+        found = np.zeros(int(code.max(initial=0)) + 1, dtype=np.int64)
+        found[used] = [self.count(*divmod(each, wide)) for each in used.tolist()]
+        return found[code]
 
     def most(self, pp: Iterable[int], vpp: Iterable[int]) -> int:
         """The largest `count` of these degrees together."""
@@ -81,6 +84,14 @@ class Placements:
         if not place:
             return split(self.model, pp, vpp, self.v_shaped)
         return ranks_of(self.model, dealt(self.totals(pp, vpp)[place - 1].ranks(pp), vpp), pp)
+
+    def number(self, pp: int, vpp: int, counts: Sequence[int]) -> int:
+        """The placement that has these layers in its chunks, in model order; 0 where none has."""
+        wanted = tuple(counts)
+        for place, totals in enumerate(self.totals(pp, vpp), 1):
+            if dealt(totals.ranks(pp), vpp) == wanted:
+                return place
+        return 0
 
     def _several(self, pp: int, vpp: int) -> bool:
         return pp > 1 and pp * vpp <= min(self.model.layers, MOST_STAGES) and not self.v_shaped
@@ -106,7 +117,9 @@ class Placements:
             for last in range(max(least, most - heaviest), max(least, most - lightest) + 1):
                 for first in range(most + self.leading, most - LESS_ON_FIRST - 1, -1):
                     long = layers - first - last - inner * (most - 1)
-                    found = Totals(first, most, long, last) if inner else Totals(first, first, 0, last)
+                    found = (
+                        Totals(first, most, long, last) if inner else Totals(first, first, 0, last)
+                    )
                     fits = 0 < long <= inner if inner else first + last == layers
                     enough = first >= least and most - (long < inner) >= vpp and found not in seen
                     if fits and enough and self._leads(found, pp, vpp) and found.ranks(pp) != even:

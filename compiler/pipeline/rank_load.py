@@ -14,7 +14,6 @@ from typing import Any, Generic
 
 from ...dsl.arrays import np
 from ..algebra import KIB, Algebra, Column, Integers, Mask, Term, Value, added, term
-
 from ..case import Case
 from ..model import parameters
 from ..model.parameters import Counts

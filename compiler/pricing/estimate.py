@@ -14,8 +14,7 @@ from ..algebra import Integers
 from ..case import Case
 from ..pipeline.even_split import Split
 from ..plan import Estimate, Layout
-from ..time import step
-from ..variables import PLACE, with_derived
+from ..variables import ORDER, PLACE, with_derived
 from . import goodput
 from .quantities import time_quantities
 from .ranks import Ranks
@@ -30,6 +29,13 @@ def one_row(case: Case, layout: Mapping[str, int]) -> dict[str, Integers]:
 def layout_of(columns: Mapping[str, Integers]) -> Layout:
     """The layout in columns of one row."""
     return Layout(**{name: int(np.ravel(columns[name])[0]) for name in Layout.model_fields})
+
+
+def decisions(case: Case, estimate: Estimate) -> dict[str, int]:
+    """The decisions of an estimate's layout, and the number of its placement, 0 where it has none."""
+    layout = estimate.layout
+    place = case.placements.number(layout.pp, layout.vpp, estimate.split)
+    return {**{name: getattr(layout, name) for name in ORDER}, PLACE: place}
 
 
 def ceiling_bytes(case: Case) -> int:
@@ -99,8 +105,5 @@ def estimate_layout(
 
 def time_by_part(ranks: Ranks, placement: Split) -> dict[str, int]:
     """Nanoseconds of a step by part on the slowest rank; the parts add up to the step."""
-    slots = ranks.slots(placement)
-    totals = [sum(parts.values()) for parts in slots]
-    slowest = totals.index(max(totals))
-    parts = step.step_parts(ranks.x, slots[slowest], sum(totals) - totals[slowest])
+    parts = ranks.step_parts(placement)
     return {part: value for part, value in parts.items() if value}

@@ -15,6 +15,7 @@ from ..pipeline.even_split import Split
 from ..pipeline.rank_load import Load, placed_load
 from ..plan import Stage
 from ..time import step
+from ..time.gradient_sync import fullest
 
 #: Bytes per parameter by kind of state: outside routed experts, and in them.
 Widths = tuple[dict[str, Column], dict[str, Column]]
@@ -38,6 +39,15 @@ class Ranks:
     def slots(self, placement: Split) -> list[dict[str, int]]:
         """Nanoseconds of one micro-batch by part, for each rank in order."""
         return [self.slot(load) for load in self.loads(placement)]
+
+    def step_parts(self, placement: Split) -> dict[str, int]:
+        """Nanoseconds of a step by part, with those of a micro-batch on the slowest rank."""
+        loads = self.loads(placement)
+        slots = [self.slot(load) for load in loads]
+        totals = [sum(parts.values()) for parts in slots]
+        slowest = totals.index(max(totals))
+        others = sum(totals) - totals[slowest]
+        return step.step_parts(self.x, slots[slowest], others, fullest(self.x, loads))
 
     def slot(self, load: Load[int]) -> dict[str, int]:
         """Nanoseconds of one micro-batch by part: however many are in flight, a rank takes as long."""

@@ -17,6 +17,7 @@ from ..case import Case
 from ..pipeline.even_split import Split
 from ..pipeline.rank_load import placed_load
 from ..time import step
+from ..time.gradient_sync import fullest
 from .estimate import one_row
 
 
@@ -43,8 +44,9 @@ def varied_parts(case: Case, layout: Mapping[str, int], placement: Split) -> dic
         if repr(load) not in priced:
             priced[repr(load)] = step.slot(x, load)
     slots = [priced[repr(load)] for load in loads]
+    held = fullest(x, loads)
     if len(slots) == 1:
-        return step.step_parts(x, slots[0], x.number(0))
+        return step.step_parts(x, slots[0], x.number(0), held)
     totals = [sum(parts.values()) for parts in slots]
     slowest = x.largest(*totals)
-    return step.step_parts(x, {"work": slowest}, sum(totals) - slowest)
+    return step.step_parts(x, {"work": slowest}, sum(totals) - slowest, held)

@@ -8,10 +8,9 @@ from ..algebra import NANO, Numbers
 from ..case import Case
 from ..pipeline.even_split import Split, ranks_of
 from ..plan import Estimate
-from ..pricing.estimate import one_row
+from ..pricing.estimate import decisions, one_row
 from ..pricing.ranks import Ranks
 from ..time import step
-from ..variables import ORDER
 from .durations import Parts, Passes, rank_passes
 from .orders import ORDERS, V_SHAPED, enough_microbatches, repeated_rounds
 from .simulator import Pipeline, Run, length, simulate
@@ -171,7 +170,7 @@ def _passes(
 ) -> tuple[Ranks, Split, tuple[tuple[Passes, ...], ...]]:
     """The prices of an estimate's layout, where its layers are, and the passes of each rank and chunk."""
     layout = estimate.layout
-    ranks = Ranks(case, one_row(case, {name: getattr(layout, name) for name in ORDER}))
+    ranks = Ranks(case, one_row(case, decisions(case, estimate)))
     placement = ranks_of(case.model, estimate.split, layout.pp, schedule in V_SHAPED)
     return (
         ranks,
@@ -201,7 +200,7 @@ def _closed_form(ranks: Ranks, placement: Split) -> tuple[int, Parts]:
     slots = ranks.slots(placement)
     totals = [sum(parts.values()) for parts in slots]
     slowest = slots[totals.index(max(totals))]
-    whole = step.step_parts(ranks.x, slowest, sum(totals) - max(totals))
+    whole = ranks.step_parts(placement)
     after = {part: whole[part] - _passed(ranks.x, slowest, part) for part in AFTER if part in whole}
     return sum(whole.values()) - sum(after.values()), after
 

@@ -16,7 +16,6 @@ import numpy as np
 from ..algebra import Integers, Mask
 from ..variables import DERIVED, ORDER, PLACE, SEARCHED
 from .bounds import LEVELS, Bounds, Least, first_level
-from .columns import rows_of
 from .measured_layouts import measured
 from .progress import Progress
 from .questions import BlockBounds, Question, of_plan, of_refusal
@@ -24,7 +23,7 @@ from .space import Space
 from .sweep import Explored, Swept, objectives, score, slack, sweep
 
 #: Most layouts of a space that is priced whole.
-WHOLE = 2**18
+WHOLE = 2**13
 #: Blocks that are refined at once, by level, the last ones to layouts: few at first, so that a good layout is
 #: known soon.
 FEWEST, MOST = 2**8, 2**15

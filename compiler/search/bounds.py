@@ -25,8 +25,8 @@ from ..time.step import step_time
 from ..variables import ORDER
 from .columns import rows_of
 from .goal_constraints import Totals, longest_step_ns, minimised
-from .rank_bounds import rank_times
 from .ranges import Ranges
+from .rank_bounds import rank_times
 from .space import Space
 from .sweep import capacity_kib, host_capacity_kib, objectives
 

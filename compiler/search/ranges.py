@@ -296,6 +296,8 @@ class Ranges:
         for rule in (*self.space.rules, self.space.placed):
             if all(name in columns for name in rule.of):
                 kept = np.broadcast_to(holds(rule, job, columns), rows.shape)
+                if kept.all():
+                    continue
                 columns, rows = {name: it[kept] for name, it in columns.items()}, rows[kept]
         return columns, rows
 

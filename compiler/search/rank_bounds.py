@@ -19,11 +19,11 @@ from ..pipeline.even_split import dense_blocks
 from ..pipeline.rank_load import (
     KINDS,
     RECOMPUTED_IN_ALL,
-    whole_chunks,
     Load,
     common_of,
     experts_of,
     kinds,
+    whole_chunks,
 )
 from ..time import step
 from .ranges import Ranges

@@ -7,15 +7,13 @@ values win, so that what changes numerics or was seldom measured has to gain som
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from ...dsl.diagnostics import JobError, Note
 from ...dsl.open_settings import Word, words_of
 from ..case import Case
 from ..plan import OtherSettings, Plan, Proof
+from ..pricing.estimate import decisions, one_row
 from ..pricing.quantities import value_of
 from ..target import Target
-from ..variables import ORDER, with_derived
 from .sweep import objectives
 
 PROVEN = "OPTIMAL"
@@ -61,8 +59,8 @@ def _losses(target: Target, plans: Sequence[Plan]) -> list[tuple[float, float]]:
 def _value(target: Target, plan: Plan) -> float:
     """The first objective of the chosen layout, as the search has it."""
     case = Case(plan.job, target)
-    decisions = {name: np.array([getattr(plan.layout, name)]) for name in ORDER}
-    layout = {name: int(found[0]) for name, found in with_derived(plan.job, decisions).items()}
+    columns = one_row(case, decisions(case, plan.estimate))
+    layout = {name: int(column[0]) for name, column in columns.items()}
     return value_of(case, objectives(case)[0].quantity, layout)
 
 

@@ -78,8 +78,12 @@ class Swept:
         layouts, others = self.space.layouts, other.space.layouts
         names = [each.name for each in fields(Prices)]
         return Swept(
-            replace(self.space, blocks={name: both(layouts[name], others[name]) for name in layouts}),
-            Prices(*(both(getattr(self.prices, name), getattr(other.prices, name)) for name in names)),
+            replace(
+                self.space, blocks={name: both(layouts[name], others[name]) for name in layouts}
+            ),
+            Prices(
+                *(both(getattr(self.prices, name), getattr(other.prices, name)) for name in names)
+            ),
             {name: both(column, other.values[name]) for name, column in self.values.items()},
             both(self.feasible, other.feasible),
         )

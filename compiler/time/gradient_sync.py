@@ -4,7 +4,7 @@ dp_shard * cp, the group that ZeRO divides over."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -141,8 +141,24 @@ def core_contention(x: Algebra[Value], overlapped: Value) -> Value:
     return x.over(x.times(overlapped, traffic.COMMUNICATION_CORES), x.case.gpu.sms)
 
 
-def step_traffic(x: Algebra[Value], window: Value) -> Value:
-    """Exposed nanoseconds per step of gradient reduction and weight gathering.
+def fullest(x: Algebra[Value], loads: Iterable[Load[Value]]) -> dict[str, Value]:
+    """Ki-parameters of the rank that has most, outside and in routed experts."""
+    common, experts = zip(*((load.common, load.experts) for load in loads), strict=True)
+    return {"common": x.largest(*common), "experts": x.largest(*experts)}
+
+
+def fullest_role(x: Algebra[Value]) -> dict[str, Value]:
+    """`fullest` of the roles of ranks."""
+    most = {"common": COMMON, "experts": EXPERTS} if x.case.model.moe else {"common": COMMON}
+    return {
+        kind: x.largest(*(x.term(terms[role]) for role in x.case.roles))
+        for kind, terms in most.items()
+    }
+
+
+def step_traffic(x: Algebra[Value], window: Value, held: Mapping[str, Value]) -> Value:
+    """Exposed nanoseconds per step of gradient reduction and weight gathering, with `held` as `fullest` has
+    it.
 
     What a framework overlaps runs during the last backward and the first forward pass (`window`), all but
     the last bucket, and occupies their cores.
@@ -158,18 +174,18 @@ def step_traffic(x: Algebra[Value], window: Value) -> Value:
     (overlapped if overlap.gradient_reduction else exposed).append(reduced)
     (overlapped if overlap.updated_weight_gather else exposed).append(regathered)
     last_bucket = added(x, [rate["common"] for rate in overlapped])
-    added_time = _exposed(x, _rank_traffic(x, overlapped), window, last_bucket)
-    return _rank_traffic(x, exposed) + added_time
+    added_time = _exposed(x, _rank_traffic(x, overlapped, held), window, last_bucket)
+    return _rank_traffic(x, exposed, held) + added_time
 
 
-def _rank_traffic(x: Algebra[Value], rates: Sequence[Mapping[str, Value]]) -> Value:
+def _rank_traffic(
+    x: Algebra[Value], rates: Sequence[Mapping[str, Value]], held: Mapping[str, Value]
+) -> Value:
     """Nanoseconds of traffic, given per Mi-parameter, on the rank with most parameters."""
-    most = {"common": COMMON, "experts": EXPERTS}
     total = x.number(0)
     for rate in rates:
         for kind, value in rate.items():
-            held = x.largest(*(x.term(most[kind][role]) for role in x.case.roles))
-            total = total + x.times(held, value)
+            total = total + x.times(held[kind], value)
     return x.over(total, KIBI)
 
 
@@ -183,12 +199,11 @@ def _exposed(x: Algebra[Value], overlapped: Value, window: Value, rate: Value) -
     return exposed + x.excess(overlapped, window + exposed) + core_contention(x, overlapped - last)
 
 
-def optimizer(x: Algebra[Value]) -> Value:
+def optimizer(x: Algebra[Value], held: Mapping[str, Value]) -> Value:
     """Nanoseconds of the optimizer step on the rank with most parameters."""
-    total = x.times(x.largest(*(x.term(COMMON[role]) for role in x.case.roles)), x.term(optimizer_common))
+    total = x.times(held["common"], x.term(optimizer_common))
     if x.case.model.moe:
-        most = x.largest(*(x.term(EXPERTS[role]) for role in x.case.roles))
-        total = total + x.times(most, x.term(optimizer_experts))
+        total = total + x.times(held["experts"], x.term(optimizer_experts))
     return x.over(total, KIBI)
 
 

@@ -21,6 +21,7 @@ from . import layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
     copy_time,
+    fullest_role,
     gathered_traffic,
     optimizer,
     overlap_cost,
@@ -291,17 +292,19 @@ def boundary(x: Algebra[Value]) -> Value:
     return x.times(x.term(boundary_exposed), x.term(boundary_transfer)) + x.term(boundary_latency)
 
 
-def step_parts(x: Algebra[Value], work: Parts[Value], others: Value) -> Parts[Value]:
+def step_parts(
+    x: Algebra[Value], work: Parts[Value], others: Value, held: Mapping[str, Value]
+) -> Parts[Value]:
     """Nanoseconds of a step by part, when one micro-batch takes `work` on the slowest rank and `others` on
-    all other ranks together."""
+    all other ranks together, with `held` as `gradient_sync.py:fullest` has it."""
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
     transfer = boundary(x)
     one = added(x, work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, transfer))
     parts["bubble"] = bubble(x, one, others + x.times(pp - 1, transfer))
-    _add(parts, "dp", step_traffic(x, one))
-    parts["optimizer"] = optimizer(x)
+    _add(parts, "dp", step_traffic(x, one, held))
+    parts["optimizer"] = optimizer(x, held)
     _add(parts, "other", x.number(round(x.case.traits.host.step_overhead * NANO)))
     delayed = x.times(added(x, parts.values()), x.term(straggler_share))
     parts["stragglers"] = x.over(delayed, STRAGGLER_PARTS)
@@ -323,7 +326,8 @@ def rank_times(x: Algebra[Value]) -> tuple[Value, Value]:
 def step_time(x: Algebra[Value], times: tuple[Value, Value] | None = None) -> tuple[Value, Value]:
     """Nanoseconds of a step, and of its bubble; `times` are those of ranks, as `rank_times` has them."""
     slowest, every = times or rank_times(x)
-    parts = step_parts(x, {"work": slowest}, x.excess_beside(every, slowest))
+    others = x.excess_beside(every, slowest)
+    parts = step_parts(x, {"work": slowest}, others, fullest_role(x))
     return added(x, parts.values()), parts["bubble"]
 
 
