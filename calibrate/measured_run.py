@@ -8,11 +8,10 @@ from pydantic import ValidationError
 from ..backends import BACKENDS
 from ..backends.log import RunLog, Unit
 from ..compiler.case import Case
-from ..compiler.pipeline.even_split import Split, split
-from ..compiler.plan import V_SHAPED
+from ..compiler.pipeline.even_split import Split
+from ..compiler.pipeline.rank_load import STAGES
 from ..compiler.search.complete_layout import complete
-from ..compiler.search.stage_placement import place
-from ..compiler.variables import FREE
+from ..compiler.variables import FREE, PLACE
 from ..dsl.diagnostics import Diagnostic, JobError
 from ..dsl.hardware import Cluster
 from ..dsl.job import Goal, Job, Train
@@ -81,13 +80,14 @@ def measured_run(path: str, log: RunLog, job: Job, given: Mapping[str, int]) -> 
         raise JobError([_of(path, found) for found in error.diagnostics]) from None
     steps = _steady_state(path, log, ran)
     _raise(_impossible(path, steps, case))
-    even = split(ran.model, decided["pp"], decided["vpp"], decided["order"] in V_SHAPED)
+    if not log.uneven:
+        decided = {**decided, PLACE: 0}
     return MeasuredRun(
         path=path,
         job=ran,
         target=log.target,
         layout=decided,
-        placement=place(case, decided) if log.uneven else even,
+        placement=case.placements.split(*(decided[name] for name in STAGES)),
         steps=steps,
         filled=(*_unsaid(log, given, case), *_open(layout, case)),
         facts=facts,

@@ -24,7 +24,6 @@ from ..compiler.search.best_first import explored
 from ..compiler.search.doubt import contenders
 from ..compiler.search.measured_layouts import believed, cost_of, ran
 from ..compiler.search.space import Space
-from ..compiler.search.stage_placement import place
 from ..compiler.search.sweep import Swept
 from ..compiler.variables import ORDER
 from ..dsl.job import Job, TargetSpec, Train
@@ -58,7 +57,7 @@ def trials(plan: Plan, count: int) -> Trials:
     """`count` trials of the plan's job on its target and nodes; fewer where fewer layouts may be the best."""
     case = Case(plan.job, BACKENDS[plan.target].target)
     decided = {name: getattr(plan.layout, name) for name in ORDER}
-    swept = _swept(case)
+    swept = explored(Space(case))
     rows = contenders(swept, decided)
     rows = rows[swept.space.layouts["nodes"][rows] == plan.layout.nodes]
     found = chosen(prior(swept, rows), ran(swept, rows), count)
@@ -72,14 +71,9 @@ def trials(plan: Plan, count: int) -> Trials:
     )
 
 
-def _swept(case: Case) -> Swept:
-    swept = explored(Space(case))
-    return swept if len(swept.order) else explored(Space(case, wide=True))
-
-
 def _trial(plan: Plan, job: Job, layout: Mapping[str, int]) -> Plan:
     case = Case(job, BACKENDS[plan.target].target)
-    estimate = estimate_layout(case, layout, place(case, layout))
+    estimate = estimate_layout(case, layout)
     return Plan(job=job, target=plan.target, estimate=estimate, proof=plan.proof)
 
 

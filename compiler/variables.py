@@ -141,8 +141,9 @@ LARGEST = {each.name: each.most for each in DECISIONS} | {
 
 
 def with_derived(job: Job, columns: Mapping[str, Integers]) -> dict[str, Integers]:
-    """Columns of all decisions -> the same with every derived variable, as int64 arrays of equal shape."""
-    found = dict(columns)
+    """Columns of all decisions -> the same with every derived variable, as int64 arrays of equal shape; with
+    the even placement where none is given."""
+    found = {PLACE: np.zeros_like(columns["nodes"]), **columns}
     for name, derived in DERIVED.items():
         value = derived.value(job, **{source: found[source] for source in derived.of})
         found[name] = np.asarray(value, dtype=np.int64)

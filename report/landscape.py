@@ -16,13 +16,13 @@ from parc.backends import BACKENDS
 from parc.compiler.algebra import Integers, Mask
 from parc.compiler.case import Case
 from parc.compiler.plan import Plan
-from parc.compiler.search.best_first import WHOLE
+from parc.compiler.search.columns import distinct
 from parc.compiler.search.space import Space
 from parc.compiler.search.sweep import Swept, fits, sweep
 from parc.compiler.variables import ORDER
 
 #: Layouts of a large space that are priced, and points of each kind that are drawn.
-THINNED, MOST = 2**15, 700
+THINNED, MOST = 2**12, 700
 #: What is drawn reaches so far beyond the GPU's memory, and beyond the fastest step.
 MORE_MEMORY, MORE_TIME = 1.6, 12.0
 
@@ -60,10 +60,7 @@ def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     """
     case = Case(plan.job, BACKENDS[plan.target].target)
     swept, whole = (known, True) if known else _priced(case)
-    if not whole and not swept.feasible.any():
-        return None
-    if not swept.feasible.any():
-        swept, whole = _priced(case, wide=True)
+    swept = _once(swept)
     if not swept.feasible.any():
         return None
     memory, time = swept.prices.memory_kib, swept.prices.step_ns
@@ -89,10 +86,10 @@ def landscape(plan: Plan, known: Swept | None = None) -> Landscape | None:
     )
 
 
-def _priced(case: Case, wide: bool = False) -> tuple[Swept, bool]:
+def _priced(case: Case) -> tuple[Swept, bool]:
     """The space with prices, and whether it is all of it."""
-    space = Space(case, wide=wide)
-    if space.has_at_most(WHOLE):
+    space = Space(case)
+    if space.has_at_most(THINNED):
         return sweep(space), True
     columns: dict[str, Integers] = {}
     for name in ORDER:
@@ -101,6 +98,18 @@ def _priced(case: Case, wide: bool = False) -> tuple[Swept, bool]:
             rows = np.linspace(0, count - 1, THINNED).astype(np.int64)
             columns = {key: column[rows] for key, column in columns.items()}
     return sweep(replace(space, blocks=columns)), False
+
+
+def _once(swept: Swept) -> Swept:
+    """Each layout with one of its placements: the fastest of those that are allowed, else that fit, else the
+    one that needs the least memory."""
+    code = distinct([swept.space.layouts[name] for name in ORDER])[1]
+    fitting = np.broadcast_to(fits(swept.space.case, swept.prices), swept.feasible.shape)
+    value = np.where(fitting, swept.prices.step_ns, swept.prices.memory_kib)
+    rows = np.lexsort((value, ~fitting, ~swept.feasible, code))
+    mask = np.zeros(len(rows), dtype=bool)
+    mask[rows[np.unique(code[rows], return_index=True)[1]]] = True
+    return swept.only(mask)
 
 
 def _spread(time: Integers, mask: Mask) -> Integers:

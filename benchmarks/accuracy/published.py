@@ -42,11 +42,10 @@ from parc.compiler.case import DEFAULT_RISK, Case
 from parc.compiler.plan import Estimate, Layout
 from parc.compiler.pricing.estimate import estimate_layout, one_row
 from parc.compiler.pricing.mechanisms import LAYOUT, SPREADS, shares
+from parc.compiler.search.best_first import explored
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.simplicity import complexity
 from parc.compiler.search.space import Space
-from parc.compiler.search.stage_placement import place
-from parc.compiler.search.sweep import sweep
 from parc.compiler.variables import ORDER
 from parc.dsl import JobError
 from parc.dsl.job import WITHIN, Job, TargetSpec, Train
@@ -202,19 +201,14 @@ def case_of(row: Row) -> Case:
 
 
 def choice(row: Row, case: Case) -> Choice:
-    swept = sweep(Space(case))
-    chosen = placed(case, swept.decisions(int(swept.order[0])))
+    swept = explored(Space(case))
+    chosen = estimate_layout(case, swept.decisions(int(swept.order[0])))
     job = f"{row.model}, {job_text(case)} ({row.source})"
     try:
-        owners = placed(case, complete(case, stated(row)))
+        owners = estimate_layout(case, complete(case, stated(row)))
     except JobError as refused:
         return Choice(job, row.source, case, None, chosen, refused.diagnostics[0].message)
     return Choice(job, row.source, case, owners, chosen)
-
-
-def placed(case: Case, layout: Mapping[str, int]) -> Estimate:
-    """The price of a layout with its best placement of layers, as a plan has it."""
-    return estimate_layout(case, layout, place(case, layout))
 
 
 def measured_mfu(row: Row) -> float | None:

@@ -73,7 +73,7 @@ class Placements:
         used = np.flatnonzero(np.bincount(code))
         found = np.zeros(int(code.max(initial=0)) + 1, dtype=np.int64)
         found[used] = [self.count(*divmod(each, wide)) for each in used.tolist()]
-        return found[code]
+        return np.asarray(found[code])
 
     def most(self, pp: Iterable[int], vpp: Iterable[int]) -> int:
         """The largest `count` of these degrees together."""
@@ -110,7 +110,7 @@ class Placements:
         """Without the even one. Of all chunks only the model's first and last may be empty, and all leading
         dense layers are in the first."""
         layers, inner, least = self.model.layers, pp - 2, vpp - 1
-        even = tuple(map(sum, split(self.model, pp, vpp).chunks)) if vpp == 1 else ()
+        even = tuple(map(sum, split(self.model, pp, vpp).chunks))
         lightest, heaviest = math.floor(self._head[0]), math.ceil(self._head[1]) + 1
         seen = set()
         for most in range(-(-layers // pp), -(-(layers + heaviest) // pp) + 2):

@@ -156,8 +156,8 @@ def _experts_ki(case: Case, share: Share, at: At) -> Column:
 
 
 def _flight(case: Case, share: Share, at: At) -> Column:
-    ends = (in_flight(*_passing(at), rank) for rank in (share.held.low, share.held.high))
-    held: Column = np.maximum(*ends) + begun_beside(case, at["pp"])
+    low, high = (in_flight(*_passing(at), rank) for rank in (share.held.low, share.held.high))
+    held: Column = np.maximum(low, high) + begun_beside(case, at["pp"])
     return FLIGHT * held
 
 
@@ -244,8 +244,9 @@ def all_ranks(x: Algebra[Value], values: Mapping[str, Value]) -> Value:
 class Load(Generic[Value]):
     """The load of one pipeline rank as values of an algebra.
 
-    It has `held` blocks by kind, of which full recomputation covers `recomputed` ones. `common` and `experts` count Ki-parameters, outside and in routed experts; `flight` micro-batches in
-    flight in 1/64. `first` has the embedding, `last` the head.
+    It has `held` blocks by kind, of which full recomputation covers `recomputed` ones. `common` and `experts`
+    count Ki-parameters, outside and in routed experts; `flight` micro-batches in flight in 1/64. `first` has
+    the embedding, `last` the head.
     """
 
     held: dict[str, Value]

@@ -22,8 +22,9 @@ INNER = ("inner1", "inner2", "inner3", "inner4")
 ROLES = (FIRST, *INNER, LAST)
 #: Kinds of inner ranks where all layers are alike: shorter and longer ones.
 ALIKE = 2
-#: Kinds of chunks that a rank may have, by their dense and MoE blocks.
-KINDS_OF_CHUNKS = 4
+#: Kinds of chunks that a rank may have, by their dense and MoE blocks: shorter and longer ones and one at an
+#: end, and in front of layers with experts dense ones, one of both, and the first.
+ALIKE_CHUNKS, KINDS_OF_CHUNKS = 3, 6
 #: Above any number of virtual stages of a rank, and of placements.
 WIDE = 2**24
 
@@ -71,8 +72,9 @@ class RankTable:
     def __init__(self, placements: Placements, inner: int):
         self._placements = placements
         self._roles = (FIRST, *INNER[:inner], LAST)
+        self._chunks = ALIKE_CHUNKS if inner == ALIKE else KINDS_OF_CHUNKS
         self._keys = np.zeros(0, dtype=np.int64)
-        self._columns = {role: Held(*_columns([])) for role in self._roles}
+        self._columns = {role: Held(*_columns([], self._chunks)) for role in self._roles}
 
     def held(self, role: str, pp: Integers, vpp: Integers, place: Integers) -> Held:
         """What ranks of a role have, by row of columns of equal length."""
@@ -102,7 +104,7 @@ class RankTable:
         order = np.argsort(both)
         self._keys = both[order]
         for role, kinds in found.items():
-            old, new = self._columns[role], _columns(kinds)
+            old, new = self._columns[role], _columns(kinds, self._chunks)
             names = Held.__dataclass_fields__
             whole = [
                 np.concatenate([getattr(old, name), column])[order]
@@ -161,10 +163,10 @@ def _alike(ranks: Iterable[tuple[int, tuple[Chunk, ...]]]) -> Iterator[Kind]:
         yield Kind(numbers[0], numbers[-1], len(numbers), chunks)
 
 
-def _columns(kinds: list[Kind]) -> list[Integers]:
-    """The columns of `Held`."""
+def _columns(kinds: list[Kind], most: int) -> list[Integers]:
+    """The columns of `Held`, for at most so many kinds of chunks."""
     ends = np.array([kind[:3] for kind in kinds], dtype=np.int64).reshape(-1, 3).T
-    chunks = np.zeros((3, len(kinds), KINDS_OF_CHUNKS), dtype=np.int64)
+    chunks = np.zeros((3, len(kinds), most), dtype=np.int64)
     for row, kind in enumerate(kinds):
         for column, chunk in enumerate(sorted(set(kind.chunks))):
             chunks[:, row, column] = kind.chunks.count(chunk), *chunk

@@ -72,7 +72,7 @@ def estimate_layout(
 ) -> Estimate:
     """Price a layout that gives every decision; `placement` defaults to the one that it gives the number of,
     without a number to the even one."""
-    columns = one_row(case, {PLACE: 0, **layout})
+    columns = one_row(case, layout)
     chosen = layout_of(columns)
     place = int(columns[PLACE][0])
     placement = placement or case.placements.split(chosen.pp, chosen.vpp, place)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from .. import risk
-from ..algebra import Array, Arrays, Integers
+from ..algebra import Array, Arrays, Integers, added
 from ..case import Case
 from ..memory.peak import host_memory, peak_memory
 from ..model import flops
@@ -49,6 +49,12 @@ def times(case: Case, columns: Mapping[str, Integers]) -> tuple[Integers, Intege
     for rows, block in Arrays(case, columns).blocks():
         step_ns[rows], bubble_ns[rows] = step_time(block)
     return step_ns, bubble_ns
+
+
+def recomputed_layers(case: Case, columns: Mapping[str, Integers]) -> Integers:
+    """Fully recomputed layers of the whole model, by layout."""
+    x = Arrays(case, columns)
+    return added(x, (x.term(each) for each in RECOMPUTED_IN_ALL.values()))
 
 
 def recomputed_flops(case: Case, full_layers: Array, recompute: Array) -> Array:
@@ -94,8 +100,7 @@ def time_quantities(
 ) -> dict[str, Array]:
     """The quantities that follow from the time of a step and of its bubble, in base units. The bubble's share
     is rounded down to 1 / SHARE, as in the solver."""
-    layers = sum(Arrays(case, columns).term(each) for each in RECOMPUTED_IN_ALL.values())
-    repeated = recomputed_flops(case, layers, columns["recompute"])
+    repeated = recomputed_flops(case, recomputed_layers(case, columns), columns["recompute"])
     peak = case.job.peak_flops * np.asarray(columns["gpus"]) * (step_ns / 1e9)
     return {
         **per_step(case, columns["gpus"], step_ns),

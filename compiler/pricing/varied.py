@@ -44,7 +44,7 @@ def varied_parts(case: Case, layout: Mapping[str, int], placement: Split) -> dic
         if repr(load) not in priced:
             priced[repr(load)] = step.slot(x, load)
     slots = [priced[repr(load)] for load in loads]
-    held = fullest(x, loads)
+    held: dict[str, Any] = fullest(x, loads)
     if len(slots) == 1:
         return step.step_parts(x, slots[0], x.number(0), held)
     totals = [sum(parts.values()) for parts in slots]

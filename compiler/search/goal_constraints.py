@@ -17,7 +17,6 @@ from ..algebra import (
     LIMIT,
     Algebra,
     Array,
-    Arrays,
     Bounded,
     Column,
     Integers,
@@ -28,7 +27,7 @@ from ..algebra import (
 )
 from ..case import Case
 from ..codes import NO_OBJECTIVE, NOT_A_BOUND, TOO_MANY_VARIABLES
-from ..pipeline.rank_load import RECOMPUTED_IN_ALL, RECOMPUTING
+from ..pipeline.rank_load import RECOMPUTING
 from ..pricing.goodput import goodput
 from ..pricing.quantities import (
     INVERSE,
@@ -36,6 +35,7 @@ from ..pricing.quantities import (
     gpu_dollars,
     gpu_watts,
     recomputed_flops,
+    recomputed_layers,
 )
 from .cp_sat_algebra import CpSatAlgebra
 
@@ -266,7 +266,7 @@ def _step_limits(case: Case) -> dict[str, _Integer]:
     steps, peak = case.train.full_batches, case.job.peak_flops
 
     def hardware(limit: Array, columns: Mapping[str, Integers]) -> Array:
-        layers = sum(Arrays(case, columns).term(each) for each in RECOMPUTED_IN_ALL.values())
+        layers = recomputed_layers(case, columns)
         done = case.model_flops + recomputed_flops(case, layers, columns["recompute"])
         return 1e9 * done / (limit * peak * columns["gpus"])
 

@@ -49,7 +49,7 @@ def _whole(x: Ranges) -> Integers:
     """The least nanoseconds of a micro-batch on all ranks together."""
     load = _load(x, _blocks(x.case), RECOMPUTED_IN_ALL, ends=True)
     found = added(x, step.slot(x, load).values()).low
-    return np.maximum(found - ROUNDED * pipelines(x), 0)
+    return np.asarray(np.maximum(found - ROUNDED * pipelines(x), 0))
 
 
 def _layer(x: Ranges) -> Integers:
@@ -59,7 +59,7 @@ def _layer(x: Ranges) -> Integers:
         one = {each: int(each == kind) for each in KINDS}
         parts = step.slot(x, _load(x, one, {kind: whole_chunks}, ends=False))
         found.append(added(x, (each for name, each in parts.items() if name != "other")).low)
-    return np.maximum(np.minimum.reduce(found) - ROUNDED, 0)
+    return np.asarray(np.maximum(np.minimum.reduce(found) - ROUNDED, 0))
 
 
 def _head(x: Ranges, layer: Integers) -> Integers:

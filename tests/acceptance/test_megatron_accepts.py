@@ -17,10 +17,9 @@ from parc.backends.megatron.tensor_overlap import overlapped
 from parc.backends.megatron.transformer_engine import ATTENTION, FORMATS, recipe_of
 from parc.compiler.case import Case
 from parc.compiler.model import parameters
+from parc.compiler.pipeline.even_split import ranks_of
 from parc.compiler.pipeline.rank_load import rank_counts
 from parc.compiler.plan import Plan
-from parc.compiler.rules.validity import variables_of
-from parc.compiler.search.stage_placement import place
 from tests.acceptance.support.environments import CHECKOUT, OLDEST_ROOT
 from tests.acceptance.support.feature_table import RESULTS
 from tests.acceptance.support.generated_jobs import Generated
@@ -69,7 +68,7 @@ def wanted(plan: Plan) -> dict[str, Any]:
 def stages(plan: Plan) -> list[dict[str, Any]]:
     """Layers of each chunk and parameters of the first tensor rank, for every stage of the plan."""
     case = Case(plan.job, BACKENDS["megatron"].target)
-    placement = place(case, variables_of(plan.job, plan.layout))
+    placement = ranks_of(plan.job.model, plan.estimate.split, plan.layout.pp)
     layout = plan.layout
     found: list[dict[str, Any]] = []
     for rank, stage in enumerate(plan.estimate.stages):

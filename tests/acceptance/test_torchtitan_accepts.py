@@ -10,10 +10,9 @@ import pytest
 from parc.backends import BACKENDS
 from parc.backends.torchtitan.smoke import write_text
 from parc.compiler.case import Case
+from parc.compiler.pipeline.even_split import ranks_of
 from parc.compiler.pipeline.rank_load import rank_counts
 from parc.compiler.plan import Plan
-from parc.compiler.rules.validity import variables_of
-from parc.compiler.search.stage_placement import place
 from tests.acceptance.support.feature_table import RESULTS
 from tests.acceptance.support.generated_jobs import Generated
 from tests.acceptance.support.probe_runs import probe
@@ -76,7 +75,7 @@ def parameter_bytes(plan: Plan, rank: int) -> float:
     """What the plan says that a rank keeps: its stage's parameters over tp, experts and shards."""
     layout = plan.layout
     case = Case(plan.job, BACKENDS["torchtitan"].target)
-    placement = place(case, variables_of(plan.job, layout))
+    placement = ranks_of(plan.job.model, plan.estimate.split, layout.pp, layout.v_shaped)
     counts = rank_counts(case, placement, stage_of(plan, rank), layout.tp)
     shards = layout.dp_shard * layout.cp
     ways = layout.ep * layout.etp

@@ -18,10 +18,9 @@ from parc.calibrate.site import predicted_seconds
 from parc.calibrate.steady_state import SteadyState
 from parc.commands.estimate import layout
 from parc.compiler.case import Case
-from parc.compiler.pipeline.even_split import split
 from parc.compiler.plan import Layout
 from parc.compiler.search.complete_layout import complete
-from parc.compiler.search.stage_placement import place
+from parc.compiler.variables import PLACE
 from parc.dsl.job import Goal, Job
 
 JOB = """\
@@ -83,8 +82,8 @@ def true_seconds(ran: Ran, folder: Path, values: Mapping[str, float]) -> float:
     case = Case(job, BACKENDS[ran.target].target)
     said = ran.layout.model_dump(exclude={"nodes", "dp_replicate", "microbatches"})
     layout = complete(case, said)
-    even = split(case.model, layout["pp"], layout["vpp"])
-    placement = even if ran.target == "megatron" else place(case, layout)
+    place = 0 if ran.target == "megatron" else layout[PLACE]
+    placement = case.placements.split(layout["pp"], layout["vpp"], place)
     nothing = SteadyState(1.0, 0.0, 1, 0)
     run = MeasuredRun("", job, ran.target, layout, placement, nothing, ())
     return predicted_seconds(run, with_settings(job.cluster, values))

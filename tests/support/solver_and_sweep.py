@@ -112,11 +112,10 @@ class Answers:
         return {name: row[name] for name in ORDER}
 
 
-def answers(job: Job, target: Target | None = None, wide: bool = False) -> Answers:
-    """Solve and sweep, by the functions that `parc.compiler.plan` calls; `wide`, as it does where none of the
-    target's candidates has a plan."""
+def answers(job: Job, target: Target | None = None) -> Answers:
+    """Solve and sweep, by the functions that `parc.compiler.plan` calls."""
     case = Case(job, target or target_of(job))
-    space = Space(case, wide=wide)
+    space = Space(case)
     return Answers(case, space, solve(space), sweep(space))
 
 

@@ -28,23 +28,20 @@ JOBS: dict[str, Parts] = {
 DEGREES = ("nodes", "tp", "pp", "cp")
 
 
-def space_of(name: str, target: str, wide: bool = False) -> Space:
+def space_of(name: str, target: str) -> Space:
     parts: Parts = {**JOBS[name], "target": target}
     job = job_of("maximize mfu", **parts)
-    return Space(Case(job, target_of(job)), wide=wide)
+    return Space(Case(job, target_of(job)))
 
 
 def rows(columns: dict[str, np.ndarray], names: tuple[str, ...]) -> list[tuple[int, ...]]:
     return list(zip(*(columns[name].tolist() for name in names), strict=True))
 
 
-@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", JOBS)
-def test_degrees_join_as_every_combination_that_keeps_the_rules(
-    name: str, target: str, wide: bool
-) -> None:
-    space = space_of(name, target, wide)
+def test_degrees_join_as_every_combination_that_keeps_the_rules(name: str, target: str) -> None:
+    space = space_of(name, target)
     every = itertools.product(*(space.domains[each] for each in DEGREES))
     columns = dict(zip(DEGREES, np.array(list(every), dtype=np.int64).T, strict=True))
     columns["gpus"] = columns["nodes"] * space.job.cluster.gpus_per_node
@@ -109,7 +106,7 @@ def test_only_rules_that_bite_can_clash() -> None:
         "target": "torchtitan",
     }
     job = job_of("maximize mfu", **parts)
-    space = Space(Case(job, target_of(job)), wide=True)
+    space = Space(Case(job, target_of(job)))
     assert empty(space)
     clash = clashing(space)
     assert clash and set(clash) <= set(space.rules)
@@ -149,7 +146,7 @@ def test_the_last_degree_by_what_dp_may_be_gives_the_same_rows(
     """480 GPUs have 24 divisors, and dp may be 1, 2, or where the batch does not say so, 4."""
     few = {**SHORT, "global_batch": 2}
     job = job_of("maximize mfu", cluster={"nodes": "59..60"}, train=few, target=target)
-    space = Space(Case(job, target_of(job)), wide=True)
+    space = Space(Case(job, target_of(job)))
     of_parts = (rule for rule in space.rules if rule.code == SEQUENCE.code)
     space = replace(space, without=frozenset((*of_parts, *left_out)))
     names = (*DEGREES, "zero", "dp_shard")

@@ -1,4 +1,4 @@
-"""Layers on pipeline stages: the even placement, and the one that is made for the chosen layout."""
+"""Layers on pipeline stages: the even placement, and the others that the search chooses from."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from parc.compiler.pipeline.even_split import (
     recomputed,
     split,
 )
-from parc.compiler.pricing.estimate import ceiling_bytes, estimate_layout, one_row
-from parc.compiler.pricing.quantities import recomputed_total
-from parc.compiler.pricing.ranks import Ranks
+from parc.compiler.pipeline.placements import Placements
+from parc.compiler.pipeline.rank_load import RECOMPUTING
+from parc.compiler.pricing.estimate import ceiling_bytes, decisions, estimate_layout
+from parc.compiler.pricing.quantities import recomputed_layers
 from parc.compiler.search.complete_layout import complete
 from parc.compiler.search.space import Space
-from parc.compiler.search.stage_placement import _linear, place
 from parc.compiler.search.sweep import sweep
-from parc.compiler.variables import ORDER
-from tests.support.compiled_examples import EXAMPLES
+from parc.compiler.variables import ORDER, PLACE
 from tests.support.solver_and_sweep import DENSE, LATENT, answered, example, job_of, target_of
 
 MEGATRON = BACKENDS["megatron"].target
@@ -97,14 +96,6 @@ def test_each_layer_has_its_kind(dense_layers: int, pp: int, vpp: int) -> None:
         assert chunks == tuple((dense[chunk], moe[chunk]) for chunk in mine)
 
 
-def test_interleaved_ranks_wait_for_the_heaviest_chunk_of_each_index() -> None:
-    """Of equally many layers those with more experts; the model's end chunks count as they are."""
-    placement = Split((((2, 0), (0, 3)), ((1, 1), (0, 3)), ((1, 1), (0, 4)), ((0, 1), (0, 1))))
-    assert placement.paced(0) == ((2, 0), (0, 4))
-    assert placement.paced(1) == placement.paced(2) == ((1, 1), (0, 4))
-    assert placement.paced(3) == ((1, 1), (0, 1))
-
-
 def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
     chunks = ((3, 1), (0, 4))
     assert recomputed(chunks, 1, 2) == (0, 0)
@@ -117,68 +108,70 @@ def test_full_recomputation_counts_from_the_front_of_each_chunk() -> None:
 def test_recomputed_layers_of_all_ranks_make_the_total(name: str) -> None:
     case = Case(example(name), MEGATRON)
     for pp, vpp, recompute, of_chunk in product((1, 4, 8), (1, 3), (0, 1, 2), (0, 1, 2, 5)):
-        blocks = split(case.model, pp, vpp).blocks if pp > 1 or vpp == 1 else ()
-        by_rank = [sum(recomputed(rank, recompute, of_chunk)) for rank in blocks]
-        columns = {"pp": pp, "vpp": vpp, "recompute": recompute, "recompute_layers": of_chunk}
-        total = recomputed_total(case, {key: np.array([it]) for key, it in columns.items()})
-        assert total.tolist() == [sum(by_rank)]
+        for place in range(min(3, case.placements.count(pp, vpp))):
+            blocks = case.placements.split(pp, vpp, place).blocks if pp > 1 or vpp == 1 else ()
+            by_rank = [sum(recomputed(rank, recompute, of_chunk)) for rank in blocks]
+            columns = dict(zip(RECOMPUTING, (pp, vpp, place, recompute, of_chunk), strict=True))
+            total = recomputed_layers(case, {key: np.array([it]) for key, it in columns.items()})
+            assert total.tolist() == [sum(by_rank)]
 
 
-def costs(case: Case, layout: dict[str, int], placement: Split) -> tuple[int, int]:
-    """Nanoseconds of the slowest rank's micro-batch, bytes of the fullest rank."""
-    ranks = Ranks(case, one_row(case, layout))
-    slowest = max(sum(parts.values()) for parts in ranks.slots(placement))
-    return slowest, max(stage.memory_bytes for stage in ranks.stages(placement))
+PIPELINES = ((2, 1), (3, 1), (4, 1), (4, 2), (6, 2), (8, 1), (16, 1))
 
 
-def check(case: Case, layout: dict[str, int]) -> Split:
-    pp, vpp = layout["pp"], layout["vpp"]
-    placement, even = place(case, layout), split(case.model, pp, vpp)
-    counts = in_model_order(placement)
-    assert (len(placement.chunks), {len(rank) for rank in placement.chunks}) == (pp, {vpp})
-    assert sum(counts) == case.model.layers
-    assert all(count >= 1 for count in counts[1:-1])
-    before, after = costs(case, layout, even), costs(case, layout, placement)
-    assert after <= before
-    assert after[1] <= max(before[1], ceiling_bytes(case))
-    return placement
+@pytest.mark.parametrize("layers", [7, 13, 32, 61, 80, 126])
+@pytest.mark.parametrize(("name", "dense_layers"), [("llama3_405b", None), ("deepseek_v3", 3)])
+def test_placements_differ_and_hold_all_layers(
+    name: str, dense_layers: int | None, layers: int
+) -> None:
+    changed = {"layers": layers} | ({} if dense_layers is None else {"dense_layers": dense_layers})
+    model = example(name).model.model_copy(update=changed)
+    placements = Placements(model)
+    for pp, vpp in PIPELINES:
+        if pp * vpp > layers + 2:
+            continue
+        splits = [placements.split(pp, vpp, place) for place in range(placements.count(pp, vpp))]
+        assert len(set(splits)) == len(splits)
+        for place, found in enumerate(splits):
+            counts = in_model_order(found)
+            assert sum(counts) == layers and all(count >= 1 for count in counts[1:-1])
+            assert sum(dense for rank in found.blocks for dense, _ in rank) == (
+                layers if dense_layers is None else min(dense_layers, layers)
+            )
+            assert placements.number(pp, vpp, counts) == place
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_a_placement_is_no_worse_than_the_even_one(name: str) -> None:
-    for spec in example(name).targets:
-        found = answered(name, spec.name)
-        check(found.case, found.layout)
+def priced_placements(case: Case, layout: dict[str, int]) -> list[tuple[int, int]]:
+    """Nanoseconds of a step and bytes of the fullest rank of a layout in each of its placements."""
+    count = case.placements.count(layout["pp"], layout["vpp"])
+    found = [estimate_layout(case, {**layout, PLACE: place}) for place in range(count)]
+    return [(round(each.step_seconds * 1e9), each.memory_bytes) for each in found]
 
 
 @pytest.mark.parametrize("layers", [7, 8, 11, 13])
 @pytest.mark.parametrize("model", [DENSE, LATENT], ids=["dense", "latent"])
-def test_placements_of_small_pipelines(layers: int, model: dict[str, int]) -> None:
-    job = job_of("require pp >= 2", model={**model, "layers": layers})
-    space = Space(Case(job, target_of(job)))
-    order = sweep(space).order
-    for row in order[:: max(1, len(order) // 6)]:
-        columns = {name: int(space.layouts[name][row]) for name in ORDER}
-        check(space.case, columns)
+def test_a_layout_has_the_best_of_its_placements_that_fits(
+    layers: int, model: dict[str, int]
+) -> None:
+    """One by one: the fastest within the limit, of these the one that needs the least memory."""
+    job = job_of("require pp >= 2; require memory <= 40%", model={**model, "layers": layers})
+    swept = sweep(Space(Case(job, target_of(job))))
+    rows = swept.by_objective
+    assert len(rows)
+    for row in rows[:: max(1, len(rows) // 6)]:
+        case, layout = swept.space.case, swept.decisions(int(row))
+        priced = priced_placements(case, layout)
+        fitting = [each for each in priced if each[1] <= ceiling_bytes(case)]
+        assert priced[layout[PLACE]] == min(fitting)
+        assert complete(case, {name: layout[name] for name in ORDER}) == layout
 
 
 def test_a_heavy_head_takes_layers_from_the_last_rank() -> None:
     """With 256 K words and narrow blocks the head weighs as much as several layers."""
-    job = job_of(model={**DENSE, "layers": 24, "vocab": 256_000})
-    layout = complete(Case(job, MEGATRON), {"pp": 4, "vpp": 1, "micro_batch": 1})
-    placement = check(Case(job, MEGATRON), layout)
-    assert placement.chunks[-1][0] < min(rank[0] for rank in placement.chunks[:-1])
-
-
-def test_a_layer_more_on_the_last_rank_of_a_dense_model_costs() -> None:
-    """It is dense as all others: the line that the search goes by rises there too."""
-    job = job_of(model={**DENSE, "layers": 12})
-    case = Case(job, MEGATRON)
+    case = Case(job_of(model={**DENSE, "layers": 24, "vocab": 256_000}), MEGATRON)
     layout = complete(case, {"pp": 4, "vpp": 1, "micro_batch": 1})
-    even = split(case.model, 4, 1)
-    slope, _ = _linear(Ranks(case, one_row(case, layout)), even)
-    assert all(value > 0 for values in slope.values() for value in values)
-    assert slope["time"][-1] == slope["time"][1]
+    chunks = case.placements.split(4, 1, layout[PLACE]).chunks
+    assert chunks[-1][0] < min(rank[0] for rank in chunks[:-1])
 
 
 UNEVEN = {**DENSE, "layers": 13, "vocab": 128_000}
@@ -186,17 +179,18 @@ NARROW = {"tp": 8, "pp": 2, "vpp": 1, "micro_batch": 4, "recompute": 2, "recompu
 
 
 @pytest.mark.parametrize("condition", ["require memory <= {} B", "forbid memory > {} B"])
-def test_a_faster_placement_keeps_within_the_goal(condition: str) -> None:
-    """The head's weight is worth a fuller first rank, as long as the goal leaves room for it."""
+def test_a_condition_on_memory_takes_another_placement(condition: str) -> None:
+    """The fastest placement does not fit into a limit: a slower one does, and the layout is not refused."""
     free = Case(job_of(model=UNEVEN), MEGATRON)
     layout = complete(free, NARROW)
-    even = costs(free, layout, split(free.model, 2, 1))
-    fuller = costs(free, layout, check(free, layout))
-    assert fuller[0] < even[0] and fuller[1] > even[1]
-    tight = Case(job_of(condition.format(even[1]), model=UNEVEN), MEGATRON)
-    assert costs(tight, layout, check(tight, layout))[1] <= even[1]
+    priced = priced_placements(free, layout)
+    fastest = min(priced)
+    smaller = [each for each in priced if each[1] < fastest[1]]
+    assert priced[layout[PLACE]] == fastest and smaller
+    tight = Case(job_of(condition.format(fastest[1] - 1), model=UNEVEN), MEGATRON)
+    assert priced[complete(tight, NARROW)[PLACE]] == min(smaller)
     spoken = Case(job_of("require memory >= 1 GiB", model=UNEVEN), MEGATRON)
-    assert costs(spoken, layout, place(spoken, layout))[1] <= even[1]
+    assert complete(spoken, NARROW)[PLACE] == layout[PLACE]
 
 
 @pytest.mark.parametrize(
@@ -221,15 +215,18 @@ def test_the_ceiling_is_the_lowest_limit(condition: str, bound: int) -> None:
 
 def test_without_a_pipeline_there_is_nothing_to_place() -> None:
     found = answered("gpt_125m", "megatron")
-    assert place(found.case, {**found.layout, "pp": 1, "vpp": 1}).chunks == ((12,),)
+    assert found.case.placements.count(1, 1) == 1
+    assert found.case.placements.split(1, 1, 0).chunks == ((12,),)
 
 
 def test_an_estimate_shows_its_placement() -> None:
     found = answered("llama2_7b_pcie", "megatron")
-    placement = place(found.case, found.layout)
-    estimate = estimate_layout(found.case, found.layout, placement)
+    layout = complete(found.case, {"pp": 2})
+    placement = found.case.placements.split(2, layout["vpp"], layout[PLACE])
+    estimate = estimate_layout(found.case, layout)
     assert tuple(stage.layers for stage in estimate.stages) == placement.chunks
     assert [stage.embedding for stage in estimate.stages] == [
         stage.index == 0 for stage in estimate.stages
     ]
     assert [stage.head for stage in estimate.stages][-1]
+    assert decisions(found.case, estimate) == layout

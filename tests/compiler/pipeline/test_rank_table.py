@@ -1,4 +1,5 @@
-"""Even placements in closed form: the same chunks, rank by rank, as placing layers one by one."""
+"""What ranks hold in a placement, as columns: the same as rank by rank; and the even placement as placing
+layers one by one gives it."""
 
 from __future__ import annotations
 
@@ -8,19 +9,19 @@ import numpy as np
 import pytest
 
 from parc.compiler.case import Case
-from parc.compiler.pipeline.even_chunks import ROLES, even_runs
-from parc.compiler.pipeline.even_placements import EvenPlacements
+from parc.compiler.pipeline.even_chunks import even_runs
 from parc.compiler.pipeline.even_split import (
-    Split,
     head_weight,
     ranks_of,
     recomputed,
     split,
     summed,
 )
-from parc.compiler.pipeline.rank_load import COMMON, EXPERTS, IN_FLIGHT, placed_load
+from parc.compiler.pipeline.placements import Placements
+from parc.compiler.pipeline.rank_table import INNER, ROLES, RankTable
+from parc.compiler.pricing.estimate import estimate_layout
 from parc.compiler.search.space import Space
-from parc.compiler.variables import DERIVED, ORDER
+from parc.compiler.search.sweep import sweep
 from parc.dsl.model import Model
 from tests.support.solver_and_sweep import LATENT, example, job_of, target_of
 
@@ -66,13 +67,6 @@ def test_runs_are_those_of_placing_one_by_one(weight: float, light_first: bool) 
             assert before[row, :chunks].tolist() == ahead
 
 
-def ranks_of_role(placement: Split, role: str) -> list[int]:
-    last = len(placement.blocks) - 1
-    if role != "middle" or last < 2:
-        return [0] if role == "first" else [last]
-    return list(range(1, last))
-
-
 def model_of(layers: int, dense_layers: int | None) -> Model:
     base = example("llama3_405b" if dense_layers is None else "deepseek_v3").model
     return base.model_copy(
@@ -83,77 +77,66 @@ def model_of(layers: int, dense_layers: int | None) -> Model:
     )
 
 
-@pytest.mark.parametrize("dense_layers", [None, 0, 1, 3, 7])
-@pytest.mark.parametrize("layers", [8, 13, 31, 61])
-@pytest.mark.parametrize("v_shaped", [False, True])
-def test_ranks_hold_and_wait_for_what_their_chunks_say(
-    v_shaped: bool, layers: int, dense_layers: int | None
-) -> None:
-    """Of the ranks between the ends each largest value, whatever it is of."""
-    model = model_of(layers, dense_layers)
-    known = EvenPlacements(model, v_shaped)
-    pairs = [
+def pairs_of(layers: int) -> list[tuple[int, int]]:
+    return [
         (pp, vpp)
         for pp, vpp in product((1, 2, 3, 4, 5, 7, 16, 31), (1, 2, 3, 5, 8, 20))
         if pp * vpp <= (layers + 2 if pp > 1 else 1)
     ]
-    pp, vpp = np.array(pairs).T
-    for role, of_chunk in product(ROLES, (0, 1, 2, 5)):
-        held, paced = known.held(role, pp, vpp), known.paced(role, pp, vpp)
-        of_chunks = np.full((len(pairs), 1, 1), of_chunk)
-        for row, pair in enumerate(pairs):
-            placement = split(model, *pair, v_shaped)
-            ranks = ranks_of_role(placement, role)
-            expected = [
-                {placement.held(rank) for rank in ranks},
-                {summed(placement.paced(rank)) for rank in ranks},
-                {recomputed(placement.blocks[rank], 2, of_chunk) for rank in ranks},
-                {recomputed(placement.paced(rank), 2, of_chunk) for rank in ranks},
-            ]
-            found = [
-                held.blocks,
-                paced.blocks,
-                held.recomputed(of_chunks),
-                paced.recomputed(of_chunks),
-            ]
-            for want, (dense, moe) in zip(expected, found, strict=True):
-                assert set(zip(dense[row].tolist(), moe[row].tolist(), strict=True)) == want
+
+
+@pytest.mark.parametrize("dense_layers", [None, 0, 1, 3, 7])
+@pytest.mark.parametrize("layers", [8, 13, 31, 61])
+@pytest.mark.parametrize("v_shaped", [False, True])
+def test_roles_have_what_their_ranks_have(
+    v_shaped: bool, layers: int, dense_layers: int | None
+) -> None:
+    """Every rank of every placement is of one role, with its chunks."""
+    placements = Placements(model_of(layers, dense_layers), v_shaped)
+    table = RankTable(placements, len(INNER))
+    for pp, vpp in pairs_of(layers):
+        for place in range(placements.count(pp, vpp)):
+            blocks = placements.split(pp, vpp, place).blocks
+            columns = [np.array([each]) for each in (pp, vpp, place)]
+            seen: list[int] = []
+            for role in ROLES:
+                held = table.held(role, *columns)
+                low, high, many = (int(each[0]) for each in (held.low, held.high, held.many))
+                ranks = range(low, high + 1) if many else range(0)
+                assert many == len(ranks)
+                seen += ranks
+                for rank in ranks:
+                    assert [int(each[0]) for each in held.blocks] == list(summed(blocks[rank]))
+                    for layers_each in (0, 1, 2, 5):
+                        found = held.recomputed(np.array([layers_each]))
+                        expected = recomputed(blocks[rank], 2, layers_each)
+                        assert [int(each[0]) for each in found] == list(expected)
+            assert seen == list(range(pp))
 
 
 def test_what_is_asked_later_joins_what_is_known() -> None:
     """In any order, with more virtual chunks than before."""
-    model = model_of(61, 3)
-    known, fresh = EvenPlacements(model), EvenPlacements(model)
-    for pp, vpp in ((8, 1), (4, 4), (16, 2), (2, 12), (4, 4)):
-        known.held("middle", np.array([pp]), np.array([vpp]))
-    pairs = np.array([(16, 2), (8, 1), (2, 12), (5, 3), (4, 4)]).T
+    placements = Placements(model_of(61, 3))
+    known, fresh = RankTable(placements, len(INNER)), RankTable(placements, len(INNER))
+    asked = [(8, 1, 1), (4, 4, 0), (16, 2, 0), (2, 8, 1), (4, 4, 1)]
+    for one in asked:
+        known.held(ROLES[1], *(np.array([each]) for each in one))
+    columns = np.array([*asked[::-1], (5, 3, 0)]).T
     for role in ROLES:
-        assert [each.tolist() for each in known.paced(role, *pairs).blocks] == [
-            each.tolist() for each in fresh.paced(role, *pairs).blocks
-        ]
+        first, second = known.held(role, *columns), fresh.held(role, *columns)
+        assert [each.tolist() for each in first.blocks] == [each.tolist() for each in second.blocks]
 
 
 @pytest.mark.parametrize("target", ["megatron", "torchtitan"])
-def test_roles_have_the_parameters_of_their_fullest_rank(target: str) -> None:
-    """By role as by rank, of every layout of a model with leading dense layers and experts."""
+def test_a_row_costs_what_all_ranks_of_its_placement_cost(target: str) -> None:
+    """By role as rank by rank, of layouts of a model with leading dense layers and experts."""
     model = {**LATENT, "layers": 9, **({} if target == "megatron" else {"mtp_layers": 0})}
     job = job_of(target=target, model=model)
-    space = Space(Case(job, target_of(job)))
-    columns = space.layouts
-    for row in np.linspace(0, space.size - 1, 60).astype(int):
-        at = {name: int(columns[name][row]) for name in (*ORDER, *DERIVED)}
-        placement = split(job.model, at["pp"], at["vpp"])
-        for role in ROLES:
-            loads = [
-                placed_load(space.case, at, placement, rank)
-                for rank in ranks_of_role(placement, role)
-            ]
-            one = {name: np.array([value]) for name, value in at.items()}
-            found = [int(each[role](space.case, one)[0]) for each in (COMMON, EXPERTS, IN_FLIGHT)]
-            assert found == [
-                max(getattr(load, name) for load in loads)
-                for name in ("common", "experts", "flight")
-            ]
+    swept = sweep(Space(Case(job, target_of(job))))
+    for row in np.linspace(0, swept.space.rows - 1, 150).astype(int):
+        estimate = estimate_layout(swept.space.case, swept.decisions(int(row)))
+        assert round(estimate.step_seconds * 1e9) == int(swept.prices.step_ns[row])
+        assert estimate.memory_bytes == int(swept.prices.memory_kib[row]) * 1024
 
 
 def test_the_largest_model_is_placed_on_every_pipeline() -> None:
