@@ -21,10 +21,21 @@ from .even_chunks import even_runs
 def head_weight(model: Model) -> float:
     """FLOP of the head (and MTP layers) in units of one block, as the ratio of the parameters that a token is
     multiplied with."""
-    block = parameters.moe_layer(model) if model.moe else parameters.dense_layer(model)
-    experts = block.experts * model.topk / model.experts if model.moe else 0
-    per_token = block.sharded + block.replicated + experts
-    return model.hidden * model.vocab * (1 + model.mtp_layers) / per_token + model.mtp_layers
+    head = model.hidden * model.vocab * (1 + model.mtp_layers) / _per_token(model, model.moe)
+    return head + model.mtp_layers
+
+
+@lru_cache(maxsize=64)
+def dense_weight(model: Model) -> float:
+    """FLOP of a dense block in units of one block of the last layers."""
+    return _per_token(model, False) / _per_token(model, model.moe)
+
+
+def _per_token(model: Model, moe: bool) -> float:
+    """Parameters of a block that a token is multiplied with."""
+    block = parameters.moe_layer(model) if moe else parameters.dense_layer(model)
+    experts = block.experts * model.topk / model.experts if moe else 0
+    return block.sharded + block.replicated + experts
 
 
 def light_first(model: Model) -> bool:

@@ -18,13 +18,17 @@ from typing import NamedTuple
 from ...dsl.arrays import np
 from ...dsl.model import Model
 from ..algebra import Integers
-from .even_split import Split, dense_blocks, head_weight, ranks_of, split
+from .even_split import Split, dense_blocks, dense_weight, head_weight, ranks_of, split
+from .groups import group
+from .longest_chain import longest_chain
 
 #: Most layers by which the first rank may have fewer than the fullest inner one.
 LESS_ON_FIRST = 4
 #: The least share of `head_weight` that a head may take of a layer's time: attention and traffic, which its
 #: FLOP do not count, lengthen layers alone.
 LIGHTEST_HEAD = 0.25
+#: Parts of a layer's forward pass in which passes are counted.
+LAYER = 600
 #: Most virtual stages that are placed otherwise than evenly.
 MOST_STAGES = 1024
 
@@ -54,6 +58,7 @@ class Placements:
         self.v_shaped = v_shaped
         self._head = (LIGHTEST_HEAD * head_weight(model), head_pace * head_weight(model))
         self._totals: dict[tuple[int, int], tuple[Totals, ...]] = {}
+        self._bubbles: dict[tuple[int, int, int, int, bool], float] = {}
 
     def totals(self, pp: int, vpp: int) -> tuple[Totals, ...]:
         """The placements 1, 2, ... of a pipeline."""
@@ -84,6 +89,30 @@ class Placements:
         if not place:
             return split(self.model, pp, vpp, self.v_shaped)
         return ranks_of(self.model, dealt(self.totals(pp, vpp)[place - 1].ranks(pp), vpp), pp)
+
+    def bubble(self, pp: int, vpp: int, place: int, microbatches: int, recomputes: bool) -> float:
+        """The time of a step in 1F1B beside the passes of its slowest rank, over the vpp-th part of what the
+        other ranks take: 1 where chunks are equal. By FLOP, forward and backward 1 : 2, or 1 : 3 where
+        forward passes are `recomputed`."""
+        key = pp, vpp, place, microbatches, recomputes
+        if key not in self._bubbles:
+            self._bubbles[key] = self._bubble(*key) if pp > 1 else 1.0
+        return self._bubbles[key]
+
+    def _bubble(self, pp: int, vpp: int, place: int, microbatches: int, recomputes: bool) -> float:
+        forward = self._forward(self.split(pp, vpp, place))
+        backward = [[(2 + recomputes) * time for time in rank] for rank in forward]
+        totals = [sum(rank) * (3 + recomputes) for rank in forward]
+        others = sum(totals) - max(totals)
+        chain = longest_chain(forward, backward, microbatches, group(pp, microbatches))
+        return (chain - microbatches * max(totals)) * vpp / others if others else 1.0
+
+    def _forward(self, placement: Split) -> list[list[int]]:
+        """Forward passes by rank and chunk, in parts of a layer."""
+        weight = round(LAYER * dense_weight(self.model))
+        times = [[dense * weight + moe * LAYER for dense, moe in rank] for rank in placement.blocks]
+        times[0 if placement.v_shaped else -1][-1] += round(LAYER * head_weight(self.model))
+        return times
 
     def number(self, pp: int, vpp: int, counts: Sequence[int]) -> int:
         """The placement that has these layers in its chunks, in model order; 0 where none has."""

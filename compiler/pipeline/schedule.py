@@ -6,9 +6,11 @@ same (tests/compiler/pipeline/test_schedule.py).
 
 from ...dsl.arrays import np
 from ...dsl.expression import VALUES
-from ..algebra import Algebra, Column, Value, term
+from ..algebra import Algebra, Column, Term, Value, term
 from ..case import Case
 from ..model import flops
+from ..variables import PLACE
+from .groups import group
 
 #: Values of the decision `order`.
 ORDER_VALUES = VALUES["order"]
@@ -19,11 +21,6 @@ GPIPE, DIVIDED, ZBV, DUAL = (
 HALVED = (DIVIDED, ZBV, DUAL)
 #: Denominator of the bubble's length in slots, kept as an integer.
 SHARES = 1024
-
-
-def group(pp: Column, microbatches: Column) -> Column:
-    """Micro-batches that pass a chunk before the next chunk's turn, where a rank has several chunks."""
-    return microbatches // np.maximum(microbatches // pp, 1)
 
 
 def in_flight(pp: Column, vpp: Column, microbatches: Column, order: Column, rank: Column) -> Column:
@@ -44,24 +41,47 @@ def in_flight(pp: Column, vpp: Column, microbatches: Column, order: Column, rank
     return np.where(np.equal(order, GPIPE), passes, held) / vpp
 
 
-def bubble_of(x: Algebra[Value], others: Value) -> Value:
+def bubble_of(x: Algebra[Value], others: Value, share: Term) -> Value:
     """The time of all other ranks, `others`, as far as the order of passes waits for it, times vpp."""
-    if "order" not in x.case.domains and not x.case.traits.pipeline.few_microbatches:
-        return others
-    return x.over(x.times(others, x.term(bubble_slots)), SHARES)
+    return x.over(x.times(others, x.term(share)), SHARES) if "pp" in x.case.domains else others
 
 
-@term("1/1024", of=("pp", "vpp", "microbatches", "recompute", "order"))
+#: The least share of the other ranks' time over vpp that a price counts as bubble.
+LEAST = 0.5
+
+
+@term("1/1024", of=("pp", "recompute", "order"))
+def least_bubble_slots(case: Case, pp: Column, recompute: Column, order: Column) -> Column:
+    """The least of `bubble_slots` in any placement."""
+    plain, recomputing = (_left(case, each, pp) for each in (False, True))
+    shares = np.full(np.shape(pp), LEAST)
+    for index, halved in enumerate(HALVED):
+        left = np.where(np.equal(recompute, 2), recomputing[index], plain[index])
+        shares = np.where(np.equal(order, halved), left, shares)
+    return np.floor(SHARES * shares)
+
+
+@term("1/1024", of=("pp", "vpp", PLACE, "microbatches", "recompute", "order"))
 def bubble_slots(
-    case: Case, pp: Column, vpp: Column, microbatches: Column, recompute: Column, order: Column
+    case: Case,
+    pp: Column,
+    vpp: Column,
+    place: Column,
+    microbatches: Column,
+    recompute: Column,
+    order: Column,
 ) -> Column:
-    """The bubble over (pp - 1) / vpp slots, which it is in 1F1B (Narayanan et al. 2021, arXiv 2104.04473).
+    """The bubble over the vpp-th part of what the other ranks take.
 
-    Fewer micro-batches than ranks do not reach a rank's next chunk before the first of them is through all
-    ranks: vpp * (pp - m) + m - 1 passes there and back. Gradients of weights fill the bubble of divided
-    backward passes: F + I - W of a slot is left (Qi et al. 2024, arXiv 2401.10241, table 2). ZBV leaves I, or
-    2 * (I - W) where that is more, of at least 2 * pp - 1 micro-batches. DualPipeV leaves F + I - W of at
-    least 2 * pp, or where that is more 2 * I - W and F less in all, as simulated where W <= F <= I.
+    It is that part in 1F1B with equal chunks (Narayanan et al. 2021, arXiv 2104.04473); with uneven ones what
+    the longest chain of passes says (longest_chain.py), at least LEAST of it.
+
+    In other orders fewer micro-batches than ranks do not reach a rank's next chunk before the first of them
+    is through all ranks: vpp * (pp - m) + m - 1 passes there and back. Gradients of weights fill the bubble
+    of divided backward passes: F + I - W of a slot is left (Qi et al. 2024, arXiv 2401.10241, table 2). ZBV
+    leaves I, or 2 * (I - W) where that is more, of at least 2 * pp - 1 micro-batches. DualPipeV leaves
+    F + I - W of at least 2 * pp, or where that is more 2 * I - W and F less in all, as simulated where
+    W <= F <= I.
     """
     late = np.maximum(pp - microbatches, 0) * (vpp - 1)
     passes = np.where(np.equal(pp, 1), 1.0, 1 + late / np.maximum(pp - 1, 1))
@@ -70,7 +90,20 @@ def bubble_slots(
     for index, halved in enumerate(HALVED):
         left = np.where(np.equal(recompute, 2), recomputing[index], plain[index])
         shares = np.where(np.equal(order, halved), left, shares)
-    return SHARES * passes * shares
+    found = np.asarray(passes * shares)
+    return SHARES * np.where(
+        np.equal(order, 0), _chained(case, pp, vpp, place, microbatches, recompute), found
+    )
+
+
+def _chained(
+    case: Case, pp: Column, vpp: Column, place: Column, microbatches: Column, recompute: Column
+) -> Column:
+    """The bubble of 1F1B over the vpp-th part of what the other ranks take."""
+    like = np.broadcast_arrays(pp, vpp, place, microbatches, np.equal(recompute, 2))
+    rows = zip(*(column.ravel().tolist() for column in like), strict=True)
+    found = [max(LEAST, case.placements.bubble(*row)) for row in rows]
+    return np.reshape(found, like[0].shape)
 
 
 def _left(case: Case, recomputes: bool, pp: Column) -> tuple[float, float, Column]:

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..algebra import NANO, Algebra, Column, Value, added, term, whole
+from ..algebra import NANO, Algebra, Column, Term, Value, added, term, whole
 from ..case import Case
 from ..pipeline.rank_load import Load, all_ranks, kinds, one_stage, role_load
-from ..pipeline.schedule import bubble_of
+from ..pipeline.schedule import bubble_of, bubble_slots, least_bubble_slots
 from . import layers
 from . import parallel_traffic as traffic
 from .gradient_sync import (
@@ -293,16 +293,21 @@ def boundary(x: Algebra[Value]) -> Value:
 
 
 def step_parts(
-    x: Algebra[Value], work: Parts[Value], others: Value, held: Mapping[str, Value]
+    x: Algebra[Value],
+    work: Parts[Value],
+    others: Value,
+    held: Mapping[str, Value],
+    share: Term = bubble_slots,
 ) -> Parts[Value]:
     """Nanoseconds of a step by part, when one micro-batch takes `work` on the slowest rank and `others` on
-    all other ranks together, with `held` as `gradient_sync.py:fullest` has it."""
+    all other ranks together, with `held` as `gradient_sync.py:fullest` has it, and `share` of the others'
+    time in the bubble."""
     microbatches, pp = x.variable("microbatches"), x.variable("pp")
     transfer = boundary(x)
     one = added(x, work.values())
     parts = {part: value + x.times(microbatches - 1, value) for part, value in work.items()}
     _add(parts, "pp", x.times(microbatches, transfer))
-    parts["bubble"] = bubble(x, one, others + x.times(pp - 1, transfer))
+    parts["bubble"] = bubble(x, one, others + x.times(pp - 1, transfer), share)
     _add(parts, "dp", step_traffic(x, one, held))
     parts["optimizer"] = optimizer(x, held)
     _add(parts, "other", x.number(round(x.case.traits.host.step_overhead * NANO)))
@@ -311,10 +316,10 @@ def step_parts(
     return parts
 
 
-def bubble(x: Algebra[Value], one: Value, others: Value) -> Value:
+def bubble(x: Algebra[Value], one: Value, others: Value, share: Term) -> Value:
     """Nanoseconds of the bubble: the vpp-th part of `others`, in a step that contains the slot `one` of the
     slowest rank; as much of it as the order of passes waits for."""
-    return x.over_beside(bubble_of(x, others), x.variable("vpp"), one)
+    return x.over_beside(bubble_of(x, others, share), x.variable("vpp"), one)
 
 
 def rank_times(x: Algebra[Value]) -> tuple[Value, Value]:
@@ -324,10 +329,12 @@ def rank_times(x: Algebra[Value]) -> tuple[Value, Value]:
 
 
 def step_time(x: Algebra[Value], times: tuple[Value, Value] | None = None) -> tuple[Value, Value]:
-    """Nanoseconds of a step, and of its bubble; `times` are those of ranks, as `rank_times` has them."""
+    """Nanoseconds of a step, and of its bubble: with `times` the least that they may be, where these bound
+    what `rank_times` gives."""
     slowest, every = times or rank_times(x)
+    share = least_bubble_slots if times else bubble_slots
     others = x.excess_beside(every, slowest)
-    parts = step_parts(x, {"work": slowest}, others, fullest_role(x))
+    parts = step_parts(x, {"work": slowest}, others, fullest_role(x), share)
     return added(x, parts.values()), parts["bubble"]
 
 

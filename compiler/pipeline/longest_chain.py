@@ -1,0 +1,201 @@
+"""The passes of a pipeline in 1F1B -> the time of a step in closed form: its longest chain of passes.
+
+A step takes as long as its longest chain of passes each of which waits for the one before: for its rank, or
+for the message of another. A chain leaves a rank only where another gives more, so few chains can be the
+longest:
+
+- stay: warm up on the heaviest chunks, run all passes of one rank, cool down on the heaviest chunks;
+- turn: the same, but where the rank runs ahead of later ones, go forward through those and back;
+- once: with one group of micro-batches, wait for the heaviest chunks in one direction alone;
+- wrap: where chunks differ by their index, ranks at both ends pair a forward pass with different backward
+  passes; a chain that changes between them each round takes the heavier pair;
+- visit: go each round to the last rank for the chunk with the head;
+- pass by: where that chunk is lightest, go back and forth through the ranks before it in its place.
+
+The first three are chains of every such step, and none is longer than it. A step of one chunk per rank, or of
+equal chunks, is `stay` or `turn`. Reversed in time a step is one with forward and backward passes exchanged,
+and so are its chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+#: Time of passes in one direction by rank and chunk, in any unit.
+Times = Sequence[Sequence[int]]
+
+
+def longest_chain(forward: Times, backward: Times, microbatches: int, group: int) -> int:
+    """The time of a step in 1F1B, interleaved where ranks have several chunks; messages take none. `group`
+    micro-batches pass a chunk before the next chunk's turn."""
+    chains = Chains(forward, backward, microbatches, group)
+    return max((*chains.sound, *chains.repeated()))
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Chains of passes of a step; `group` micro-batches pass a chunk before the next chunk's turn."""
+
+    forward: Times
+    backward: Times
+    microbatches: int
+    group: int
+
+    @cached_property
+    def sound(self) -> list[int]:
+        """The time of chains that every step has. Of ranks that are alike the last turns best."""
+        stays = self.stays
+        found = [max(stays)]
+        for rank in {0, self.slowest_inner, len(stays) - 1, stays.index(max(stays))}:
+            ahead = _turn(self.forward, self.backward, self.group, self.microbatches, rank)
+            behind = _turn(self.backward, self.forward, self.group, self.microbatches, rank)
+            found.append(stays[rank] + max(ahead, behind))
+            if _run_ahead(self.forward, self.group, rank) < self.microbatches * self.vpp:
+                found.append(stays[rank] + ahead + behind)
+        if self.group == self.microbatches:
+            for there, back in ((self.forward, self.backward), (self.backward, self.forward)):
+                found.append(_warm_up(there, self.group)[1][-1] + sum(map(sum, back)))
+        return found
+
+    def repeated(self) -> Iterator[int]:
+        """The time of chains that change ranks once in each round of micro-batches."""
+        rounds = self.microbatches // self.group
+        if self.vpp == 1 or rounds == 1:
+            return
+        each, last = self.slowest_inner, len(self.forward) - 1
+        heavier, way = self._visit(last - each)
+        if each != last and heavier > way:
+            yield self.stays[each] + rounds * heavier - (rounds - 1) * way
+        around = self._around()
+        if around > 0:
+            yield self.stays[last] + (rounds - 1) * around
+        wrap = self._wrap(each)
+        if wrap > 0:
+            yield self._without_wraps(each) + self._once_more(each) + (rounds - 2) * wrap
+
+    @property
+    def vpp(self) -> int:
+        return len(self.forward[0])
+
+    @cached_property
+    def chunks(self) -> list[list[int]]:
+        """Both passes of a micro-batch by rank and chunk."""
+        pairs = zip(self.forward, self.backward, strict=True)
+        return [[sum(both) for both in zip(*pair, strict=True)] for pair in pairs]
+
+    @cached_property
+    def slots(self) -> list[int]:
+        """What a micro-batch takes by rank."""
+        return [sum(rank) for rank in self.chunks]
+
+    @cached_property
+    def stays(self) -> list[int]:
+        """All passes of one rank, after the longest way to it and before the longest way back."""
+        begins = _warm_up(self.forward, self.group)[0], _warm_up(self.backward, self.group)[0]
+        own = [self.group * sum(rank[:-1]) for rank in self.chunks]
+        return [
+            self.microbatches * slot + ahead + behind - ramps
+            for slot, ahead, behind, ramps in zip(self.slots, *begins, own, strict=True)
+        ]
+
+    @property
+    def slowest_inner(self) -> int:
+        """The last of the slowest ranks between the ends, or of two ranks the slower one."""
+        pp = len(self.slots)
+        inner = range(1, pp - 1) if pp > 2 else range(pp)
+        return max(inner, key=lambda rank: (self.slots[rank], rank))
+
+    def _visit(self, distance: int) -> tuple[int, int]:
+        """What a round gains where the chain goes `distance` ranks on to the last for its last chunk, and
+        what the way from there to the next round costs: two passes per rank of the first chunk are missed for
+        one of the last."""
+        here, last = self.chunks[-1 - distance], self.chunks[-1]
+        return self.group * (last[-1] - here[-1]), distance * (2 * here[0] - here[-1])
+
+    def _around(self) -> int:
+        """What a round gains where the chain leaves the last rank after the backward passes of its first
+        chunk, goes back through some ranks and forward again with that chunk, and misses two passes of the
+        last rank's last chunk for each of them, at most the group."""
+        ranks = min(len(self.chunks) - 1, self.group // 2)
+        before = self.chunks[-1 - ranks : -1]
+        return sum(chunks[0] - 2 * self.chunks[-1][-1] for chunks in before)
+
+    def _wrap(self, each: int) -> int:
+        """What a round gains where the chain goes from the last rank with heavy chunks on to the next chunk
+        of the first such rank, and back the other way: each pass of a group takes a heavy chunk for a light
+        one once, less two heavy chunks for a light one on each rank that is not between them."""
+        heavy, light = max(self.chunks[each]), min(self.chunks[each])
+        alike = self._like(each, light)
+        apart = alike[-1] - alike[0]
+        return self.group * (heavy - light) - (len(self.slots) - apart) * (2 * heavy - light)
+
+    def _like(self, each: int, light: int) -> list[int]:
+        """Ranks whose heavy chunks take as long as those of rank `each`, in order."""
+        own = self.chunks[each]
+        heavier = [index for index, chunk in enumerate(own) if chunk > light]
+        return [
+            rank
+            for rank, chunks in enumerate(self.chunks)
+            if all(chunks[index] >= own[index] for index in heavier)
+        ]
+
+    def _without_wraps(self, each: int) -> int:
+        """The longest sound chain as far as it runs at the pace of rank `each`."""
+        longest = max(self.sound)
+        slowest = self.slots[max(range(len(self.stays)), key=self.stays.__getitem__)]
+        return longest - self.microbatches * max(slowest - self.slots[each], 0)
+
+    def _once_more(self, each: int) -> int:
+        """What the first wrap gains while the ranks fill: a heavy backward pass for a light pair."""
+        forward, backward = self.forward[each], self.backward[each]
+        return self.group * max(max(backward) - min(backward) - min(forward), 0)
+
+
+def _warm_up(times: Times, group: int) -> tuple[list[int], list[int]]:
+    """When each rank can begin the last chunk's first group, and when it ends it, with passes of one
+    direction alone: the first and the last pass of a group wait for those of the rank before, and for the
+    rank itself."""
+    before = [0] * len(times)
+    begun = ended = 0
+    for chunk in range(len(times[0])):
+        begins, ends = [], []
+        for rank, own in enumerate(times):
+            begins.append(max(begun, before[rank]))
+            begun = begins[-1] + own[chunk]
+            ended = max(begun + (group - 1) * own[chunk], ended + own[chunk])
+            ends.append(ended)
+        before = ends
+    return begins, ends
+
+
+def _turn(there: Times, back: Times, group: int, microbatches: int, rank: int) -> int:
+    """What a rank's chain gains where it goes through later ranks and back in place of the passes that the
+    rank runs ahead of them; 0 where that is never longer."""
+    pp, vpp = len(there), len(there[0])
+    most = min(_run_ahead(there, group, rank), microbatches * vpp - 1)
+    whole, sums = _passes(there[rank], group, most + 1), [0] * vpp
+    returned = gained = 0
+    for turned in range(rank + 1, pp):
+        sums = [total + time for total, time in zip(sums, there[turned], strict=True)]
+        returned += back[turned][-1]
+        ahead = _run_ahead(there, group, turned)
+        if ahead < microbatches * vpp:
+            skipped = whole - _passes(there[rank], group, ahead + 1)
+            gained = max(gained, sums[ahead // group % vpp] + returned - skipped)
+    return gained
+
+
+def _run_ahead(times: Times, group: int, rank: int) -> int:
+    """Passes of a rank's warm-up, `orders.py:one_forward_one_backward`."""
+    pp, vpp = len(times), len(times[0])
+    return (vpp - 1) * group + (1 if vpp == 1 else 2) * (pp - 1 - rank)
+
+
+def _passes(own: Sequence[int], group: int, count: int) -> int:
+    """The time of a rank's first passes in one direction."""
+    rounds, rest = divmod(count, group * len(own))
+    chunks, part = divmod(rest, group)
+    whole = group * (rounds * sum(own) + sum(own[:chunks]))
+    return whole + (part * own[chunks] if part else 0)
